@@ -1,0 +1,88 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of ours: Swift 6 mode, `any` spelled out, imports internal unless said otherwise.
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableExperimentalFeature("Lifetimes"),
+]
+
+let nio: [Target.Dependency] = [
+    .product(name: "NIOCore", package: "swift-nio"),
+    .product(name: "NIOPosix", package: "swift-nio"),
+    .product(name: "NIOHTTP1", package: "swift-nio"),
+    .product(name: "NIOWebSocket", package: "swift-nio"),
+    .product(name: "NIOSSL", package: "swift-nio-ssl"),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
+    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: swiftSettings)
+}
+
+let package = Package(
+    name: "roost",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "RoostRTC", targets: ["RTCWire", "RTCEngine", "RTCSecurity", "RTCNetwork", "MediaFiles"]),
+        .library(name: "SocketIO", targets: ["SocketIO"]),
+        .library(name: "RoostKit", targets: ["ClientKit", "ClientFeatures"]),
+        .executable(name: "roost", targets: ["roost"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+    ],
+    targets: [
+        // Shims over system libraries and system calls: no logic.
+        .systemLibrary(
+            name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        .target(name: "CDatagram"),
+
+        // The WebRTC stack.
+        library("RTCWire"),
+        library("RTCEngine", ["RTCWire"]),
+        library("RTCSecurity", ["RTCEngine", "RTCWire", "COpenSSL"]),
+        library("MediaFiles", ["RTCEngine", "RTCWire"]),
+        library("RTCNetwork", ["RTCEngine", "RTCSecurity", "RTCWire", "CDatagram"]),
+
+        // Signaling.
+        library("SocketIO", nio + [.product(name: "Logging", package: "swift-log")]),
+        library("CallSignaling", ["SocketIO", .product(name: "Logging", package: "swift-log")]),
+
+        // Clients.
+        library("ClientKit", ["SocketIO"]),
+        library("ClientFeatures", ["ClientKit"]),
+        library("ClientRTC", ["ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
+
+        // The command.
+        .executableTarget(
+            name: "roost",
+            dependencies: [
+                "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC",
+                "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ] + nio,
+            swiftSettings: swiftSettings
+        ),
+
+        tests("RTCWireTests", ["RTCWire"]),
+        tests("RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity"]),
+        tests("RTCSecurityTests", ["RTCSecurity", "RTCEngine", "RTCWire", "COpenSSL"]),
+        tests("MediaFilesTests", ["MediaFiles", "RTCEngine", "RTCWire"]),
+        tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
+        tests("SocketIOTests", ["SocketIO"] + nio),
+        tests("CallSignalingTests", ["CallSignaling", "SocketIO"]),
+        tests("ClientKitTests", ["ClientKit", "SocketIO"]),
+        tests("ClientFeaturesTests", ["ClientFeatures", "ClientKit"]),
+    ]
+)

@@ -1,0 +1,32 @@
+/// Why a packet could not be protected or unprotected. Such a packet is dropped and counted, never answered.
+public enum SRTPError: Error, Sendable, Equatable {
+    /// Too short, or a header that does not parse.
+    case malformed
+    /// The authentication tag is wrong.
+    case authenticationFailed
+    /// Received before, or too old to tell (RFC 3711 §3.3.2).
+    case replayed
+    /// The key's lifetime is used up (2^48 RTP or 2^31 RTCP packets), or the cipher failed.
+    case keyExhausted
+    /// More senders than the limit on contexts that a peer may make us keep.
+    case tooManySources
+}
+
+/// SRTP and SRTCP of one DTLS association, both directions. Works in place: a packet's storage only grows by the
+/// tag, so an array with spare capacity is never reallocated.
+public protocol SRTPPort: AnyObject {
+    func protectRTP(_ packet: inout [UInt8]) throws(SRTPError)
+    func protectRTCP(_ packet: inout [UInt8]) throws(SRTPError)
+    func unprotectRTP(_ packet: inout [UInt8]) throws(SRTPError)
+    func unprotectRTCP(_ packet: inout [UInt8]) throws(SRTPError)
+}
+
+/// Makes the secured parts of a peer connection; one value may serve many.
+public protocol SecurityProvider: Sendable {
+    /// Our certificate's SHA-256 fingerprint, for the session description.
+    var localFingerprint: Fingerprint { get }
+    /// A new association that has not begun.
+    func makeDTLS() -> any DTLSPort
+    /// Contexts for the keys of a finished handshake.
+    func makeSRTP(_ keys: SRTPKeyingMaterial) throws(SRTPError) -> any SRTPPort
+}

@@ -1,0 +1,21 @@
+public import RTCWire
+
+/// One coded picture or one packet of sound, as an encoder makes it and a decoder takes it.
+public struct EncodedFrame: Sendable, Equatable {
+    /// H.264: one access unit as Annex B (start codes of 4 bytes). VP8: one frame. Opus: one packet.
+    public var payload: [UInt8]
+    /// In units of the codec's RTP clock (90,000 a second for video, 48,000 for Opus). A source may begin
+    /// anywhere: the sender adds its own random offset.
+    public var timestamp: UInt32
+    /// A decoder can begin here. Always true for sound.
+    public var isKeyFrame: Bool
+    /// What the bytes are.
+    public var format: PayloadFormat
+
+    public init(payload: [UInt8], timestamp: UInt32, isKeyFrame: Bool, format: PayloadFormat) {
+        self.payload = payload
+        self.timestamp = timestamp
+        self.isKeyFrame = isKeyFrame
+        self.format = format
+    }
+}

@@ -1,0 +1,57 @@
+/// A point in time, in nanoseconds since an origin that only the owner of the clock knows. The engine never
+/// reads a clock: each call that needs the time is given it (see `docs/decisions`).
+public struct Instant: Hashable, Comparable, Sendable {
+    public var nanoseconds: Int64
+
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// The origin.
+    public static let zero = Instant(nanoseconds: 0)
+
+    public static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
+    public static func + (lhs: Instant, rhs: Interval) -> Instant {
+        Instant(nanoseconds: lhs.nanoseconds + rhs.nanoseconds)
+    }
+    public static func - (lhs: Instant, rhs: Interval) -> Instant {
+        Instant(nanoseconds: lhs.nanoseconds - rhs.nanoseconds)
+    }
+    public static func - (lhs: Instant, rhs: Instant) -> Interval {
+        Interval(nanoseconds: lhs.nanoseconds - rhs.nanoseconds)
+    }
+    public static func += (lhs: inout Instant, rhs: Interval) { lhs = lhs + rhs }
+}
+
+/// A span of time in nanoseconds. The standard library's `Duration` is 128 bits wide and converts slowly; it is
+/// accepted at the public API and becomes this at once.
+public struct Interval: Hashable, Comparable, Sendable {
+    public var nanoseconds: Int64
+
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    public init(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        self.nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+
+    public static let zero = Interval(nanoseconds: 0)
+    public static func microseconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000) }
+    public static func milliseconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000_000) }
+    public static func seconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000_000_000) }
+    public static func seconds(_ value: Double) -> Interval { Interval(nanoseconds: Int64(value * 1e9)) }
+
+    /// In seconds, with fractions.
+    public var seconds: Double { Double(nanoseconds) / 1e9 }
+    /// In milliseconds, with fractions.
+    public var milliseconds: Double { Double(nanoseconds) / 1e6 }
+    public var duration: Duration { .nanoseconds(nanoseconds) }
+
+    public static func < (lhs: Interval, rhs: Interval) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
+    public static func + (lhs: Interval, rhs: Interval) -> Interval {
+        Interval(nanoseconds: lhs.nanoseconds + rhs.nanoseconds)
+    }
+    public static func - (lhs: Interval, rhs: Interval) -> Interval {
+        Interval(nanoseconds: lhs.nanoseconds - rhs.nanoseconds)
+    }
+    public static func * (lhs: Interval, rhs: Int64) -> Interval { Interval(nanoseconds: lhs.nanoseconds * rhs) }
+    public static func / (lhs: Interval, rhs: Int64) -> Interval { Interval(nanoseconds: lhs.nanoseconds / rhs) }
+}
