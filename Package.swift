@@ -1,8 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// `make test` sets this: a warning in a module of ours is an error there, and stays a warning for those who use us.
+let isStrict = Context.environment["ROOST_STRICT"] != nil
+
 /// Every target of ours: Swift 6 mode, `any` spelled out, imports internal unless said otherwise.
-let swiftSettings: [SwiftSetting] = [
+let swiftSettings: [SwiftSetting] = (isStrict ? [.treatAllWarnings(as: .error)] : []) + [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -52,7 +55,7 @@ let package = Package(
         library("RTCEngine", ["RTCWire"]),
         library("RTCSecurity", ["RTCEngine", "RTCWire", "COpenSSL"]),
         library("MediaFiles", ["RTCEngine", "RTCWire"]),
-        library("RTCNetwork", ["RTCEngine", "RTCSecurity", "RTCWire", "CDatagram"]),
+        library("RTCNetwork", ["RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"]),
 
         // Signaling.
         library("SocketIO", nio + [.product(name: "Logging", package: "swift-log")]),

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Fuzzes one parser, or all of them, with libFuzzer. Usage: Fuzz/run.sh TARGET|all SECONDS
+# A target is a file Fuzz/Targets/NAME.swift with one function `fuzzNAME(_ bytes: RawSpan)`. SwiftPM cannot link
+# libFuzzer's main, so this script compiles our sources and the target with swiftc. New inputs go to .build-fuzz/corpus;
+# an input that crashes is copied to Fuzz/Crashes/NAME/, where an ordinary test replays it for ever.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=${1:?target or all}
+seconds=${2:-60}
+out=.build-fuzz
+mkdir -p "$out"
+
+if [ "$target" = all ]; then
+    for file in Fuzz/Targets/*.swift; do "$0" "$(basename "$file" .swift)" "$seconds"; done
+    exit 0
+fi
+[ -f "Fuzz/Targets/$target.swift" ] || { echo "There is no Fuzz/Targets/$target.swift" >&2; exit 2; }
+
+settings=(-swift-version 6 -O -g -sanitize=fuzzer,address -parse-as-library
+    -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility
+    -enable-upcoming-feature InternalImportsByDefault -enable-experimental-feature Lifetimes -I "$out")
+
+module() { # name, dependencies' objects are linked at the end
+    local name=$1
+    local object="$out/$name.o"
+    local newest
+    newest=$(find "Sources/$name" -name '*.swift' -newer "$object" 2>/dev/null | head -n 1 || true)
+    if [ ! -f "$object" ] || [ -n "$newest" ]; then
+        find "Sources/$name" -name '*.swift' -print0 | xargs -0 swiftc "${settings[@]}" -wmo -emit-module \
+            -emit-module-path "$out/$name.swiftmodule" -module-name "$name" -c -o "$object" \
+            -Xcc -fmodule-map-file=Sources/COpenSSL/module.modulemap
+    fi
+    objects+=("$object")
+}
+
+objects=()
+libraries=()
+for name in RTCWire RTCEngine; do module $name; done
+if grep -qE 'import (RTCSecurity)' "Fuzz/Targets/$target.swift"; then module RTCSecurity; libraries+=(-lssl -lcrypto); fi
+if grep -qE 'import (MediaFiles)' "Fuzz/Targets/$target.swift"; then module MediaFiles; fi
+if grep -qE 'import (SocketIO)' "Fuzz/Targets/$target.swift"; then
+    echo "$target: SocketIO's codecs are built on NIO; they are fuzzed through 'swift test' seeds only." && exit 0
+fi
+
+cat > "$out/$target-main.swift" <<SWIFT
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzerTestOneInput(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
+    fuzz$target(UnsafeRawBufferPointer(start: data, count: size).bytes)
+    return 0
+}
+SWIFT
+swiftc "${settings[@]}" -module-name "Fuzz$target" "Fuzz/Targets/$target.swift" "$out/$target-main.swift" \
+    -Xcc -fmodule-map-file=Sources/COpenSSL/module.modulemap "${objects[@]}" "${libraries[@]}" -o "$out/fuzz-$target"
+
+mkdir -p "$out/corpus/$target" "Fuzz/Crashes/$target"
+"$out/fuzz-$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="Fuzz/Crashes/$target/" "$out/corpus/$target" "Fuzz/Corpus/$target"
+rmdir "Fuzz/Crashes/$target" 2>/dev/null || true

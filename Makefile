@@ -1,0 +1,61 @@
+# Two commands do all the set-up on a fresh Debian machine with Swift: `make run` and `make test`.
+# `make help` lists the rest.
+
+SHELL := /bin/bash
+SWIFT ?= swift
+PYTHON := .venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help run build demo test unit interop lint bench fuzz media venv clean
+
+help: ## This list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+run: ## Install what is missing, build, and serve on http://localhost:8080
+	@Scripts/install-packages.sh run
+	@Scripts/build-release.sh
+	@exec .build/release/roost serve
+
+build: ## Build the release binary, .build/release/roost
+	@Scripts/install-packages.sh run
+	@Scripts/build-release.sh
+
+demo: ## A call between two real processes, checked frame by frame, with an HTML report in demo-output/
+	@Scripts/install-packages.sh demo
+	@Scripts/build-release.sh
+	@exec .build/release/roost demo --output demo-output
+
+test: ## Everything: lint, unit, simulation, interop with real peers, end to end
+	@Scripts/install-packages.sh test
+	@Scripts/python-environment.sh
+	@Scripts/test.sh
+
+unit: ## Only the Swift tests
+	@Scripts/install-packages.sh test
+	@Scripts/python-environment.sh
+	@Scripts/test.sh unit
+
+interop: ## Only the tests with Chromium, aiortc and python-socketio
+	@Scripts/install-packages.sh test
+	@Scripts/python-environment.sh
+	@Scripts/test.sh interop
+
+lint: ## Formatting and the direction of imports
+	@Scripts/test.sh lint
+
+bench: ## Signaling benchmark beside python-socketio's server, as ratios
+	@Scripts/install-packages.sh bench
+	@Scripts/python-environment.sh
+	@Benchmarks/signaling/run.sh
+
+fuzz: ## An hour for each parser (SECONDS=3600 by default)
+	@Scripts/install-packages.sh fuzz
+	@Fuzz/run.sh all $${SECONDS_EACH:-3600}
+
+media: ## Make the test media anew (they are committed; needs ffmpeg)
+	@Scripts/install-packages.sh demo
+	@Scripts/python-environment.sh
+	@Media/make-media.sh
+
+clean: ## Remove what was built
+	rm -rf .build .venv demo-output

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Checks that modules import only what ARCHITECTURE.md allows: arrows go down, never up or in a circle."""
+import pathlib
+import re
+import sys
+
+# Module -> our own modules that it may import. Nothing else of ours is allowed.
+ALLOWED = {
+    "RTCWire": set(),
+    "RTCEngine": {"RTCWire"},
+    "RTCSecurity": {"RTCEngine", "RTCWire", "COpenSSL"},
+    "MediaFiles": {"RTCEngine", "RTCWire"},
+    "RTCNetwork": {"RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"},
+    "SocketIO": set(),
+    "CallSignaling": {"SocketIO"},
+    "ClientKit": {"SocketIO"},
+    "ClientFeatures": {"ClientKit"},
+    "ClientRTC": {"ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"},
+    "roost": {
+        "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC",
+        "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles",
+    },
+}
+# Modules without I/O and without a clock: bytes, values and a time go in, values come out.
+PURE = {"RTCWire", "RTCEngine"}
+FORBIDDEN_IN_PURE = {"Foundation", "FoundationEssentials", "Glibc", "Musl", "Darwin", "Dispatch", "NIOCore", "NIOPosix"}
+CLOCKS = re.compile(r"ContinuousClock|SuspendingClock|DispatchTime|clock_gettime|Date\(\)")
+IMPORT = re.compile(r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |private |fileprivate )?import\s+(?:\w+ )?(\w+)")
+
+root = pathlib.Path(__file__).resolve().parent.parent
+faults = []
+for folder in sorted((root / "Sources").iterdir()):
+    module = folder.name
+    if not any(folder.rglob("*.swift")):
+        continue
+    if module not in ALLOWED:
+        faults.append(f"Sources/{module}: no rule for this module in {pathlib.Path(__file__).name}")
+        continue
+    for file in sorted(folder.rglob("*.swift")):
+        for number, line in enumerate(file.read_text().splitlines(), 1):
+            where = f"{file.relative_to(root)}:{number}"
+            if module in PURE and CLOCKS.search(line) and not line.lstrip().startswith("//"):
+                faults.append(f"{where}: {module} reads no clock")
+            match = IMPORT.match(line)
+            if not match:
+                continue
+            imported = match.group(1)
+            if imported in ALLOWED or imported.startswith("C") and (root / "Sources" / imported).is_dir():
+                if imported not in ALLOWED[module]:
+                    faults.append(f"{where}: {module} may not import {imported}")
+            if module in PURE and imported in FORBIDDEN_IN_PURE:
+                faults.append(f"{where}: {module} does no I/O and may not import {imported}")
+
+for fault in faults:
+    print(fault)
+print(f"imports: {len(faults)} faults")
+sys.exit(1 if faults else 0)

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that a task needs and that are missing; names them, asks nothing.
+# Usage: Scripts/install-packages.sh run|demo|test|bench|fuzz
+set -euo pipefail
+
+run=(libssl-dev pkg-config)
+demo=("${run[@]}" ffmpeg)
+test=("${demo[@]}" chromium fonts-dejavu-core iproute2 python3 python3-venv)
+bench=("${run[@]}" python3 python3-venv gcc libc6-dev)
+fuzz=("${run[@]}")
+
+case "${1:-}" in
+    run) wanted=("${run[@]}") ;;
+    demo) wanted=("${demo[@]}") ;;
+    test) wanted=("${test[@]}") ;;
+    bench) wanted=("${bench[@]}") ;;
+    fuzz) wanted=("${fuzz[@]}") ;;
+    *) echo "usage: $0 run|demo|test|bench|fuzz" >&2; exit 2 ;;
+esac
+
+if ! command -v swift >/dev/null; then
+    echo "Swift is missing. Install Swift 6.2 or newer from https://www.swift.org/install and run this again." >&2
+    exit 1
+fi
+if ! command -v dpkg-query >/dev/null; then
+    echo "This is not a Debian system: please see to it that these are installed: ${wanted[*]}" >&2
+    exit 0
+fi
+
+missing=()
+for package in "${wanted[@]}"; do
+    state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+        echo "Missing Debian packages: ${missing[*]}. Install them as root, then run this again." >&2
+        exit 1
+    }
+    as_root=(sudo)
+fi
+echo "Installing Debian packages: ${missing[*]}"
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+    >/dev/null
+echo "Installed."

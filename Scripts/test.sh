@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Runs the tests. Usage: Scripts/test.sh [lint|unit|interop]; without an argument all of them.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+what=${1:-all}
+export ROOST_STRICT=1 # warnings are errors in our own modules
+failed=()
+
+step() { # name, command…
+    local name=$1 started=$SECONDS
+    shift
+    echo "== $name"
+    "$@" || failed+=("$name")
+    echo "== $name: $((SECONDS - started)) s"
+}
+
+if [ "$what" = all ] || [ "$what" = lint ]; then
+    step "format" swift format lint --strict --recursive --parallel Sources Tests Fuzz Package.swift
+    step "imports" python3 Scripts/check-imports.py
+fi
+if [ "$what" = all ] || [ "$what" = unit ]; then
+    step "build" swift build --build-tests
+    [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
+    step "swift tests" swift test --skip-build
+fi
+if [ "$what" = all ] || [ "$what" = interop ]; then
+    step "build roost" swift build --product roost
+    export ROOST_BIN=${ROOST_BIN:-$PWD/.build/debug/roost}
+    step "interop tests" .venv/bin/python -m pytest -q Interop
+fi
+
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "failed: ${failed[*]}"
+    exit 1
+fi
+echo "All of it passed."

@@ -1,0 +1,297 @@
+#define _GNU_SOURCE
+#include "CDatagram.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#else
+#include <sys/event.h>
+#endif
+
+#define BATCH 64
+
+static socklen_t to_sockaddr(const cdatagram_address *a, struct sockaddr_storage *s) {
+    memset(s, 0, sizeof *s);
+    if (a->family == 4) {
+        struct sockaddr_in *v4 = (struct sockaddr_in *)s;
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(a->port);
+        memcpy(&v4->sin_addr, a->ip, 4);
+        return sizeof *v4;
+    }
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)s;
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(a->port);
+    v6->sin6_scope_id = a->scope;
+    memcpy(&v6->sin6_addr, a->ip, 16);
+    return sizeof *v6;
+}
+
+static void from_sockaddr(const struct sockaddr *s, cdatagram_address *a) {
+    memset(a, 0, sizeof *a);
+    if (s->sa_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)s;
+        a->family = 4;
+        a->port = ntohs(v4->sin_port);
+        memcpy(a->ip, &v4->sin_addr, 4);
+    } else if (s->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)s;
+        a->family = 6;
+        a->port = ntohs(v6->sin6_port);
+        a->scope = v6->sin6_scope_id;
+        memcpy(a->ip, &v6->sin6_addr, 16);
+    }
+}
+
+static int set_flags(int fd) {
+    int flags = fcntl(fd, F_GETFL, 0);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return -errno;
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) return -errno;
+    return 0;
+}
+
+int cdatagram_open(cdatagram_address *local, int buffer_bytes) {
+    struct sockaddr_storage s;
+    socklen_t length = to_sockaddr(local, &s);
+    int fd = socket(s.ss_family, SOCK_DGRAM, 0);
+    if (fd < 0) return -errno;
+    int one = 1, rc = set_flags(fd);
+    if (rc < 0) { close(fd); return rc; }
+    if (local->family == 6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    // The kernel's limit applies silently; a smaller buffer only means earlier loss under load.
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
+    if (bind(fd, (struct sockaddr *)&s, length) < 0) { rc = -errno; close(fd); return rc; }
+    length = sizeof s;
+    if (getsockname(fd, (struct sockaddr *)&s, &length) < 0) { rc = -errno; close(fd); return rc; }
+    from_sockaddr((struct sockaddr *)&s, local);
+    return fd;
+}
+
+void cdatagram_close(int fd) { close(fd); }
+
+#ifdef __linux__
+int cdatagram_receive(int fd, uint8_t *buffer, int stride, int count, int32_t *lengths, cdatagram_address *from) {
+    struct mmsghdr headers[BATCH];
+    struct iovec vectors[BATCH];
+    struct sockaddr_storage names[BATCH];
+    if (count > BATCH) count = BATCH;
+    memset(headers, 0, sizeof headers[0] * (size_t)count);
+    for (int i = 0; i < count; i++) {
+        vectors[i].iov_base = buffer + (size_t)i * (size_t)stride;
+        vectors[i].iov_len = (size_t)stride;
+        headers[i].msg_hdr.msg_iov = &vectors[i];
+        headers[i].msg_hdr.msg_iovlen = 1;
+        headers[i].msg_hdr.msg_name = &names[i];
+        headers[i].msg_hdr.msg_namelen = sizeof names[i];
+    }
+    int got = recvmmsg(fd, headers, (unsigned)count, MSG_DONTWAIT, NULL);
+    if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
+    for (int i = 0; i < got; i++) {
+        // A datagram larger than the buffer is none of ours: length 0 makes the caller skip it.
+        lengths[i] = headers[i].msg_hdr.msg_flags & MSG_TRUNC ? 0 : (int32_t)headers[i].msg_len;
+        from_sockaddr((struct sockaddr *)&names[i], &from[i]);
+    }
+    return got;
+}
+
+int cdatagram_send(int fd, const uint8_t *buffer, const cdatagram_message *messages, int count) {
+    struct mmsghdr headers[BATCH];
+    struct iovec vectors[BATCH];
+    struct sockaddr_storage names[BATCH];
+    if (count > BATCH) count = BATCH;
+    memset(headers, 0, sizeof headers[0] * (size_t)count);
+    for (int i = 0; i < count; i++) {
+        vectors[i].iov_base = (void *)(buffer + messages[i].offset);
+        vectors[i].iov_len = messages[i].length;
+        headers[i].msg_hdr.msg_iov = &vectors[i];
+        headers[i].msg_hdr.msg_iovlen = 1;
+        headers[i].msg_hdr.msg_name = &names[i];
+        headers[i].msg_hdr.msg_namelen = to_sockaddr(&messages[i].to, &names[i]);
+    }
+    int sent = sendmmsg(fd, headers, (unsigned)count, MSG_DONTWAIT);
+    return sent < 0 ? -errno : sent;
+}
+
+int cdatagram_poller_open(void) {
+    int fd = epoll_create1(EPOLL_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int cdatagram_poller_add(int poller, int fd, uint64_t token) {
+    struct epoll_event event = {.events = EPOLLIN, .data.u64 = token};
+    return epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+int cdatagram_poller_remove(int poller, int fd) {
+    struct epoll_event event = {0};
+    return epoll_ctl(poller, EPOLL_CTL_DEL, fd, &event) < 0 ? -errno : 0;
+}
+
+int cdatagram_poller_wait(int poller, uint64_t *tokens, int capacity, int64_t timeout_ns) {
+    struct epoll_event events[BATCH];
+    if (capacity > BATCH) capacity = BATCH;
+    // Rounded up: a wait that ends just short of a deadline would spin until it is reached.
+    int64_t milliseconds = timeout_ns < 0 ? -1 : (timeout_ns + 999999) / 1000000;
+    if (milliseconds > 3600000) milliseconds = 3600000;
+    int count = epoll_wait(poller, events, capacity, (int)milliseconds);
+    if (count < 0) return errno == EINTR ? 0 : -errno;
+    for (int i = 0; i < count; i++) tokens[i] = events[i].data.u64;
+    return count;
+}
+
+int cdatagram_wakeup_open(int fds[2]) {
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0) return -errno;
+    fds[0] = fds[1] = fd;
+    return 0;
+}
+
+void cdatagram_wakeup_signal(const int fds[2]) {
+    uint64_t one = 1;
+    // EAGAIN means the counter is full: the poller is awake already.
+    ssize_t written = write(fds[1], &one, sizeof one);
+    (void)written;
+}
+
+void cdatagram_wakeup_drain(const int fds[2]) {
+    uint64_t value;
+    ssize_t got = read(fds[0], &value, sizeof value);
+    (void)got;
+}
+
+void cdatagram_wakeup_close(const int fds[2]) { close(fds[0]); }
+
+#else
+
+int cdatagram_receive(int fd, uint8_t *buffer, int stride, int count, int32_t *lengths, cdatagram_address *from) {
+    int got = 0;
+    for (; got < count; got++) {
+        struct sockaddr_storage name;
+        socklen_t length = sizeof name;
+        ssize_t n = recvfrom(fd, buffer + (size_t)got * (size_t)stride, (size_t)stride, MSG_DONTWAIT,
+                             (struct sockaddr *)&name, &length);
+        if (n < 0) return got > 0 || errno == EAGAIN ? got : -errno;
+        lengths[got] = (int32_t)n;
+        from_sockaddr((struct sockaddr *)&name, &from[got]);
+    }
+    return got;
+}
+
+int cdatagram_send(int fd, const uint8_t *buffer, const cdatagram_message *messages, int count) {
+    for (int i = 0; i < count; i++) {
+        struct sockaddr_storage name;
+        socklen_t length = to_sockaddr(&messages[i].to, &name);
+        if (sendto(fd, buffer + messages[i].offset, messages[i].length, MSG_DONTWAIT, (struct sockaddr *)&name,
+                   length) < 0)
+            return i > 0 ? i : -errno;
+    }
+    return count;
+}
+
+int cdatagram_poller_open(void) {
+    int fd = kqueue();
+    return fd < 0 ? -errno : fd;
+}
+
+int cdatagram_poller_add(int poller, int fd, uint64_t token) {
+    struct kevent change;
+    EV_SET(&change, fd, EVFILT_READ, EV_ADD, 0, 0, (void *)(uintptr_t)token);
+    return kevent(poller, &change, 1, NULL, 0, NULL) < 0 ? -errno : 0;
+}
+
+int cdatagram_poller_remove(int poller, int fd) {
+    struct kevent change;
+    EV_SET(&change, fd, EVFILT_READ, EV_DELETE, 0, 0, NULL);
+    return kevent(poller, &change, 1, NULL, 0, NULL) < 0 ? -errno : 0;
+}
+
+int cdatagram_poller_wait(int poller, uint64_t *tokens, int capacity, int64_t timeout_ns) {
+    struct kevent events[BATCH];
+    if (capacity > BATCH) capacity = BATCH;
+    struct timespec timeout = {.tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000};
+    int count = kevent(poller, NULL, 0, events, capacity, timeout_ns < 0 ? NULL : &timeout);
+    if (count < 0) return errno == EINTR ? 0 : -errno;
+    for (int i = 0; i < count; i++) tokens[i] = (uint64_t)(uintptr_t)events[i].udata;
+    return count;
+}
+
+int cdatagram_wakeup_open(int fds[2]) {
+    if (pipe(fds) < 0) return -errno;
+    set_flags(fds[0]);
+    set_flags(fds[1]);
+    return 0;
+}
+
+void cdatagram_wakeup_signal(const int fds[2]) {
+    uint8_t one = 1;
+    ssize_t written = write(fds[1], &one, 1);
+    (void)written;
+}
+
+void cdatagram_wakeup_drain(const int fds[2]) {
+    uint8_t scratch[256];
+    while (read(fds[0], scratch, sizeof scratch) == (ssize_t)sizeof scratch) {}
+}
+
+void cdatagram_wakeup_close(const int fds[2]) {
+    close(fds[0]);
+    close(fds[1]);
+}
+#endif
+
+int cdatagram_interfaces(cdatagram_interface *interfaces, int capacity) {
+    struct ifaddrs *list = NULL;
+    if (getifaddrs(&list) < 0) return -errno;
+    int count = 0;
+    for (struct ifaddrs *i = list; i; i = i->ifa_next) {
+        if (!i->ifa_addr) continue;
+        if (i->ifa_addr->sa_family != AF_INET && i->ifa_addr->sa_family != AF_INET6) continue;
+        if (count < capacity) {
+            cdatagram_interface *out = &interfaces[count];
+            memset(out, 0, sizeof *out);
+            strncpy(out->name, i->ifa_name, sizeof out->name - 1);
+            from_sockaddr(i->ifa_addr, &out->address);
+            out->is_up = (i->ifa_flags & IFF_UP) != 0;
+            out->is_loopback = (i->ifa_flags & IFF_LOOPBACK) != 0;
+            out->is_point_to_point = (i->ifa_flags & IFF_POINTOPOINT) != 0;
+        }
+        count++;
+    }
+    freeifaddrs(list);
+    return count;
+}
+
+void cdatagram_name_thread(const char *name) {
+    char short_name[16];
+    snprintf(short_name, sizeof short_name, "%s", name);
+#ifdef __linux__
+    pthread_setname_np(pthread_self(), short_name);
+#else
+    pthread_setname_np(short_name);
+#endif
+}
+
+int64_t cdatagram_monotonic_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int64_t cdatagram_realtime_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}

@@ -1,0 +1,72 @@
+// Batched UDP system calls, readiness and interface lists with plain C types. No logic: one function a system
+// call (or the loop of single calls where a platform has no batched form). Errors are negative errno values.
+#ifndef ROOST_CDATAGRAM_H
+#define ROOST_CDATAGRAM_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// An address and a port. `family` is 4 or 6; an IPv4 address takes the first four bytes of `ip` (network order).
+typedef struct {
+    uint8_t ip[16];
+    uint16_t port;
+    uint8_t family;
+    uint32_t scope;
+} cdatagram_address;
+
+/// A datagram to send: bytes `offset ..< offset + length` of the flat buffer.
+typedef struct {
+    uint32_t offset;
+    uint32_t length;
+    cdatagram_address to;
+} cdatagram_message;
+
+typedef struct {
+    char name[16];
+    cdatagram_address address;
+    uint8_t is_up;
+    uint8_t is_loopback;
+    uint8_t is_point_to_point;
+} cdatagram_interface;
+
+/// Opens a non-blocking UDP socket bound to `local` (port 0: any) and writes the bound address back.
+int cdatagram_open(cdatagram_address *local, int buffer_bytes);
+void cdatagram_close(int fd);
+
+/// Receives up to `count` datagrams, the i-th into `buffer + i * stride`. Returns how many; 0 when none waits.
+int cdatagram_receive(int fd, uint8_t *buffer, int stride, int count, int32_t *lengths, cdatagram_address *from);
+
+/// Sends `count` datagrams out of `buffer`. Returns how many the kernel took; it may take fewer.
+int cdatagram_send(int fd, const uint8_t *buffer, const cdatagram_message *messages, int count);
+
+/// Readiness of many descriptors for reading (epoll on Linux, kqueue elsewhere).
+int cdatagram_poller_open(void);
+int cdatagram_poller_add(int poller, int fd, uint64_t token);
+int cdatagram_poller_remove(int poller, int fd);
+/// Waits at most `timeout_ns` (negative: for ever); writes the tokens of what can be read.
+int cdatagram_poller_wait(int poller, uint64_t *tokens, int capacity, int64_t timeout_ns);
+
+/// A descriptor pair that wakes a poller: [0] is watched, [1] is written (the same one with eventfd).
+int cdatagram_wakeup_open(int fds[2]);
+void cdatagram_wakeup_signal(const int fds[2]);
+void cdatagram_wakeup_drain(const int fds[2]);
+void cdatagram_wakeup_close(const int fds[2]);
+
+/// The host's interface addresses. Returns how many there are (at most `capacity` are written).
+int cdatagram_interfaces(cdatagram_interface *interfaces, int capacity);
+
+/// Names the calling thread for debuggers; at most 15 characters count.
+void cdatagram_name_thread(const char *name);
+
+/// CLOCK_MONOTONIC in nanoseconds.
+int64_t cdatagram_monotonic_ns(void);
+/// CLOCK_REALTIME in nanoseconds since 1970.
+int64_t cdatagram_realtime_ns(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,178 @@
+internal import CDatagram
+public import RTCEngine
+internal import Synchronization
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
+/// One thread with its sockets, its timers and the actors that live on it.
+///
+/// A `PeerConnection` is an actor whose executor is its loop. What its user calls arrives as jobs; what the network
+/// delivers is handled on the same thread, synchronously, so that the packet path neither locks nor awaits.
+///
+/// Who guards what: `inbox` is the only state that other threads touch. Everything else belongs to the loop's thread.
+public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
+    /// The loop that peer connections share when they are given none.
+    public static let shared = NetworkLoop(name: "roost-rtc")
+
+    private struct Inbox {
+        var jobs: [UnownedJob] = []
+        var isAwake = false
+        var thread: pthread_t?
+    }
+
+    private let inbox = Mutex(Inbox())
+    private let poller: Int32
+    private let wakeup: (Int32, Int32)
+
+    private var readers: [UInt64: any SocketReader] = [:]
+    private var nextToken: UInt64 = 1
+    private var timers = TimerQueue()
+    private var receiveBatch = ReceiveBatch()
+
+    /// Starts the thread. It lives as long as the process: loops are made once, one a core at most.
+    public init(name: String) {
+        poller = cdatagram_poller_open()
+        var descriptors: (Int32, Int32) = (-1, -1)
+        let opened = withUnsafeMutableBytes(of: &descriptors) { bytes in
+            cdatagram_wakeup_open(bytes.baseAddress?.assumingMemoryBound(to: Int32.self))
+        }
+        wakeup = descriptors
+        // Without these two descriptors there is no loop; a process that is out of descriptors at its start cannot go on.
+        precondition(poller >= 0 && opened >= 0, "no file descriptors are left for the network loop")
+        cdatagram_poller_add(poller, descriptors.0, 0)
+        LoopThread.start {
+            cdatagram_name_thread(name)
+            self.run()
+        }
+    }
+
+    /// The time that this loop gives to its machines: the system's monotonic clock.
+    public static var now: Instant { Instant(nanoseconds: cdatagram_monotonic_ns()) }
+
+    // MARK: Executor
+
+    public func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let mustWake = inbox.withLock { inbox in
+            inbox.jobs.append(job)
+            defer { inbox.isAwake = true }
+            return !inbox.isAwake
+        }
+        if mustWake { signal() }
+    }
+
+    public func checkIsolated() {
+        precondition(isCurrent, "must be called on the loop's thread")
+    }
+
+    public func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+    /// Whether the caller runs on this loop's thread.
+    var isCurrent: Bool {
+        inbox.withLock { inbox in inbox.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    }
+
+    private func signal() {
+        withUnsafeBytes(of: wakeup) { bytes in
+            cdatagram_wakeup_signal(bytes.baseAddress?.assumingMemoryBound(to: Int32.self))
+        }
+    }
+
+    // MARK: The loop
+
+    private func run() {
+        inbox.withLock { $0.thread = pthread_self() }
+        var tokens = [UInt64](repeating: 0, count: 64)
+        var jobs: [UnownedJob] = []
+        while true {
+            let hasJobs = inbox.withLock { inbox in
+                inbox.isAwake = !inbox.jobs.isEmpty
+                return inbox.isAwake
+            }
+            let ready = cdatagram_poller_wait(poller, &tokens, 64, hasJobs ? 0 : timeout())
+            for token in tokens.prefix(Int(max(ready, 0))) {
+                if token == 0 {
+                    withUnsafeBytes(of: wakeup) { bytes in
+                        cdatagram_wakeup_drain(bytes.baseAddress?.assumingMemoryBound(to: Int32.self))
+                    }
+                } else if let reader = readers[token] {
+                    reader.socketReadable(token, &receiveBatch)
+                }
+            }
+            inbox.withLock { swap(&$0.jobs, &jobs) }
+            for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+            jobs.removeAll(keepingCapacity: true)
+            let now = Self.now
+            while let due = timers.popDue(at: now) { due.timerFired(at: now) }
+        }
+    }
+
+    private func timeout() -> Int64 {
+        guard let next = timers.next else { return -1 }
+        return max(0, (next - Self.now).nanoseconds)
+    }
+
+    // MARK: For what lives on the loop; on its thread only
+
+    /// Calls `reader` whenever `socket` has something to read, until `remove`.
+    func add(_ socket: UDPSocket, reader: any SocketReader) throws(SystemError) -> UInt64 {
+        let token = nextToken
+        nextToken += 1
+        let result = cdatagram_poller_add(poller, socket.descriptor, token)
+        guard result >= 0 else { throw SystemError("epoll_ctl", negated: result) }
+        readers[token] = reader
+        return token
+    }
+
+    func remove(_ socket: UDPSocket, token: UInt64) {
+        guard readers.removeValue(forKey: token) != nil else { return }
+        cdatagram_poller_remove(poller, socket.descriptor)
+    }
+
+    /// Calls `target` once at `deadline`, or earlier if an earlier call is pending; a call may come for nothing.
+    func schedule(_ target: any TimerTarget, at deadline: Instant) {
+        timers.schedule(target, at: deadline)
+    }
+}
+
+/// Told on the loop's thread that a socket can be read.
+protocol SocketReader: AnyObject {
+    func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch)
+}
+
+/// Told on the loop's thread that its time has come.
+protocol TimerTarget: AnyObject {
+    func timerFired(at now: Instant)
+}
+
+/// A thread that is never joined.
+enum LoopThread {
+    private final class Body {
+        let run: () -> Void
+        init(_ run: @escaping () -> Void) { self.run = run }
+    }
+
+    static func start(_ body: @escaping () -> Void) {
+        let argument = Unmanaged.passRetained(Body(body)).toOpaque()
+        #if canImport(Darwin)
+            var thread: pthread_t?
+            let result = pthread_create(&thread, nil, { pointer in
+                Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue().run()
+                return nil
+            }, argument)
+        #else
+            var thread = pthread_t()
+            let result = pthread_create(&thread, nil, { pointer in
+                guard let pointer else { return nil }
+                Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue().run()
+                return nil
+            }, argument)
+        #endif
+        precondition(result == 0, "no thread could be started for the network loop")
+    }
+}

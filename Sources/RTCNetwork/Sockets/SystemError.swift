@@ -1,0 +1,22 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#elseif canImport(Darwin)
+    internal import Darwin
+#endif
+
+/// A system call that failed.
+public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The call, as `bind`.
+    public var call: String
+    /// The value of `errno`.
+    public var code: Int32
+
+    init(_ call: String, negated code: Int32) {
+        self.call = call
+        self.code = -code
+    }
+
+    public var description: String { "\(call) failed: \(String(cString: strerror(code)))" }
+}

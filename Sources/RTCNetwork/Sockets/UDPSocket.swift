@@ -1,0 +1,103 @@
+internal import CDatagram
+internal import RTCWire
+
+/// A bound, non-blocking UDP socket. Owned by one `NetworkLoop` and used on its thread only.
+final class UDPSocket {
+    /// The address it is bound to; the port is never 0.
+    let address: TransportAddress
+    let descriptor: Int32
+    private var isClosed = false
+
+    /// What a datagram may measure at most: any larger one is no STUN, DTLS or SRTP of ours.
+    static let maximumDatagramSize = 2048
+    /// How many datagrams one system call moves.
+    static let batch = 32
+
+    init(binding address: TransportAddress) throws(SystemError) {
+        var local = address.cAddress
+        // 1 MiB holds a key frame's burst for the 10 ms that a busy machine may keep us waiting.
+        let descriptor = cdatagram_open(&local, 1 << 20)
+        guard descriptor >= 0 else { throw SystemError("bind", negated: descriptor) }
+        guard let bound = TransportAddress(local) else {
+            cdatagram_close(descriptor)
+            throw SystemError("getsockname", negated: 0)
+        }
+        self.descriptor = descriptor
+        self.address = bound
+    }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        cdatagram_close(descriptor)
+    }
+
+    deinit { close() }
+}
+
+/// Buffers for one `recvmmsg`, kept by the loop and used for every socket in turn.
+struct ReceiveBatch {
+    private var buffer = [UInt8](repeating: 0, count: UDPSocket.batch * UDPSocket.maximumDatagramSize)
+    private var lengths = [Int32](repeating: 0, count: UDPSocket.batch)
+    private var senders = [cdatagram_address](repeating: cdatagram_address(), count: UDPSocket.batch)
+    private var datagram: [UInt8] = []
+
+    init() { datagram.reserveCapacity(UDPSocket.maximumDatagramSize) }
+
+    /// Reads what waits on `socket`, at most one batch, and hands each datagram to `body`, which may change it in
+    /// place. True when more may be waiting.
+    mutating func receive(
+        from socket: UDPSocket, _ body: (_ datagram: inout [UInt8], _ sender: TransportAddress) -> Void
+    ) -> Bool {
+        let stride = UDPSocket.maximumDatagramSize
+        // An error here is a queued ICMP answer to something we sent; it concerns one remote address, not the socket.
+        let count = cdatagram_receive(
+            socket.descriptor, &buffer, Int32(stride), Int32(UDPSocket.batch), &lengths, &senders)
+        guard count > 0 else { return false }
+        for index in 0..<Int(count) {
+            guard lengths[index] > 0, let sender = TransportAddress(senders[index]) else { continue }
+            datagram.removeAll(keepingCapacity: true)
+            datagram.append(contentsOf: buffer[index * stride..<index * stride + Int(lengths[index])])
+            body(&datagram, sender)
+        }
+        return count == UDPSocket.batch
+    }
+}
+
+/// Datagrams collected for one `sendmmsg`.
+struct SendBatch {
+    private var buffer: [UInt8] = []
+    private var messages: [cdatagram_message] = []
+    /// Datagrams that the kernel did not take because its buffer was full or the route is gone. UDP: they are lost,
+    /// and the protocols above repair it.
+    private(set) var dropped = 0
+
+    var isFull: Bool { messages.count >= 64 }
+
+    mutating func append(_ datagram: [UInt8], to address: TransportAddress) {
+        var message = cdatagram_message()
+        message.offset = UInt32(buffer.count)
+        message.length = UInt32(datagram.count)
+        message.to = address.cAddress
+        buffer.append(contentsOf: datagram)
+        messages.append(message)
+    }
+
+    mutating func flush(on socket: UDPSocket) {
+        var start = 0
+        while start < messages.count {
+            let sent = messages.withUnsafeBufferPointer { pointer in
+                cdatagram_send(
+                    socket.descriptor, buffer, pointer.baseAddress.map { $0 + start }, Int32(messages.count - start))
+            }
+            if sent > 0 {
+                start += Int(sent)
+            } else {
+                dropped += 1
+                start += 1
+            }
+        }
+        buffer.removeAll(keepingCapacity: true)
+        messages.removeAll(keepingCapacity: true)
+    }
+}
