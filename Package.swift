@@ -5,13 +5,14 @@ import PackageDescription
 let isStrict = Context.environment["ROOST_STRICT"] != nil
 
 /// Every target of ours: Swift 6 mode, `any` spelled out, imports internal unless said otherwise.
-let swiftSettings: [SwiftSetting] = (isStrict ? [.treatAllWarnings(as: .error)] : []) + [
-    .swiftLanguageMode(.v6),
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableExperimentalFeature("Lifetimes"),
-]
+let swiftSettings: [SwiftSetting] =
+    (isStrict ? [.treatAllWarnings(as: .error)] : []) + [
+        .swiftLanguageMode(.v6),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableExperimentalFeature("Lifetimes"),
+    ]
 
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
