@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <netinet/in.h>
@@ -271,6 +272,20 @@ int cdatagram_interfaces(cdatagram_interface *interfaces, int capacity) {
         count++;
     }
     freeifaddrs(list);
+    return count;
+}
+
+int cdatagram_resolve(const char *host, uint16_t port, cdatagram_address *addresses, int capacity) {
+    struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_ADDRCONFIG}, *list = NULL;
+    if (getaddrinfo(host, NULL, &hints, &list) != 0) return 0;
+    int count = 0;
+    for (struct addrinfo *i = list; i && count < capacity; i = i->ai_next) {
+        if (i->ai_family != AF_INET && i->ai_family != AF_INET6) continue;
+        from_sockaddr(i->ai_addr, &addresses[count]);
+        addresses[count].port = port;
+        count++;
+    }
+    freeaddrinfo(list);
     return count;
 }
 

@@ -58,6 +58,9 @@ void cdatagram_wakeup_close(const int fds[2]);
 /// The host's interface addresses. Returns how many there are (at most `capacity` are written).
 int cdatagram_interfaces(cdatagram_interface *interfaces, int capacity);
 
+/// The addresses of a host name, by the system's resolver; blocks. Returns how many were written.
+int cdatagram_resolve(const char *host, uint16_t port, cdatagram_address *addresses, int capacity);
+
 /// Names the calling thread for debuggers; at most 15 characters count.
 void cdatagram_name_thread(const char *name);
 

@@ -1,0 +1,85 @@
+public import RTCEngine
+internal import RTCWire
+
+extension PeerConnection {
+    /// The description in force or under negotiation on our side, with the candidates gathered so far; nil before the
+    /// first.
+    public var localDescription: SessionDescriptionInit? {
+        machine.localDescription.map { SessionDescriptionInit(type: $0.type, sdp: $0.sdp) }
+    }
+
+    /// The description in force or under negotiation on the peer's side, with its candidates; nil before the first.
+    public var remoteDescription: SessionDescriptionInit? {
+        machine.remoteDescription.map { SessionDescriptionInit(type: $0.type, sdp: $0.sdp) }
+    }
+
+    /// Describes what we would send and receive. Nothing changes until it is set as the local description.
+    ///
+    /// - Parameter iceRestart: asks for new paths; media goes on over the old one until a new one is found.
+    public func createOffer(iceRestart: Bool = false) throws(PeerConnectionError) -> SessionDescriptionInit {
+        defer { flush() }
+        let sdp = try refusing { () throws(PeerError) in try machine.createOffer(iceRestart: iceRestart) }
+        return SessionDescriptionInit(type: .offer, sdp: sdp)
+    }
+
+    /// Answers the offer that was set as the remote description.
+    public func createAnswer() throws(PeerConnectionError) -> SessionDescriptionInit {
+        defer { flush() }
+        let sdp = try refusing { () throws(PeerError) in try machine.createAnswer() }
+        return SessionDescriptionInit(type: .answer, sdp: sdp)
+    }
+
+    /// Puts a description of ours in force and begins to gather candidates.
+    ///
+    /// - Parameter description: what `createOffer` or `createAnswer` gave; nil makes the one that fits the state, as in
+    ///   perfect negotiation.
+    public func setLocalDescription(_ description: SessionDescriptionInit? = nil) async throws(PeerConnectionError) {
+        defer { flush() }
+        let description = try description ?? implicitDescription()
+        try refusing { () throws(PeerError) in
+            try machine.setLocalDescription(description.type, description.sdp, at: NetworkLoop.now)
+        }
+        try await startGathering()
+    }
+
+    private func implicitDescription() throws(PeerConnectionError) -> SessionDescriptionInit {
+        switch machine.signalingState {
+        case .haveRemoteOffer, .haveLocalPranswer: try createAnswer()
+        case .stable, .haveLocalOffer, .haveRemotePranswer, .closed: try createOffer()
+        }
+    }
+
+    /// Takes the peer's description. An offer that comes while ours is out is refused; roll ours back first.
+    public func setRemoteDescription(_ description: SessionDescriptionInit) throws(PeerConnectionError) {
+        defer { flush() }
+        try refusing { () throws(PeerError) in
+            try machine.setRemoteDescription(description.type, description.sdp, at: NetworkLoop.now)
+        }
+    }
+
+    /// Takes a candidate of the peer's; nil or an empty one says that there are no more. One of a kind that cannot be
+    /// used here (a host name, TCP) is left out quietly.
+    public func addICECandidate(_ candidate: ICECandidateInit?) throws(PeerConnectionError) {
+        defer { flush() }
+        try refusing { () throws(PeerError) in
+            try machine.addICECandidate(
+                candidate?.candidate ?? "", mid: candidate?.sdpMid, mLineIndex: candidate?.sdpMLineIndex,
+                at: NetworkLoop.now)
+        }
+    }
+
+    /// Makes the next offer an ICE restart, and says that negotiation is needed.
+    public func restartICE() {
+        machine.restartICE()
+        flush()
+    }
+
+    /// Gives the engine's refusal the public type.
+    func refusing<Value>(_ body: () throws(PeerError) -> Value) throws(PeerConnectionError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw .peer(error)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+public import RTCEngine
+internal import RTCWire
+
+extension PeerConnection {
+    /// Adds an m-line to what the next offer describes (W3C: addTransceiver).
+    ///
+    /// - Parameters:
+    ///   - streams: ids of the media streams that the track belongs to; the peer plays tracks of one stream in step.
+    public func addTransceiver(
+        _ kind: MediaKind, direction: TransceiverDirection = .sendrecv, streams: [String] = []
+    ) throws(PeerConnectionError) -> RTPTransceiver {
+        defer { flush() }
+        let id = try refusing { () throws(PeerError) in
+            try machine.addTransceiver(kind, direction: direction, streamIDs: streams)
+        }
+        return handle(id, kind: kind)
+    }
+
+    /// All transceivers, in the order of their m-lines.
+    public var transceivers: [RTPTransceiver] {
+        machine.transceiverList.map { handle($0.id, kind: $0.kind) }
+    }
+
+    /// What the next negotiation should make of a transceiver. `stopped` ends it for good.
+    public func setDirection(_ direction: TransceiverDirection, of transceiver: RTPTransceiver)
+        throws(PeerConnectionError)
+    {
+        defer { flush() }
+        try refusing { () throws(PeerError) in try machine.setDirection(direction, of: transceiver.id) }
+    }
+
+    /// The direction in force after the last answer; nil before.
+    public func currentDirection(of transceiver: RTPTransceiver) -> TransceiverDirection? {
+        machine.currentDirection(of: transceiver.id)
+    }
+
+    /// The payload format that was negotiated for sending; nil when nothing may be sent.
+    public func sendingFormat(of transceiver: RTPTransceiver) -> PayloadFormat? {
+        machine.sendingFormat(of: transceiver.id)
+    }
+
+    /// Asks the peer for a key frame (RTCP PLI), at most once every half second.
+    public func requestKeyFrame(on transceiver: RTPTransceiver) {
+        machine.requestKeyFrame(on: transceiver.id, at: NetworkLoop.now)
+        flush()
+    }
+
+    /// Statistics as they stand now (W3C: getStats).
+    public func getStats() -> StatsReport {
+        machine.stats(at: NetworkLoop.now)
+    }
+
+    func send(_ frame: EncodedFrame, on transceiver: TransceiverID) throws(PeerConnectionError) {
+        defer { flush() }
+        try refusing { () throws(PeerError) in try machine.send(frame, on: transceiver, at: NetworkLoop.now) }
+    }
+
+    func transceiver(_ id: TransceiverID) -> RTPTransceiver? {
+        machine.kind(of: id).map { handle(id, kind: $0) }
+    }
+
+    private func handle(_ id: TransceiverID, kind: MediaKind) -> RTPTransceiver {
+        let receiver = receivers[id] ?? RTPReceiver(kind: kind)
+        receivers[id] = receiver
+        return RTPTransceiver(
+            id: id, kind: kind, sender: RTPSender(transceiver: id, connection: self), receiver: receiver)
+    }
+}

@@ -1,0 +1,179 @@
+public import RTCEngine
+internal import RTCWire
+
+/// A WebRTC peer connection (W3C: RTCPeerConnection) over UDP sockets of this host.
+///
+/// An actor on its `NetworkLoop`: calls are jobs on the loop's thread, and packets are handled there without a hop.
+/// It may be closed at any moment, from anywhere, also in the middle of another call; whatever comes later is refused
+/// with `.closed` or does nothing.
+///
+/// ```swift
+/// let connection = try PeerConnection()
+/// let video = try await connection.addTransceiver(.video)
+/// let offer = try await connection.createOffer()
+/// try await connection.setLocalDescription(offer)
+/// for await event in connection.events { … }
+/// ```
+public actor PeerConnection {
+    nonisolated public let loop: NetworkLoop
+    nonisolated public var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    let configuration: PeerConnectionConfiguration
+    nonisolated let eventBroadcast = EventBroadcast<PeerConnectionEvent>(backlog: 1_024)
+
+    var machine: PeerMachine
+    var receivers: [TransceiverID: RTPReceiver] = [:]
+    var gathering = Gathering.notStarted
+    var sockets: [BoundSocket] = []
+    private var scheduled: Instant?
+    private lazy var link = LoopLink(self)
+
+    /// Whether sockets have been opened; they are when the first local description is set.
+    enum Gathering: Equatable {
+        case notStarted, started, closed
+    }
+
+    /// - Parameters:
+    ///   - configuration: servers, addresses, codecs and the certificate.
+    ///   - loop: the thread to live on; connections that talk to each other much may share one.
+    public init(configuration: PeerConnectionConfiguration, loop: NetworkLoop = .shared) {
+        self.configuration = configuration
+        self.loop = loop
+        self.machine = PeerMachine(
+            configuration: PeerMachineConfiguration(configuration), security: configuration.security, random: .system)
+    }
+
+    /// With the default configuration.
+    public init(loop: NetworkLoop = .shared) throws(PeerConnectionError) {
+        self.init(configuration: try PeerConnectionConfiguration(), loop: loop)
+    }
+
+    deinit {
+        // Nobody can call it any more: sockets close with their objects, and the loop finds its link's target gone.
+        for bound in sockets { link.remove(bound, from: loop) }
+        eventBroadcast.finish()
+        for receiver in receivers.values { receiver.frameBroadcast.finish() }
+    }
+
+    /// What happens, from now on, in order; each access is a stream of its own. It ends when the connection is closed.
+    nonisolated public var events: AsyncStream<PeerConnectionEvent> { eventBroadcast.stream() }
+
+    public var signalingState: SignalingState { machine.signalingState }
+    public var iceConnectionState: ICEConnectionState { machine.iceConnectionState }
+    public var iceGatheringState: ICEGatheringState { machine.iceGatheringState }
+    public var connectionState: PeerConnectionState { machine.connectionState }
+
+    /// Ends the connection: says goodbye to the peer (RTCP BYE, DTLS close_notify), closes the sockets and ends all
+    /// streams. Safe to call twice.
+    public func close() {
+        machine.close(at: NetworkLoop.now)
+        flush()
+        for bound in sockets { link.remove(bound, from: loop) }
+        sockets = []
+        gathering = .closed
+        eventBroadcast.finish()
+        for receiver in receivers.values { receiver.frameBroadcast.finish() }
+    }
+
+    // MARK: After every entry
+
+    /// Sends what the machine wants sent, tells what has happened, and asks to be woken.
+    func flush() {
+        while let transmit = machine.pollTransmit() {
+            if let index = sockets.firstIndex(where: { $0.socket.address == transmit.from }) {
+                sockets[index].outgoing.append(transmit.bytes, to: transmit.to)
+                if sockets[index].outgoing.isFull { sockets[index].flush() }
+            }
+            machine.recycle(transmit)
+        }
+        for index in sockets.indices { sockets[index].flush() }
+        while let event = machine.pollEvent() { publish(event) }
+        if let wake = machine.nextWake, scheduled.map({ wake < $0 }) ?? true {
+            scheduled = wake
+            loop.schedule(link, at: wake)
+        }
+    }
+
+    private func publish(_ event: PeerEvent) {
+        switch event {
+        case .frame(let id, let frame):
+            receivers[id]?.frameBroadcast.send(frame)
+        case .negotiationNeeded:
+            eventBroadcast.send(.negotiationNeeded)
+        case .localCandidate(let candidate, let mid, let mLineIndex):
+            eventBroadcast.send(
+                .iceCandidate(
+                    ICECandidateInit(
+                        candidate: candidate.attribute, sdpMid: mid, sdpMLineIndex: mLineIndex,
+                        usernameFragment: candidate.usernameFragment)))
+        case .signalingStateChanged(let state):
+            eventBroadcast.send(.signalingStateChange(state))
+        case .iceConnectionStateChanged(let state, let because):
+            eventBroadcast.send(.iceConnectionStateChange(state, because: because))
+        case .iceGatheringStateChanged(let state):
+            eventBroadcast.send(.iceGatheringStateChange(state))
+            if state == .complete { eventBroadcast.send(.iceCandidate(nil)) }
+        case .connectionStateChanged(let state, let because):
+            eventBroadcast.send(.connectionStateChange(state, because: because))
+        case .trackAdded(let id):
+            if let transceiver = transceiver(id) { eventBroadcast.send(.track(transceiver)) }
+        case .trackRemoved(let id):
+            if let transceiver = transceiver(id) { eventBroadcast.send(.trackEnded(transceiver)) }
+        case .keyFrameRequested(let id):
+            if let transceiver = transceiver(id) { eventBroadcast.send(.keyFrameRequested(transceiver)) }
+        }
+    }
+
+    // MARK: From the loop
+
+    func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
+        guard let bound = sockets.first(where: { $0.token == token }) else { return }
+        let now = NetworkLoop.now
+        let local = bound.socket.address
+        _ = batch.receive(from: bound.socket) { datagram, sender in
+            machine.receive(&datagram, from: sender, to: local, at: now)
+        }
+        flush()
+    }
+
+    func timerFired(at now: Instant) {
+        scheduled = nil
+        machine.tick(at: now)
+        flush()
+    }
+
+    func open(_ address: IPAddress) throws(SystemError) {
+        let socket = try UDPSocket(binding: TransportAddress(address, port: 0))
+        let token = try loop.add(socket, reader: link)
+        sockets.append(BoundSocket(socket: socket, token: token))
+    }
+}
+
+/// A socket of a connection, with what waits to be sent on it.
+struct BoundSocket {
+    let socket: UDPSocket
+    let token: UInt64
+    var outgoing = SendBatch()
+
+    mutating func flush() { outgoing.flush(on: socket) }
+}
+
+/// What the loop holds of a connection: a weak reference, so that a connection that its user forgot goes away.
+final class LoopLink: SocketReader, TimerTarget {
+    private weak var connection: PeerConnection?
+
+    init(_ connection: PeerConnection) { self.connection = connection }
+
+    func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
+        connection?.assumeIsolated { $0.socketReadable(token, &batch) }
+    }
+
+    func timerFired(at now: Instant) {
+        connection?.assumeIsolated { $0.timerFired(at: now) }
+    }
+
+    func remove(_ bound: BoundSocket, from loop: NetworkLoop) {
+        loop.remove(bound.socket, token: bound.token)
+        bound.socket.close()
+    }
+}

@@ -1,0 +1,48 @@
+public import RTCEngine
+public import RTCSecurity
+public import RTCWire
+
+/// What a `PeerConnection` is made with (W3C: RTCConfiguration). The defaults place a call on a local network.
+public struct PeerConnectionConfiguration: Sendable {
+    /// A server that helps to find a path (W3C: RTCIceServer).
+    public struct ICEServer: Sendable, Equatable {
+        /// `stun:host`, `stun:host:port`, `stun:[v6]:port`.
+        public var urls: [String]
+
+        public init(urls: [String]) { self.urls = urls }
+    }
+
+    /// On which of the host's addresses candidates are gathered.
+    public enum Addresses: Sendable, Equatable {
+        /// All that are not loopback, as browsers do; loopback when the host has nothing else.
+        case automatic
+        /// All, loopback among them: for peers on the same machine.
+        case all
+        /// Just these.
+        case only([IPAddress])
+    }
+
+    public var iceServers: [ICEServer]
+    public var addresses: Addresses
+    /// Times and limits of connectivity checks.
+    public var ice: ICEConfiguration
+    /// Codecs and header extensions that are offered and accepted, best first; nil for the stack's defaults.
+    public var codecs: [CodecParameters]?
+    /// Our certificate and the SRTP profiles that we accept. Shared by connections that are given the same value.
+    public var security: OpenSSLSecurity
+
+    public init(
+        iceServers: [ICEServer] = [], addresses: Addresses = .automatic, ice: ICEConfiguration = ICEConfiguration(),
+        codecs: [CodecParameters]? = nil, security: OpenSSLSecurity? = nil
+    ) throws(PeerConnectionError) {
+        self.iceServers = iceServers
+        self.addresses = addresses
+        self.ice = ice
+        self.codecs = codecs
+        do {
+            self.security = try security ?? OpenSSLSecurity()
+        } catch {
+            throw .certificate("\(error)")
+        }
+    }
+}

@@ -1,0 +1,30 @@
+public import RTCEngine
+
+/// Why a call to a `PeerConnection` failed. Each has a sentence that a person can read.
+public enum PeerConnectionError: Error, Sendable, Equatable {
+    /// The engine refused; nothing has changed.
+    case peer(PeerError)
+    /// No UDP socket could be opened on any of the host's addresses.
+    case noSocket(SystemError)
+    /// The host's addresses could not be listed.
+    case interfaces(SystemError)
+    /// The host has no address on which a candidate could be gathered.
+    case noAddress
+    /// An ICE server's URL is not understood, or of a kind that is not supported.
+    case iceServer(String)
+    /// No certificate could be made.
+    case certificate(String)
+}
+
+extension PeerConnectionError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .peer(let error): "\(error)"
+        case .noSocket(let error): "No UDP socket could be opened: \(error)."
+        case .interfaces(let error): "The network interfaces could not be listed: \(error)."
+        case .noAddress: "This host has no usable network address."
+        case .iceServer(let url): "The ICE server \"\(url)\" is not understood: a STUN server reads stun:host:port."
+        case .certificate(let reason): "No certificate could be made: \(reason)."
+        }
+    }
+}

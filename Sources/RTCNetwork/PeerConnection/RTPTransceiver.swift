@@ -1,0 +1,39 @@
+public import RTCEngine
+
+/// One m-line: a way to send and a way to receive (W3C: RTCRtpTransceiver). A handle: it may be kept and passed around,
+/// and does nothing once its connection is closed.
+public struct RTPTransceiver: Sendable, Hashable, Identifiable {
+    public let id: TransceiverID
+    public let kind: MediaKind
+    public let sender: RTPSender
+    public let receiver: RTPReceiver
+
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.receiver === rhs.receiver }
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(receiver)) }
+}
+
+/// Sends coded frames on one transceiver (W3C: RTCRtpSender, with the frames of RTCRtpScriptTransform).
+public struct RTPSender: Sendable {
+    let transceiver: TransceiverID
+    weak let connection: PeerConnection?
+
+    /// Packs and sends one frame now; a file's player or an encoder sets the pace.
+    ///
+    /// - Throws: `PeerConnectionError.peer(.notSending)` when nothing is negotiated yet, or another format is.
+    public func send(_ frame: EncodedFrame) async throws(PeerConnectionError) {
+        guard let connection else { throw .peer(.closed) }
+        try await connection.send(frame, on: transceiver)
+    }
+}
+
+/// Receives coded frames on one transceiver (W3C: RTCRtpReceiver).
+public final class RTPReceiver: Sendable {
+    public let kind: MediaKind
+    let frameBroadcast = EventBroadcast<EncodedFrame>(backlog: 1_024)
+
+    init(kind: MediaKind) { self.kind = kind }
+
+    /// The frames from now on, complete and in decoding order; each access is a stream of its own. A listener that
+    /// falls more than 1,024 frames behind loses the oldest.
+    public var frames: AsyncStream<EncodedFrame> { frameBroadcast.stream() }
+}
