@@ -1,0 +1,58 @@
+/// How a call is doing at one moment. What the engine does not know is nil.
+public struct CallStatistics: Hashable, Sendable {
+    /// One direction of one kind of media.
+    public struct Flow: Hashable, Sendable {
+        /// The codec by its name in SDP: `H264`, `VP8`, `opus`.
+        public var codec: String?
+        /// Payload bits per second over the last interval.
+        public var bitrate: Int
+        public var packets: Int
+        /// Packets that never arrived (for the sending direction: by the partner's report).
+        public var packetsLost: Int
+        /// Whole frames sent, or received and complete.
+        public var frames: Int
+        /// Frames per second over the last interval.
+        public var frameRate: Double?
+        public var jitter: Duration?
+
+        public init(
+            codec: String? = nil, bitrate: Int = 0, packets: Int = 0, packetsLost: Int = 0, frames: Int = 0,
+            frameRate: Double? = nil, jitter: Duration? = nil
+        ) {
+            self.codec = codec
+            self.bitrate = bitrate
+            self.packets = packets
+            self.packetsLost = packetsLost
+            self.frames = frames
+            self.frameRate = frameRate
+            self.jitter = jitter
+        }
+
+        /// The lost part of everything that was sent, 0...1.
+        public var lossRatio: Double {
+            let all = packets + packetsLost
+            return all > 0 ? Double(packetsLost) / Double(all) : 0
+        }
+    }
+
+    public var videoSent: Flow?
+    public var videoReceived: Flow?
+    public var audioSent: Flow?
+    public var audioReceived: Flow?
+    /// To the partner and back, on the selected candidate pair.
+    public var roundTrip: Duration?
+    /// The selected pair in words, for example `host ↔ srflx`.
+    public var route: String?
+
+    public init(
+        videoSent: Flow? = nil, videoReceived: Flow? = nil, audioSent: Flow? = nil, audioReceived: Flow? = nil,
+        roundTrip: Duration? = nil, route: String? = nil
+    ) {
+        self.videoSent = videoSent
+        self.videoReceived = videoReceived
+        self.audioSent = audioSent
+        self.audioReceived = audioReceived
+        self.roundTrip = roundTrip
+        self.route = route
+    }
+}

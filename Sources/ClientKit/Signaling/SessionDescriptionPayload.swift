@@ -1,0 +1,53 @@
+/// The payload of `offer` and `answer`: `{"type": "offer", "sdp": "v=0…"}`.
+public struct SessionDescriptionPayload: Hashable, Sendable, Codable {
+    /// The two kinds that travel in a call room.
+    public enum Kind: String, Hashable, Sendable, Codable {
+        case offer
+        case answer
+    }
+
+    public var type: Kind
+    public var sdp: String
+
+    public init(type: Kind, sdp: String) {
+        self.type = type
+        self.sdp = sdp
+    }
+
+    /// Reads what a peer sent under the event's name.
+    ///
+    /// The server passes payloads on untouched, so their shape is the peer's. Read are `{type, sdp}` with any
+    /// further keys, the same wrapped (`{"offer": {…}}`, `{"sdp": {…}}`, `{"payload": {…}}` and the like), the
+    /// same as JSON in a string, and the bare SDP. The event's name decides between offer and answer: peers write
+    /// `type` in capitals, as libwebrtc's number, or not at all.
+    init(tolerating json: LooseJSON, event: Kind) throws(CallPayloadError) {
+        guard let sdp = SessionDescriptionPayload.sdp(in: json, depth: 0) else {
+            throw .noSessionDescription(event)
+        }
+        self.init(type: event, sdp: sdp)
+    }
+
+    private static let wrappers = ["sdp", "offer", "answer", "description", "sessionDescription", "payload", "data"]
+
+    private static func sdp(in json: LooseJSON, depth: Int) -> String? {
+        // Two wrappers are seen in the wild; the bound keeps a hostile nesting cheap.
+        guard depth < 4 else { return nil }
+        switch json {
+        case .string(let text):
+            // RFC 8866 §5: every description begins with its version.
+            if text.hasPrefix("v=0") { return text }
+            guard let inner = LooseJSON(text: text) else { return nil }
+            if case .string = inner { return nil }
+            return sdp(in: inner, depth: depth + 1)
+        case .object(let members):
+            for key in wrappers {
+                if let member = members[key], let found = sdp(in: member, depth: depth + 1) { return found }
+            }
+            return nil
+        case .array(let elements):
+            return elements.first.flatMap { sdp(in: $0, depth: depth + 1) }
+        case .null, .bool, .number:
+            return nil
+        }
+    }
+}
