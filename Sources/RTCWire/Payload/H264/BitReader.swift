@@ -1,0 +1,58 @@
+/// Reads the fields of an H.264 parameter set: bits, most significant first, and Exp-Golomb numbers (H.264 §9.1).
+struct BitReader {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    /// - Parameter unit: A NAL unit's content after its header; its emulation prevention bytes are removed
+    ///   (H.264 §7.4.1: 00 00 03 stands for 00 00).
+    init(unescaping unit: RawSpan) {
+        var plain: [UInt8] = []
+        plain.reserveCapacity(unit.byteCount)
+        var zeros = 0
+        for offset in 0..<unit.byteCount {
+            let byte = unit.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+            if zeros >= 2, byte == 3 {
+                zeros = 0
+                continue
+            }
+            zeros = byte == 0 ? zeros + 1 : 0
+            plain.append(byte)
+        }
+        bytes = plain
+    }
+
+    mutating func readBit() -> UInt32? {
+        guard position >> 3 < bytes.count else { return nil }
+        defer { position += 1 }
+        return UInt32(bytes[position >> 3] >> UInt8(7 - position & 7) & 1)
+    }
+
+    /// Up to 32 bits.
+    mutating func readBits(_ count: Int) -> UInt32? {
+        var value: UInt32 = 0
+        for _ in 0..<count {
+            guard let bit = readBit() else { return nil }
+            value = value << 1 | bit
+        }
+        return value
+    }
+
+    /// ue(v), refused above 2^31 - 2.
+    mutating func readUnsigned() -> Int? {
+        var zeros = 0
+        while true {
+            guard let bit = readBit() else { return nil }
+            if bit == 1 { break }
+            zeros += 1
+            guard zeros <= 30 else { return nil }
+        }
+        guard let rest = readBits(zeros) else { return nil }
+        return (1 << zeros) - 1 + Int(rest)
+    }
+
+    /// se(v), H.264 §9.1.1.
+    mutating func readSigned() -> Int? {
+        guard let code = readUnsigned() else { return nil }
+        return code & 1 == 1 ? (code + 1) / 2 : -(code / 2)
+    }
+}
