@@ -1,0 +1,67 @@
+import COpenSSL
+import RTCEngine
+
+/// What all associations of one certificate share: OpenSSL's `SSL_CTX` with the rules of WebRTC.
+final class DTLSContext: Sendable {
+    /// RFC 8827 §6.5 asks for ECDHE with AEAD and names ECDHE-ECDSA-AES128-GCM-SHA256 as the one that all have. The
+    /// RSA rows are for peers that are servers with an RSA certificate.
+    private static let cipherSuites = """
+        ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES256-GCM-SHA384:\
+        ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-CHACHA20-POLY1305:ECDHE-RSA-AES256-GCM-SHA384
+        """
+
+    // Written once, in `init`, and only given to `SSL_new` afterwards, which counts references atomically: any
+    // thread may make associations.
+    nonisolated(unsafe) let pointer: OpaquePointer
+
+    init(certificate: Certificate, profiles: [SRTPProfile]) throws(SecurityError) {
+        guard !profiles.isEmpty else { throw .noProfiles }
+        OpenSSLErrors.clear()
+        guard let context = SSL_CTX_new(DTLS_method()) else { throw OpenSSLErrors.failure("make a DTLS context") }
+        do throws(SecurityError) {
+            try Self.configure(context, certificate: certificate, profiles: profiles)
+        } catch {
+            SSL_CTX_free(context)
+            throw error
+        }
+        self.pointer = context
+    }
+
+    deinit {
+        SSL_CTX_free(pointer)
+    }
+
+    private static func configure(
+        _ context: OpaquePointer, certificate: Certificate, profiles: [SRTPProfile]
+    ) throws(SecurityError) {
+        _ = SSL_CTX_set_options(context, copenssl_dtls_options())
+        _ = copenssl_disable_session_cache(context)
+        let names = profiles.map(\.openSSLName).joined(separator: ":")
+        let steps: [(String, Bool)] = [
+            ("set DTLS 1.2", copenssl_set_protocol_versions(context, DTLS1_2_VERSION, DTLS1_2_VERSION) == 1),
+            ("set the cipher suites", SSL_CTX_set_cipher_list(context, cipherSuites) == 1),
+            ("set the groups", copenssl_set_groups(context, "X25519:P-256") == 1),
+            ("use the certificate", SSL_CTX_use_certificate(context, certificate.certificate) == 1),
+            ("use the private key", SSL_CTX_use_PrivateKey(context, certificate.privateKey) == 1),
+            // The trap: this one function returns 0 for success.
+            ("set the SRTP profiles", SSL_CTX_set_tlsext_use_srtp(context, names) == 0),
+        ]
+        if let failed = steps.first(where: { !$0.1 }) { throw OpenSSLErrors.failure(failed.0) }
+
+        // RFC 8827 §6.5: certificates on both sides. OpenSSL proves that the peer holds the private key (the
+        // handshake's signature); whether the certificate is the promised one is ours to decide, in place of
+        // OpenSSL's search for an issuer.
+        SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+        SSL_CTX_set_cert_verify_callback(context, PeerVerifier.callback, nil)
+    }
+}
+
+extension SRTPProfile {
+    /// The profile's name in OpenSSL's lists.
+    fileprivate var openSSLName: String {
+        switch self {
+        case .aeadAES128GCM: "SRTP_AEAD_AES_128_GCM"
+        case .aes128CMHMACSHA1_80: "SRTP_AES128_CM_SHA1_80"
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import COpenSSL
+import RTCEngine
+
+/// One OpenSSL handshake and what follows it: owns the `SSL`, its BIO and what its callbacks point at. Knows no
+/// time and no queue; `DTLSAssociation` has those.
+final class DTLSSession {
+    /// How far a call into OpenSSL came.
+    enum Progress {
+        /// Nothing more until the next datagram or time-out.
+        case waiting
+        /// The handshake is complete.
+        case finished
+        /// The peer sent close_notify.
+        case closedByPeer
+        /// It is over; the text is OpenSSL's.
+        case failed(String)
+    }
+
+    let ssl: OpaquePointer
+    let role: DTLSRole
+    private let verifier: PeerVerifier
+    private let pipe: DatagramPipe
+    // Keeps the SSL_CTX's owner alive as long as this.
+    private let context: DTLSContext
+
+    init(context: DTLSContext, role: DTLSRole, fingerprints: [Fingerprint], mtu: Int) throws(SecurityError) {
+        OpenSSLErrors.clear()
+        guard let ssl = SSL_new(context.pointer) else { throw OpenSSLErrors.failure("make a DTLS session") }
+        let pipe = DatagramPipe(mtu: mtu)
+        let verifier = PeerVerifier(fingerprints: fingerprints)
+        guard verifier.attach(to: ssl), copenssl_set_mtu(ssl, mtu) != 0, let bio = pipe.makeBIO() else {
+            SSL_free(ssl)
+            throw OpenSSLErrors.failure("set up a DTLS session")
+        }
+        // The trap: SSL_set_bio takes one reference when both directions are the same BIO; SSL_free gives it back.
+        SSL_set_bio(ssl, bio, bio)
+        DTLS_set_timer_cb(ssl, retransmissionInterval)
+        switch role {
+        case .client: SSL_set_connect_state(ssl)
+        case .server: SSL_set_accept_state(ssl)
+        }
+        self.context = context
+        self.role = role
+        self.ssl = ssl
+        self.pipe = pipe
+        self.verifier = verifier
+    }
+
+    deinit {
+        SSL_free(ssl)
+    }
+
+    /// Gives OpenSSL a datagram; the next `handshake` or `read` consumes it.
+    func fill(_ datagram: RawSpan) { pipe.fill(datagram) }
+
+    /// The datagrams that OpenSSL has written since the last call.
+    func takeOutbound() -> [[UInt8]] { pipe.takeOutbound() }
+
+    func handshake() -> Progress {
+        OpenSSLErrors.clear()
+        let result = SSL_do_handshake(ssl)
+        pipe.discard()
+        return result == 1 ? .finished : progress(after: result)
+    }
+
+    /// Reads one record of application data into `buffer`; `count` is what it got.
+    func read(into buffer: inout [UInt8], count: inout Int) -> Progress {
+        OpenSSLErrors.clear()
+        let capacity = Int32(clamping: buffer.count)
+        let result = buffer.withUnsafeMutableBytes { SSL_read(ssl, $0.baseAddress, capacity) }
+        count = max(0, Int(result))
+        return result > 0 ? .finished : progress(after: result)
+    }
+
+    /// One record of application data. One that OpenSSL does not take is lost, as a datagram may be.
+    func write(_ data: RawSpan) {
+        guard data.byteCount > 0 else { return }
+        OpenSSLErrors.clear()
+        _ = data.withUnsafeBytes { SSL_write(ssl, $0.baseAddress, Int32(clamping: $0.count)) }
+        OpenSSLErrors.clear()
+    }
+
+    /// Sends close_notify. Without effect in the middle of a handshake, where OpenSSL refuses.
+    func shutdown() {
+        OpenSSLErrors.clear()
+        _ = SSL_shutdown(ssl)
+        OpenSSLErrors.clear()
+    }
+
+    /// Retransmits the last flight if OpenSSL's timer has run out.
+    func retransmitIfDue() -> Progress {
+        OpenSSLErrors.clear()
+        return copenssl_dtls_handle_timeout(ssl) < 0 ? .failed(OpenSSLErrors.drain()) : .waiting
+    }
+
+    /// How long until OpenSSL's timer; nil while it does not run.
+    var retransmissionDelay: Interval? {
+        let microseconds = copenssl_dtls_timeout_microseconds(ssl)
+        return microseconds < 0 ? nil : .microseconds(microseconds)
+    }
+
+    /// Why a handshake that OpenSSL failed with `text` really did.
+    func failure(_ text: String) -> DTLSCloseReason {
+        switch verifier.verdict {
+        case .rejected(let reason):
+            return reason
+        case .accepted:
+            return .failed(text)
+        case .undecided:
+            // A server that found no common profile cannot say so in its hello (RFC 5764 §4.1.1: it leaves the
+            // extension out); the client ends the handshake, before our verifier was asked.
+            let hasClientHello = role == .server && SSL_get_state(ssl) != TLS_ST_BEFORE
+            return hasClientHello && SSL_get_selected_srtp_profile(ssl) == nil ? .noSRTPProfile : .failed(text)
+        }
+    }
+
+    private func progress(after result: Int32) -> Progress {
+        switch SSL_get_error(ssl, result) {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
+            return .waiting
+        case SSL_ERROR_ZERO_RETURN:
+            return .closedByPeer
+        default:
+            return .failed(OpenSSLErrors.drain())
+        }
+    }
+}
+
+/// OpenSSL's retransmission timer in microseconds: `previous` is 0 for a new flight, else the interval that ran out.
+///
+/// RFC 6347 §4.2.4.1 suggests to begin with a second, for the open Internet. Here ICE has just shown that the path
+/// works, so 50 ms are enough, doubled to at most five seconds. Twelve retransmissions of one flight, OpenSSL's
+/// limit, then reach past the 30 seconds after which `DTLSAssociation` gives up.
+private let retransmissionInterval: @convention(c) (OpaquePointer?, UInt32) -> UInt32 = { _, previous in
+    previous == 0 ? 50_000 : min(previous.multipliedReportingOverflow(by: 2).partialValue, 5_000_000)
+}

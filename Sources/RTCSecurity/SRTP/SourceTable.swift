@@ -1,0 +1,145 @@
+import RTCEngine
+
+/// What one direction remembers of each sender: the highest index and which ones below it were used.
+///
+/// A packet is first given a `Ticket`, and only a packet that was then authenticated (or sealed) is `commit`ted: a
+/// forger can neither move an index nor make the table grow.
+struct SourceTable {
+    /// A packet's place in its sender's sequence, before it is known to be genuine.
+    struct Ticket {
+        fileprivate var slot: Int?
+        fileprivate let ssrc: UInt32
+        /// For SRTP rollover counter and sequence number, 48 bits; for SRTCP its own 31-bit index.
+        let index: UInt64
+    }
+
+    /// How many senders are kept; a peer that is let in cannot make us keep more.
+    static let sourceLimit = 1_024
+    /// How far behind the newest a packet may be (RFC 3711 §3.3.2 asks for 64 at least). Wide, because a packet
+    /// repeated without RFC 4588 comes late by the round trip at the full rate of video.
+    static let replayWindow: UInt64 = 64 * UInt64(ringWords - 1)
+
+    private static let ringWords = 16
+
+    private struct Source {
+        var ssrc: UInt32
+        var highest: UInt64
+    }
+
+    /// How many packets one master key may protect (RFC 3711 §9.2).
+    private let keyLifetime: UInt64
+    private var packets: UInt64 = 0
+    private var sources: [Source] = []
+    /// One ring of `ringWords` a source, as RFC 6479 has it: index i is bit i % 64 of word (i / 64) % `ringWords`.
+    private var rings: [UInt64] = []
+    private var slots: [UInt32: Int] = [:]
+    /// The slot used last: packets come in runs of one sender.
+    private var recent: Int?
+
+    /// - Parameter keyLifetime: 2^48 for SRTP, 2^31 for SRTCP.
+    init(keyLifetime: UInt64) {
+        self.keyLifetime = keyLifetime
+    }
+
+    /// How many senders are kept now.
+    var count: Int { sources.count }
+
+    /// Guesses the rollover counter of an RTP packet (RFC 3711 §3.3.1) and refuses one that was seen.
+    mutating func ticket(ssrc: UInt32, sequenceNumber: UInt16) throws(SRTPError) -> Ticket {
+        guard let slot = slot(of: ssrc) else {
+            return try newcomer(ssrc, index: UInt64(sequenceNumber))
+        }
+        let index = try Self.index(of: sequenceNumber, after: sources[slot].highest)
+        return try ticket(slot, ssrc, index: index)
+    }
+
+    /// For a packet that names its index.
+    mutating func ticket(ssrc: UInt32, index: UInt64) throws(SRTPError) -> Ticket {
+        guard let slot = slot(of: ssrc) else { return try newcomer(ssrc, index: index) }
+        return try ticket(slot, ssrc, index: index)
+    }
+
+    /// The index of the next packet that we send (RFC 3711 §3.4: from zero, one more each time).
+    mutating func nextTicket(ssrc: UInt32) throws(SRTPError) -> Ticket {
+        guard let slot = slot(of: ssrc) else { return try newcomer(ssrc, index: 0) }
+        return try ticket(slot, ssrc, index: sources[slot].highest + 1)
+    }
+
+    /// Records a packet that proved genuine.
+    mutating func commit(_ ticket: Ticket) {
+        packets += 1
+        let slot: Int
+        if let known = ticket.slot {
+            slot = known
+            advance(slot, to: ticket.index)
+        } else {
+            slot = sources.count
+            sources.append(Source(ssrc: ticket.ssrc, highest: ticket.index))
+            rings.append(contentsOf: repeatElement(0, count: Self.ringWords))
+            slots[ticket.ssrc] = slot
+        }
+        recent = slot
+        rings[Self.word(of: ticket.index, in: slot)] |= Self.bit(of: ticket.index)
+    }
+
+    // MARK: Parts
+
+    private func slot(of ssrc: UInt32) -> Int? {
+        if let recent, sources[recent].ssrc == ssrc { return recent }
+        return slots[ssrc]
+    }
+
+    private func newcomer(_ ssrc: UInt32, index: UInt64) throws(SRTPError) -> Ticket {
+        guard sources.count < Self.sourceLimit else { throw .tooManySources }
+        guard packets < keyLifetime, index < keyLifetime else { throw .keyExhausted }
+        return Ticket(slot: nil, ssrc: ssrc, index: index)
+    }
+
+    private func ticket(_ slot: Int, _ ssrc: UInt32, index: UInt64) throws(SRTPError) -> Ticket {
+        guard packets < keyLifetime, index < keyLifetime else { throw .keyExhausted }
+        let highest = sources[slot].highest
+        if index <= highest {
+            // RFC 3711 §3.3.2
+            guard highest - index < Self.replayWindow,
+                rings[Self.word(of: index, in: slot)] & Self.bit(of: index) == 0
+            else { throw .replayed }
+        }
+        return Ticket(slot: slot, ssrc: ssrc, index: index)
+    }
+
+    /// RFC 3711 Appendix A: of the three rollover counters around the newest packet's, the one that brings
+    /// `sequenceNumber` nearest to it.
+    static func index(of sequenceNumber: UInt16, after highest: UInt64) throws(SRTPError) -> UInt64 {
+        let rollover = highest >> 16
+        let newest = Int(highest & 0xffff)
+        let sequence = Int(sequenceNumber)
+        if newest < 32_768, sequence - newest > 32_768 {
+            // Before the first packet of all: too old to be anything.
+            guard rollover > 0 else { throw .replayed }
+            return (rollover - 1) << 16 | UInt64(sequence)
+        }
+        if newest >= 32_768, newest - 32_768 > sequence {
+            return (rollover + 1) << 16 | UInt64(sequence)
+        }
+        return rollover << 16 | UInt64(sequence)
+    }
+
+    /// Empties the words that the ring reuses between the newest index so far and `index`.
+    private mutating func advance(_ slot: Int, to index: UInt64) {
+        let highest = sources[slot].highest
+        guard index > highest else { return }
+        let stale = min(index >> 6 - highest >> 6, UInt64(Self.ringWords))
+        for step in 0..<stale {
+            rings[Self.word(of: index - step << 6, in: slot)] = 0
+        }
+        sources[slot].highest = index
+    }
+
+    private static func word(of index: UInt64, in slot: Int) -> Int {
+        slot * ringWords + Int(index >> 6 % UInt64(ringWords))
+    }
+
+    private static func bit(of index: UInt64) -> UInt64 {
+        1 << (index % 64)
+    }
+}
