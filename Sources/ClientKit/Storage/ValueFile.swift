@@ -54,28 +54,25 @@ final class ValueFile: Sendable {
 
     /// Changes one value. A file that cannot be trusted is put aside as `….damaged` first.
     func set(_ value: String?, for name: String) throws(StoreError) {
-        // `withLock` forwards one error type only, hence the result.
-        let result: Result<Void, StoreError> = changing.withLock { _ in
-            do throws(StoreError) {
-                var values: [String: String]
-                do {
-                    values = try read()
-                } catch {
-                    switch error {
-                    case .damaged, .exposed: values = [:]
-                    case .unreadable, .unwritable: throw error
-                    }
-                    try putAside()
-                }
-                guard values[name] != value else { return .success(()) }
-                values[name] = value
-                try write(values)
-                return .success(())
-            } catch {
-                return .failure(error)
+        try changing.withLock { _ throws(StoreError) in
+            var values = try readToChange()
+            guard values[name] != value else { return }
+            values[name] = value
+            try write(values)
+        }
+    }
+
+    private func readToChange() throws(StoreError) -> [String: String] {
+        do throws(StoreError) {
+            return try read()
+        } catch {
+            switch error {
+            case .damaged, .exposed: break
+            case .unreadable, .unwritable: throw error
             }
         }
-        try result.get()
+        try putAside()
+        return [:]
     }
 
     private func checkAudience() throws(StoreError) {
