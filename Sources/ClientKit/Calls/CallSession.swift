@@ -1,6 +1,6 @@
 /// What the user of a call sees of it.
 public enum CallSessionUpdate: Hashable, Sendable {
-    /// The last one is `.ended`; the stream ends after it.
+    /// The last one is `.ended`; the stream ends after it, when media is closed.
     case state(CallState, because: String)
     /// The own picture can be shown.
     case localVideo(VideoSurface)
@@ -39,6 +39,7 @@ public actor CallSession {
     private var machine: CallMachine
     private var media: Media = .none
     private var switches = (microphone: true, camera: true)
+    private var closing: Task<Void, Never>?
     private var alarm: (at: Duration, task: Task<Void, Never>)?
 
     private enum Media {
@@ -110,8 +111,9 @@ public actor CallSession {
         alarm?.task.cancel()
         orders.finish()
         inbox.finish()
-        updated.finish()
+        await closing?.value
         await worker.value
+        updated.finish()
     }
 
     private func take(_ input: Input) async {
@@ -184,7 +186,7 @@ public actor CallSession {
         media = .closed
         guard case .open(let session, let reader) = old else { return }
         reader.cancel()
-        Task { await session.close() }
+        closing = Task { await session.close() }
     }
 
     // MARK: The worker

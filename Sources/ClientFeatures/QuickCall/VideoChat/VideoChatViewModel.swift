@@ -1,0 +1,109 @@
+internal import ClientKit
+public import Observation
+
+/// The call's screen.
+@MainActor @Observable public final class VideoChatViewModel {
+    /// How a call came to its end.
+    struct Ending: Hashable {
+        /// The last state before.
+        var from: CallState
+        var reason: CallEndReason
+    }
+
+    public private(set) var state: VideoChatState {
+        didSet {
+            guard state != oldValue else { return }
+            changes.publish(state)
+            onChange()
+        }
+    }
+
+    @ObservationIgnored private let session: CallSession
+    @ObservationIgnored private let onEnded: (Ending) -> Void
+    @ObservationIgnored private let onChange: () -> Void
+    @ObservationIgnored private var follower: Task<Void, Never>?
+    @ObservationIgnored private let changes = Broadcast<VideoChatState>()
+
+    init(
+        session: CallSession, role: CallRole, peerUsername: String?, onEnded: @escaping (Ending) -> Void,
+        onChange: @escaping () -> Void = {}
+    ) {
+        self.session = session
+        self.onEnded = onEnded
+        self.onChange = onChange
+        state = VideoChatState(role: role, peerUsername: peerUsername)
+    }
+
+    /// The state now and after every change.
+    public var stateChanges: AsyncStream<VideoChatState> {
+        changes.stream(startingWith: state)
+    }
+
+    public func send(_ intent: VideoChatIntent) {
+        switch intent {
+        case .microphoneTapped:
+            state.isMicrophoneOn.toggle()
+            session.setMicrophone(enabled: state.isMicrophoneOn)
+        case .cameraTapped:
+            state.isCameraOn.toggle()
+            session.setCamera(enabled: state.isCameraOn)
+        case .endCallTapped:
+            session.hangUp()
+        }
+    }
+
+    /// Starts the call; the view model follows it to its end.
+    func start() {
+        guard follower == nil else { return }
+        follower = Task {
+            for await update in session.updates { take(update) }
+        }
+        session.start()
+    }
+
+    /// Returns when the call is over and its media closed.
+    func finished() async {
+        await follower?.value
+    }
+
+    /// Takes an event of the signaling service. `.peerLeft` means this call's partner.
+    func receive(_ event: CallSignalingEvent) {
+        session.receive(event)
+        switch event {
+        case .connectionLost:
+            state.notice = "The signaling connection broke; the call goes on."
+        case .closed(let reason):
+            state.notice = "The signaling connection is gone (\(reason)); the call goes on while it can."
+        case .reconnected:
+            state.notice = nil
+        case .connected, .roster, .peerJoined, .peerLeft, .offer, .answer, .candidate, .unreadable:
+            break
+        }
+    }
+
+    /// The server named the partner after the call was opened.
+    func partnerIdentified(_ username: String) {
+        if state.peerUsername == nil { state.peerUsername = username }
+    }
+
+    private func take(_ update: CallSessionUpdate) {
+        switch update {
+        case .state(let next, let because):
+            let earlier = state.call
+            var changed = state
+            changed.call = next
+            changed.because = because
+            state = changed
+            if let reason = next.endReason { onEnded(Ending(from: earlier, reason: reason)) }
+        case .localVideo(let surface):
+            state.localVideo = surface
+        case .remoteTrack(let kind, let surface):
+            switch kind {
+            case .audio: break
+            case .video: state.remoteVideo = surface
+            }
+        case .statistics(let statistics):
+            state.statistics = statistics
+        }
+    }
+}
