@@ -1,0 +1,9 @@
+/// How much of a session description is accepted. A large conference's offer has some tens of kilobytes.
+public enum SDPLimits {
+    /// Bytes of the whole text.
+    public static let bytes = 256 * 1_024
+    /// `m=` lines.
+    public static let mediaSections = 256
+    /// Lines of the session section, and of each media section.
+    public static let linesPerSection = 2_048
+}
