@@ -1,0 +1,180 @@
+internal import RTCWire
+
+/// The pairs of one generation with the order in which they are checked (RFC 8445 §6.1.2).
+struct Checklist: Sendable {
+    /// A check that does not wait for its turn (RFC 8445 §6.1.4.1), or the one that nominates.
+    struct Check: Hashable, Sendable {
+        let pair: PairID
+        let nominates: Bool
+    }
+
+    /// Highest priority first.
+    private(set) var pairs: [CandidatePair] = []
+    private var triggered: [Check] = []
+    private var nextNumber = 0
+    private let limit: Int
+
+    init(limit: Int) { self.limit = limit }
+
+    // MARK: Looking
+
+    subscript(id: PairID) -> CandidatePair? {
+        pairs.first { $0.id == id }
+    }
+
+    func pair(over route: ICERoute) -> CandidatePair? {
+        pairs.first { $0.route == route }
+    }
+
+    /// Pairs whose check came back, best first.
+    var valid: [CandidatePair] { pairs.filter { $0.state == .succeeded } }
+
+    /// Whether a check is still to be made or under way.
+    var isWorking: Bool {
+        !triggered.isEmpty
+            || pairs.contains {
+                switch $0.state {
+                case .frozen, .waiting, .inProgress: true
+                case .succeeded, .failed: false
+                }
+            }
+    }
+
+    /// Whether `popNextCheck` has something to give.
+    var hasNextCheck: Bool {
+        if !triggered.isEmpty { return true }
+        return pairs.contains { $0.state == .waiting } || thawable != nil
+    }
+
+    /// RFC 8445 §14.3: how many pairs share the pacing.
+    var activeCount: Int {
+        pairs.count { $0.state == .waiting || $0.state == .inProgress }
+    }
+
+    // MARK: Forming pairs
+
+    /// Adds a pair and puts it in its place; nil when there is one over this route already, or when the list is
+    /// full of better ones. A frozen or waiting pair of lower priority gives way (RFC 8445 §6.1.2.5).
+    mutating func add(
+        _ local: LocalCandidate, _ remote: RemoteCandidate, role: ICERole
+    ) -> PairID? {
+        let route = ICERoute(base: local.base, remote: remote.address)
+        guard pair(over: route) == nil else { return nil }
+        let priority = CandidatePair.priority(
+            local: local.candidate.priority, remote: remote.candidate.priority, role: role)
+        if pairs.count >= limit {
+            let victim = pairs.lastIndex { ($0.state == .frozen || $0.state == .waiting) && $0.priority < priority }
+            guard let victim else { return nil }
+            let id = pairs.remove(at: victim).id
+            triggered.removeAll { $0.pair == id }
+        }
+        nextNumber += 1
+        var pair = CandidatePair(
+            id: PairID(number: nextNumber), route: route, localCandidate: local.candidate,
+            remoteCandidate: remote.candidate, priority: priority, state: .waiting)
+        // RFC 8445 §6.1.2.6 and RFC 8838 §12: one pair of a foundation goes first; once one has succeeded, the
+        // others are likely to succeed too.
+        let alike = pairs.filter { $0.sharesFoundation(with: pair) }
+        if !alike.isEmpty, !alike.contains(where: { $0.state == .succeeded }) { pair.state = .frozen }
+        insert(pair)
+        return pair.id
+    }
+
+    /// The peer has said what a peer-reflexive candidate really is (RFC 8838 §11.4).
+    mutating func replace(_ remote: RemoteCandidate, role: ICERole) {
+        for index in pairs.indices where pairs[index].route.remote == remote.address {
+            pairs[index].remoteCandidate = remote.candidate
+        }
+        recomputePriorities(role: role)
+    }
+
+    /// RFC 8445 §7.3.1.1: priorities depend on who is controlling.
+    mutating func recomputePriorities(role: ICERole) {
+        for index in pairs.indices {
+            pairs[index].priority = CandidatePair.priority(
+                local: pairs[index].localCandidate.priority, remote: pairs[index].remoteCandidate.priority,
+                role: role)
+        }
+        // By number among equals, so that a run repeats.
+        pairs.sort { ($0.priority, $1.id.number) > ($1.priority, $0.id.number) }
+    }
+
+    private mutating func insert(_ pair: CandidatePair) {
+        let place = pairs.firstIndex { $0.priority < pair.priority } ?? pairs.endIndex
+        pairs.insert(pair, at: place)
+    }
+
+    // MARK: What happens to a pair
+
+    mutating func update(_ id: PairID, _ change: (inout CandidatePair) -> Void) {
+        guard let index = pairs.firstIndex(where: { $0.id == id }) else { return }
+        change(&pairs[index])
+    }
+
+    /// Puts a pair at the end of the triggered-check queue, once.
+    mutating func trigger(_ id: PairID, nominating: Bool = false) {
+        let check = Check(pair: id, nominates: nominating)
+        guard !triggered.contains(check) else { return }
+        if !nominating { update(id) { $0.state = .waiting } }
+        triggered.append(check)
+    }
+
+    /// Takes the check whose turn it is (RFC 8445 §6.1.4.2): triggered ones first, then the best waiting pair,
+    /// then the best frozen one that nothing keeps frozen.
+    mutating func popNextCheck() -> Check? {
+        while !triggered.isEmpty {
+            let check = triggered.removeFirst()
+            guard let pair = self[check.pair] else { continue }
+            if !check.nominates {
+                // Answered or begun meanwhile.
+                guard pair.state == .waiting else { continue }
+                update(check.pair) { $0.state = .inProgress }
+            }
+            return check
+        }
+        guard let next = pairs.first(where: { $0.state == .waiting })?.id ?? thawable else { return nil }
+        update(next) { $0.state = .inProgress }
+        return Check(pair: next, nominates: false)
+    }
+
+    /// RFC 8445 §6.1.4.2: a frozen pair with none of its foundation waiting or in progress.
+    private var thawable: PairID? {
+        pairs.first { frozen in
+            frozen.state == .frozen
+                && !pairs.contains {
+                    ($0.state == .waiting || $0.state == .inProgress) && $0.sharesFoundation(with: frozen)
+                }
+        }?.id
+    }
+
+    /// A check came back: pairs of the same foundation are set free (RFC 8445 §7.2.5.3.3).
+    mutating func succeed(_ id: PairID, validity: CandidatePair.Validity) {
+        guard let pair = self[id] else { return }
+        update(id) {
+            $0.state = .succeeded
+            $0.validity = validity
+        }
+        for index in pairs.indices where pairs[index].state == .frozen && pairs[index].sharesFoundation(with: pair) {
+            pairs[index].state = .waiting
+        }
+    }
+
+    mutating func fail(_ id: PairID) {
+        update(id) {
+            $0.state = .failed
+            $0.validity = nil
+            $0.nomination = .none
+        }
+        triggered.removeAll { $0.pair == id }
+    }
+
+    /// RFC 8445 §8.1.2: once a pair is nominated nothing else is checked.
+    mutating func settle() {
+        triggered.removeAll()
+        pairs.removeAll { $0.state != .succeeded }
+    }
+
+    mutating func dropNominations() {
+        triggered.removeAll { $0.nominates }
+    }
+}

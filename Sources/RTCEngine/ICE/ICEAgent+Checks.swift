@@ -1,0 +1,89 @@
+internal import RTCWire
+
+/// The checks that we make, one every Ta (RFC 8445 §6.1.4.2, §7.2.4).
+extension ICEAgent {
+    /// Sends new transactions as far as the pacing allows.
+    mutating func sendNext(at now: Instant) {
+        while nextTransactionAt <= now {
+            guard sendNextQuery(at: now) || sendNextCheck(at: now) else { return }
+            nextTransactionAt = now + max(configuration.checkInterval, .milliseconds(5))
+        }
+    }
+
+    /// Whether something waits for its turn.
+    var hasTransactionWaiting: Bool {
+        session.gatherer.hasPending || (maySendChecks && session.checklist.hasNextCheck)
+    }
+
+    private var maySendChecks: Bool {
+        switch session.phase {
+        // Settled: only what the peer's change of mind has triggered is left in the list.
+        case .checking, .settled: true
+        case .awaitingPeer, .failed: false
+        }
+    }
+
+    private mutating func sendNextCheck(at now: Instant) -> Bool {
+        guard maySendChecks, let peer = session.peer, let check = session.checklist.popNextCheck(),
+            let pair = session.checklist[check.pair]
+        else { return false }
+        let id = STUNTransactionID(using: &random)
+        let priority = Self.reflexivePriority(of: pair.localCandidate)
+        let datagram = checkRequest(
+            id, from: session.local.usernameFragment, to: peer, priority: priority, nominates: check.nominates)
+        // RFC 8445 §14.3: with many pairs, each one's retransmission has to leave room for the others.
+        let load = configuration.checkInterval * Int64(session.checklist.activeCount)
+        session.transactions.begin(
+            id, .check(check), route: pair.route, datagram: datagram, role: role, priority: priority,
+            rto: max(configuration.minimumRTO, load), at: now)
+        counters.requestsSent += 1
+        outputs.append(.send(datagram, from: pair.route.base, to: pair.route.remote))
+        return true
+    }
+
+    /// RFC 8445 §7.1.1: the priority that a candidate discovered by this check would have.
+    static func reflexivePriority(of local: ICECandidate) -> UInt32 {
+        UInt32(ICECandidate.CandidateType.peerReflexive.typePreference) << 24 | local.priority & 0x00ff_ffff
+    }
+
+    /// A Binding request under the peer's credential (RFC 8445 §7.1, §7.2.2).
+    func checkRequest(
+        _ id: STUNTransactionID, from localFragment: String, to peer: ICERemotePeer, priority: UInt32,
+        nominates: Bool
+    ) -> [UInt8] {
+        var request = STUNMessage(.request, transactionID: id)
+        request.attributes = [
+            .username("\(peer.parameters.usernameFragment):\(localFragment)"),
+            .priority(priority),
+        ]
+        switch role {
+        case .controlling: request.attributes.append(.iceControlling(tieBreaker: tieBreaker))
+        case .controlled: request.attributes.append(.iceControlled(tieBreaker: tieBreaker))
+        }
+        if nominates { request.attributes.append(.useCandidate) }
+        return request.encoded(key: peer.key)
+    }
+
+    /// Sends again what has not been answered, and draws the conclusion when that is over.
+    mutating func retransmit(at now: Instant) {
+        while let due = session.transactions.popDue(at: now) {
+            switch due {
+            case .resend(let transaction):
+                counters.requestsSent += 1
+                outputs.append(
+                    .send(transaction.datagram, from: transaction.route.base, to: transaction.route.remote))
+            case .expired(let transaction):
+                switch transaction.purpose {
+                case .check(let check): fail(check)
+                case .gather(let index): session.gatherer.gaveUp(index)
+                }
+            }
+        }
+    }
+
+    /// RFC 8445 §7.2.5.2: the pair is no use. A lost nomination is made again with another pair.
+    mutating func fail(_ check: Checklist.Check) {
+        session.checklist.fail(check.pair)
+        if check.nominates { session.nomination.reset() }
+    }
+}

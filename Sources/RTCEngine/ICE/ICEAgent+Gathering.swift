@@ -1,0 +1,71 @@
+internal import RTCWire
+
+extension ICEAgent {
+    /// RFC 8445 §5.1.1: a base's host candidate, and its questions to the STUN servers.
+    mutating func gather(from base: TransportAddress, index: Int, at now: Instant) {
+        let candidate = ICECandidate(
+            foundation: foundations.foundation(of: .host, base: base.ip),
+            priority: ICECandidate.priority(of: .host, localPreference: base.ip.localPreference(index: index)),
+            address: .ip(base), type: .host, usernameFragment: session.local.usernameFragment)
+        session.gatherer.add(
+            base: base, servers: configuration.stunServers, timeout: configuration.gatheringTimeout, at: now)
+        noteGathering()
+        tell(LocalCandidate(candidate: candidate, address: base, base: base), at: now)
+    }
+
+    /// Announces the gathering state when it is new to the owner.
+    mutating func noteGathering() {
+        guard announcedGathering != session.gatherer.state else { return }
+        announcedGathering = session.gatherer.state
+        outputs.append(.gatheringStateChanged(announcedGathering))
+    }
+
+    /// Keeps a candidate, puts it out and pairs it.
+    private mutating func tell(_ local: LocalCandidate, at now: Instant) {
+        session.locals.append(local)
+        outputs.append(.localCandidate(local.candidate))
+        guard session.isChecking, local.candidate.type == .host else { return }
+        for remote in session.remotes { pair(local, remote, at: now) }
+    }
+
+    /// A STUN server told the address that it saw (RFC 8445 §5.1.1.2).
+    mutating func serverAnswered(
+        _ queryIndex: Int, mapped: TransportAddress?, transaction: STUNTransactions.Transaction, at now: Instant
+    ) {
+        session.gatherer.answered(queryIndex, keepalive: configuration.keepaliveInterval, at: now)
+        if isSettled { session.gatherer.stopKeepalives() }
+        let base = transaction.route.base
+        guard let mapped, mapped.ip.isIPv6 == base.ip.isIPv6, let index = bases.firstIndex(of: base) else { return }
+        // RFC 8445 §5.1.3: the same address and base say the same; without a NAT that is the host candidate.
+        guard !session.locals.contains(where: { $0.address == mapped && $0.base == base }) else { return }
+        let candidate = ICECandidate(
+            foundation: foundations.foundation(of: .serverReflexive, base: base.ip, server: transaction.route.remote),
+            priority: ICECandidate.priority(
+                of: .serverReflexive, localPreference: base.ip.localPreference(index: index)),
+            address: .ip(mapped), type: .serverReflexive, relatedAddress: base,
+            usernameFragment: session.local.usernameFragment)
+        tell(LocalCandidate(candidate: candidate, address: mapped, base: base), at: now)
+    }
+
+    /// Sends the next question to a STUN server; false when there is none.
+    mutating func sendNextQuery(at now: Instant) -> Bool {
+        guard let (index, route) = session.gatherer.popPending() else { return false }
+        let id = STUNTransactionID(using: &random)
+        // A public server wants no credential, and an old one no attribute it does not know.
+        let datagram = STUNMessage(.request, transactionID: id).encoded()
+        session.transactions.begin(
+            id, .gather(queryIndex: index), route: route, datagram: datagram, role: role, priority: 0,
+            rto: configuration.minimumRTO, at: now)
+        counters.requestsSent += 1
+        outputs.append(.send(datagram, from: route.base, to: route.remote))
+        return true
+    }
+
+    /// Keeps the NAT's mappings of our reflexive candidates while the peer is awaited.
+    mutating func refreshBindings(at now: Instant) {
+        for route in session.gatherer.popKeepalives(every: configuration.keepaliveInterval, at: now) {
+            let datagram = STUNMessage(.indication, transactionID: STUNTransactionID(using: &random)).encoded()
+            outputs.append(.send(datagram, from: route.base, to: route.remote))
+        }
+    }
+}

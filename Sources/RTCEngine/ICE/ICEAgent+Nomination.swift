@@ -1,0 +1,46 @@
+internal import RTCWire
+
+/// From valid pairs to the one that carries media (RFC 8445 §8).
+extension ICEAgent {
+    /// The controlling side's decision, when it is due.
+    mutating func considerNomination(at now: Instant) {
+        guard role == .controlling, session.isChecking else { return }
+        let decision = session.nomination.decide(
+            over: session.checklist, delay: configuration.nominationDelay, at: now)
+        if let decision { session.checklist.trigger(decision, nominating: true) }
+    }
+
+    /// The controlled side: a pair that works was nominated (RFC 8445 §7.3.1.5).
+    mutating func peerNominated(_ id: PairID, at now: Instant) {
+        guard let pair = session.checklist[id] else { return }
+        let selected = isSettled ? path.map { (route: $0.route, priority: $0.pairPriority) } : nil
+        guard ControlledStrategy.shouldSelect(pair, insteadOf: selected, selectedIsQuiet: isPathQuiet(at: now))
+        else { return }
+        select(id, because: "the peer nominated a pair that works", at: now)
+    }
+
+    /// Nothing at all has come over the selected pair for longer than any peer's check interval in use.
+    private func isPathQuiet(at now: Instant) -> Bool {
+        guard let path else { return true }
+        return now - path.heardAt > .milliseconds(3_000)
+    }
+
+    /// The one door for the selected pair (RFC 8445 §8.1.2): everything else is left unchecked.
+    mutating func select(_ id: PairID, because reason: StaticString, at now: Instant) {
+        session.checklist.update(id) { $0.nomination = .nominated }
+        guard let pair = session.checklist[id], let peer = session.peer else { return }
+        let isNews = path?.selection != pair.selection
+        path = SelectedPath(
+            generation: session.generation, selection: pair.selection, pairPriority: pair.priority,
+            localFragment: session.local.usernameFragment, peer: peer,
+            consent: ConsentFreshness(
+                confirmedAt: pair.validity?.confirmedAt ?? now, configuration: configuration, random: &random),
+            heardAt: now, roundTripTime: pair.roundTripTime)
+        session.phase = .settled
+        session.checklist.settle()
+        session.transactions.removeChecks()
+        session.gatherer.stopKeepalives()
+        if isNews { outputs.append(.selectedPairChanged(pair.selection)) }
+        moveToConnected(because: reason)
+    }
+}

@@ -1,0 +1,175 @@
+internal import RTCWire
+
+/// What the peer asks of us: connectivity checks and consent checks (RFC 8445 §7.3).
+extension ICEAgent {
+    /// Which generation a request belongs to, by the user name it was sent to.
+    private enum Claim {
+        case present, retired
+    }
+
+    mutating func receiveRequest(
+        _ request: STUNMessage, _ datagram: RawSpan, over route: ICERoute, at now: Instant
+    ) {
+        counters.requestsReceived += 1
+        // RFC 8445 §7.1: every check ends with FINGERPRINT. Without it this may not even be STUN.
+        guard request.hasFingerprint, session.phase != .failed else {
+            counters.datagramsIgnored += 1
+            return
+        }
+        // RFC 8489 §9.1.3: no credential at all is a bad request.
+        guard let username = request.username, request.integrityOffset != nil else {
+            counters.datagramsIgnored += 1
+            return refuse(request, .badRequest, key: nil, over: route)
+        }
+        // RFC 8445 §7.2.2: ours first, then the peer's.
+        let fragments = username.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard fragments.count == 2, let (claim, key) = credential(for: fragments[0]),
+            request.isAuthentic(in: datagram, key: key)
+        else {
+            // RFC 8489 §9.1.3: an unknown name or a wrong code; without a key we cannot sign the answer.
+            counters.datagramsIgnored += 1
+            return refuse(request, .unauthenticated, key: nil, over: route)
+        }
+        // RFC 8489 §6.3.1: only now that the sender is known.
+        let unknown = request.unknownRequiredAttributes
+        guard unknown.isEmpty else {
+            return refuse(request, .unknownAttribute, naming: unknown, key: key, over: route)
+        }
+        guard let priority = request.priority else { return refuse(request, .badRequest, key: key, over: route) }
+
+        switch claim {
+        case .retired:
+            // The peer has not moved to the new pair yet: it keeps its consent, and nothing else comes of it.
+            confirm(request, key: key, over: route)
+            noteHeard(over: route, at: now)
+        case .present:
+            guard settleRoles(request) else { return refuse(request, .roleConflict, key: key, over: route) }
+            confirm(request, key: key, over: route)
+            noteHeard(over: route, at: now)
+            let check = EarlyCheck(
+                route: route, priority: priority, usesCandidate: request.usesCandidate,
+                remoteFragment: String(fragments[1]))
+            act(on: check, at: now)
+        }
+    }
+
+    private func credential(for fragment: Substring) -> (Claim, HMACSHA1)? {
+        if fragment == session.local.usernameFragment { return (.present, session.localKey) }
+        if let retired, fragment == retired.fragment { return (.retired, retired.key) }
+        return nil
+    }
+
+    private mutating func noteHeard(over route: ICERoute, at now: Instant) {
+        if path?.route == route { path?.heardAt = now }
+    }
+
+    // MARK: Answers
+
+    /// RFC 8445 §7.3.1.2: the success response says where the request came from.
+    private mutating func confirm(_ request: STUNMessage, key: HMACSHA1, over route: ICERoute) {
+        let response = STUNMessage(
+            .success, transactionID: request.transactionID, attributes: [.xorMappedAddress(route.remote)])
+        counters.responsesSent += 1
+        outputs.append(.send(response.encoded(key: key), from: route.base, to: route.remote))
+    }
+
+    private mutating func refuse(
+        _ request: STUNMessage, _ error: STUNErrorCode, naming unknown: [UInt16] = [], key: HMACSHA1?,
+        over route: ICERoute
+    ) {
+        var attributes: [STUNAttribute] = [.errorCode(error)]
+        if !unknown.isEmpty { attributes.append(.unknownAttributes(unknown)) }
+        let response = STUNMessage(.error, transactionID: request.transactionID, attributes: attributes)
+        counters.responsesSent += 1
+        outputs.append(.send(response.encoded(key: key), from: route.base, to: route.remote))
+    }
+
+    // MARK: Roles
+
+    /// RFC 8445 §7.3.1.1: when both sides claim one role, the greater tie-breaker keeps its own. False when it is
+    /// the peer that has to change: it is told by a 487.
+    private mutating func settleRoles(_ request: STUNMessage) -> Bool {
+        for attribute in request.attributes {
+            switch (attribute, role) {
+            case (.iceControlling(let theirs), .controlling):
+                if tieBreaker >= theirs { return false }
+                switchRole(to: .controlled)
+                return true
+            case (.iceControlled(let theirs), .controlled):
+                if tieBreaker < theirs { return false }
+                switchRole(to: .controlling)
+                return true
+            case (.iceControlling, .controlled), (.iceControlled, .controlling):
+                return true
+            case (
+                .mappedAddress, _
+            ), (.xorMappedAddress, _), (.username, _), (.errorCode, _), (.unknownAttributes, _), (.realm, _),
+                (.nonce, _), (.software, _), (.priority, _), (.useCandidate, _), (.other, _):
+                continue
+            }
+        }
+        // Without either attribute the peer takes no side (RFC 3489 stacks, and some lite agents' tools).
+        return true
+    }
+
+    // MARK: What a check means for us
+
+    private mutating func act(on check: EarlyCheck, at now: Instant) {
+        guard let peer = session.peer else {
+            // The peer's description is still on its way.
+            guard session.earlyChecks.count < configuration.maximumEarlyChecks,
+                !session.earlyChecks.contains(check)
+            else { return }
+            session.earlyChecks.append(check)
+            return
+        }
+        guard check.remoteFragment == peer.parameters.usernameFragment else { return }
+        acceptCheck(over: check.route, priority: check.priority, usesCandidate: check.usesCandidate, at: now)
+    }
+
+    /// RFC 8445 §7.3.1.3 to §7.3.1.5: learn the candidate, check the same way back, note the nomination.
+    mutating func acceptCheck(over route: ICERoute, priority: UInt32, usesCandidate: Bool, at now: Instant) {
+        let isNominated = usesCandidate && role == .controlled
+        switch session.phase {
+        case .awaitingPeer, .failed: return
+        case .checking: break
+        // Nothing more is looked for, unless the peer changes its mind.
+        case .settled: guard isNominated else { return }
+        }
+        guard let pair = session.checklist.pair(over: route) ?? formPair(over: route, priority: priority, at: now)
+        else { return }
+        if isNominated, pair.nomination == .none {
+            session.checklist.update(pair.id) { $0.nomination = .wantedByPeer }
+        }
+        switch pair.state {
+        case .succeeded:
+            if isNominated { peerNominated(pair.id, at: now) }
+        case .inProgress:
+            // §7.3.1.4: the way is open now; do not wait for the retransmission.
+            session.transactions.cancelChecks(of: pair.id)
+            session.checklist.trigger(pair.id)
+        case .waiting, .frozen, .failed:
+            session.checklist.trigger(pair.id)
+        }
+    }
+
+    /// A pair for an address that was not signalled, or not signalled yet (RFC 8445 §7.3.1.3).
+    private mutating func formPair(over route: ICERoute, priority: UInt32, at now: Instant) -> CandidatePair? {
+        guard let local = session.hosts.first(where: { $0.base == route.base }) else { return nil }
+        let remote: RemoteCandidate
+        if let known = session.remotes.first(where: { $0.address == route.remote }) {
+            remote = known
+        } else {
+            guard session.remotes.count < configuration.maximumRemoteCandidates else { return nil }
+            // A foundation of its own, different from all others.
+            let candidate = ICECandidate(
+                foundation: "prflx\(session.remotes.count)", priority: priority, address: .ip(route.remote),
+                type: .peerReflexive)
+            remote = RemoteCandidate(candidate: candidate, address: route.remote)
+            session.remotes.append(remote)
+        }
+        guard let id = session.checklist.add(local, remote, role: role) else { return nil }
+        notePair(at: now)
+        return session.checklist[id]
+    }
+}

@@ -1,0 +1,73 @@
+internal import RTCWire
+
+extension ICEAgent {
+    /// The one door for the connection's state. The reason is a constant of the source text, so that no address
+    /// and no credential can reach a log through it.
+    mutating func move(to next: ICEConnectionState, because reason: StaticString) {
+        guard next != connectionState, connectionState != .closed else { return }
+        connectionState = next
+        outputs.append(.connectionStateChanged(next, because: reason.description))
+    }
+
+    /// The one door for the role.
+    mutating func take(role next: ICERole) {
+        guard role != next else { return }
+        role = next
+        // RFC 8445 §7.3.1.1: the pairs' priorities depend on it.
+        session.checklist.recomputePriorities(role: next)
+        session.checklist.dropNominations()
+        session.nomination.reset()
+    }
+
+    /// The role changed without the owner's doing.
+    mutating func switchRole(to next: ICERole) {
+        guard role != next else { return }
+        take(role: next)
+        outputs.append(.roleChanged(next))
+    }
+
+    /// Whether the selected pair belongs to the present generation.
+    var isSettled: Bool { path?.generation == session.generation }
+
+    /// W3C RTCIceTransportState, "completed": selected, and neither side has more candidates.
+    mutating func completeIfDone() {
+        guard connectionState == .connected, isSettled, session.gatherer.state == .complete,
+            session.trickle.end == .ended
+        else { return }
+        move(to: .completed, because: "a pair is selected and no candidate can follow")
+    }
+
+    /// The state of an agent whose selected pair answers.
+    mutating func moveToConnected(because reason: StaticString) {
+        switch connectionState {
+        case .new, .checking, .disconnected, .failed: move(to: .connected, because: reason)
+        case .connected, .completed, .closed: break
+        }
+        completeIfDone()
+    }
+
+    /// Everything that has been counted, and the present pairs.
+    public var statistics: ICEStatistics {
+        var statistics = counters
+        statistics.currentRoundTripTime = path?.roundTripTime
+        statistics.pairs = session.checklist.pairs.map { pair in
+            ICEStatistics.Pair(
+                localCandidate: pair.selection.localCandidate, remoteCandidate: pair.remoteCandidate,
+                state: pair.state.statistic, isNominated: pair.nomination == .nominated, priority: pair.priority,
+                currentRoundTripTime: pair.roundTripTime)
+        }
+        return statistics
+    }
+}
+
+extension CandidatePair.State {
+    fileprivate var statistic: ICEStatistics.Pair.State {
+        switch self {
+        case .frozen: .frozen
+        case .waiting: .waiting
+        case .inProgress: .inProgress
+        case .succeeded: .succeeded
+        case .failed: .failed
+        }
+    }
+}

@@ -1,0 +1,56 @@
+internal import RTCWire
+
+/// What time brings. Every public call ends here, so that a fact and its consequences share one instant.
+extension ICEAgent {
+    mutating func advance(at now: Instant) {
+        retransmit(at: now)
+        refreshBindings(at: now)
+        considerNomination(at: now)
+        sendNext(at: now)
+        keepConsent(at: now)
+        giveUp(at: now)
+        if session.gatherer.finishes(at: now) { noteGathering() }
+        completeIfDone()
+    }
+
+    /// When `tick` is next wanted; nil when nothing is pending, as before the first base and after the end.
+    public var nextWake: Instant? {
+        guard connectionState != .closed else { return nil }
+        var wake: Instant?
+        func consider(_ instant: Instant?) {
+            guard let instant else { return }
+            wake = min(wake ?? instant, instant)
+        }
+        consider(session.transactions.nextDeadline)
+        consider(session.gatherer.nextWake)
+        if hasTransactionWaiting { consider(nextTransactionAt) }
+        if session.isChecking, role == .controlling { consider(session.nomination.nextWake) }
+        consider(hopelessAt)
+        consider(path?.consent.nextWake)
+        switch connectionState {
+        case .connected, .completed: consider(path?.consent.silentAt)
+        case .new, .checking, .disconnected, .failed, .closed: break
+        }
+        return wake
+    }
+
+    /// When the search is given up if nothing changes.
+    private var hopelessAt: Instant? {
+        guard case .checking(let since, let lastPairAt) = session.phase else { return nil }
+        let limit = lastPairAt + configuration.checksTimeout
+        // RFC 8838 §14.1: while candidates may still come, a failed list is not the end.
+        let mayGrow = session.trickle.end == .open || session.gatherer.state != .complete
+        if mayGrow || session.checklist.isWorking || !session.checklist.valid.isEmpty { return limit }
+        // RFC 8863 §4: nor before the peer's own checks have had their time.
+        return min(limit, since + configuration.patience)
+    }
+
+    private mutating func giveUp(at now: Instant) {
+        guard let hopelessAt, hopelessAt <= now else { return }
+        session.phase = .failed
+        session.transactions.removeAll()
+        // A restart that finds nothing leaves the old pair in use for as long as it answers.
+        guard path == nil else { return }
+        move(to: .failed, because: "no pair of candidates works")
+    }
+}

@@ -1,0 +1,146 @@
+public import RTCWire
+
+/// A full ICE agent for one stream and one component (RFC 8445, with trickle of RFC 8838 and consent of RFC 7675).
+///
+/// It has neither sockets nor a clock. Its owner binds the sockets, reports what arrives and when, calls `tick` when
+/// `nextWake` has come, and after every call drains `pollOutput`.
+///
+/// Where things live: requests from the peer in `+Requests`, responses in `+Responses`, our own checks in `+Checks`,
+/// the choice of a pair in `+Nomination`, what follows in `+Consent`, time in `+Timers`, states in `+State`.
+public struct ICEAgent: Sendable {
+    // MARK: State. Written by the extensions in this folder only.
+
+    let configuration: ICEConfiguration
+    var random: EngineRandom
+    /// Which agent decides (RFC 8445 §6.1.1). Changes by itself when both sides claim the same role.
+    public internal(set) var role: ICERole
+    var tieBreaker: UInt64
+    /// The addresses our sockets are bound to.
+    var bases: [TransportAddress] = []
+    var basesComplete = false
+    var foundations = FoundationTable()
+    /// The present generation.
+    var session: ICESession
+    /// The peer's next generation, known before ours (RFC 8839 §4.4.1.1.1): it begins with our own restart.
+    var staged: (peer: ICERemotePeer, trickle: RemoteTrickle)?
+    /// What carries media; of the present generation or, during a restart, of the one before.
+    var path: SelectedPath?
+    /// Our credential of the generation before: its checks are still answered.
+    var retired: RetiredCredential?
+    /// RFC 8445 §14.2: no new transaction before this.
+    var nextTransactionAt = Instant.zero
+    var outputs = ICEOutputQueue()
+    var counters = ICEStatistics()
+    /// The gathering state that the owner was last told.
+    var announcedGathering = ICEGatheringState.new
+
+    public internal(set) var connectionState = ICEConnectionState.new
+    public var gatheringState: ICEGatheringState { session.gatherer.state }
+
+    /// An agent that gathers as soon as it is given a base and checks as soon as it knows its peer.
+    public init(configuration: ICEConfiguration, role: ICERole, random: EngineRandom) {
+        var random = random
+        self.configuration = configuration
+        self.role = role
+        self.tieBreaker = random.next()
+        let local = ICEParameters(using: &random)
+        self.session = ICESession(generation: 0, local: local, configuration: configuration)
+        self.random = random
+    }
+
+    // MARK: What the owner can see
+
+    /// Our credential of the present generation.
+    public var localParameters: ICEParameters { session.local }
+
+    /// Our candidates of the present generation, as they were put out.
+    public var localCandidates: [ICECandidate] { session.locals.map(\.candidate) }
+
+    /// The pair that carries media; stays for diagnosis when its consent has expired.
+    public var selectedPair: ICESelectedPair? { path?.selection }
+
+    /// The selected pair's addresses alone: cheap, for every packet. Nil unless sending is allowed.
+    public var route: ICERoute? {
+        guard let path, path.consent.isFresh else { return nil }
+        return path.route
+    }
+
+    /// Whether anything but STUN may be sent (RFC 7675 §5.1).
+    public var hasConsent: Bool { path?.consent.isFresh ?? false }
+
+    /// The next thing to do, oldest first; nil when there is none.
+    public mutating func pollOutput() -> ICEOutput? { outputs.popFirst() }
+
+    // MARK: What the owner reports
+
+    /// Takes the role that the descriptions imply: the offerer of the first offer controls (RFC 8445 §6.1.1). To be
+    /// called before the peer is known; a lite peer overrides it.
+    public mutating func setRole(_ role: ICERole) {
+        guard connectionState != .closed, session.peer?.isLite != true, role != self.role else { return }
+        take(role: role)
+    }
+
+    /// A socket of ours is bound at `base`, a concrete address. Puts out its host candidate and asks the STUN
+    /// servers from it.
+    public mutating func addLocalHost(_ base: TransportAddress, at now: Instant) {
+        guard connectionState != .closed, !base.ip.isUnspecified, !bases.contains(base) else { return }
+        bases.append(base)
+        gather(from: base, index: bases.count - 1, at: now)
+        advance(at: now)
+    }
+
+    /// No more bases will come: gathering is complete once the STUN servers have answered or been given up.
+    public mutating func localHostsComplete(at now: Instant) {
+        guard connectionState != .closed else { return }
+        basesComplete = true
+        session.gatherer.basesComplete()
+        noteGathering()
+        advance(at: now)
+    }
+
+    /// A datagram whose first byte is 0 to 3 came from `remote` to our socket at `base`. Whatever is wrong with it,
+    /// it is counted and dropped, or answered with the error that RFC 8489 asks for.
+    public mutating func receive(
+        _ datagram: RawSpan, from remote: TransportAddress, to base: TransportAddress, at now: Instant
+    ) {
+        guard connectionState != .closed else { return }
+        guard bases.contains(base), let message = try? STUNMessage(parsing: datagram), message.method == .binding
+        else {
+            counters.datagramsIgnored += 1
+            return
+        }
+        let route = ICERoute(base: base, remote: remote)
+        switch message.kind {
+        case .request: receiveRequest(message, datagram, over: route, at: now)
+        case .success, .error: receiveResponse(message, datagram, over: route, at: now)
+        // RFC 8445 §11: keepalives of older peers. Nothing to do.
+        case .indication: break
+        }
+        advance(at: now)
+    }
+
+    /// A hint that something other than STUN came over a route: tells a quiet pair from a busy one. It does not
+    /// renew consent.
+    public mutating func mediaReceived(from remote: TransportAddress, to base: TransportAddress, at now: Instant) {
+        guard let route = path?.route, route.remote == remote, route.base == base else { return }
+        path?.heardAt = now
+    }
+
+    /// Call when `nextWake` has come; at other times it does nothing.
+    public mutating func tick(at now: Instant) {
+        guard connectionState != .closed else { return }
+        advance(at: now)
+    }
+
+    /// Ends everything at once: no timer and no output remains but the change of state.
+    public mutating func close() {
+        guard connectionState != .closed else { return }
+        outputs.removeAll()
+        session.transactions.removeAll()
+        session.phase = .failed
+        staged = nil
+        path = nil
+        retired = nil
+        move(to: .closed, because: "closed by its owner")
+    }
+}

@@ -1,0 +1,39 @@
+public import RTCWire
+
+/// What an ICE agent may be told before it begins. The defaults suit a call between people; simulations shorten them.
+public struct ICEConfiguration: Sendable {
+    /// STUN servers that are asked for server-reflexive candidates, from every base of the same family.
+    public var stunServers: [TransportAddress] = []
+    /// Ta: the time between two new transactions (RFC 8445 §14.2; not below 5 ms).
+    public var checkInterval = Interval.milliseconds(20)
+    /// The least RTO (RFC 8445 §14.3 says 500 ms; a shorter one halves the set-up time on lossy paths and the
+    /// load stays bounded by the doubling).
+    public var minimumRTO = Interval.milliseconds(250)
+    /// Rc: how often a request is sent in all (RFC 8489 §6.2.1).
+    public var maximumSends = 7
+    /// How long the controlling agent waits for a better pair once a pair works.
+    public var nominationDelay = Interval.milliseconds(100)
+    /// Without a working pair for this long since the last pair was formed, the agent fails.
+    public var checksTimeout = Interval.milliseconds(30_000)
+    /// RFC 8863: even when every pair has failed and no candidate can follow, the peer's checks are awaited
+    /// this long.
+    public var patience = Interval.milliseconds(15_000)
+    /// A STUN server that is silent for this long no longer holds up the end of gathering.
+    public var gatheringTimeout = Interval.milliseconds(5_000)
+    /// RFC 7675 §5.1: the mean time between consent checks; each is 0.8 to 1.2 times this.
+    public var consentInterval = Interval.milliseconds(5_000)
+    /// RFC 7675 §5.1: without a response for this long nothing may be sent any more.
+    public var consentTimeout = Interval.milliseconds(30_000)
+    /// How long a consent check stays unanswered until the agent calls itself disconnected.
+    public var disconnectedTimeout = Interval.milliseconds(5_000)
+    /// Tr: how often a server-reflexive binding is kept open while no pair is selected (RFC 8445 §11).
+    public var keepaliveInterval = Interval.milliseconds(15_000)
+    /// Remote candidates kept, peer-reflexive ones among them.
+    public var maximumRemoteCandidates = 100
+    /// RFC 8445 §6.1.2.5.
+    public var maximumPairs = 100
+    /// Checks remembered that came before the peer's description.
+    public var maximumEarlyChecks = 50
+
+    public init() {}
+}

@@ -1,0 +1,84 @@
+internal import RTCWire
+
+/// The peer's half of one generation.
+struct ICERemotePeer: Sendable {
+    let parameters: ICEParameters
+    let key: HMACSHA1
+    /// RFC 8445 §2.5: a lite peer answers checks and sends none.
+    var isLite: Bool
+
+    init(_ parameters: ICEParameters, isLite: Bool) {
+        self.parameters = parameters
+        self.key = HMACSHA1(password: parameters.password)
+        self.isLite = isLite
+    }
+}
+
+/// A check that came before the peer's description (RFC 8445 §7.3): answered at once, acted on later.
+struct EarlyCheck: Hashable, Sendable {
+    let route: ICERoute
+    let priority: UInt32
+    let usesCandidate: Bool
+    /// Which generation of the peer it claims to be from.
+    let remoteFragment: String
+}
+
+/// What the peer said of its candidates before they could be used.
+struct RemoteTrickle: Sendable {
+    enum End: Hashable, Sendable {
+        case open
+        /// RFC 8838 §13.
+        case ended
+    }
+
+    var candidates: [ICECandidate] = []
+    var end = End.open
+}
+
+/// Everything that one generation of credentials owns; a restart begins another (RFC 8445 §9).
+struct ICESession: Sendable {
+    enum Phase: Hashable, Sendable {
+        /// The peer's credential is not known yet.
+        case awaitingPeer
+        /// `lastPairAt`: when a pair was last formed, or else when checks began.
+        case checking(since: Instant, lastPairAt: Instant)
+        /// A pair was nominated.
+        case settled
+        case failed
+    }
+
+    /// Counts restarts.
+    let generation: Int
+    let local: ICEParameters
+    let localKey: HMACSHA1
+    var phase = Phase.awaitingPeer
+    var peer: ICERemotePeer?
+    /// Until the peer's credential comes, candidates wait here; afterwards only its end matters.
+    var trickle = RemoteTrickle()
+    var locals: [LocalCandidate] = []
+    var remotes: [RemoteCandidate] = []
+    var earlyChecks: [EarlyCheck] = []
+    var checklist: Checklist
+    var transactions: STUNTransactions
+    var gatherer = Gatherer()
+    var nomination = ControllingStrategy()
+
+    init(generation: Int, local: ICEParameters, configuration: ICEConfiguration) {
+        self.generation = generation
+        self.local = local
+        self.localKey = HMACSHA1(password: local.password)
+        self.checklist = Checklist(limit: configuration.maximumPairs)
+        self.transactions = STUNTransactions(maximumSends: max(1, configuration.maximumSends))
+    }
+
+    var isChecking: Bool {
+        switch phase {
+        case .checking: true
+        case .awaitingPeer, .settled, .failed: false
+        }
+    }
+
+    /// Host candidates: the only locals that pairs are formed with, since a reflexive one is sent from its base
+    /// and would be pruned (RFC 8445 §6.1.2.4).
+    var hosts: [LocalCandidate] { locals.filter { $0.candidate.type == .host } }
+}
