@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+@testable import ClientKit
+
+@Suite struct `Payloads of peers` {
+    @Test(arguments: [
+        #"{"type":"offer","sdp":"v=0\r\n"}"#,
+        #"{"sdp":"v=0\r\n"}"#,
+        #"{"type":"OFFER","sdp":"v=0\r\n","extra":{"a":[1,2]}}"#,
+        #"{"type":0,"sdp":"v=0\r\n"}"#,
+        #"{"sdp":{"type":"offer","sdp":"v=0\r\n"}}"#,
+        #"{"offer":{"type":"offer","sdp":"v=0\r\n"}}"#,
+        #"{"type":"offer","payload":{"sdp":"v=0\r\n"}}"#,
+        #""{\"type\":\"offer\",\"sdp\":\"v=0\\r\\n\"}""#,
+        #""v=0\r\n""#,
+        #"[{"type":"offer","sdp":"v=0\r\n"}]"#,
+    ])
+    func `are read as an offer`(json: String) {
+        #expect(event("offer", json) == .offer(SessionDescriptionPayload(type: .offer, sdp: "v=0\r\n")))
+    }
+
+    @Test(arguments: ["null", "{}", "3", #""""#, #"{"sdp":"nonsense"}"#, #"{"sdp":null}"#, "[]"])
+    func `are no offer`(json: String) {
+        let expected = "The offer of the other side carries no session description."
+        #expect(event("offer", json) == .unreadable(detail: expected))
+    }
+
+    @Test func `nested without end are no offer`() {
+        let json = String(repeating: #"{"sdp":"#, count: 50) + #""v=0""# + String(repeating: "}", count: 50)
+        #expect(event("offer", json) != .offer(SessionDescriptionPayload(type: .offer, sdp: "v=0")))
+    }
+
+    @Test(
+        arguments: [
+            (#"{"candidate":"candidate:1 1","sdpMid":"0","sdpMLineIndex":0}"#, "0", 0),
+            (#"{"candidate":"candidate:1 1","sdpMid":"0","sdpMLineIndex":"0"}"#, "0", 0),
+            (#"{"candidate":"candidate:1 1","sdpMid":0,"sdpMLineIndex":0.0}"#, "0", 0),
+            (#"{"candidate":"candidate:1 1","sdpMid":"0"}"#, "0", nil),
+            (#"{"candidate":"candidate:1 1","sdpMLineIndex":2}"#, nil, 2),
+            (#"{"candidate":"a=candidate:1 1\r\n","sdpMid":null,"sdpMLineIndex":null}"#, nil, nil),
+            (#"{"sdp":"candidate:1 1","sdpMid":"0","sdpMLineIndex":0,"serverUrl":""}"#, "0", 0),
+            (#"{"type":"candidate","candidate":"candidate:1 1","id":"0","label":0}"#, "0", 0),
+            (#"{"candidate":{"candidate":"candidate:1 1","sdpMid":"0","sdpMLineIndex":0}}"#, "0", 0),
+            (#""{\"candidate\":\"candidate:1 1\",\"sdpMid\":\"0\",\"sdpMLineIndex\":0}""#, "0", 0),
+            (#""candidate:1 1""#, nil, nil),
+        ] as [(String, String?, Int?)])
+    func `are read as a candidate`(json: String, mid: String?, index: Int?) {
+        let expected = IceCandidatePayload(candidate: "candidate:1 1", sdpMid: mid, sdpMLineIndex: index)
+        #expect(event("candidate", json) == .candidate(expected))
+    }
+
+    @Test(arguments: [
+        "null", #""""#, #"{"candidate":null}"#, #"{"candidate":""}"#, #"{"candidate":{"candidate":""}}"#,
+        #"{"candidate":"end-of-candidates"}"#,
+    ])
+    func `are read as the end of candidates`(json: String) {
+        #expect(event("candidate", json) == .candidate(.endOfCandidates))
+    }
+
+    @Test func `without an argument are the end of candidates`() {
+        #expect(CallSignalingEvent(wireEvent: "candidate", payload: nil) == .candidate(.endOfCandidates))
+    }
+
+    @Test func `that end the candidates of one section keep it`() {
+        let json = #"{"candidate":"","sdpMid":"1","sdpMLineIndex":1}"#
+        #expect(
+            event("candidate", json) == .candidate(IceCandidatePayload(candidate: "", sdpMid: "1", sdpMLineIndex: 1)))
+    }
+
+    @Test(arguments: ["{}", "7", "true", #"{"candidate":"nonsense"}"#, #"{"candidate":7}"#])
+    func `are no candidate`(json: String) {
+        #expect(event("candidate", json) == .unreadable(detail: "A candidate of the other side cannot be read."))
+    }
+
+    @Test func `of the server say who came and went`() {
+        let bob = CallParticipant(username: "Bob", role: .caller)
+        #expect(event("room_user_joined", #"{"username":"Bob","roomId":1,"isCaller":true}"#) == .peerJoined(bob))
+        #expect(event("room_user_joined", #"{"username":"Bob","roomId":"1","isCaller":"true"}"#) == .peerJoined(bob))
+        #expect(
+            event("room_user_joined", #"{"username":"Оля 🌿"}"#)
+                == .peerJoined(CallParticipant(username: "Оля 🌿", role: .callee)))
+        #expect(event("room_user_left", #"{"username":"Bob"}"#) == .peerLeft(username: "Bob"))
+        #expect(event("room_user_left", "{}") == .unreadable(detail: "The server's room_user_left names nobody."))
+        #expect(event("something_else", "{}") == nil)
+    }
+
+    private func event(_ name: String, _ json: String) -> CallSignalingEvent? {
+        CallSignalingEvent(wireEvent: name, payload: LooseJSON(text: json))
+    }
+}
