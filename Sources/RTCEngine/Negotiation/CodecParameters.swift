@@ -1,0 +1,61 @@
+public import RTCWire
+
+/// A codec as it is offered or as it was negotiated, with the payload type of its retransmissions.
+public struct CodecParameters: Sendable, Hashable {
+    /// In a configuration, the payload type that we would like; in a negotiated codec, the one in force.
+    public var payloadType: UInt8
+    /// As `H264`; compared without regard to case.
+    public var name: String
+    public var clockRate: UInt32
+    /// 1 for video.
+    public var channels: UInt8
+    /// The `a=fmtp` parameters.
+    public var parameters: SDP.CodecOptions
+    /// As `nack pli`; in the order of preference.
+    public var feedback: [String]
+    /// The payload type of RFC 4588 retransmissions; nil when they are not used.
+    public var rtxPayloadType: UInt8?
+
+    public init(
+        payloadType: UInt8, name: String, clockRate: UInt32, channels: UInt8 = 1,
+        parameters: SDP.CodecOptions = SDP.CodecOptions(), feedback: [String] = [], rtxPayloadType: UInt8? = nil
+    ) {
+        self.payloadType = payloadType
+        self.name = name
+        self.clockRate = clockRate
+        self.channels = channels
+        self.parameters = parameters
+        self.feedback = feedback
+        self.rtxPayloadType = rtxPayloadType
+    }
+
+    /// How the payload is packed; nil for a codec that the stack only passes on.
+    public var payloadFormat: PayloadFormat? {
+        switch name.lowercased() {
+        case "h264": .h264
+        case "vp8": .vp8
+        case "opus": .opus
+        default: nil
+        }
+    }
+}
+
+extension CodecParameters {
+    /// What every video sender of WebRTC understands (RFC 8834 §5.1).
+    public static let videoFeedback = ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"]
+
+    /// H.264 Constrained Baseline level 3.1 in packetization mode 1, which RFC 7742 §6.2 asks for.
+    public static let h264 = CodecParameters(
+        payloadType: 102, name: "H264", clockRate: 90_000,
+        parameters: SDP.CodecOptions("level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
+        feedback: videoFeedback, rtxPayloadType: 103)
+
+    /// RFC 7741.
+    public static let vp8 = CodecParameters(
+        payloadType: 96, name: "VP8", clockRate: 90_000, feedback: videoFeedback, rtxPayloadType: 97)
+
+    /// RFC 7587; always said to have two channels.
+    public static let opus = CodecParameters(
+        payloadType: 111, name: "opus", clockRate: 48_000, channels: 2,
+        parameters: SDP.CodecOptions("minptime=10;useinbandfec=1"), feedback: ["transport-cc"])
+}

@@ -1,0 +1,67 @@
+internal import RTCWire
+
+/// A header extension that we are ready to use.
+public struct HeaderExtensionCapability: Sendable, Hashable {
+    public var uri: String
+    /// The identifier that our offers give it if it is free.
+    public var preferredID: UInt8
+    public var kinds: Set<MediaKind>
+
+    public init(uri: String, preferredID: UInt8, kinds: Set<MediaKind> = [.audio, .video]) {
+        self.uri = uri
+        self.preferredID = preferredID
+        self.kinds = kinds
+    }
+}
+
+/// What a negotiator offers and accepts.
+public struct NegotiatorConfiguration: Sendable {
+    /// Our certificate's hash.
+    public var fingerprint: Fingerprint
+    /// In the order of preference.
+    public var audioCodecs: [CodecParameters]
+    /// In the order of preference.
+    public var videoCodecs: [CodecParameters]
+    public var headerExtensions: [HeaderExtensionCapability]
+    /// The canonical name of our sources (RFC 7022); nil for a random one.
+    public var cname: String?
+    /// The part we take in the DTLS handshake when the offerer leaves the choice to us. RFC 8842 §5.3 recommends
+    /// `.client`, which saves half a round trip.
+    public var answeringDTLSRole: DTLSRole
+    /// The tokens of our `a=ice-options` line.
+    public var iceOptions: [String]
+    /// How many transceivers, ours and the peer's, one connection may have.
+    public var maximumTransceivers: Int
+
+    public init(
+        fingerprint: Fingerprint, audioCodecs: [CodecParameters] = [.opus],
+        videoCodecs: [CodecParameters] = [.h264, .vp8],
+        headerExtensions: [HeaderExtensionCapability] = Self.defaultHeaderExtensions, cname: String? = nil,
+        answeringDTLSRole: DTLSRole = .client, iceOptions: [String] = ["trickle", "ice2"],
+        maximumTransceivers: Int = 256
+    ) {
+        self.fingerprint = fingerprint
+        self.audioCodecs = audioCodecs
+        self.videoCodecs = videoCodecs
+        self.headerExtensions = headerExtensions
+        self.cname = cname
+        self.answeringDTLSRole = answeringDTLSRole
+        self.iceOptions = iceOptions
+        self.maximumTransceivers = maximumTransceivers
+    }
+
+    /// What the streams of this engine write and read.
+    public static let defaultHeaderExtensions = [
+        HeaderExtensionCapability(uri: HeaderExtensionURI.audioLevel, preferredID: 1, kinds: [.audio]),
+        HeaderExtensionCapability(uri: HeaderExtensionURI.absoluteSendTime, preferredID: 2),
+        HeaderExtensionCapability(uri: HeaderExtensionURI.transportSequence, preferredID: 3),
+        HeaderExtensionCapability(uri: HeaderExtensionURI.mid, preferredID: 4),
+    ]
+
+    func codecs(for kind: MediaKind) -> [CodecParameters] {
+        switch kind {
+        case .audio: audioCodecs
+        case .video: videoCodecs
+        }
+    }
+}
