@@ -17,14 +17,22 @@ final class DTLSPair {
     var wire: (_ side: Side, _ datagrams: [[UInt8]]) -> [[UInt8]] = { _, datagrams in datagrams }
     private(set) var datagramsSent: [Side: [[UInt8]]] = [.client: [], .server: []]
 
-    private let clientSecurity: OpenSSLSecurity
-    private let serverSecurity: OpenSSLSecurity
+    private let clientFingerprint: Fingerprint
+    private let serverFingerprint: Fingerprint
+
+    /// Any two associations; `fingerprint` is of the certificate that both use.
+    init(client: any DTLSPort, server: any DTLSPort, fingerprint: Fingerprint) {
+        self.client = client
+        self.server = server
+        clientFingerprint = fingerprint
+        serverFingerprint = fingerprint
+    }
 
     init(client clientSecurity: OpenSSLSecurity, server serverSecurity: OpenSSLSecurity) {
-        self.clientSecurity = clientSecurity
-        self.serverSecurity = serverSecurity
         client = clientSecurity.makeDTLS()
         server = serverSecurity.makeDTLS()
+        clientFingerprint = clientSecurity.localFingerprint
+        serverFingerprint = serverSecurity.localFingerprint
     }
 
     convenience init(
@@ -41,9 +49,9 @@ final class DTLSPair {
         clientExpects: [Fingerprint]? = nil, serverExpects: [Fingerprint]? = nil, at now: Instant = .zero
     ) {
         server.start(
-            role: .server, remoteFingerprints: serverExpects ?? [clientSecurity.localFingerprint], at: now)
+            role: .server, remoteFingerprints: serverExpects ?? [clientFingerprint], at: now)
         client.start(
-            role: .client, remoteFingerprints: clientExpects ?? [serverSecurity.localFingerprint], at: now)
+            role: .client, remoteFingerprints: clientExpects ?? [serverFingerprint], at: now)
     }
 
     /// Carries datagrams until both sides are silent.
