@@ -71,9 +71,10 @@ public import Observation
         session.receive(event)
         switch event {
         case .connectionLost:
-            state.notice = "The signaling connection broke; the call goes on."
+            state.notice = "The signaling connection broke; " + (mediaFlows ? "the call goes on." : "reconnecting…")
         case .closed(let reason):
-            state.notice = "The signaling connection is gone (\(reason)); the call goes on while it can."
+            // Before media flows the session ends the call and says so.
+            if mediaFlows { state.notice = "The signaling connection is gone (\(reason)); the call goes on." }
         case .reconnected:
             state.notice = nil
         case .connected, .roster, .peerJoined, .peerLeft, .offer, .answer, .candidate, .unreadable:
@@ -84,6 +85,13 @@ public import Observation
     /// The server named the partner after the call was opened.
     func partnerIdentified(_ username: String) {
         if state.peerUsername == nil { state.peerUsername = username }
+    }
+
+    private var mediaFlows: Bool {
+        switch state.call {
+        case .connected: true
+        case .idle, .waitingForOffer, .offering, .answering, .connecting, .reconnectingMedia, .ended: false
+        }
     }
 
     private func take(_ update: CallSessionUpdate) {
