@@ -13,7 +13,8 @@ public enum STUNError: Error, Hashable, Sendable {
 }
 
 extension STUNMessage {
-    /// Whether a datagram could be STUN by its first bytes alone (RFC 8489 §5, RFC 7983): cheap, for demultiplexing.
+    /// Whether a datagram could be STUN by its first bytes alone (RFC 8489 §5): cheap, for demultiplexing. Of the
+    /// types that RFC 8489 allows only those are left that begin with 0 to 3, as RFC 7983 §7 shares out the bytes.
     public static func looksLikeSTUN(_ datagram: RawSpan) -> Bool {
         guard datagram.byteCount >= headerSize, let first = datagram.byte(at: 0) else { return false }
         return first < 4 && datagram.uint32(at: 4) == magicCookie
