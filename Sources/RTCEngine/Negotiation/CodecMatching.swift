@@ -1,0 +1,111 @@
+internal import RTCWire
+
+extension CodecParameters {
+    /// The same format with compatible parameters, whatever the payload types are.
+    func matches(_ other: CodecParameters) -> Bool {
+        guard name.lowercased() == other.name.lowercased(), clockRate == other.clockRate, channels == other.channels
+        else { return false }
+        switch payloadFormat {
+        case .h264: return H264Negotiation.matches(parameters, other.parameters)
+        // RFC 7741 §6.2.1 and RFC 7587 §6.1: what their parameters say are limits and wishes, not other formats.
+        case .vp8, .opus: return true
+        // Of a format that we only pass on we know no rule, so the parameters have to be the same.
+        case nil: return Set(parameters.options) == Set(other.parameters.options)
+        }
+    }
+
+    /// The format in our answer to an offered one that it matches: the offer's payload types, the feedback that both
+    /// know, and our own parameters (RFC 8829 §5.3.1).
+    func answering(_ offered: CodecParameters) -> CodecParameters {
+        var codec = self
+        codec.payloadType = offered.payloadType
+        codec.rtxPayloadType = rtxPayloadType == nil ? nil : offered.rtxPayloadType
+        codec.feedback = feedback.filter { offered.feedback.contains($0) }
+        if payloadFormat == .h264 {
+            codec.parameters = H264Negotiation.answer(ours: parameters, offered: offered.parameters)
+        }
+        return codec
+    }
+}
+
+extension MediaDescription {
+    /// The codecs of an RTP section in its order, with their retransmission formats put in place. Payload types
+    /// without `a=rtpmap` (the static ones of RFC 3551) are of no use to WebRTC and left out.
+    var codecs: [CodecParameters] {
+        let maps = all(SDP.RTPMap.self)
+        let formats = all(SDP.FormatParameters.self)
+        let feedback = all(SDP.RTCPFeedback.self)
+        var retransmissions: [UInt8: SDP.RTPMap] = [:]
+        for map in maps where map.encoding.lowercased() == "rtx" {
+            guard payloadTypes.contains(map.payloadType),
+                let text = formats.first(where: { $0.payloadType == map.payloadType })?.parameters["apt"],
+                let apt = UInt8(text), retransmissions[apt] == nil
+            else { continue }
+            // RFC 4588 §8.6: `apt` names the payload type that is retransmitted.
+            retransmissions[apt] = map
+        }
+        return payloadTypes.compactMap { type in
+            guard let map = maps.first(where: { $0.payloadType == type }), map.encoding.lowercased() != "rtx" else {
+                return nil
+            }
+            // RFC 4588 §8.1: the clock rate of the retransmissions is that of the original.
+            let rtx = retransmissions[type].flatMap { $0.clockRate == map.clockRate ? $0.payloadType : nil }
+            return CodecParameters(
+                payloadType: type, name: map.encoding, clockRate: map.clockRate, channels: map.channels ?? 1,
+                parameters: formats.first { $0.payloadType == type }?.parameters ?? SDP.CodecOptions(),
+                feedback: feedback.filter { $0.payloadType == nil || $0.payloadType == type }.map(\.feedback),
+                rtxPayloadType: rtx)
+        }
+    }
+}
+
+/// Which of an offer's codecs go into the answer, and what follows for each direction.
+enum CodecNegotiation {
+    /// The codecs of our answer. In the offer's order (RFC 3264 §6.1 recommends it), unless the transceiver has
+    /// preferences of its own (RFC 8829 §5.3.1). A codec of ours answers one offered format at most.
+    static func answer(
+        offered: [CodecParameters], supported: [CodecParameters], isOurOrder: Bool
+    ) -> [CodecParameters] {
+        var taken: Set<Int> = []
+        var answers: [(rank: Int, codec: CodecParameters)] = []
+        for (place, offer) in offered.enumerated() {
+            guard let index = supported.indices.first(where: { !taken.contains($0) && supported[$0].matches(offer) })
+            else { continue }
+            taken.insert(index)
+            answers.append((isOurOrder ? index : place, supported[index].answering(offer)))
+        }
+        return answers.sorted { $0.rank < $1.rank }.map(\.codec)
+    }
+
+    /// What we may send: the answer's formats in the answer's order, each as the peer describes it.
+    static func sending(local: [CodecParameters], remote: [CodecParameters], isAnswerLocal: Bool) -> [CodecParameters] {
+        let (leading, following) = isAnswerLocal ? (local, remote) : (remote, local)
+        return leading.compactMap { leader in
+            guard let follower = following.first(where: { leader.matches($0) }) else { return nil }
+            let (ours, theirs) = isAnswerLocal ? (leader, follower) : (follower, leader)
+            return theirs.limited(to: ours)
+        }
+    }
+
+    /// What may arrive: the same formats, each as we describe it.
+    static func receiving(
+        local: [CodecParameters], remote: [CodecParameters], isAnswerLocal: Bool
+    ) -> [CodecParameters] {
+        let (leading, following) = isAnswerLocal ? (local, remote) : (remote, local)
+        return leading.compactMap { leader in
+            guard let follower = following.first(where: { leader.matches($0) }) else { return nil }
+            let (ours, theirs) = isAnswerLocal ? (leader, follower) : (follower, leader)
+            return ours.limited(to: theirs)
+        }
+    }
+}
+
+extension CodecParameters {
+    /// Without the feedback and the retransmissions that the other side does not have.
+    fileprivate func limited(to other: CodecParameters) -> CodecParameters {
+        var codec = self
+        codec.feedback = feedback.filter { other.feedback.contains($0) }
+        if other.rtxPayloadType == nil { codec.rtxPayloadType = nil }
+        return codec
+    }
+}

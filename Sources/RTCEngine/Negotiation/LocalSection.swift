@@ -1,0 +1,93 @@
+internal import RTCWire
+
+/// What the attributes of one media section of ours say.
+struct LocalSection {
+    var mid: String?
+    var kind: MediaKind
+    var proto: String
+    var direction: SDP.Direction
+    var codecs: [CodecParameters]
+    var extensions: [SDP.ExtensionMap]
+    var setup: SDP.Setup
+    var ice: ICEParameters
+    var fingerprint: Fingerprint
+    var cname: String
+    var transceiver: Transceiver
+
+    /// The media section. Every section repeats the transport's attributes, as browsers do it: a peer that rejects the
+    /// first one still finds them. For the same reason bundled sections of an offer have port 9 and no
+    /// `a=bundle-only`, which some peers take for a rejection.
+    var description: MediaDescription {
+        var formats: [String] = []
+        for codec in codecs { formats.append("\(codec.payloadType)") }
+        for codec in codecs {
+            if let rtx = codec.rtxPayloadType { formats.append("\(rtx)") }
+        }
+        var section = MediaDescription(kind: kind.rawValue, port: 9, proto: proto, formats: formats)
+        section.lines.append(.other(type: "c", value: "IN IP4 0.0.0.0"))
+        section.append(SDPAttribute("rtcp", "9 IN IP4 0.0.0.0"))
+        section.append(SDP.ICEUsernameFragment(ice.usernameFragment))
+        section.append(SDP.ICEPassword(ice.password))
+        section.append(SDP.Fingerprint(algorithm: fingerprint.algorithm, bytes: fingerprint.value))
+        section.append(setup)
+        if let mid { section.append(SDP.Mid(mid)) }
+        for map in extensions { section.append(map) }
+        section.append(direction)
+        if direction.sends { appendStreams(to: &section) }
+        section.append(.rtcpMux)
+        section.append(.rtcpReducedSize)
+        for codec in codecs { appendCodec(codec, to: &section) }
+        for codec in codecs { appendRetransmission(of: codec, to: &section) }
+        if direction.sends { appendSources(to: &section) }
+        return section
+    }
+
+    /// RFC 8830 §2: one line a stream, and `-` for a track in none.
+    private func appendStreams(to section: inout MediaDescription) {
+        let streams = transceiver.streamIDs.isEmpty ? ["-"] : transceiver.streamIDs
+        for stream in streams { section.append(SDP.MediaStreamID(stream: stream, track: transceiver.trackID)) }
+    }
+
+    private func appendCodec(_ codec: CodecParameters, to section: inout MediaDescription) {
+        section.append(
+            SDP.RTPMap(
+                payloadType: codec.payloadType, encoding: codec.name, clockRate: codec.clockRate,
+                channels: codec.channels > 1 ? codec.channels : nil))
+        for feedback in codec.feedback {
+            section.append(SDP.RTCPFeedback(payloadType: codec.payloadType, feedback: feedback))
+        }
+        if !codec.parameters.isEmpty {
+            section.append(SDP.FormatParameters(payloadType: codec.payloadType, parameters: codec.parameters))
+        }
+    }
+
+    private func appendRetransmission(of codec: CodecParameters, to section: inout MediaDescription) {
+        guard let rtx = codec.rtxPayloadType else { return }
+        section.append(SDP.RTPMap(payloadType: rtx, encoding: "rtx", clockRate: codec.clockRate))
+        let apt = SDP.CodecOptions([SDP.CodecOptions.Option("apt", "\(codec.payloadType)")])
+        section.append(SDP.FormatParameters(payloadType: rtx, parameters: apt))
+    }
+
+    /// RFC 5576 §4: our sources, so that the peer needs no learning.
+    private func appendSources(to section: inout MediaDescription) {
+        var sources = [transceiver.ssrc]
+        if codecs.contains(where: { $0.rtxPayloadType != nil }) {
+            sources.append(transceiver.rtxSSRC)
+            section.append(SDP.SourceGroup(semantics: "FID", ssrcs: sources))
+        }
+        for source in sources {
+            section.append(SDP.SourceAttribute(ssrc: source, attribute: "cname", value: cname))
+        }
+    }
+
+    /// A section that is refused or ended: port 0, and only what names it (RFC 8829 §5.2.2, §5.3.1).
+    static func rejected(like original: MediaDescription) -> MediaDescription {
+        var section = MediaDescription(
+            kind: original.kind, port: 0, proto: original.proto,
+            formats: original.formats.isEmpty ? ["0"] : original.formats)
+        section.lines.append(.other(type: "c", value: "IN IP4 0.0.0.0"))
+        if let mid = original.mid { section.append(SDP.Mid(mid)) }
+        section.append(SDP.Direction.inactive)
+        return section
+    }
+}

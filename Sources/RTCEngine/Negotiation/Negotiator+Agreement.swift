@@ -1,0 +1,146 @@
+internal import RTCWire
+
+/// What follows from an offer and its answer together.
+extension Negotiator {
+    /// Applies an answer, ours or the peer's, provisional or final.
+    mutating func agree(
+        local: SessionDescription, remote: SessionDescription, isAnswerLocal: Bool, isFinal: Bool
+    ) throws(NegotiationError) {
+        var bundled: [Int] = []
+        for index in local.media.indices where remote.media.indices.contains(index) {
+            let (ours, theirs) = (local.media[index], remote.media[index])
+            let place = transceivers.firstIndex { $0.mLineIndex == index }
+            if ours.isRejected || theirs.isRejected {
+                if let place { reject(place, isFinal: isFinal) }
+                continue
+            }
+            guard let place else { continue }
+            bundled.append(index)
+            let answer = isAnswerLocal ? ours.direction ?? .sendrecv : (theirs.direction ?? .sendrecv).reversed
+            transceivers[place].association.currentDirection = TransceiverDirection(answer)
+            if !isAnswerLocal { noteRemoteTrack(place, theirs) }
+            let section = AgreedSection(
+                local: ours, remote: theirs, isAnswerLocal: isAnswerLocal, direction: answer,
+                allowsMixedExtensions: local.has(.extmapAllowMixed) && remote.has(.extmapAllowMixed))
+            transceivers[place].association.receiving = section.receiving(transceivers[place])
+            transceivers[place].association.sending = section.sending(transceivers[place], cname: cname)
+            if section.direction.sends { transceivers[place].hasSent = true }
+        }
+        if let first = bundled.first {
+            try agreeTransport(local: local, remote: remote, section: first, isAnswerLocal: isAnswerLocal)
+        }
+    }
+
+    /// The section is refused by one side; with a final answer, its transceiver has ended (RFC 8829 §5.11).
+    private mutating func reject(_ place: Int, isFinal: Bool) {
+        transceivers[place].endStreams()
+        transceivers[place].association.currentDirection = .inactive
+        if isFinal { transceivers[place].phase = .stopped }
+    }
+
+    private mutating func agreeTransport(
+        local: SessionDescription, remote: SessionDescription, section: Int, isAnswerLocal: Bool
+    ) throws(NegotiationError) {
+        let peer = try PeerTransport(reading: remote, section: section)
+        if transport.iceRole == nil {
+            // RFC 8445 §6.1.1: a lite peer never controls.
+            transport.iceRole = !isAnswerLocal || peer.ice.isLite ? .controlling : .controlled
+        }
+        if let ice = local.iceParameters { transport.localICE = ice }
+        if transport.remoteICE != peer.ice {
+            transport.remoteICE = peer.ice
+            transport.remoteCandidates = []
+            transport.isRemoteComplete = false
+        }
+        // Candidates of an offer's later sections are for transports that bundling does away with; but a peer whose
+        // first section we reject has put its candidates there.
+        let isFirstOffer = isAnswerLocal && transport.dtls == nil
+        for index in remote.media.indices where !isFirstOffer || index <= section {
+            let media = remote.media[index]
+            let fragment = media.iceUsernameFragment ?? peer.ice.parameters.usernameFragment
+            guard fragment == peer.ice.parameters.usernameFragment else { continue }
+            for candidate in media.candidates { addToTransport(candidate) }
+            if media.has(.endOfCandidates) { transport.isRemoteComplete = true }
+        }
+        if remote.has(.endOfCandidates) { transport.isRemoteComplete = true }
+        if transport.dtls == nil {
+            let localSetup = local.media[section].setup
+            transport.dtls = TransportAgreement.DTLS(
+                role: Self.role(local: localSetup, remote: peer.setup, isAnswerLocal: isAnswerLocal),
+                fingerprints: peer.fingerprints)
+        }
+    }
+
+    mutating func addToTransport(_ candidate: ICECandidate) {
+        guard let remote = transport.remoteICE?.parameters else { return }
+        if let fragment = candidate.usernameFragment, fragment != remote.usernameFragment { return }
+        if !transport.remoteCandidates.contains(candidate) { transport.remoteCandidates.append(candidate) }
+    }
+
+    /// The answer decides who opens the association (RFC 8842 §5.3); one that does not say means `active`.
+    private static func role(local: SDP.Setup?, remote: SDP.Setup?, isAnswerLocal: Bool) -> DTLSRole {
+        switch isAnswerLocal ? local : remote {
+        case .active, .actpass, .holdconn, nil: isAnswerLocal ? .client : .server
+        case .passive: isAnswerLocal ? .server : .client
+        }
+    }
+
+    /// A negotiation is complete.
+    mutating func becomeStable() {
+        // W3C WebRTC §4.4.1.5: stopped transceivers leave the list; their sections may be used again.
+        transceivers.removeAll { $0.phase == .stopped }
+        if transport.localICE != stable?.transport.localICE { wantsICERestart = false }
+        pendingLocalDescription = nil
+        pendingRemoteDescription = nil
+        stable = nil
+        created = nil
+        signalingState = .stable
+    }
+}
+
+/// One section of an offer beside the one of its answer.
+private struct AgreedSection {
+    var local: MediaDescription
+    var remote: MediaDescription
+    var isAnswerLocal: Bool
+    /// The answer's direction, seen from us.
+    var direction: SDP.Direction
+    var allowsMixedExtensions: Bool
+
+    func receiving(_ transceiver: Transceiver) -> ReceiveParameters? {
+        guard direction.receives, transceiver.phase == .active, let mid = transceiver.mid else { return nil }
+        let codecs = CodecNegotiation.receiving(
+            local: local.codecs, remote: remote.codecs, isAnswerLocal: isAnswerLocal)
+        let extensions = HeaderExtensionNegotiation.agreed(
+            local: local, remote: remote, sending: false, allowsMixed: allowsMixedExtensions)
+        return ReceiveParameters(mid: mid, codecs: codecs, sources: remote.signaledSources, extensions: extensions)
+    }
+
+    func sending(_ transceiver: Transceiver, cname: String) -> SendParameters? {
+        guard direction.sends, transceiver.phase == .active, let mid = transceiver.mid else { return nil }
+        let codecs = CodecNegotiation.sending(
+            local: local.codecs, remote: remote.codecs, isAnswerLocal: isAnswerLocal)
+        guard let codec = codecs.first else { return nil }
+        return SendParameters(
+            mid: mid, ssrc: transceiver.ssrc, rtxSSRC: codec.rtxPayloadType == nil ? nil : transceiver.rtxSSRC,
+            cname: cname, codec: codec, codecs: codecs,
+            extensions: HeaderExtensionNegotiation.agreed(
+                local: local, remote: remote, sending: true, allowsMixed: allowsMixedExtensions),
+            allowsMixedExtensions: allowsMixedExtensions,
+            allowsReducedSizeRTCP: local.has(.rtcpReducedSize) && remote.has(.rtcpReducedSize))
+    }
+}
+
+extension MediaDescription {
+    /// The first source of a section, and its retransmissions' one (RFC 5576 §4.2).
+    var signaledSources: SignaledSources? {
+        let attributes = all(SDP.SourceAttribute.self)
+        let groups = all(SDP.SourceGroup.self)
+        let pairs = groups.filter { $0.semantics == "FID" && $0.ssrcs.count == 2 }
+        let layered = groups.first { $0.semantics == "SIM" }?.ssrcs.first
+        guard let primary = layered ?? pairs.first?.ssrcs.first ?? attributes.first?.ssrc else { return nil }
+        let cname = attributes.first { $0.ssrc == primary && $0.attribute == "cname" }?.value
+        return SignaledSources(
+            primary: primary, rtx: pairs.first { $0.ssrcs.first == primary }?.ssrcs.last, cname: cname)
+    }
+}

@@ -1,0 +1,100 @@
+public import RTCWire
+
+extension Negotiator {
+    /// Answers the peer's offer that was set (RFC 8829 §5.3). Nothing is in force until the answer is set.
+    ///
+    /// - Parameter ice: the agent's present credential, or a fresh one, which it has to be when
+    ///   `answerNeedsNewICE` is true.
+    public mutating func createAnswer(ice: ICEParameters) throws(NegotiationError) -> SessionDescription {
+        switch signalingState {
+        case .haveRemoteOffer, .haveLocalPranswer: break
+        case .closed: throw .closed
+        case .stable, .haveLocalOffer, .haveRemotePranswer: throw .wrongState(signalingState, .answer, .local)
+        }
+        guard let offer = pendingRemoteDescription?.sdp else { throw .noRemoteDescription }
+        if answerNeedsNewICE, ice == stable?.transport.localICE { throw .iceRestartUnanswered }
+        let setup = try answerSetup(for: offer)
+        let allowsMixed = offer.has(.extmapAllowMixed)
+        let accepted = acceptedSections(of: offer)
+        var media: [MediaDescription] = []
+        for (index, offered) in offer.media.enumerated() {
+            guard let (transceiver, codecs) = accepted[index], let kind = MediaKind(rawValue: offered.kind) else {
+                media.append(LocalSection.rejected(like: offered))
+                continue
+            }
+            let extensions = HeaderExtensionNegotiation.answer(
+                offered: offered.all(SDP.ExtensionMap.self), supported: configuration.headerExtensions, kind: kind,
+                allowsMixed: allowsMixed || offered.has(.extmapAllowMixed))
+            // RFC 3264 §6.1: what the offer allows and we want.
+            let direction = (offered.direction ?? .sendrecv).reversed.intersection(transceiver.direction.described)
+            let section = LocalSection(
+                mid: offered.mid, kind: kind, proto: offered.proto, direction: direction, codecs: codecs,
+                extensions: extensions, setup: setup, ice: ice, fingerprint: configuration.fingerprint, cname: cname,
+                transceiver: transceiver)
+            media.append(section.description)
+        }
+        let answer = makeDescription(media: media, allowsMixedExtensions: allowsMixed)
+        created = CreatedDescription(typed: TypedDescription(type: .answer, sdp: answer), plan: [])
+        return answer
+    }
+
+    /// The sections that can be accepted, by index, with what they are answered with.
+    private func acceptedSections(of offer: SessionDescription) -> [Int: (Transceiver, [CodecParameters])] {
+        var accepted: [Int: (Transceiver, [CodecParameters])] = [:]
+        var bundle: [String]?
+        for (index, section) in offer.media.enumerated() {
+            guard let answered = answerCodecs(section, at: index) else { continue }
+            if let bundle {
+                // RFC 8829 §4.1.1, max-bundle: what cannot share the first section's transport is rejected.
+                guard let mid = section.mid, bundle.contains(mid) else { continue }
+            } else {
+                bundle = section.mid.flatMap { mid in offer.bundleGroups.first { $0.contains(mid) } } ?? []
+            }
+            accepted[index] = answered
+        }
+        return accepted
+    }
+
+    private func answerCodecs(_ section: MediaDescription, at index: Int) -> (Transceiver, [CodecParameters])? {
+        guard !section.isRejected, section.isSecureRTP, section.has(.rtcpMux),
+            let transceiver = transceivers.first(where: { $0.mLineIndex == index }), transceiver.phase == .active
+        else { return nil }
+        let codecs = CodecNegotiation.answer(
+            offered: section.codecs,
+            supported: transceiver.preferredCodecs ?? configuration.codecs(for: transceiver.kind),
+            isOurOrder: transceiver.preferredCodecs != nil)
+        return codecs.isEmpty ? nil : (transceiver, codecs)
+    }
+
+    /// RFC 8842 §5.3: an association that lives keeps its roles; otherwise we choose if we may.
+    private func answerSetup(for offer: SessionDescription) throws(NegotiationError) -> SDP.Setup {
+        let offered: SDP.Setup?
+        if let index = offer.firstUsableSection {
+            offered = try PeerTransport(reading: offer, section: index).setup
+        } else {
+            offered = nil
+        }
+        switch offered {
+        case .active: return .passive
+        case .passive: return .active
+        case .holdconn: throw .invalidSetup
+        // An offer that does not say is from before DTLS had roles to choose; browsers take it for actpass.
+        case .actpass, nil: break
+        }
+        switch transport.dtls?.role ?? configuration.answeringDTLSRole {
+        case .client: return .active
+        case .server: return .passive
+        }
+    }
+}
+
+extension MediaDescription {
+    /// Sound or pictures over DTLS-SRTP. RFC 8829 §5.1.2 has all these names accepted and repeated.
+    var isSecureRTP: Bool {
+        guard MediaKind(rawValue: kind) != nil else { return false }
+        return [
+            "UDP/TLS/RTP/SAVPF", "UDP/TLS/RTP/SAVP", "TCP/DTLS/RTP/SAVPF", "TCP/DTLS/RTP/SAVP", "RTP/SAVPF",
+            "RTP/SAVP", "RTP/AVPF", "RTP/AVP",
+        ].contains(proto)
+    }
+}

@@ -1,0 +1,199 @@
+public import RTCWire
+
+/// Where a candidate of ours belongs, for signaling it (W3C: RTCIceCandidate).
+public struct CandidatePlace: Sendable, Hashable {
+    public var mid: String
+    public var mLineIndex: Int
+    public var usernameFragment: String
+}
+
+/// Our candidates of the present generation of ICE, so that descriptions made later show them.
+struct LocalCandidates: Sendable {
+    private var usernameFragment: String?
+    private var lines: [SDP.Candidate] = []
+    private var isComplete = false
+
+    /// - Returns: false when the candidate is known already.
+    mutating func add(_ candidate: ICECandidate, of fragment: String) -> Bool {
+        begin(fragment)
+        let line = SDP.Candidate(candidate)
+        guard !lines.contains(line) else { return false }
+        lines.append(line)
+        return true
+    }
+
+    mutating func end(_ fragment: String) {
+        begin(fragment)
+        isComplete = true
+    }
+
+    private mutating func begin(_ fragment: String) {
+        guard usernameFragment != fragment else { return }
+        usernameFragment = fragment
+        lines = []
+        isComplete = false
+    }
+
+    /// Puts what is missing into the section that stands for the bundle (RFC 9143 §7.1.3: the tagged one).
+    func complete(_ description: inout SessionDescription) {
+        guard let index = description.firstUsableSection,
+            let fragment = description.media[index].iceUsernameFragment, fragment == usernameFragment
+        else { return }
+        let known = description.media[index].all(SDP.Candidate.self)
+        for line in lines where !known.contains(line) { description.media[index].append(line) }
+        if isComplete, !description.media[index].has(.endOfCandidates) {
+            description.media[index].append(.endOfCandidates)
+        }
+    }
+}
+
+extension Negotiator {
+    /// Takes a candidate that our agent has found, so that `localDescription` shows it.
+    ///
+    /// - Returns: where it belongs, for telling the peer; nil when no local description has its generation yet. One
+    ///   that is set later will contain it.
+    public mutating func addLocalCandidate(_ candidate: ICECandidate) -> CandidatePlace? {
+        guard let fragment = candidate.usernameFragment ?? transport.localICE?.usernameFragment else { return nil }
+        _ = localCandidates.add(candidate, of: fragment)
+        completeLocalDescriptions()
+        return localCandidatePlace(of: fragment)
+    }
+
+    /// Our agent has found all candidates of this generation.
+    ///
+    /// - Returns: the section to name when telling the peer.
+    public mutating func endOfLocalCandidates() -> CandidatePlace? {
+        guard let fragment = transport.localICE?.usernameFragment else { return nil }
+        localCandidates.end(fragment)
+        completeLocalDescriptions()
+        return localCandidatePlace(of: fragment)
+    }
+
+    private mutating func completeLocalDescriptions() {
+        if var description = pendingLocalDescription {
+            localCandidates.complete(&description.sdp)
+            pendingLocalDescription = description
+        }
+        if var description = currentLocalDescription {
+            localCandidates.complete(&description.sdp)
+            currentLocalDescription = description
+        }
+    }
+
+    private func localCandidatePlace(of fragment: String) -> CandidatePlace? {
+        for description in [pendingLocalDescription, currentLocalDescription] {
+            guard let sdp = description?.sdp, let index = sdp.firstUsableSection,
+                sdp.media[index].iceUsernameFragment == fragment
+            else { continue }
+            return CandidatePlace(mid: sdp.sectionName(index), mLineIndex: index, usernameFragment: fragment)
+        }
+        return nil
+    }
+
+    /// Takes a candidate that the peer has signaled (W3C: addIceCandidate).
+    ///
+    /// - Parameters:
+    ///   - candidate: `candidate:…`; empty for the end of candidates.
+    ///   - mid: the section's name; goes before the index.
+    ///   - usernameFragment: the generation; nil for the newest, or what the candidate itself says.
+    /// - Returns: what the transport is to do; empty for a candidate that is of no use to us, and for one of an offer
+    ///   that has no answer yet: it comes among the actions of our answer.
+    public mutating func addRemoteCandidate(
+        _ candidate: String, mid: String?, mLineIndex: Int?, usernameFragment: String? = nil
+    ) throws(NegotiationError) -> [NegotiationAction] {
+        try change { next throws(NegotiationError) in
+            guard next.remoteDescription != nil else { throw .noRemoteDescription }
+            var parsed: ICECandidate?
+            if !candidate.isEmpty {
+                guard mid != nil || mLineIndex != nil else { throw .candidateWithoutSection }
+                do throws(ICECandidateError) {
+                    parsed = try ICECandidate(parsing: candidate)
+                } catch {
+                    switch error {
+                    // RFC 8839 §5.1: names and transports that we do not know are not errors.
+                    case .address, .unknownTransport, .type: break
+                    case .truncated, .foundation, .component, .priority, .port, .tooLong:
+                        throw .malformedCandidate(error)
+                    }
+                }
+            }
+            let fragment = usernameFragment ?? parsed?.usernameFragment
+            // An attribute that we cannot read is not kept either: nothing would ever use it.
+            if candidate.isEmpty {
+                try next.noteRemoteCandidate(.endOfCandidates, mid, mLineIndex, fragment)
+            } else {
+                try next.noteRemoteCandidate(parsed.map { .candidate($0) } ?? .unusable, mid, mLineIndex, fragment)
+            }
+        }
+    }
+
+    /// The same for a candidate that has been parsed already; nil for the end of candidates.
+    public mutating func addRemoteCandidate(
+        _ candidate: ICECandidate?, mid: String?, mLineIndex: Int?
+    ) throws(NegotiationError) -> [NegotiationAction] {
+        try change { next throws(NegotiationError) in
+            guard next.remoteDescription != nil else { throw .noRemoteDescription }
+            if candidate != nil, mid == nil, mLineIndex == nil { throw .candidateWithoutSection }
+            try next.noteRemoteCandidate(
+                candidate.map { .candidate($0) } ?? .endOfCandidates, mid, mLineIndex, candidate?.usernameFragment)
+        }
+    }
+
+    private enum RemoteCandidateFact {
+        case candidate(ICECandidate)
+        case endOfCandidates
+        /// Well-formed, and of a kind that we do not know.
+        case unusable
+    }
+
+    private mutating func noteRemoteCandidate(
+        _ fact: RemoteCandidateFact, _ mid: String?, _ mLineIndex: Int?, _ fragment: String?
+    ) throws(NegotiationError) {
+        var isSectionKnown = false
+        // W3C WebRTC §4.4.2: the newest description whose generation it is gets it.
+        for isPending in [true, false] {
+            guard var description = isPending ? pendingRemoteDescription : currentRemoteDescription else { continue }
+            guard let index = try section(in: description.sdp, mid, mLineIndex) else { continue }
+            isSectionKnown = true
+            let generation = (try? PeerTransport(reading: description.sdp, section: index))?.ice.parameters
+            if let fragment, fragment != generation?.usernameFragment { continue }
+            switch fact {
+            case .candidate(let candidate): description.sdp.media[index].append(SDP.Candidate(candidate))
+            case .endOfCandidates where description.sdp.media[index].has(.endOfCandidates): break
+            case .endOfCandidates: description.sdp.media[index].append(.endOfCandidates)
+            case .unusable: return
+            }
+            if isPending {
+                pendingRemoteDescription = description
+            } else {
+                currentRemoteDescription = description
+            }
+            if let generation, generation == transport.remoteICE?.parameters { apply(fact) }
+            return
+        }
+        throw isSectionKnown ? .unknownGeneration : .unknownSection
+    }
+
+    private mutating func apply(_ fact: RemoteCandidateFact) {
+        switch fact {
+        case .candidate(let candidate): addToTransport(candidate)
+        case .endOfCandidates: transport.isRemoteComplete = true
+        case .unusable: break
+        }
+    }
+
+    /// Nil when the description has no such section. Without mid and index, the end of candidates is for all, which
+    /// under BUNDLE is the same as for the first.
+    private func section(
+        in description: SessionDescription, _ mid: String?, _ mLineIndex: Int?
+    ) throws(NegotiationError) -> Int? {
+        if let mid, let index = description.media.indices.first(where: { description.sectionName($0) == mid }) {
+            return index
+        }
+        // Some peers leave the mid empty and count on the index.
+        if mid == nil || mid == "", let mLineIndex {
+            return description.media.indices.contains(mLineIndex) ? mLineIndex : nil
+        }
+        return mid == nil ? description.firstUsableSection ?? description.media.indices.first : nil
+    }
+}

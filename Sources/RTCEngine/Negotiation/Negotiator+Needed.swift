@@ -1,0 +1,38 @@
+internal import RTCWire
+
+extension Negotiator {
+    /// Whether an offer should be made (W3C WebRTC §4.7.3, "check if negotiation is needed"). Only asked while stable;
+    /// the owner says it once, after its user's calls have settled.
+    public var negotiationNeeded: Bool {
+        guard signalingState == .stable else { return false }
+        return wantsICERestart || transceivers.contains { needsNegotiation($0) }
+    }
+
+    private func needsNegotiation(_ transceiver: Transceiver) -> Bool {
+        guard let index = transceiver.mLineIndex else { return transceiver.phase == .active }
+        switch transceiver.phase {
+        case .stopped: return false
+        case .stopping: return true
+        case .active: break
+        }
+        guard let local = currentLocalDescription, let remote = currentRemoteDescription,
+            local.sdp.media.indices.contains(index), remote.sdp.media.indices.contains(index)
+        else { return true }
+        let ours = local.sdp.media[index]
+        let theirs = (remote.sdp.media[index].direction ?? .sendrecv).reversed
+        let wanted = transceiver.direction.described
+        if wanted.sends, ours.direction?.sends == true, !describesStreams(ours, of: transceiver) { return true }
+        switch local.type {
+        case .offer:
+            return ours.direction != wanted && theirs != wanted
+        case .answer, .pranswer, .rollback:
+            // What the offer did not allow would not come by asking the same way; but by an offer of ours it may.
+            return ours.direction != wanted.intersection(theirs)
+        }
+    }
+
+    private func describesStreams(_ section: MediaDescription, of transceiver: Transceiver) -> Bool {
+        let described = Set(section.all(SDP.MediaStreamID.self).map(\.stream).filter { $0 != "-" })
+        return described == Set(transceiver.streamIDs)
+    }
+}

@@ -1,0 +1,109 @@
+public import RTCWire
+
+/// What an offer's media section is for.
+enum SectionPlan: Sendable, Equatable {
+    case transceiver(TransceiverID, mid: String)
+    /// Kept in place, rejected: sections are never removed (RFC 3264 §8).
+    case rejected
+}
+
+extension Negotiator {
+    /// Describes what we would send and receive (RFC 8829 §5.2). Nothing is in force until the offer is set.
+    ///
+    /// - Parameter ice: the agent's present credential, or a fresh one to restart ICE.
+    public mutating func createOffer(ice: ICEParameters) throws(NegotiationError) -> SessionDescription {
+        switch signalingState {
+        case .stable, .haveLocalOffer: break
+        case .closed: throw .closed
+        case .haveRemoteOffer, .haveLocalPranswer, .haveRemotePranswer:
+            throw .wrongState(signalingState, .offer, .local)
+        }
+        let plan = planSections()
+        var media: [MediaDescription] = []
+        for (index, section) in plan.enumerated() {
+            switch section {
+            case .transceiver(let id, let mid):
+                guard let transceiver = transceiver(id) else { throw .unknownTransceiver }
+                media.append(offerSection(transceiver, mid: mid, ice: ice))
+            case .rejected:
+                media.append(LocalSection.rejected(like: knownSection(index)))
+            }
+        }
+        let offer = makeDescription(media: media, allowsMixedExtensions: true)
+        created = CreatedDescription(typed: TypedDescription(type: .offer, sdp: offer), plan: plan)
+        return offer
+    }
+
+    /// RFC 8829 §5.2.2: sections keep their places; one that is rejected on both sides is free for a new transceiver;
+    /// further transceivers come behind.
+    private func planSections() -> [SectionPlan] {
+        // Names are taken only when the offer is set, so that an offer that is thrown away costs none.
+        var mids = self.mids
+        var waiting = transceivers.filter { $0.mid == nil && $0.phase == .active }[...]
+        let counts = [currentLocalDescription, currentRemoteDescription, pendingLocalDescription]
+            .map { $0?.sdp.media.count ?? 0 }
+        var plan: [SectionPlan] = []
+        for index in 0..<(counts.max() ?? 0) {
+            let owner = transceivers.first { $0.mLineIndex == index }
+            if let owner, let mid = owner.mid {
+                plan.append(owner.phase == .active ? .transceiver(owner.id, mid: mid) : .rejected)
+            } else if isFree(index), let next = waiting.popFirst() {
+                plan.append(.transceiver(next.id, mid: mids.make()))
+            } else {
+                plan.append(.rejected)
+            }
+        }
+        for next in waiting { plan.append(.transceiver(next.id, mid: mids.make())) }
+        return plan
+    }
+
+    /// Rejected in both current descriptions, so that its place may be used again.
+    private func isFree(_ index: Int) -> Bool {
+        guard let local = currentLocalDescription?.sdp.media, let remote = currentRemoteDescription?.sdp.media,
+            local.indices.contains(index), remote.indices.contains(index)
+        else { return false }
+        return local[index].isRejected && remote[index].isRejected
+    }
+
+    private func knownSection(_ index: Int) -> MediaDescription {
+        for description in [pendingLocalDescription, currentLocalDescription, currentRemoteDescription] {
+            if let media = description?.sdp.media, media.indices.contains(index) { return media[index] }
+        }
+        return MediaDescription(kind: "application", port: 0, proto: "UDP/DTLS/SCTP", formats: ["0"])
+    }
+
+    private mutating func offerSection(
+        _ transceiver: Transceiver, mid: String, ice: ICEParameters
+    ) -> MediaDescription {
+        let wanted = transceiver.preferredCodecs ?? configuration.codecs(for: transceiver.kind)
+        var codecs: [CodecParameters] = []
+        for codec in wanted {
+            if let assigned = payloadTypes.assign(codec) { codecs.append(assigned) }
+        }
+        var extensions: [SDP.ExtensionMap] = []
+        for capability in configuration.headerExtensions where capability.kinds.contains(transceiver.kind) {
+            guard let id = extensionIDs.assign(capability) else { continue }
+            extensions.append(SDP.ExtensionMap(id: UInt16(id), uri: capability.uri))
+        }
+        // RFC 8842 §5.2 leaves the choice to the answerer, later offers too; the answer keeps the role that is.
+        let section = LocalSection(
+            mid: mid, kind: transceiver.kind, proto: "UDP/TLS/RTP/SAVPF", direction: transceiver.direction.described,
+            codecs: codecs, extensions: extensions, setup: .actpass, ice: ice,
+            fingerprint: configuration.fingerprint, cname: cname, transceiver: transceiver)
+        return section.description
+    }
+
+    /// The session section around media sections, with the candidates that belong in.
+    mutating func makeDescription(media: [MediaDescription], allowsMixedExtensions: Bool) -> SessionDescription {
+        sessionVersion += 1
+        var description = SessionDescription(
+            origin: SDP.Origin(sessionID: sessionID, sessionVersion: sessionVersion), media: media)
+        // RFC 9143 §7: rejected sections are in no group.
+        let bundled = media.filter { !$0.isRejected }.compactMap(\.mid)
+        if !bundled.isEmpty { description.append(SDP.Group(semantics: "BUNDLE", mids: bundled)) }
+        if allowsMixedExtensions { description.append(.extmapAllowMixed) }
+        if !configuration.iceOptions.isEmpty { description.append(SDP.ICEOptions(configuration.iceOptions)) }
+        localCandidates.complete(&description)
+        return description
+    }
+}

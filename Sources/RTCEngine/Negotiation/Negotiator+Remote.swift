@@ -1,0 +1,109 @@
+public import RTCWire
+
+extension Negotiator {
+    /// Takes a description of the peer's (RFC 8829 §5.10).
+    ///
+    /// - Parameters:
+    ///   - description: nil for a rollback only.
+    ///   - glare: what to do when an offer comes while ours is out.
+    public mutating func setRemote(
+        _ type: SDPType, _ description: SessionDescription? = nil, glare: GlareRule = .refuse
+    ) throws(NegotiationError) -> [NegotiationAction] {
+        try change { next throws(NegotiationError) in
+            switch (type, description) {
+            case (.rollback, _): try next.rollBack(.remote)
+            case (_, nil): throw .nothingCreated
+            case (.offer, let sdp?): try next.setRemoteOffer(sdp, glare: glare)
+            case (.pranswer, let sdp?): try next.setRemoteAnswer(sdp, isFinal: false)
+            case (.answer, let sdp?): try next.setRemoteAnswer(sdp, isFinal: true)
+            }
+        }
+    }
+
+    private mutating func setRemoteOffer(
+        _ offer: SessionDescription, glare: GlareRule
+    ) throws(NegotiationError) {
+        switch (signalingState, glare) {
+        case (.stable, _), (.haveRemoteOffer, _): break
+        case (.haveLocalOffer, .rollBack): try rollBack(.local)
+        case (.closed, _): throw .closed
+        case (.haveLocalOffer, .refuse), (.haveLocalPranswer, _), (.haveRemotePranswer, _):
+            throw .wrongState(signalingState, .offer, .remote)
+        }
+        try validateOffer(offer)
+        rememberStable()
+        for (index, section) in offer.media.enumerated() {
+            payloadTypes.learn(section)
+            extensionIDs.learn(section)
+            mids.reserve(offer.sectionName(index))
+            try associate(section, at: index, name: offer.sectionName(index))
+        }
+        created = nil
+        pendingRemoteDescription = TypedDescription(type: .offer, sdp: offer)
+        signalingState = .haveRemoteOffer
+    }
+
+    /// Finds or makes the transceiver of an offered section (RFC 8829 §5.10).
+    private mutating func associate(
+        _ section: MediaDescription, at index: Int, name: String
+    ) throws(NegotiationError) {
+        // The answer rejects what the offer rejects, and ends the transceiver then.
+        guard let kind = MediaKind(rawValue: section.kind), !section.isRejected else { return }
+        let known = transceivers.firstIndex { $0.mLineIndex == index && $0.mid == name }
+        let direction = section.direction ?? .sendrecv
+        let free = transceivers.firstIndex {
+            $0.mid == nil && $0.kind == kind && $0.phase == .active && $0.origin == .track && direction.receives
+        }
+        let place: Int
+        if let match = known ?? free {
+            place = match
+        } else {
+            _ = try makeTransceiver(kind, origin: .remoteOffer, direction: .recvonly, streamIDs: [], trackID: nil)
+            place = transceivers.endIndex - 1
+        }
+        transceivers[place].association.mid = name
+        transceivers[place].association.mLineIndex = index
+        noteRemoteTrack(place, section)
+    }
+
+    private mutating func setRemoteAnswer(_ answer: SessionDescription, isFinal: Bool) throws(NegotiationError) {
+        let type: SDPType = isFinal ? .answer : .pranswer
+        switch signalingState {
+        case .haveLocalOffer, .haveRemotePranswer: break
+        case .closed: throw .closed
+        case .stable, .haveRemoteOffer, .haveLocalPranswer: throw .wrongState(signalingState, type, .remote)
+        }
+        guard let offer = pendingLocalDescription?.sdp else { throw .nothingCreated }
+        try validateAnswer(answer, to: offer)
+        for section in answer.media where !section.isRejected {
+            payloadTypes.learn(section)
+            extensionIDs.learn(section)
+        }
+        try agree(local: offer, remote: answer, isAnswerLocal: false, isFinal: isFinal)
+        if isFinal {
+            currentRemoteDescription = TypedDescription(type: .answer, sdp: answer)
+            currentLocalDescription = pendingLocalDescription
+            becomeStable()
+        } else {
+            pendingRemoteDescription = TypedDescription(type: .pranswer, sdp: answer)
+            signalingState = .haveRemotePranswer
+        }
+    }
+
+    /// What the peer sends in a section: whether, in which streams, under which id (W3C WebRTC §5.1.1).
+    mutating func noteRemoteTrack(_ place: Int, _ section: MediaDescription) {
+        let isSent = (section.direction ?? .sendrecv).sends && !section.isRejected
+        transceivers[place].association.receivesTrack = isSent && transceivers[place].phase == .active
+        guard isSent else { return }
+        var msids = section.all(SDP.MediaStreamID.self)
+        if msids.isEmpty {
+            // The form of before RFC 8830, which some still write.
+            msids = section.all(SDP.SourceAttribute.self).filter { $0.attribute == "msid" }
+                .compactMap { $0.value.flatMap { SDP.MediaStreamID(attributeValue: $0) } }
+        }
+        var streams: [String] = []
+        for msid in msids where msid.stream != "-" && !streams.contains(msid.stream) { streams.append(msid.stream) }
+        transceivers[place].association.remoteStreamIDs = streams
+        transceivers[place].association.remoteTrackID = msids.compactMap(\.track).first
+    }
+}

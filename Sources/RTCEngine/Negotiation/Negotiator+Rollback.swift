@@ -1,0 +1,39 @@
+extension Negotiator {
+    /// Keeps what a rollback restores, once, when the stable state is left.
+    mutating func rememberStable() {
+        guard stable == nil else { return }
+        stable = StableState(
+            associations: Dictionary(uniqueKeysWithValues: transceivers.map { ($0.id, $0.association) }),
+            transport: transport, payloadTypes: payloadTypes, extensionIDs: extensionIDs)
+    }
+
+    /// Back to the last stable state (RFC 8829 §4.1.10.2). Either side's offer may be rolled back by either call, as
+    /// browsers have it; a provisional answer may not.
+    mutating func rollBack(_ side: DescriptionSide) throws(NegotiationError) {
+        switch signalingState {
+        case .haveLocalOffer, .haveRemoteOffer: break
+        case .closed: throw .closed
+        case .stable, .haveLocalPranswer, .haveRemotePranswer: throw .wrongState(signalingState, .rollback, side)
+        }
+        guard let stable else { throw .wrongState(signalingState, .rollback, side) }
+        // What the offer made, it takes with it; but what the user has added since stays.
+        transceivers.removeAll { stable.associations[$0.id] == nil && $0.origin == .remoteOffer }
+        for index in transceivers.indices {
+            transceivers[index].association = stable.associations[transceivers[index].id] ?? Transceiver.Association()
+            switch transceivers[index].phase {
+            case .active: break
+            case .stopping, .stopped: transceivers[index].endStreams()
+            }
+        }
+        // Stopped while it had a section only in the offer that is gone: the peer never hears of it.
+        transceivers.removeAll { $0.phase != .active && $0.mid == nil }
+        transport = stable.transport
+        payloadTypes = stable.payloadTypes
+        extensionIDs = stable.extensionIDs
+        pendingLocalDescription = nil
+        pendingRemoteDescription = nil
+        self.stable = nil
+        created = nil
+        signalingState = .stable
+    }
+}

@@ -1,0 +1,145 @@
+extension Negotiator {
+    /// Adds a transceiver, which the next offer gives a media section of its own (W3C: addTransceiver).
+    ///
+    /// - Parameters:
+    ///   - streamIDs: the media streams that our track belongs to; the peer plays the tracks of one stream in step.
+    ///   - trackID: nil for a random one.
+    public mutating func addTransceiver(
+        _ kind: MediaKind, direction: TransceiverDirection = .sendrecv, streamIDs: [String] = [],
+        trackID: String? = nil
+    ) throws(NegotiationError) -> TransceiverID {
+        guard signalingState != .closed else { throw .closed }
+        return try makeTransceiver(
+            kind, origin: .transceiver, direction: direction, streamIDs: streamIDs, trackID: trackID)
+    }
+
+    /// Adds a track to send: on a transceiver that has room for it, or on a new one, which an incoming offer's section
+    /// may take over (W3C: addTrack).
+    public mutating func addTrack(
+        _ kind: MediaKind, streamIDs: [String] = [], trackID: String? = nil
+    ) throws(NegotiationError) -> TransceiverID {
+        guard signalingState != .closed else { throw .closed }
+        let free = transceivers.firstIndex {
+            $0.kind == kind && $0.phase == .active && !$0.wantedDirection.sends && !$0.hasSent
+        }
+        guard let free else {
+            return try makeTransceiver(
+                kind, origin: .track, direction: .sendrecv, streamIDs: streamIDs, trackID: trackID)
+        }
+        let direction: TransceiverDirection = transceivers[free].wantedDirection.receives ? .sendrecv : .sendonly
+        transceivers[free].wantedDirection = direction
+        transceivers[free].streamIDs = streamIDs
+        if let trackID { transceivers[free].trackID = trackID }
+        // A rollback of the offer that made it must not take the track away (RFC 8829 §4.1.10.2).
+        if transceivers[free].origin == .remoteOffer { transceivers[free].origin = .track }
+        return transceivers[free].id
+    }
+
+    /// What the next negotiation should make of a transceiver; `.stopped` is `stop(_:)`.
+    @discardableResult
+    public mutating func setDirection(
+        _ direction: TransceiverDirection, of id: TransceiverID
+    ) throws(NegotiationError) -> [NegotiationAction] {
+        guard direction != .stopped else { return try stop(id) }
+        return try change { next throws(NegotiationError) in
+            let index = try next.activeIndex(of: id)
+            next.transceivers[index].wantedDirection = direction
+        }
+    }
+
+    /// Ends a transceiver for good: its streams end now, its section with the next negotiation. Doing it twice is fine.
+    @discardableResult
+    public mutating func stop(_ id: TransceiverID) throws(NegotiationError) -> [NegotiationAction] {
+        try change { next throws(NegotiationError) in
+            guard let index = next.transceivers.firstIndex(where: { $0.id == id }) else { throw .unknownTransceiver }
+            guard next.transceivers[index].phase == .active else { return }
+            next.transceivers[index].endStreams()
+            if next.transceivers[index].mid == nil {
+                // The peer has never heard of it.
+                next.transceivers.remove(at: index)
+            } else {
+                next.transceivers[index].phase = .stopping
+            }
+        }
+    }
+
+    /// Which codecs of the configuration the transceiver's next negotiation uses, and in which order; empty for all of
+    /// them in the configuration's order (W3C: setCodecPreferences).
+    public mutating func setCodecPreferences(
+        _ codecs: [CodecParameters], of id: TransceiverID
+    ) throws(NegotiationError) {
+        guard signalingState != .closed else { throw .closed }
+        let index = try activeIndex(of: id)
+        let known = configuration.codecs(for: transceivers[index].kind)
+        guard codecs.allSatisfy({ codec in known.contains { $0.matches(codec) } }) else { throw .unknownCodec }
+        transceivers[index].preferredCodecs = codecs.isEmpty ? nil : codecs
+    }
+
+    /// The media streams that our track belongs to from the next negotiation on (W3C: setStreams).
+    public mutating func setStreams(_ streamIDs: [String], of id: TransceiverID) throws(NegotiationError) {
+        guard signalingState != .closed else { throw .closed }
+        transceivers[try activeIndex(of: id)].streamIDs = streamIDs
+    }
+
+    /// The transceiver of an id; nil once it has ended.
+    public func transceiver(_ id: TransceiverID) -> Transceiver? {
+        transceivers.first { $0.id == id }
+    }
+
+    /// The transceiver whose media section has a name.
+    public func transceiver(mid: String) -> Transceiver? {
+        transceivers.first { $0.mid == mid }
+    }
+
+    private func activeIndex(of id: TransceiverID) throws(NegotiationError) -> Int {
+        guard let index = transceivers.firstIndex(where: { $0.id == id }) else { throw .unknownTransceiver }
+        guard transceivers[index].phase == .active else { throw .transceiverStopped }
+        return index
+    }
+
+    mutating func makeTransceiver(
+        _ kind: MediaKind, origin: Transceiver.Origin, direction: TransceiverDirection, streamIDs: [String],
+        trackID: String?
+    ) throws(NegotiationError) -> TransceiverID {
+        guard transceivers.count < configuration.maximumTransceivers else { throw .tooManyTransceivers }
+        guard direction != .stopped else { throw .transceiverStopped }
+        let id = TransceiverID(rawValue: nextTransceiver)
+        nextTransceiver += 1
+        let ssrc = makeSSRC(except: 0)
+        transceivers.append(
+            Transceiver(
+                id: id, kind: kind, ssrc: ssrc, rtxSSRC: makeSSRC(except: ssrc), origin: origin,
+                direction: direction, streamIDs: streamIDs, trackID: trackID ?? makeTrackID()))
+        return id
+    }
+
+    /// RFC 3550 §8.1: random, and not one that is in use. 0 is legal but looks like "none".
+    private mutating func makeSSRC(except other: UInt32) -> UInt32 {
+        while true {
+            let ssrc = UInt32(truncatingIfNeeded: random.next() >> 16)
+            let isTaken = ssrc == 0 || ssrc == other || transceivers.contains { $0.ssrc == ssrc || $0.rtxSSRC == ssrc }
+            if !isTaken { return ssrc }
+        }
+    }
+
+    /// 128 random bits in the form that browsers give their ids (RFC 4122 §4.4).
+    private mutating func makeTrackID() -> String {
+        let bytes = random.bytes(16)
+        var text = ""
+        for (index, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(index) { text += "-" }
+            let value = index == 6 ? byte & 0x0f | 0x40 : index == 8 ? byte & 0x3f | 0x80 : byte
+            text += (value < 16 ? "0" : "") + String(value, radix: 16)
+        }
+        return text
+    }
+}
+
+extension Transceiver {
+    /// Nothing is sent or received on it any more.
+    mutating func endStreams() {
+        association.sending = nil
+        association.receiving = nil
+        association.receivesTrack = false
+    }
+}

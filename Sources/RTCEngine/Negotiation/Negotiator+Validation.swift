@@ -1,0 +1,102 @@
+internal import RTCWire
+
+/// What a remote description has to fulfil before anything is changed by it.
+extension Negotiator {
+    func validateOffer(_ offer: SessionDescription) throws(NegotiationError) {
+        try validateNames(offer)
+        let known = currentRemoteDescription?.sdp.media ?? []
+        let ours = currentLocalDescription?.sdp
+        guard offer.media.count >= known.count else { throw .sectionsChanged(section: offer.media.count) }
+        for (index, before) in known.enumerated() {
+            let after = offer.media[index]
+            // RFC 8829 §5.2.2: only a section that both sides rejected may become another one.
+            let isFree =
+                before.isRejected
+                || (ours.map { $0.media.indices.contains(index) } ?? false)
+                    && (ours?.media[index].isRejected ?? false)
+            if isFree || after.isRejected { continue }
+            guard after.kind == before.kind, after.mid == before.mid else { throw .sectionsChanged(section: index) }
+        }
+        for (index, section) in offer.media.enumerated() {
+            try validateUnified(section, at: index)
+            guard !section.isRejected, section.isSecureRTP else { continue }
+            try validateTransport(PeerTransport(reading: offer, section: index), isAnswer: false)
+        }
+    }
+
+    func validateAnswer(_ answer: SessionDescription, to offer: SessionDescription) throws(NegotiationError) {
+        try validateNames(answer)
+        guard answer.media.count == offer.media.count else { throw .sectionsChanged(section: answer.media.count) }
+        var accepted: [Int] = []
+        for (index, section) in answer.media.enumerated() {
+            let offered = offer.media[index]
+            // A peer without RFC 5888 may leave mids out, and then the place alone tells.
+            guard section.kind == offered.kind, section.mid == nil || section.mid == offered.mid else {
+                throw .sectionsChanged(section: index)
+            }
+            try validateUnified(section, at: index)
+            if section.isRejected { continue }
+            // RFC 3264 §6: what was offered rejected stays so.
+            guard !offered.isRejected else { throw .sectionsChanged(section: index) }
+            guard section.has(.rtcpMux) else { throw .rtcpMuxRequired(section: index) }
+            let allowed = (offered.direction ?? .sendrecv).reversed
+            let direction = section.direction ?? .sendrecv
+            guard allowed.intersection(direction) == direction else { throw .invalidAnswerDirection(section: index) }
+            let common = CodecNegotiation.sending(
+                local: offered.codecs, remote: section.codecs, isAnswerLocal: false)
+            guard !common.isEmpty else { throw .noCommonCodec(section: index) }
+            try validateTransport(PeerTransport(reading: answer, section: index), isAnswer: true)
+            accepted.append(index)
+        }
+        try validateBundle(of: answer, accepted: accepted)
+    }
+
+    /// Mids are unique, and groups name sections that are there (RFC 5888 §9.2).
+    private func validateNames(_ description: SessionDescription) throws(NegotiationError) {
+        var seen: Set<String> = []
+        for (index, section) in description.media.enumerated() {
+            guard let mid = section.mid else { continue }
+            guard seen.insert(mid).inserted else { throw .duplicateMid(section: index) }
+        }
+        for group in description.bundleGroups where !group.allSatisfy(seen.contains) { throw .invalidBundleGroup }
+    }
+
+    /// RFC 9143 §7.3: an answer that accepts more than one section has them all in one group.
+    private func validateBundle(of answer: SessionDescription, accepted: [Int]) throws(NegotiationError) {
+        guard accepted.count > 1 else { return }
+        guard
+            let group = answer.bundleGroups.first(where: { group in
+                accepted.contains { answer.media[$0].mid.map(group.contains) ?? false }
+            })
+        else { throw .notBundled(section: accepted[1]) }
+        for index in accepted {
+            guard let mid = answer.media[index].mid, group.contains(mid) else { throw .notBundled(section: index) }
+        }
+    }
+
+    /// Plan B puts several tracks into one section and tells them apart by `a=ssrc:… msid:…`. Repeating one track on
+    /// its primary and its retransmission source is fine, and common.
+    private func validateUnified(_ section: MediaDescription, at index: Int) throws(NegotiationError) {
+        guard section.first(SDP.MediaStreamID.self) == nil else { return }
+        let tracks = Set(
+            section.all(SDP.SourceAttribute.self).filter { $0.attribute == "msid" }.compactMap { source in
+                source.value.flatMap { SDP.MediaStreamID(attributeValue: $0)?.track }
+            })
+        guard tracks.count <= 1 else { throw .planB(section: index) }
+    }
+
+    private func validateTransport(_ peer: PeerTransport, isAnswer: Bool) throws(NegotiationError) {
+        switch peer.setup {
+        case .holdconn: throw .invalidSetup
+        case .actpass where isAnswer: throw .invalidSetup
+        case .active, .passive, .actpass, nil: break
+        }
+        guard let dtls = transport.dtls else { return }
+        // RFC 8842 §5.5: other fingerprints, or the other role, mean a new association.
+        guard !Set(peer.fingerprints).isDisjoint(with: dtls.fingerprints) else { throw .dtlsAssociationChanged }
+        switch (peer.setup, dtls.role) {
+        case (.active, .client), (.passive, .server): throw .dtlsAssociationChanged
+        case (.active, .server), (.passive, .client), (.actpass, _), (.holdconn, _), (nil, _): break
+        }
+    }
+}

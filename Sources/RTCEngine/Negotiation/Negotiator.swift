@@ -1,0 +1,126 @@
+internal import RTCWire
+
+/// The offer/answer machine of a peer connection (JSEP: RFC 8829 and RFC 9429) without I/O: it holds the transceivers
+/// and the four descriptions, makes offers and answers, and says what setting a description asks of the transport and
+/// of the streams. There is one transport: media is always bundled (max-bundle), RTCP always multiplexed.
+///
+/// A call either succeeds and returns what is to be done, or throws and has changed nothing.
+///
+/// ICE credentials are the owner's: it passes the present ones to `createOffer` and `createAnswer`, or fresh ones for
+/// a restart. Nothing of a remote offer reaches the transport before our answer is set, so a rollback has nothing to
+/// take back there.
+public struct Negotiator: Sendable {
+    /// What a rollback goes back to (RFC 8829 §4.1.10.2).
+    struct StableState: Sendable {
+        var associations: [TransceiverID: Transceiver.Association]
+        var transport: TransportAgreement
+        var payloadTypes: PayloadTypeRegistry
+        var extensionIDs: HeaderExtensionRegistry
+    }
+
+    /// The last result of `createOffer` or `createAnswer` (W3C: [[LastCreatedOffer]]).
+    struct CreatedDescription: Sendable {
+        var typed: TypedDescription
+        /// For an offer, whose section is where.
+        var plan: [SectionPlan]
+    }
+
+    public let configuration: NegotiatorConfiguration
+    public internal(set) var signalingState = SignalingState.stable
+    /// All transceivers that have not ended, in the order in which they were made.
+    public internal(set) var transceivers: [Transceiver] = []
+
+    /// Our description of the last completed negotiation.
+    public internal(set) var currentLocalDescription: TypedDescription?
+    /// Ours of the negotiation that is going on.
+    public internal(set) var pendingLocalDescription: TypedDescription?
+    /// The peer's of the last completed negotiation.
+    public internal(set) var currentRemoteDescription: TypedDescription?
+    /// The peer's of the negotiation that is going on.
+    public internal(set) var pendingRemoteDescription: TypedDescription?
+
+    /// `restartICE()` was called and no negotiation has followed it yet: the next offer should carry new credentials.
+    public internal(set) var wantsICERestart = false
+
+    var random: EngineRandom
+    let cname: String
+    let sessionID: String
+    var sessionVersion: UInt64 = 1
+    var mids = MidGenerator()
+    var nextTransceiver: UInt32 = 0
+    var created: CreatedDescription?
+    /// Nil while stable.
+    var stable: StableState?
+    var transport = TransportAgreement()
+    var payloadTypes = PayloadTypeRegistry()
+    var extensionIDs = HeaderExtensionRegistry()
+    var localCandidates = LocalCandidates()
+
+    public init(configuration: NegotiatorConfiguration, random: EngineRandom = .system) {
+        var random = random
+        self.configuration = configuration
+        self.cname = configuration.cname ?? random.iceCharacters(16)
+        // RFC 8829 §5.2.1: 63 random bits, so that it fits a signed integer.
+        self.sessionID = "\(random.next() >> 1)"
+        self.random = random
+    }
+
+    /// The pending description of ours, or else the current one, with the candidates so far.
+    public var localDescription: TypedDescription? { pendingLocalDescription ?? currentLocalDescription }
+    /// The pending description of the peer's, or else the current one, with the candidates so far.
+    public var remoteDescription: TypedDescription? { pendingRemoteDescription ?? currentRemoteDescription }
+
+    /// Asks for new ICE credentials: `wantsICERestart` and `negotiationNeeded` are true until an offer with them has
+    /// been set (W3C: restartIce).
+    public mutating func restartICE() {
+        wantsICERestart = transport.localICE != nil
+    }
+
+    /// The peer's offer restarts ICE, so `createAnswer` needs new credentials of ours too (RFC 8839 §4.4.3).
+    public var answerNeedsNewICE: Bool {
+        guard let offer = pendingRemoteDescription, offer.type == .offer, let known = stable?.transport.remoteICE,
+            let index = offer.sdp.firstUsableSection, let peer = try? PeerTransport(reading: offer.sdp, section: index)
+        else { return false }
+        return peer.ice.parameters != known.parameters
+    }
+
+    /// Ends everything; every later call that would change something throws `.closed`.
+    public mutating func close() -> [NegotiationAction] {
+        let old = self
+        for index in transceivers.indices {
+            transceivers[index].phase = .stopped
+            transceivers[index].endStreams()
+        }
+        signalingState = .closed
+        stable = nil
+        created = nil
+        return actions(since: old)
+    }
+
+    /// Runs a change on a copy, so that one that throws half way leaves nothing behind.
+    mutating func change(
+        _ body: (inout Negotiator) throws(NegotiationError) -> Void
+    ) throws(NegotiationError) -> [NegotiationAction] {
+        guard signalingState != .closed else { throw .closed }
+        var next = self
+        try body(&next)
+        let actions = next.actions(since: self)
+        self = next
+        return actions
+    }
+}
+
+/// Gives media sections their names.
+struct MidGenerator: Sendable {
+    private var next = 0
+    private var used: Set<String> = []
+
+    mutating func reserve(_ mid: String) { used.insert(mid) }
+
+    /// A short name that neither side has used in this session (RFC 8829 §5.2.1).
+    mutating func make() -> String {
+        while used.contains("\(next)") { next += 1 }
+        used.insert("\(next)")
+        return "\(next)"
+    }
+}
