@@ -18,10 +18,11 @@ exact=(-map_metadata -1 -fflags +bitexact -flags +bitexact -threads 1)
 picture=(-f rawvideo -pix_fmt rgb24 -video_size 640x360 -framerate 30 -i "$work/picture"
     -vf scale=out_color_matrix=bt709:out_range=tv -pix_fmt yuv420p -colorspace bt709)
 
-# Constrained baseline, which every WebRTC peer decodes: no B-frames, a key frame each second.
+# Constrained baseline, which every WebRTC peer decodes: no B-frames, a key frame each second. The filter removes the
+# encoder's settings, which x264 writes into the stream as SEI.
 "${ffmpeg[@]}" "${picture[@]}" -c:v libx264 -profile:v baseline -level 3.0 -preset veryslow -tune animation -bf 0 \
     -g 30 -keyint_min 30 -sc_threshold 0 -b:v 520k -maxrate 800k -bufsize 800k "${exact[@]}" \
-    -movflags +faststart webRtcTestVideo.mp4
+    -bsf:v filter_units=remove_types=6 -movflags +faststart webRtcTestVideo.mp4
 
 # No alternate references: those are frames that a decoder does not show, and 300 frames should be 300 pictures.
 "${ffmpeg[@]}" "${picture[@]}" -c:v libvpx -deadline good -cpu-used 0 -auto-alt-ref 0 -g 30 -keyint_min 30 \

@@ -78,15 +78,10 @@ public enum AnnexB {
     }
 
     /// Appends the units of an Annex B frame to an AVCC sample with length fields of four bytes.
-    /// - Parameter isIncluded: Which units to keep; parameter sets that live in the file's header may be left out.
-    public static func appendAVCC(
-        _ frame: RawSpan, to sample: inout [UInt8], where isIncluded: (H264NALType) -> Bool = { _ in true }
-    ) {
+    public static func appendAVCC(_ frame: RawSpan, to sample: inout [UInt8]) {
         var units = AnnexBReader(frame)
         while let range = units.next() {
-            guard let header = frame.byte(at: range.lowerBound), isIncluded(H264NALType(header: header)),
-                let length = UInt32(exactly: range.count)
-            else { continue }
+            guard let length = UInt32(exactly: range.count) else { continue }
             sample.append(uint32: length)
             sample.append(contentsOf: frame.extracting(range))
         }

@@ -1,0 +1,49 @@
+import RTCEngine
+import RTCWire
+
+/// Writes VP8 as IVF: a header of 32 bytes, then frames, each after 12 bytes of size and time. Times are in the RTP
+/// clock of 90,000 a second.
+struct IVFWriter: ContainerWriter {
+    private let width: Int
+    private let height: Int
+    private var frames: UInt32 = 0
+
+    init?(firstKeyFrame: [UInt8]) {
+        guard let header = VP8FrameHeader(firstKeyFrame.span.bytes), let width = header.width,
+            let height = header.height
+        else { return nil }
+        self.width = width
+        self.height = height
+    }
+
+    mutating func begin() -> [FileChange] {
+        var header = Array("DKIF".utf8)
+        header.append(littleEndian16: 0)  // version
+        header.append(littleEndian16: 32)  // header size
+        header += Array("VP80".utf8)
+        header.append(littleEndian16: UInt16(truncatingIfNeeded: width))
+        header.append(littleEndian16: UInt16(truncatingIfNeeded: height))
+        header.append(littleEndian32: 90_000)  // ticks a second
+        header.append(littleEndian32: 1)  // seconds a tick counts
+        header.append(littleEndian32: 0)  // frames, known at the end
+        header.append(littleEndian32: 0)
+        return [.append(header)]
+    }
+
+    mutating func write(_ samples: [RecordedSample]) -> [FileChange] {
+        var bytes: [UInt8] = []
+        for sample in samples {
+            bytes.append(littleEndian32: UInt32(truncatingIfNeeded: sample.payload.count))
+            bytes.append(littleEndian64: UInt64(clamping: sample.time))
+            bytes += sample.payload
+            frames &+= 1
+        }
+        return [.append(bytes)]
+    }
+
+    mutating func finish(duration: Interval) -> [FileChange] {
+        var count: [UInt8] = []
+        count.append(littleEndian32: frames)
+        return [.overwrite(count, offset: 24)]
+    }
+}

@@ -1,0 +1,169 @@
+import RTCEngine
+import RTCWire
+
+/// Writes H.264 and Opus as fragmented MP4 (ISO/IEC 14496-12 §8.8): a header without samples, then about a second at a
+/// time, each with its own table.
+///
+/// Fragmented, not progressive: a progressive file is unreadable until the table at its end is written, so a recorder
+/// that is killed would leave nothing; this one leaves a file that plays up to its last fragment, and needs no memory
+/// that grows with the call.
+struct MP4Writer: ContainerWriter {
+    private static let videoTrack: UInt32 = 1
+    private static let audioTrack: UInt32 = 2
+    /// The movie's own clock, in which only the total duration is told.
+    private static let movieTimescale: UInt32 = 1_000
+    /// A box of this size is kept free for `mehd`, the duration, which is known at the end.
+    private static let durationBoxSize = 20
+
+    private let configuration: AVCConfiguration?
+    private let width: UInt16
+    private let height: UInt16
+    private let hasAudio: Bool
+    private var sequence: UInt32 = 0
+    private var durationOffset = 0
+
+    /// - Parameter firstKeyFrame: Annex B with its parameter sets; nil for sound alone.
+    /// - Returns: nil when the key frame lacks parameter sets: nothing could decode it.
+    init?(firstKeyFrame: [UInt8]?, hasAudio: Bool) {
+        self.hasAudio = hasAudio
+        guard let firstKeyFrame else {
+            (configuration, width, height) = (nil, 0, 0)
+            return
+        }
+        guard let configuration = AVCConfiguration(annexB: firstKeyFrame.span.bytes),
+            let first = configuration.sequenceParameterSets.first,
+            let parameters = H264SequenceParameterSet(first.span.bytes)
+        else { return nil }
+        self.configuration = configuration
+        width = UInt16(clamping: parameters.width)
+        height = UInt16(clamping: parameters.height)
+    }
+
+    mutating func begin() -> [FileChange] {
+        var writer = MP4BoxWriter()
+        writer.box("ftyp") {
+            $0.append("isom")
+            $0.append(uint32: 512)
+            for brand: BoxType in ["isom", "iso5", "iso6", "mp41"] { $0.append(brand) }
+        }
+        var durationOffset = 0
+        writer.box("moov") { movie in
+            movie.fullBox("mvhd") {
+                $0.appendZeros(8)  // dates
+                $0.append(uint32: Self.movieTimescale)
+                $0.append(uint32: 0)  // duration: in the fragments
+                $0.append(uint32: 0x1_0000)  // rate 1.0
+                $0.append(uint16: 0x100)  // volume 1.0
+                $0.appendZeros(10)
+                Self.appendUnityMatrix(to: &$0)
+                $0.appendZeros(24)
+                $0.append(uint32: Self.audioTrack + 1)
+            }
+            if let configuration {
+                Self.appendTrack(Self.videoTrack, .video, size: (width, height), to: &movie) { [width, height] in
+                    Self.appendVideoEntry(configuration, width, height, to: &$0)
+                }
+            }
+            if hasAudio {
+                Self.appendTrack(
+                    Self.audioTrack, .audio, size: (0, 0), to: &movie, entry: Self.appendAudioEntry)
+            }
+            movie.box("mvex") { extends in
+                durationOffset = extends.bytes.count
+                extends.box("free") { $0.appendZeros(Self.durationBoxSize - 8) }
+                if configuration != nil { Self.appendExtends(Self.videoTrack, to: &extends) }
+                if hasAudio { Self.appendExtends(Self.audioTrack, to: &extends) }
+            }
+        }
+        self.durationOffset = durationOffset
+        return [.append(writer.bytes)]
+    }
+
+    mutating func write(_ samples: [RecordedSample]) -> [FileChange] {
+        let video = samples.filter { $0.kind == .video }
+        let audio = samples.filter { $0.kind == .audio }
+        let videoData = video.map { avcSample($0.payload) }
+        let audioData = audio.map { $0.payload }
+        sequence += 1
+
+        var writer = MP4BoxWriter()
+        var videoOffsetField = 0
+        var audioOffsetField = 0
+        writer.box("moof") { fragment in
+            fragment.fullBox("mfhd") { $0.append(uint32: sequence) }
+            if !video.isEmpty {
+                videoOffsetField = Self.appendRun(
+                    Self.videoTrack, video, sizes: videoData.map(\.count), to: &fragment)
+            }
+            if !audio.isEmpty {
+                audioOffsetField = Self.appendRun(
+                    Self.audioTrack, audio, sizes: audioData.map(\.count), to: &fragment)
+            }
+        }
+        // §8.8.8: data offsets count from the start of the fragment; the video comes first in `mdat`.
+        let dataStart = writer.bytes.count + 8
+        let videoSize = videoData.reduce(0) { $0 + $1.count }
+        if !video.isEmpty {
+            writer.set(uint32: UInt32(truncatingIfNeeded: dataStart), at: videoOffsetField)
+        }
+        if !audio.isEmpty {
+            writer.set(uint32: UInt32(truncatingIfNeeded: dataStart + videoSize), at: audioOffsetField)
+        }
+        writer.box("mdat") {
+            for data in videoData + audioData { $0.append(data) }
+        }
+        return [.append(writer.bytes)]
+    }
+
+    mutating func finish(duration: Interval) -> [FileChange] {
+        var writer = MP4BoxWriter()
+        // §8.8.2. Until now the box was called `free`, as a duration of zero would be believed.
+        writer.fullBox("mehd", version: 1) { $0.append(uint64: UInt64(clamping: duration.nanoseconds / 1_000_000)) }
+        return [.overwrite(writer.bytes, offset: durationOffset)]
+    }
+
+    /// Length fields for start codes. Parameter sets that the header has are left out (ISO/IEC 14496-15 §5.3.1); others,
+    /// as after a change of size in the call, stay in the stream, where decoders find them.
+    private func avcSample(_ frame: [UInt8]) -> [UInt8] {
+        var sample: [UInt8] = []
+        sample.reserveCapacity(frame.count)
+        let span = frame.span.bytes
+        var units = AnnexBReader(span)
+        while let range = units.next() {
+            let unit = Array(frame[range])
+            let isInHeader =
+                configuration.map {
+                    $0.sequenceParameterSets.contains(unit) || $0.pictureParameterSets.contains(unit)
+                } ?? false
+            guard !isInHeader else { continue }
+            sample.append(uint32: UInt32(truncatingIfNeeded: unit.count))
+            sample += unit
+        }
+        return sample
+    }
+
+    /// One track's part of a fragment.
+    /// - Returns: Where the data offset is to be written.
+    private static func appendRun(
+        _ track: UInt32, _ samples: [RecordedSample], sizes: [Int], to writer: inout MP4BoxWriter
+    ) -> Int {
+        var offsetField = 0
+        writer.box("traf") { fragment in
+            fragment.fullBox("tfhd", flags: 0x2_0000) { $0.append(uint32: track) }  // default-base-is-moof
+            fragment.fullBox("tfdt", version: 1) { $0.append(uint64: UInt64(clamping: samples.first?.time ?? 0)) }
+            // §8.8.8: data offset, and for each sample its duration, size and flags.
+            fragment.fullBox("trun", flags: 0x701) {
+                $0.append(uint32: UInt32(truncatingIfNeeded: samples.count))
+                offsetField = $0.bytes.count
+                $0.append(uint32: 0)
+                for (sample, size) in zip(samples, sizes) {
+                    $0.append(uint32: UInt32(clamping: sample.duration))
+                    $0.append(uint32: UInt32(truncatingIfNeeded: size))
+                    // §8.8.3.1: depends on no other, or depends on others and is no sync sample.
+                    $0.append(uint32: sample.isKeyFrame ? 0x0200_0000 : 0x0101_0000)
+                }
+            }
+        }
+        return offsetField
+    }
+}

@@ -1,0 +1,79 @@
+import RTCWire
+
+/// Why a media file cannot be read or written. The description is a sentence for a person.
+public enum MediaFileError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The file does not exist or may not be read.
+    case unreadable(file: String)
+    /// The file cannot be made or written to.
+    case unwritable(file: String)
+    /// Longer than `MediaFile.maximumSize`.
+    case tooLarge(file: String)
+    /// The first bytes are of no container that we know.
+    case unknownContainer(file: String)
+    /// The container's structure is broken.
+    case malformed(MediaContainer, detail: String)
+    /// The container is sound, and holds neither H.264 nor VP8 nor Opus.
+    case noUsableTrack(MediaContainer)
+    /// A recording of nothing, or of two tracks of one kind.
+    case unsupportedTracks
+
+    public var description: String {
+        switch self {
+        case .unreadable(let file): "The file \(file) cannot be read."
+        case .unwritable(let file): "The file \(file) cannot be written."
+        case .tooLarge(let file):
+            "The file \(file) is larger than \(MediaFile.maximumSize >> 20) MiB, the most that is read into memory."
+        case .unknownContainer(let file): "The file \(file) is not an MP4, IVF or Ogg file."
+        case .malformed(let container, let detail): "The \(container.name) data is damaged: \(detail)."
+        case .noUsableTrack(.mp4): "The MP4 data holds neither H.264 video nor Opus sound."
+        case .noUsableTrack(.ivf): "The IVF data holds a codec other than VP8."
+        case .noUsableTrack(.ogg): "The Ogg data holds no Opus sound."
+        case .noUsableTrack(.webm): "The WebM data holds neither VP8 video nor Opus sound."
+        case .unsupportedTracks: "A recording takes one video track, one audio track, or one of each."
+        }
+    }
+}
+
+/// The kinds of file that this module knows.
+public enum MediaContainer: Sendable, Hashable, CaseIterable {
+    /// ISO base media: H.264 and Opus.
+    case mp4
+    /// VP8 only.
+    case ivf
+    /// Opus only.
+    case ogg
+    /// VP8 and Opus. Written by recordings, not read.
+    case webm
+
+    public var name: String {
+        switch self {
+        case .mp4: "MP4"
+        case .ivf: "IVF"
+        case .ogg: "Ogg"
+        case .webm: "WebM"
+        }
+    }
+
+    /// What a file's name should end in, without the dot.
+    public var fileExtension: String {
+        switch self {
+        case .mp4: "mp4"
+        case .ivf: "ivf"
+        case .ogg: "ogg"
+        case .webm: "webm"
+        }
+    }
+
+    /// Tells a readable container by its first bytes, whatever the file is called; nil for all else.
+    public init?(detecting bytes: RawSpan) {
+        switch (bytes.uint32(at: 0), bytes.uint32(at: 4)) {
+        case (0x444b_4946, _): self = .ivf  // DKIF
+        case (0x4f67_6753, _): self = .ogg  // OggS
+        // ISO/IEC 14496-12 §4.3: an ftyp box comes first; old QuickTime files begin with one of the others.
+        case (_, 0x6674_7970), (_, 0x6d6f_6f76), (_, 0x6d64_6174), (_, 0x6672_6565), (_, 0x7769_6465),
+            (_, 0x736b_6970):
+            self = .mp4
+        default: return nil
+        }
+    }
+}

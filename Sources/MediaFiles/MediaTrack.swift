@@ -1,0 +1,56 @@
+public import RTCEngine
+public import RTCWire
+
+/// The frames of one track of a file, in decoding order.
+public struct MediaTrack: Sendable, Equatable {
+    /// One coded frame with its place in time. All times are in ticks of the format's RTP clock.
+    public struct Frame: Sendable, Equatable {
+        /// As `EncodedFrame.payload`.
+        public var payload: [UInt8]
+        /// When it is decoded (and sent), from the track's start.
+        public var decodeTime: Int64
+        /// How much later than decoded it is shown: 0 without B-frames.
+        public var presentationOffset: Int64
+        /// How long until the next frame.
+        public var duration: Int64
+        public var isKeyFrame: Bool
+
+        public init(
+            payload: [UInt8], decodeTime: Int64, presentationOffset: Int64 = 0, duration: Int64, isKeyFrame: Bool
+        ) {
+            self.payload = payload
+            self.decodeTime = decodeTime
+            self.presentationOffset = presentationOffset
+            self.duration = duration
+            self.isKeyFrame = isKeyFrame
+        }
+    }
+
+    public var format: PayloadFormat
+    public var frames: [Frame]
+    /// In pixels; 0 for sound.
+    public var width = 0
+    public var height = 0
+    /// 1 or 2; 0 for video.
+    public var channels = 0
+    /// Opus: samples at the start that a player throws away (RFC 7845 §4.2). They are among the frames, and are sent.
+    public var preSkip = 0
+
+    public init(format: PayloadFormat, frames: [Frame]) {
+        self.format = format
+        self.frames = frames
+    }
+
+    /// The length of the track.
+    public var duration: Interval {
+        guard let last = frames.last else { return .zero }
+        return .seconds(Double(last.decodeTime + last.duration) / Double(format.clockRate))
+    }
+
+    /// Gives each frame the time to the next one as its duration; the last one keeps its own.
+    mutating func closeGaps() {
+        for index in frames.indices.dropLast() {
+            frames[index].duration = max(0, frames[index + 1].decodeTime - frames[index].decodeTime)
+        }
+    }
+}
