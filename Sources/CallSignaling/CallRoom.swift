@@ -1,0 +1,45 @@
+import SocketIO
+
+/// The people in one room, in the order they came.
+struct CallRoom: Sendable {
+    /// One person in a room; the same object for as long as they stay.
+    final class Member: Sendable {
+        enum Connection: Sendable {
+            case socket(SocketIOSocket)
+            case local(LocalParticipant)
+        }
+
+        let user: CallRoomUser
+        let connection: Connection
+
+        init(user: CallRoomUser, connection: Connection) {
+            self.user = user
+            self.connection = connection
+        }
+
+        var local: LocalParticipant? {
+            switch connection {
+            case .socket: nil
+            case .local(let participant): participant
+            }
+        }
+
+        func isLocal(_ participant: LocalParticipant) -> Bool { local === participant }
+
+        func receive(_ event: CallRoomEvent, over namespace: SocketIONamespace) {
+            switch connection {
+            case .socket(let socket):
+                guard let (name, payload) = event.wire else { return }
+                socket.emit(name, [.json(payload)])
+            case .local(let participant): participant.receive(event)
+            }
+        }
+    }
+
+    var members: [Member] = [] {
+        didSet { localCount = members.count { $0.local != nil } }
+    }
+
+    /// How many are in this process.
+    private(set) var localCount = 0
+}

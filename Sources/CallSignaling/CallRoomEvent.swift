@@ -1,0 +1,39 @@
+public import SocketIO
+
+/// What somebody in a call room gets to know.
+public enum CallRoomEvent: Hashable, Sendable {
+    /// In the room: for the first time, or again after the connection had been lost. Who is present follows, if the
+    /// server tells it.
+    case connected
+    /// Somebody came, or is there already.
+    case userJoined(CallRoomUser)
+    /// Somebody went.
+    case userLeft(username: String)
+    /// The JSON is what the other side sent, byte for byte.
+    case offer(RawJSON)
+    case answer(RawJSON)
+    case candidate(RawJSON)
+    /// The connection is gone. If `willReconnect`, `connected` follows when it is back.
+    case disconnected(SocketIOClientDisconnectReason, willReconnect: Bool)
+
+    init(_ signal: CallSignal) {
+        switch signal {
+        case .offer(let json): self = .offer(json)
+        case .answer(let json): self = .answer(json)
+        case .candidate(let json): self = .candidate(json)
+        }
+    }
+
+    /// The event's name and payload on the wire; nil for what only the client itself tells.
+    var wire: (name: String, payload: RawJSON)? {
+        switch self {
+        case .userJoined(let user): (CallRoomEventName.joined, user.joinedPayload)
+        case .userLeft(let username):
+            (CallRoomEventName.left, CallRoomUser(username: username, roomId: 0, isCaller: false).leftPayload)
+        case .offer(let json): (CallRoomEventName.offer, json)
+        case .answer(let json): (CallRoomEventName.answer, json)
+        case .candidate(let json): (CallRoomEventName.candidate, json)
+        case .connected, .disconnected: nil
+        }
+    }
+}

@@ -1,0 +1,105 @@
+public import SocketIO
+
+/// What a client gives when it connects: `roomId`, `username`, `isCaller`, from the query (where `connectParams`
+/// puts them) or from the auth object.
+public struct CallRoomParameters: Hashable, Sendable {
+    public var roomId: Int
+    public var username: String
+    public var isCaller: Bool
+
+    /// The longest name, in characters.
+    public static let usernameLimit = 64
+
+    public init(roomId: Int, username: String, isCaller: Bool) {
+        self.roomId = roomId
+        self.username = username
+        self.isCaller = isCaller
+    }
+
+    /// Reads a handshake; the query comes before the auth object.
+    public init(_ handshake: SocketIOHandshake) throws(CallRoomRefusal) {
+        roomId = try Self.require(.roomId, handshake, Self.roomId)
+        username = try Self.require(.username, handshake, Self.username)
+        isCaller = try Self.require(.isCaller, handshake, Self.flag)
+    }
+
+    private static func require<Value>(
+        _ field: CallRoomField, _ handshake: SocketIOHandshake, _ read: (RawJSON) -> Value?
+    ) throws(CallRoomRefusal) -> Value {
+        let text = handshake.query[field.rawValue].map { RawJSON(string: $0) }
+        guard let json = text ?? handshake.auth?[field.rawValue], json.kind != .null else { throw .missing(field) }
+        guard let value = read(json) else { throw .malformed(field) }
+        return value
+    }
+
+    /// A JSON integer, or its digits as a string.
+    static func roomId(_ json: RawJSON) -> Int? {
+        if let number = json.int { return number }
+        guard let text = json.string, text.first != "+" else { return nil }
+        return Int(text)
+    }
+
+    /// Not empty or blank, not too long, no control characters.
+    static func username(_ json: RawJSON) -> String? {
+        guard let text = json.string, text.contains(where: { !$0.isWhitespace }), text.count <= usernameLimit,
+            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { return nil }
+        return text
+    }
+
+    /// A Bool, or `true`, `false`, `1`, `0` as number or string.
+    static func flag(_ json: RawJSON) -> Bool? {
+        if let flag = json.bool { return flag }
+        switch json.string?.lowercased() ?? json.text {
+        case "true", "1": return true
+        case "false", "0": return false
+        default: return nil
+        }
+    }
+}
+
+/// The parameters by the names that clients use.
+public enum CallRoomField: String, Hashable, Sendable {
+    case roomId, username, isCaller
+}
+
+/// Why somebody was not let into a room.
+public enum CallRoomRefusal: Error, Hashable, Sendable {
+    case missing(CallRoomField)
+    case malformed(CallRoomField)
+    case roomFull(limit: Int)
+
+    /// For programs; the `code` of the `connect_error`'s data.
+    public var code: String {
+        switch self {
+        case .missing: "missing_parameter"
+        case .malformed: "malformed_parameter"
+        case .roomFull: "room_full"
+        }
+    }
+
+    /// The parameter at fault.
+    public var field: CallRoomField {
+        switch self {
+        case .missing(let field), .malformed(let field): field
+        case .roomFull: .roomId
+        }
+    }
+
+    /// For people; the `connect_error`'s message.
+    public var message: String {
+        switch self {
+        case .missing(let field): "\(field.rawValue) is missing"
+        case .malformed(.roomId): "roomId has to be an integer"
+        case .malformed(.username):
+            "username has to be 1 to \(CallRoomParameters.usernameLimit) characters, not only spaces"
+        case .malformed(.isCaller): "isCaller has to be true or false"
+        case .roomFull(let limit): "the room is full: \(limit) people are in it"
+        }
+    }
+
+    /// The `connect_error`'s data.
+    var data: RawJSON {
+        RawJSON(object: ["code": RawJSON(string: code), "field": RawJSON(string: field.rawValue)])
+    }
+}

@@ -1,0 +1,82 @@
+public import SocketIO
+
+/// Somebody in a call room, as `room_user_joined` tells it.
+public struct CallRoomUser: Hashable, Sendable {
+    /// Empty if only an offer, answer or candidate told us that somebody is there.
+    public var username: String
+    public var roomId: Int
+    public var isCaller: Bool
+
+    public init(username: String, roomId: Int, isCaller: Bool) {
+        self.username = username
+        self.roomId = roomId
+        self.isCaller = isCaller
+    }
+
+    /// Whether the name is not known yet: the server did not tell us who was present.
+    public var isAnonymous: Bool { username.isEmpty }
+
+    /// The payload of `room_user_joined`.
+    var joinedPayload: RawJSON {
+        RawJSON(object: [
+            "username": RawJSON(string: username), "roomId": RawJSON(roomId), "isCaller": RawJSON(isCaller),
+        ])
+    }
+
+    /// The payload of `room_user_left`.
+    var leftPayload: RawJSON { RawJSON(object: ["username": RawJSON(string: username)]) }
+
+    /// Reads the payload of `room_user_joined`; nil without a name. A missing or foreign `roomId` or `isCaller` is
+    /// replaced by what follows from our own.
+    init?(joined payload: RawJSON, roomId: Int, isCaller: Bool) {
+        guard let username = payload["username"]?.string else { return nil }
+        self.init(
+            username: username, roomId: payload["roomId"]?.int ?? roomId,
+            isCaller: payload["isCaller"].flatMap(CallRoomParameters.flag) ?? isCaller)
+    }
+}
+
+/// The names of the protocol's events.
+enum CallRoomEventName {
+    static let joined = "room_user_joined"
+    static let left = "room_user_left"
+    static let offer = "offer"
+    static let answer = "answer"
+    static let candidate = "candidate"
+    /// Ours: tells a client what it did wrong, without ending its call.
+    static let error = "room_error"
+    /// Passed on as they are.
+    static let relayed = [offer, answer, candidate]
+}
+
+/// What a participant sends to the others in its room. The JSON is passed on untouched.
+public enum CallSignal: Hashable, Sendable {
+    case offer(RawJSON)
+    case answer(RawJSON)
+    case candidate(RawJSON)
+
+    /// The event that carries it.
+    var name: String {
+        switch self {
+        case .offer: CallRoomEventName.offer
+        case .answer: CallRoomEventName.answer
+        case .candidate: CallRoomEventName.candidate
+        }
+    }
+
+    var payload: RawJSON {
+        switch self {
+        case .offer(let json), .answer(let json), .candidate(let json): json
+        }
+    }
+
+    /// The signal of an event; nil for another event.
+    init?(name: String, payload: RawJSON) {
+        switch name {
+        case CallRoomEventName.offer: self = .offer(payload)
+        case CallRoomEventName.answer: self = .answer(payload)
+        case CallRoomEventName.candidate: self = .candidate(payload)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// Where and how a client's connections are made.
+struct ClientEndpoint {
+    let url: ServerURL
+    let configuration: SocketIOClientConfiguration
+
+    /// The request target of a transport (RFC 9112 §3.2.1).
+    func target(transport: EngineIOTransport, sid: String?) -> String {
+        var items = [
+            EngineIOQuery.Item(name: "EIO", value: "4"),
+            EngineIOQuery.Item(name: "transport", value: transport.rawValue),
+        ]
+        if let sid { items.append(EngineIOQuery.Item(name: "sid", value: sid)) }
+        items += configuration.connectParams + url.query.items
+        return configuration.path + "?" + EngineIOQuery(items: items).encoded
+    }
+
+    /// The head of a request.
+    func head(_ method: HTTPMethod, _ target: String) -> HTTPRequestHead {
+        var headers = HTTPHeaders(configuration.headers.map { ($0.name, $0.value) })
+        headers.replaceOrAdd(name: "Host", value: url.hostHeader)
+        return HTTPRequestHead(version: .http1_1, method: method, uri: target, headers: headers)
+    }
+
+    /// Connects on `loop`; `install` adds the handlers above TCP and TLS.
+    func connect(
+        on loop: any EventLoop, install: @escaping @Sendable (any Channel) throws -> Void
+    ) -> EventLoopFuture<any Channel> {
+        let url = url
+        let tls: NIOSSLContext?
+        do {
+            tls = url.usesTLS ? try makeTLS() : nil
+        } catch {
+            return loop.makeFailedFuture(error)
+        }
+        return ClientBootstrap(group: loop)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .connectTimeout(TimeAmount(configuration.connectTimeout))
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if let tls {
+                        // RFC 6066 §3: no addresses as server names.
+                        let isAddress = (try? SocketAddress(ipAddress: url.host, port: 0)) != nil
+                        try channel.pipeline.syncOperations.addHandler(
+                            NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : url.host))
+                    }
+                    try install(channel)
+                }
+            }
+            .connect(host: url.host, port: url.port)
+    }
+
+    private func makeTLS() throws -> NIOSSLContext {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.applicationProtocols = ["http/1.1"]
+        if !configuration.verifiesCertificates { tls.certificateVerification = .none }
+        return try NIOSSLContext(configuration: tls)
+    }
+}
+
+extension EngineIOClientCloseReason {
+    /// What a failed connection means, in words for a person.
+    init(connectionError error: any Error) {
+        switch error {
+        case let reason as EngineIOClientCloseReason: self = reason
+        case let failure as NIOConnectionError:
+            let text = failure.connectionErrors.first.map { Self.text(of: $0.error) }
+            let dns = failure.dnsAError ?? failure.dnsAAAAError
+            self = .transportFailed(
+                text ?? (dns == nil ? "no connection" : "the name \(failure.host) is not known"))
+        default: self = .transportFailed(Self.text(of: error))
+        }
+    }
+
+    private static func text(of error: any Error) -> String {
+        switch error {
+        case let error as IOError where error.errnoCode == 111 || error.errnoCode == 61: "connection refused"
+        case ChannelError.connectTimeout: "no answer"
+        default: "\(error)"
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// The parts of a server's URL that a client needs (RFC 3986 §3).
+struct ServerURL: Hashable, Sendable {
+    var usesTLS: Bool
+    var host: String
+    var port: Int
+    /// Without the query; `/` if there is none.
+    var path: String
+    var query: EngineIOQuery
+
+    init(_ text: String) throws(SocketIOClientError) {
+        guard let schemeEnd = text.firstRange(of: "://") else { throw .invalidURL(text) }
+        switch text[..<schemeEnd.lowerBound].lowercased() {
+        case "http", "ws": usesTLS = false
+        case "https", "wss": usesTLS = true
+        default: throw .invalidURL(text)
+        }
+        let withoutFragment = text[schemeEnd.upperBound...].split(
+            separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+        let target = (withoutFragment.first ?? "").split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        query = EngineIOQuery(target.count > 1 ? target[1] : "")
+        let place = target.first ?? ""
+        let authority = place.prefix { $0 != "/" }
+        let rest = place.dropFirst(authority.count)
+        path = rest.isEmpty ? "/" : String(rest)
+        // User information is of no use here.
+        let address = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
+        let portText: Substring
+        if address.hasPrefix("[") {
+            guard let end = address.firstIndex(of: "]") else { throw .invalidURL(text) }
+            host = String(address[address.index(after: address.startIndex)..<end])
+            portText = address[address.index(after: end)...]
+        } else {
+            host = String(address.prefix { $0 != ":" })
+            portText = address.dropFirst(host.count)
+        }
+        guard !host.isEmpty else { throw .invalidURL(text) }
+        if portText.isEmpty {
+            port = usesTLS ? 443 : 80
+        } else {
+            guard portText.first == ":", let number = Int(portText.dropFirst()), (1...65_535).contains(number) else {
+                throw .invalidURL(text)
+            }
+            port = number
+        }
+    }
+
+    /// For the `Host` header (RFC 9110 §7.2).
+    var hostHeader: String {
+        let name = host.contains(":") ? "[\(host)]" : host
+        return port == (usesTLS ? 443 : 80) ? name : "\(name):\(port)"
+    }
+}

@@ -1,0 +1,238 @@
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+
+/// The WebSocket transport of a client. Lives on one event loop.
+final class WebSocketClient: @unchecked Sendable {
+    enum Fact {
+        case connected
+        case packet(EngineIOPacket)
+        case closed(EngineIOClientCloseReason)
+    }
+
+    private let loop: any EventLoop
+    private let report: (WebSocketClient, Fact) -> Void
+    private var channel: (any Channel)?
+    private var isOpen = false
+    private var isClosed = false
+
+    init(
+        endpoint: ClientEndpoint, target: String, loop: any EventLoop, limit: Int,
+        report: @escaping (WebSocketClient, Fact) -> Void
+    ) {
+        self.loop = loop
+        self.report = report
+        let head = endpoint.head(.GET, target)
+        endpoint.connect(on: loop) { [weak self] channel in
+            let decoder = ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .forwardBytes))
+            let encoder = HTTPRequestEncoder()
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandlers(encoder, decoder)
+            try pipeline.addHandler(
+                WebSocketHandshakeHandler(request: head, limit: limit, encoder: encoder, decoder: decoder) {
+                    self?.received($0)
+                })
+        }.whenComplete { result in
+            switch result {
+            case .success(let channel):
+                self.channel = channel
+                if self.isClosed { channel.close(promise: nil) }
+            case .failure(let error): self.ended(EngineIOClientCloseReason(connectionError: error))
+            }
+        }
+    }
+
+    private func received(_ fact: Fact) {
+        guard !isClosed else { return }
+        switch fact {
+        case .connected:
+            isOpen = true
+            report(self, .connected)
+        case .packet: report(self, fact)
+        case .closed(let reason): ended(reason)
+        }
+    }
+
+    private func ended(_ reason: EngineIOClientCloseReason) {
+        guard !isClosed else { return }
+        isClosed = true
+        report(self, .closed(reason))
+    }
+
+    /// Sends packets, one frame each, in one write.
+    func send(_ packets: [EngineIOPacket]) {
+        guard let channel, isOpen, !isClosed else { return }
+        var frames = channel.allocator.buffer(capacity: packets.reduce(0) { $0 + $1.count + 15 })
+        for packet in packets { WebSocketFraming.write(packet, mask: .random(), into: &frames) }
+        channel.writeAndFlush(frames, promise: nil)
+    }
+
+    /// Closes; nothing is reported afterwards. Done when the connection is closed.
+    @discardableResult
+    func close(saying packet: EngineIOPacket? = nil) -> EventLoopFuture<Void> {
+        if let packet { send([packet]) }
+        let wasOpen = isOpen && !isClosed
+        isClosed = true
+        guard let channel else { return loop.makeSucceededVoidFuture() }
+        guard wasOpen, channel.isActive else {
+            channel.close(promise: nil)
+            return channel.closeFuture
+        }
+        var frame = channel.allocator.buffer(capacity: 8)
+        let payload = WebSocketFraming.closePayload(1000, "")
+        WebSocketFraming.write(payload[...], opcode: .connectionClose, mask: .random(), into: &frame)
+        channel.writeAndFlush(frame).whenComplete { _ in channel.close(promise: nil) }
+        return channel.closeFuture
+    }
+}
+
+/// Asks for the WebSocket (RFC 6455 §4.1), checks the answer, and puts the frame handlers in its own place.
+private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private enum Phase {
+        case waiting
+        case refused(HTTPResponseHead, body: [UInt8])
+        case done
+    }
+
+    private var request: HTTPRequestHead
+    private let limit: Int
+    private let encoder: HTTPRequestEncoder
+    private let decoder: ByteToMessageHandler<HTTPResponseDecoder>
+    private let report: (WebSocketClient.Fact) -> Void
+    private let upgrader: NIOWebSocketClientUpgrader
+    private var phase = Phase.waiting
+
+    init(
+        request: HTTPRequestHead, limit: Int, encoder: HTTPRequestEncoder,
+        decoder: ByteToMessageHandler<HTTPResponseDecoder>, report: @escaping (WebSocketClient.Fact) -> Void
+    ) {
+        self.request = request
+        self.limit = limit
+        self.encoder = encoder
+        self.decoder = decoder
+        self.report = report
+        upgrader = NIOWebSocketClientUpgrader { channel, _ in channel.eventLoop.makeSucceededVoidFuture() }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        upgrader.addCustom(upgradeRequestHeaders: &request.headers)
+        request.headers.replaceOrAdd(name: "Connection", value: "Upgrade")
+        request.headers.replaceOrAdd(name: "Upgrade", value: "websocket")
+        context.write(wrapOutboundOut(.head(request)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch (unwrapInboundIn(data), phase) {
+        case (.head(let head), .waiting):
+            guard head.status == .switchingProtocols else {
+                phase = .refused(head, body: [])
+                return
+            }
+            guard upgrader.shouldAllowUpgrade(upgradeResponse: head) else {
+                return end(.protocolError("the WebSocket handshake's answer is wrong"), context)
+            }
+            upgrade(context)
+        case (.body(let buffer), .refused(let head, let body)):
+            guard body.count + buffer.readableBytes <= 65_536 else { return refused(head, body, context) }
+            phase = .refused(head, body: body + buffer.readableBytesView)
+        case (.end, .refused(let head, let body)): refused(head, body, context)
+        case (.head, _), (.body, _), (.end, _): break
+        }
+    }
+
+    private func refused(_ head: HTTPResponseHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
+        end(.refusal(Int(head.status.code), body), context)
+    }
+
+    private func upgrade(_ context: ChannelHandlerContext) {
+        phase = .done
+        let pipeline = context.pipeline.syncOperations
+        do {
+            try pipeline.addHandlers(
+                ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: limit)),
+                WebSocketClientHandler(limit: limit, report: report))
+        } catch {
+            return end(EngineIOClientCloseReason(connectionError: error), context)
+        }
+        let decoder = decoder
+        pipeline.removeHandler(encoder, promise: nil)
+        pipeline.removeHandler(context: context, promise: nil)
+        report(.connected)
+        // Last: frames that came together with the answer go on to the frame decoder.
+        pipeline.removeHandler(decoder, promise: nil)
+    }
+
+    private func end(_ reason: EngineIOClientCloseReason, _ context: ChannelHandlerContext) {
+        switch phase {
+        case .done: return
+        case .waiting, .refused: phase = .done
+        }
+        report(.closed(reason))
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end(.transportFailed("the server closed the connection during the WebSocket handshake"), context)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        end(EngineIOClientCloseReason(connectionError: error), context)
+    }
+}
+
+/// The receiving end of a client's WebSocket.
+private final class WebSocketClientHandler: ChannelInboundHandler {
+    typealias InboundIn = WebSocketFrame
+
+    private var assembler: WebSocketAssembler
+    private let report: (WebSocketClient.Fact) -> Void
+
+    init(limit: Int, report: @escaping (WebSocketClient.Fact) -> Void) {
+        assembler = WebSocketAssembler(limit: limit, expectsMask: false)
+        self.report = report
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch assembler.receive(unwrapInboundIn(data)) {
+        case .nothing: break
+        case .text(let bytes):
+            do {
+                report(.packet(try EngineIOPacket(textFrame: bytes[...])))
+            } catch {
+                end(.protocolError("\(error)"), code: 1002, context)
+            }
+        case .binary(let bytes): report(.packet(.binary(bytes[...])))
+        case .ping(let payload):
+            var frame = context.channel.allocator.buffer(capacity: payload.count + 6)
+            WebSocketFraming.write(payload[...], opcode: .pong, mask: .random(), into: &frame)
+            context.writeAndFlush(NIOAny(frame), promise: nil)
+        case .close(let code): end(.serverClosed, code: code ?? 1000, context)
+        case .violation(let code, let text): end(.protocolError(text), code: code, context)
+        }
+    }
+
+    private func end(_ reason: EngineIOClientCloseReason, code: UInt16, _ context: ChannelHandlerContext) {
+        report(.closed(reason))
+        var frame = context.channel.allocator.buffer(capacity: 8)
+        WebSocketFraming.write(
+            WebSocketFraming.closePayload(code, "")[...], opcode: .connectionClose, mask: .random(), into: &frame)
+        context.writeAndFlush(NIOAny(frame), promise: nil)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        report(.closed(.serverClosed))
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        report(.closed(EngineIOClientCloseReason(connectionError: error)))
+        context.close(promise: nil)
+    }
+}

@@ -1,0 +1,207 @@
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+
+/// Decides what a complete request gets, on the loop of its connection.
+struct HTTPRouter {
+    let handler: HTTPServerHandler
+    let context: ChannelHandlerContext
+    private var server: SocketIOServer { handler.server }
+
+    init(handler: HTTPServerHandler, context: ChannelHandlerContext) {
+        self.handler = handler
+        self.context = context
+    }
+
+    func route(_ head: HTTPRequestHead, _ body: [UInt8]) {
+        let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = parts.first.map(String.init) ?? "/"
+        let query = EngineIOQuery(parts.count > 1 ? parts[1] : "")
+        if server.isEnginePath(head.uri) {
+            routeEngine(head, query, body)
+        } else {
+            routeFallback(head, path, query, body)
+        }
+    }
+
+    private func routeFallback(_ head: HTTPRequestHead, _ path: String, _ query: EngineIOQuery, _ body: [UInt8]) {
+        guard let fallback = server.configuration.fallback else {
+            return handler.respond(to: head, .text("Not found\n", status: 404), context)
+        }
+        let request = SocketIOHTTPRequest(
+            method: head.method.rawValue, path: path, query: query, headers: head.headers.map { ($0.name, $0.value) },
+            body: body, remoteAddress: context.remoteAddressText)
+        let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        Task {
+            let response = await fallback(request)
+            loop.execute { loopBound.value.handler.respond(to: head, response, loopBound.value.context) }
+        }
+    }
+
+    private func routeEngine(_ head: HTTPRequestHead, _ query: EngineIOQuery, _ body: [UInt8]) {
+        let cors: [(name: String, value: String)]
+        let request: EngineIORequest
+        do throws(EngineIORefusal) {
+            cors = try CORS.headers(head.headers, server.configuration)
+            let wantsWebSocket = head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
+            request = try EngineIORequest(method: head.method.rawValue, query: query, wantsWebSocket: wantsWebSocket)
+        } catch {
+            return refuse(head, error, cors: (try? CORS.headers(head.headers, server.configuration)) ?? [])
+        }
+        switch request {
+        case .preflight:
+            handler.respond(
+                to: head, SocketIOHTTPResponse(status: 204, headers: cors + CORS.preflight(head.headers)), context)
+        case .openByPolling:
+            guard server.configuration.allowsPolling else { return refuse(head, .unknownTransport, cors: cors) }
+            openByPolling(head, query, cors)
+        case .openByWebSocket:
+            guard server.configuration.allowsWebSocket else { return refuse(head, .unknownTransport, cors: cors) }
+            guard let connection = makeConnection(head, query, .webSocket, cors) else { return }
+            becomeWebSocket(head, cors) { connection, link in
+                connection.webSocketOpened(link, at: .now)
+            } connection: {
+                server.opened(connection)
+                return connection
+            }
+        case .upgrade(let sid):
+            guard server.configuration.allowsWebSocket else { return refuse(head, .unknownTransport, cors: cors) }
+            guard let connection = server.session(sid) else { return refuse(head, .unknownSession, cors: cors) }
+            becomeWebSocket(head, cors) { connection, link in
+                connection.run { $0.probeOpened(link) }
+            } connection: {
+                connection
+            }
+        case .poll(let sid):
+            guard let connection = server.session(sid) else { return refuse(head, .unknownSession, cors: cors) }
+            poll(head, connection, cors)
+        case .post(let sid):
+            guard let connection = server.session(sid) else { return refuse(head, .unknownSession, cors: cors) }
+            post(head, connection, body, cors)
+        }
+    }
+
+    /// An Engine.IO error in the official server's form.
+    private func refuse(_ head: HTTPRequestHead, _ refusal: EngineIORefusal, cors: [(name: String, value: String)]) {
+        server.counters.requestsRefused.add(1)
+        let headers = [("Content-Type", "application/json")] + cors.map { ($0.name, $0.value) }
+        handler.respond(
+            to: head,
+            SocketIOHTTPResponse(status: refusal.status, headers: headers, body: .bytes(Array(refusal.json.utf8))),
+            context)
+    }
+
+    // MARK: Sessions
+
+    /// A new session; nil, and the request answered, if there is no room.
+    private func makeConnection(
+        _ head: HTTPRequestHead, _ query: EngineIOQuery, _ transport: EngineIOTransport,
+        _ cors: [(name: String, value: String)]
+    ) -> ServerConnection? {
+        guard server.hasRoom, let loop = server.context(of: context.eventLoop) else {
+            server.counters.requestsRefused.add(1)
+            var response = SocketIOHTTPResponse.text("The server is full.\n", status: 503)
+            response.headers += cors
+            handler.respond(to: head, response, context)
+            return nil
+        }
+        let origin = SocketIOHandshake(
+            namespace: "/", query: query, auth: nil, headers: head.headers.map { ($0.name, $0.value) },
+            remoteAddress: context.remoteAddressText, transport: transport)
+        return ServerConnection(server: server, context: loop, origin: origin, at: .now)
+    }
+
+    private func openByPolling(
+        _ head: HTTPRequestHead, _ query: EngineIOQuery, _ cors: [(name: String, value: String)]
+    ) {
+        guard let connection = makeConnection(head, query, .polling, cors) else { return }
+        server.opened(connection)
+        let packet = connection.open(at: .now)
+        handler.respond(to: head, Self.text(EngineIOPayload.encode([packet]), cors), context)
+    }
+
+    private func poll(
+        _ head: HTTPRequestHead, _ connection: ServerConnection, _ cors: [(name: String, value: String)]
+    ) {
+        let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        let reply = PollReply { body in
+            let answer: @Sendable () -> Void = {
+                let router = loopBound.value
+                router.handler.respond(to: head, Self.text(body, cors), router.context)
+            }
+            if loop.inEventLoop { answer() } else { loop.execute(answer) }
+        }
+        handler.hold(reply, of: connection)
+        connection.run { $0.pollArrived(reply) }
+    }
+
+    private func post(
+        _ head: HTTPRequestHead, _ connection: ServerConnection, _ body: [UInt8],
+        _ cors: [(name: String, value: String)]
+    ) {
+        let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        let done: @Sendable (Bool) -> Void = { isTaken in
+            let answer: @Sendable () -> Void = {
+                let router = loopBound.value
+                guard isTaken else { return router.refuse(head, .badRequest, cors: cors) }
+                router.handler.respond(to: head, Self.text(Array("ok".utf8), cors), router.context)
+            }
+            if loop.inEventLoop { answer() } else { loop.execute(answer) }
+        }
+        connection.run { $0.postArrived(body, done: done) }
+    }
+
+    private static func text(_ body: [UInt8], _ cors: [(name: String, value: String)]) -> SocketIOHTTPResponse {
+        SocketIOHTTPResponse(
+            headers: [("Content-Type", "text/plain; charset=UTF-8"), ("Cache-Control", "no-store")] + cors,
+            body: .bytes(body))
+    }
+
+    /// NIO checks the handshake's key and version and computes the accept header.
+    private func becomeWebSocket(
+        _ head: HTTPRequestHead, _ cors: [(name: String, value: String)],
+        opened: @escaping @Sendable (ServerConnection, WebSocketLink) -> Void,
+        connection: @escaping () -> ServerConnection
+    ) {
+        let upgrader = NIOWebSocketServerUpgrader(
+            shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
+            upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
+        let loopBound = NIOLoopBound((self, connection), eventLoop: context.eventLoop)
+        upgrader.buildUpgradeResponse(
+            channel: context.channel, upgradeRequest: head, initialResponseHeaders: [:]
+        ).whenComplete { result in
+            let (router, connection) = loopBound.value
+            guard case .success(let accept) = result else { return router.refuse(head, .badRequest, cors: cors) }
+            let link = WebSocketLink(channel: router.context.channel)
+            let session = connection()
+            do {
+                try router.handler.upgrade(head, accept: accept, connection: session, link: link, router.context)
+                opened(session, link)
+            } catch {
+                router.context.close(promise: nil)
+            }
+        }
+    }
+}
+
+extension SocketIOServer {
+    /// Whether a request's target is under the Socket.IO path, with or without the last slash.
+    func isEnginePath(_ uri: String) -> Bool {
+        guard uri.hasPrefix(configuration.path) else {
+            let bare = configuration.path.hasSuffix("/") ? configuration.path.dropLast() : configuration.path[...]
+            return uri == bare || uri.hasPrefix(bare + "?")
+        }
+        return true
+    }
+}
+
+extension ChannelHandlerContext {
+    /// As `127.0.0.1:5000`; empty when unknown.
+    var remoteAddressText: String {
+        guard let address = remoteAddress, let ip = address.ipAddress, let port = address.port else { return "" }
+        return ip.contains(":") ? "[\(ip)]:\(port)" : "\(ip):\(port)"
+    }
+}

@@ -1,0 +1,228 @@
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+
+/// One HTTP connection of the server: collects each request within its size limit and sends it to Engine.IO or to
+/// the fallback. Becomes a WebSocket when asked.
+final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private enum Phase {
+        /// Between requests.
+        case idle
+        case collecting(HTTPRequestHead, body: [UInt8], limit: Int)
+        /// The request was refused before its end; the rest is dropped.
+        case discarding
+        /// A response is being made.
+        case responding
+        /// This connection is a WebSocket now.
+        case upgraded
+    }
+
+    let server: SocketIOServer
+    private let httpHandlers: HTTPHandlers
+    private var phase = Phase.idle
+    private var deadline: Scheduled<Void>?
+    /// The poll that is being held on this connection.
+    private var heldPoll: (connection: ServerConnection, reply: PollReply)?
+    private var isGoingDown = false
+
+    private init(server: SocketIOServer, httpHandlers: HTTPHandlers) {
+        self.server = server
+        self.httpHandlers = httpHandlers
+    }
+
+    /// The handlers that leave when the connection becomes a WebSocket.
+    struct HTTPHandlers {
+        let encoder = HTTPResponseEncoder()
+        let decoder = ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes))
+        let pipelining = HTTPServerPipelineHandler()
+        let errors = HTTPServerProtocolErrorHandler()
+    }
+
+    static func install(on channel: any Channel, server: SocketIOServer) throws {
+        let handlers = HTTPHandlers()
+        let pipeline = channel.pipeline.syncOperations
+        try pipeline.addHandlers(handlers.encoder, handlers.decoder, handlers.pipelining, handlers.errors)
+        try pipeline.addHandler(HTTPServerHandler(server: server, httpHandlers: handlers))
+    }
+
+    // MARK: Connection
+
+    func channelActive(context: ChannelHandlerContext) {
+        server.opened(context.channel)
+        let channel = context.channel
+        let server = server
+        channel.closeFuture.whenComplete { _ in server.closed(channel) }
+        restartDeadline(context)
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        deadline?.cancel()
+        if let heldPoll { heldPoll.connection.run { $0.pollLost(heldPoll.reply) } }
+        heldPoll = nil
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is ServerShutdownEvent else { return context.fireUserInboundEventTriggered(event) }
+        isGoingDown = true
+        switch phase {
+        case .idle, .collecting, .discarding: context.close(promise: nil)
+        case .responding, .upgraded: break
+        }
+    }
+
+    private func restartDeadline(_ context: ChannelHandlerContext) {
+        deadline?.cancel()
+        let channel = context.channel
+        deadline = context.eventLoop.scheduleTask(in: TimeAmount(server.configuration.requestTimeout)) {
+            channel.close(promise: nil)
+        }
+    }
+
+    // MARK: Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch (unwrapInboundIn(data), phase) {
+        case (.head(let head), .idle): begin(head, context)
+        case (.body(let buffer), .collecting(let head, var body, let limit)):
+            guard body.count + buffer.readableBytes <= limit else { return refuseSize(head, context) }
+            phase = .discarding
+            body += buffer.readableBytesView
+            phase = .collecting(head, body: body, limit: limit)
+        case (.end, .collecting(let head, let body, _)):
+            deadline?.cancel()
+            phase = .responding
+            HTTPRouter(handler: self, context: context).route(head, body)
+        case (.head, _), (.body, _), (.end, _): break
+        }
+    }
+
+    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        let isEngine = server.isEnginePath(head.uri)
+        let limit = isEngine ? server.configuration.maxPayload : server.configuration.fallbackBodyLimit
+        if let length = head.headers.first(name: "content-length").flatMap(Int.init), length > limit {
+            return refuseSize(head, context)
+        }
+        phase = .collecting(head, body: [], limit: limit)
+        if head.headers.first(name: "expect")?.lowercased() == "100-continue" {
+            let head = HTTPResponseHead(version: head.version, status: .continue)
+            context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
+        }
+    }
+
+    /// RFC 9110 §15.5.14; what follows on this connection is not worth reading.
+    private func refuseSize(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        phase = .discarding
+        respond(
+            to: head, SocketIOHTTPResponse.text("The request's body is too large.\n", status: 413),
+            keepAlive: false, context)
+    }
+
+    // MARK: Responses
+
+    /// Answers the current request. `keepAlive` false closes afterwards.
+    func respond(
+        to request: HTTPRequestHead, _ response: SocketIOHTTPResponse, keepAlive: Bool = true,
+        _ context: ChannelHandlerContext
+    ) {
+        let bytes: [UInt8]
+        switch response.body {
+        case .bytes(let body): bytes = body
+        case .file(let path): return respond(to: request, response, file: path, context)
+        }
+        writeHead(request, response, length: bytes.count, keepAlive: keepAlive, context)
+        if request.method != .HEAD, !bytes.isEmpty {
+            context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
+        }
+        finishResponse(request, keepAlive: keepAlive, context)
+    }
+
+    private func writeHead(
+        _ request: HTTPRequestHead, _ response: SocketIOHTTPResponse, length: Int, keepAlive: Bool,
+        _ context: ChannelHandlerContext
+    ) {
+        var headers = HTTPHeaders(response.headers.map { ($0.name, $0.value) })
+        if response.status != 204 { headers.replaceOrAdd(name: "Content-Length", value: String(length)) }
+        if !keepAlive || !request.isKeepAlive || isGoingDown {
+            headers.replaceOrAdd(name: "Connection", value: "close")
+        }
+        let head = HTTPResponseHead(
+            version: request.version, status: HTTPResponseStatus(statusCode: response.status), headers: headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+    }
+
+    private func finishResponse(_ request: HTTPRequestHead, keepAlive: Bool, _ context: ChannelHandlerContext) {
+        heldPoll = nil
+        let staysOpen = keepAlive && request.isKeepAlive && !isGoingDown
+        let channel = context.channel
+        let promise: EventLoopPromise<Void>? = staysOpen ? nil : context.eventLoop.makePromise()
+        promise?.futureResult.whenComplete { _ in channel.close(promise: nil) }
+        if staysOpen {
+            phase = .idle
+            restartDeadline(context)
+        } else {
+            phase = .discarding
+        }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: promise)
+    }
+
+    private func respond(
+        to request: HTTPRequestHead, _ response: SocketIOHTTPResponse, file path: String,
+        _ context: ChannelHandlerContext
+    ) {
+        let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let isHead = request.method == .HEAD
+        FileReader.open(path, on: context.eventLoop).whenComplete { result in
+            let (handler, context) = loopBound.value
+            guard case .success(let file) = result else {
+                return handler.respond(to: request, .text("Not found\n", status: 404), context)
+            }
+            handler.writeHead(request, response, length: file.size, keepAlive: true, context)
+            guard !isHead else { return handler.finishResponse(request, keepAlive: true, context) }
+            let loopBound = loopBound
+            file.forEachChunk(on: context.eventLoop) { chunk in
+                let (handler, context) = loopBound.value
+                // The next chunk is read when this one has left: a file never sits in memory.
+                return context.writeAndFlush(handler.wrapOutboundOut(.body(.byteBuffer(chunk))))
+            }.whenComplete { result in
+                let (handler, context) = loopBound.value
+                // A short file cannot be told to the client other than by a broken connection.
+                guard case .success = result else { return context.close(promise: nil) }
+                handler.finishResponse(request, keepAlive: true, context)
+            }
+        }
+    }
+
+    // MARK: Engine.IO
+
+    /// Remembers the poll that this connection carries, so that its loss is told.
+    func hold(_ reply: PollReply, of connection: ServerConnection) { heldPoll = (connection, reply) }
+
+    /// Answers with the headers of RFC 6455 §4.2.2 and becomes a WebSocket of `connection`.
+    func upgrade(
+        _ request: HTTPRequestHead, accept: HTTPHeaders, connection: ServerConnection, link: WebSocketLink,
+        _ context: ChannelHandlerContext
+    ) throws {
+        phase = .upgraded
+        let head = HTTPResponseHead(version: request.version, status: .switchingProtocols, headers: accept)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        let limit = server.configuration.maxPayload
+        let pipeline = context.pipeline.syncOperations
+        try pipeline.addHandlers(
+            ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: limit)),
+            WebSocketServerHandler(connection: connection, link: link, limit: limit))
+        pipeline.removeHandler(httpHandlers.errors, promise: nil)
+        pipeline.removeHandler(httpHandlers.pipelining, promise: nil)
+        pipeline.removeHandler(httpHandlers.encoder, promise: nil)
+        pipeline.removeHandler(context: context, promise: nil)
+        // Last: what the client sent right after its request goes on to the WebSocket.
+        pipeline.removeHandler(httpHandlers.decoder, promise: nil)
+    }
+}

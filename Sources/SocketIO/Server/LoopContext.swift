@@ -1,0 +1,38 @@
+import NIOCore
+
+/// What belongs to one event loop of a server. Touched on that loop only.
+final class LoopContext: @unchecked Sendable {
+    let loop: any EventLoop
+    /// Position among the server's loops: picks a room's shard.
+    let index: Int
+    /// Links with something written and not yet flushed.
+    private var links: [WebSocketLink] = []
+
+    init(loop: any EventLoop, index: Int) {
+        self.loop = loop
+        self.index = index
+    }
+
+    /// Writes to a WebSocket. All that is written while the loop handles one batch of ready sockets leaves in one
+    /// system call per channel.
+    func write(_ buffer: ByteBuffer, to link: WebSocketLink) {
+        guard link.channel.eventLoop === loop else {
+            link.channel.writeAndFlush(buffer, promise: nil)
+            return link.noteWritten(buffer.readableBytes)
+        }
+        link.channel.write(buffer, promise: nil)
+        guard !link.needsFlush else { return }
+        link.needsFlush = true
+        links.append(link)
+        if links.count == 1 { loop.execute { self.flush() } }
+    }
+
+    private func flush() {
+        let pending = links
+        links.removeAll(keepingCapacity: true)
+        for link in pending {
+            link.needsFlush = false
+            link.channel.flush()
+        }
+    }
+}

@@ -1,0 +1,47 @@
+/// An HTTP request outside the Socket.IO path.
+public struct SocketIOHTTPRequest: Sendable {
+    /// As `GET`.
+    public var method: String
+    /// The path without the query, percent encoded as it came.
+    public var path: String
+    /// The query's items.
+    public var query: EngineIOQuery
+    /// Names and values in the order they came.
+    public var headers: [(name: String, value: String)]
+    public var body: [UInt8]
+    /// The client's address, as `127.0.0.1:5000`.
+    public var remoteAddress: String
+
+    /// The first value of a header, whatever its case.
+    public func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+}
+
+/// What `SocketIOServerConfiguration.fallback` answers. `Content-Length` is added.
+public struct SocketIOHTTPResponse: Sendable {
+    /// Where the body comes from.
+    public enum Body: Sendable {
+        case bytes([UInt8])
+        /// A file that is streamed; 404 if it cannot be opened.
+        case file(path: String)
+    }
+
+    public var status: Int
+    public var headers: [(name: String, value: String)]
+    public var body: Body
+
+    public init(status: Int = 200, headers: [(name: String, value: String)] = [], body: Body = .bytes([])) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    /// A text.
+    public static func text(_ text: String, status: Int = 200, contentType: String = "text/plain; charset=utf-8")
+        -> SocketIOHTTPResponse
+    {
+        SocketIOHTTPResponse(
+            status: status, headers: [("Content-Type", contentType)], body: .bytes(Array(text.utf8)))
+    }
+}

@@ -1,0 +1,193 @@
+public import Logging
+public import NIOCore
+import NIOHTTP1
+public import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// A Socket.IO 5 / Engine.IO 4 server on NIO, which can answer plain HTTP requests on the same ports.
+///
+/// ```swift
+/// let server = SocketIOServer()
+/// server.namespace("/").on("hello") { socket, event in
+///     event.acknowledge?(["hello yourself"])
+/// }
+/// let port = try await server.bind(host: "127.0.0.1", port: 3000)
+/// ```
+/// Register namespaces and handlers first, then `bind`, as often as there are ports; `shutdown` ends everything.
+public final class SocketIOServer: Sendable {
+    public let configuration: SocketIOServerConfiguration
+    let logger: Logger
+    let counters = ServerCounters()
+    let contexts: [LoopContext]
+    private let group: any EventLoopGroup
+
+    private struct State {
+        var listeners: [any Channel] = []
+        var isShutDown = false
+        /// HTTP connections and WebSockets, so that a shutdown reaches each.
+        var channels: [ObjectIdentifier: any Channel] = [:]
+    }
+
+    /// Written when a port is bound, a connection accepted or closed, and at shutdown.
+    private let state = Mutex(State())
+    /// Written whenever a session begins or ends.
+    private let sessions = Mutex<[String: ServerConnection]>([:])
+    /// Written while the server is set up.
+    private let namespaces = Mutex<[String: SocketIONamespace]>([:])
+
+    /// A server on the loops of `eventLoopGroup`. It opens no port yet.
+    public init(
+        configuration: SocketIOServerConfiguration = SocketIOServerConfiguration(),
+        eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        logger: Logger = Logger(label: "socketio.server")
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        group = eventLoopGroup
+        contexts = eventLoopGroup.makeIterator().enumerated().map { LoopContext(loop: $0.element, index: $0.offset) }
+    }
+
+    /// The namespace of this name, made if it is new. Clients can join only those that were made.
+    public func namespace(_ name: String = "/") -> SocketIONamespace {
+        let name = name.hasPrefix("/") ? name : "/" + name
+        return namespaces.withLock { namespaces in
+            if let existing = namespaces[name] { return existing }
+            let namespace = SocketIONamespace(name: name, contexts: contexts)
+            namespaces[name] = namespace
+            return namespace
+        }
+    }
+
+    func existingNamespace(_ name: String) -> SocketIONamespace? { namespaces.withLock { $0[name] } }
+
+    /// Counters, at any time.
+    public var statistics: SocketIOStatistics { counters.snapshot }
+
+    /// Listens on a port; 0 takes a free one. Returns the port.
+    @discardableResult
+    public func bind(host: String, port: Int) async throws(SocketIOServerError) -> Int {
+        do {
+            let tls = try configuration.tls.map(Self.makeTLS)
+            let listener = try await ServerBootstrap(group: group)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .serverChannelOption(.backlog, value: 1024)
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .childChannelOption(
+                    // Small receive buffers: an idle connection keeps one.
+                    .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 65_536)
+                )
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        if let tls {
+                            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+                        }
+                        try HTTPServerHandler.install(on: channel, server: self)
+                    }
+                }
+                .bind(host: host, port: port).get()
+            let isTooLate = state.withLock { state in
+                if !state.isShutDown { state.listeners.append(listener) }
+                return state.isShutDown
+            }
+            if isTooLate {
+                try await listener.close()
+                throw SocketIOServerError.shutDown
+            }
+            return listener.localAddress?.port ?? port
+        } catch let error as SocketIOServerError {
+            throw error
+        } catch {
+            throw .cannotListen(host: host, port: port, "\(error)")
+        }
+    }
+
+    private static func makeTLS(_ files: SocketIOServerConfiguration.TLS) throws -> NIOSSLContext {
+        let chain = try NIOSSLCertificate.fromPEMFile(files.certificateChainFile).map {
+            NIOSSLCertificateSource.certificate($0)
+        }
+        let key = try NIOSSLPrivateKey(file: files.privateKeyFile, format: .pem)
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain, privateKey: .privateKey(key))
+        configuration.applicationProtocols = ["http/1.1"]
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    /// Stops listening, tells every client that the server is going down, and returns when all connections are
+    /// closed (at most a few seconds). Repeatable.
+    public func shutdown() async {
+        let listeners = state.withLock { state in
+            state.isShutDown = true
+            defer { state.listeners = [] }
+            return state.listeners
+        }
+        for listener in listeners { try? await listener.close() }
+        for connection in sessions.withLock({ Array($0.values) }) { connection.run { $0.close(.serverShutdown) } }
+        // Close frames have been written; two seconds later the rest is closed regardless.
+        let channels = state.withLock { Array($0.channels.values) }
+        for channel in channels { channel.pipeline.fireUserInboundEventTriggered(ServerShutdownEvent()) }
+        for channel in channels { try? await channel.closeFuture.get() }
+    }
+
+    // MARK: Book-keeping
+
+    func context(of loop: any EventLoop) -> LoopContext? { contexts.first { $0.loop === loop } }
+
+    func opened(_ channel: any Channel) {
+        state.withLock { $0.channels[ObjectIdentifier(channel)] = channel }
+    }
+
+    func closed(_ channel: any Channel) {
+        _ = state.withLock { $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
+    }
+
+    /// Whether there is room for another session.
+    var hasRoom: Bool { counters.connections.value < configuration.sessionLimit }
+
+    func opened(_ connection: ServerConnection) {
+        sessions.withLock { $0[connection.sid] = connection }
+        counters.connections.add(1)
+        counters.connectionsOpened.add(1)
+    }
+
+    func closed(_ connection: ServerConnection, because reason: EngineIOCloseReason) {
+        _ = sessions.withLock { $0.removeValue(forKey: connection.sid) }
+        counters.connections.add(-1)
+        counters.sessionClosed(reason)
+        logger.debug("session ended", metadata: ["reason": "\(reason.label)", "detail": "\(reason.sentence)"])
+    }
+
+    func session(_ sid: String) -> ServerConnection? { sessions.withLock { $0[sid] } }
+
+    /// 120 random bits as 20 characters, the official server's form.
+    static func makeID() -> String {
+        var random = SystemRandomNumberGenerator()
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        let (high, low) = (random.next(), random.next())
+        return String(unsafeUninitializedCapacity: 20) { text in
+            for index in 0..<20 {
+                let word = index < 10 ? high : low
+                text[index] = alphabet[Int(word >> UInt64(index % 10 * 6) & 63)]
+            }
+            return 20
+        }
+    }
+}
+
+/// Sent through every channel when the server goes down.
+struct ServerShutdownEvent: Sendable {}
+
+/// Why a server could not do what it was asked.
+public enum SocketIOServerError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The port is taken, the address is not ours, or the TLS files cannot be read.
+    case cannotListen(host: String, port: Int, String)
+    /// `shutdown` was called before.
+    case shutDown
+
+    public var description: String {
+        switch self {
+        case .cannotListen(let host, let port, let reason): "Cannot listen on \(host):\(port): \(reason)"
+        case .shutDown: "The server has been shut down."
+        }
+    }
+}

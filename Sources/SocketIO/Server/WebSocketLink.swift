@@ -1,0 +1,64 @@
+import NIOCore
+import NIOWebSocket
+import Synchronization
+
+/// The sending end of one WebSocket of the server. From any thread, except where said otherwise.
+final class WebSocketLink: @unchecked Sendable {
+    let channel: any Channel
+    /// On the channel's loop: whether the loop will flush it soon.
+    var needsFlush = false
+
+    init(channel: any Channel) { self.channel = channel }
+
+    /// What NIO holds for this channel because the client's window is full. Written on the channel's loop.
+    private let backlog = Atomic<Int>(0)
+
+    /// Whether `count` more bytes keep within the bound. Below the channel's high water mark there always is room.
+    func hasRoom(for count: Int, limit: Int) -> Bool {
+        if channel.isWritable { return true }
+        if channel.eventLoop.inEventLoop { updateBacklog() }
+        return backlog.load(ordering: .relaxed) + count <= limit
+    }
+
+    /// From another loop the last known figure serves until the channel's own loop has looked again.
+    func noteWritten(_ count: Int) {
+        guard !channel.eventLoop.inEventLoop, !channel.isWritable else { return }
+        backlog.add(count, ordering: .relaxed)
+        channel.eventLoop.execute { self.updateBacklog() }
+    }
+
+    private func updateBacklog() {
+        let waiting = try? channel.syncOptions?.getOption(.bufferedWritableBytes)
+        backlog.store(waiting ?? 0, ordering: .relaxed)
+    }
+
+    /// Sends an Engine.IO packet at once.
+    func send(_ packet: EngineIOPacket) {
+        var frame = ByteBuffer()
+        WebSocketFraming.write(packet, into: &frame)
+        channel.writeAndFlush(frame, promise: nil)
+    }
+
+    /// Says goodbye with a close frame (RFC 6455 §7.1.2) and closes when the client has answered, or soon.
+    func close(code: UInt16, reason: String) {
+        var frame = ByteBuffer()
+        let payload = WebSocketFraming.closePayload(code, reason)
+        WebSocketFraming.write(payload[...], opcode: .connectionClose, into: &frame)
+        channel.writeAndFlush(frame, promise: nil)
+        // Closing a socket with unread bytes resets it, and the client would never see the reason.
+        let channel = channel
+        channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
+    }
+
+    /// The same for the end of a session.
+    func close(for reason: EngineIOCloseReason) {
+        switch reason {
+        case .transportClosed, .slowConsumer: channel.close(promise: nil)
+        case .transportError, .parseError: close(code: 1002, reason: reason.sentence)
+        case .payloadTooLarge: close(code: 1009, reason: reason.sentence)
+        case .flood, .connectTimeout, .pingTimeout: close(code: 1008, reason: reason.sentence)
+        case .serverClosed: close(code: 1000, reason: reason.sentence)
+        case .serverShutdown: close(code: 1001, reason: reason.sentence)
+        }
+    }
+}
