@@ -31,14 +31,26 @@ extension ICEAgent {
         let priority = Self.reflexivePriority(of: pair.localCandidate)
         let datagram = checkRequest(
             id, from: session.local.usernameFragment, to: peer, priority: priority, nominates: check.nominates)
-        // RFC 8445 §14.3: with many pairs, each one's retransmission has to leave room for the others.
-        let load = configuration.checkInterval * Int64(session.checklist.activeCount)
         session.transactions.begin(
             id, .check(check), route: pair.route, datagram: datagram, role: role, priority: priority,
-            rto: max(configuration.minimumRTO, load), at: now)
+            patience: patience(for: check), at: now)
         counters.requestsSent += 1
         outputs.append(.send(datagram, from: pair.route.base, to: pair.route.remote))
         return true
+    }
+
+    private func patience(for check: Checklist.Check) -> STUNTransactions.Patience {
+        if check.nominates {
+            // The pair works, so silence is loss: ask often, and long enough that loss is not taken for failure.
+            return .init(
+                rto: configuration.minimumRTO, longestInterval: configuration.minimumRTO * 2,
+                sends: configuration.maximumSends * 3, finalWaitInRTOs: 4)
+        }
+        // RFC 8445 §14.3: with many pairs, each one's retransmission has to leave room for the others.
+        let load = configuration.checkInterval * Int64(session.checklist.activeCount)
+        let rto = max(configuration.minimumRTO, load)
+        return .init(
+            rto: rto, longestInterval: max(rto, configuration.maximumRTO), sends: max(1, configuration.maximumSends))
     }
 
     /// RFC 8445 §7.1.1: the priority that a candidate discovered by this check would have.

@@ -61,8 +61,7 @@ extension ICEAgent {
     private mutating func consentExpired() {
         if isSettled {
             path?.consent.expire()
-            session.phase = .failed
-            session.transactions.removeAll()
+            session.giveUp()
             move(to: .failed, because: "consent to send has expired")
             return
         }

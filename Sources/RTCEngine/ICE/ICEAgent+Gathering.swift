@@ -55,7 +55,9 @@ extension ICEAgent {
         let datagram = STUNMessage(.request, transactionID: id).encoded()
         session.transactions.begin(
             id, .gather(queryIndex: index), route: route, datagram: datagram, role: role, priority: 0,
-            rto: configuration.minimumRTO, at: now)
+            patience: .init(
+                rto: configuration.minimumRTO, longestInterval: configuration.maximumRTO,
+                sends: max(1, configuration.maximumSends)), at: now)
         counters.requestsSent += 1
         outputs.append(.send(datagram, from: route.base, to: route.remote))
         return true

@@ -12,7 +12,7 @@ extension ICEAgent {
     ) {
         counters.requestsReceived += 1
         // RFC 8445 §7.1: every check ends with FINGERPRINT. Without it this may not even be STUN.
-        guard request.hasFingerprint, session.phase != .failed else {
+        guard request.hasFingerprint else {
             counters.datagramsIgnored += 1
             return
         }
@@ -42,6 +42,9 @@ extension ICEAgent {
             // The peer has not moved to the new pair yet: it keeps its consent, and nothing else comes of it.
             confirm(request, key: key, over: route)
             noteHeard(over: route, at: now)
+        case .present where session.phase == .failed:
+            // Having given up we send nothing; an answer would let the peer believe in a pair that only it uses.
+            counters.datagramsIgnored += 1
         case .present:
             guard settleRoles(request) else { return refuse(request, .roleConflict, key: key, over: route) }
             confirm(request, key: key, over: route)

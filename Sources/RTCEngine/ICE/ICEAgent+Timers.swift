@@ -47,8 +47,7 @@ extension ICEAgent {
 
     private mutating func giveUp(at now: Instant) {
         guard let hopelessAt, hopelessAt <= now else { return }
-        session.phase = .failed
-        session.transactions.removeAll()
+        session.giveUp()
         // A restart that finds nothing leaves the old pair in use for as long as it answers.
         guard path == nil else { return }
         move(to: .failed, because: "no pair of candidates works")

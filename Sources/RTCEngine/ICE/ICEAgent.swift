@@ -136,8 +136,7 @@ public struct ICEAgent: Sendable {
     public mutating func close() {
         guard connectionState != .closed else { return }
         outputs.removeAll()
-        session.transactions.removeAll()
-        session.phase = .failed
+        session.giveUp()
         staged = nil
         path = nil
         retired = nil

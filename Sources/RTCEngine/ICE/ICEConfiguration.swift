@@ -9,8 +9,11 @@ public struct ICEConfiguration: Sendable {
     /// The least RTO (RFC 8445 §14.3 says 500 ms; a shorter one halves the set-up time on lossy paths and the
     /// load stays bounded by the doubling).
     public var minimumRTO = Interval.milliseconds(250)
-    /// Rc: how often a request is sent in all (RFC 8489 §6.2.1).
-    public var maximumSends = 7
+    /// Retransmission intervals double up to this one. RFC 8489 lets them grow to half a minute, by when the people
+    /// have hung up.
+    public var maximumRTO = Interval.milliseconds(2_000)
+    /// Rc: how often a request is sent in all (RFC 8489 §6.2.1 recommends 7, without a longest interval).
+    public var maximumSends = 9
     /// How long the controlling agent waits for a better pair once a pair works.
     public var nominationDelay = Interval.milliseconds(100)
     /// Without a working pair for this long since the last pair was formed, the agent fails.

@@ -59,7 +59,7 @@ struct ICESession: Sendable {
     var remotes: [RemoteCandidate] = []
     var earlyChecks: [EarlyCheck] = []
     var checklist: Checklist
-    var transactions: STUNTransactions
+    var transactions = STUNTransactions()
     var gatherer = Gatherer()
     var nomination = ControllingStrategy()
 
@@ -68,7 +68,6 @@ struct ICESession: Sendable {
         self.local = local
         self.localKey = HMACSHA1(password: local.password)
         self.checklist = Checklist(limit: configuration.maximumPairs)
-        self.transactions = STUNTransactions(maximumSends: max(1, configuration.maximumSends))
     }
 
     var isChecking: Bool {
@@ -76,6 +75,13 @@ struct ICESession: Sendable {
         case .checking: true
         case .awaitingPeer, .settled, .failed: false
         }
+    }
+
+    /// Nothing of this generation is sent any more.
+    mutating func giveUp() {
+        phase = .failed
+        transactions.removeAll()
+        gatherer.stopKeepalives()
     }
 
     /// Host candidates: the only locals that pairs are formed with, since a reflexive one is sent from its base

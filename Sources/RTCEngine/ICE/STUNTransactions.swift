@@ -9,6 +9,20 @@ struct STUNTransactions: Sendable {
         case gather(queryIndex: Int)
     }
 
+    /// How silence is met.
+    struct Patience: Sendable {
+        /// Until the first retransmission; doubled for each further one.
+        let rto: Interval
+        /// Doubling ends here.
+        let longestInterval: Interval
+        /// Rc of RFC 8489 §6.2.1: how often the request is sent in all.
+        let sends: Int
+        /// Rm of RFC 8489 §6.2.1: how long the last one is waited for, in RTOs.
+        var finalWaitInRTOs: Int64 = 16
+
+        var finalWait: Interval { rto * finalWaitInRTOs }
+    }
+
     struct Transaction: Sendable {
         /// Whether silence still means sending again.
         enum Phase: Hashable, Sendable {
@@ -29,8 +43,8 @@ struct STUNTransactions: Sendable {
         let sentAt: Instant
         fileprivate(set) var sends = 1
         fileprivate(set) var phase = Phase.retransmitting
+        fileprivate let patience: Patience
         fileprivate var interval: Interval
-        fileprivate var finalWait: Interval
         fileprivate var deadline: Instant
 
         /// Karn: a response to a request sent twice says nothing about the time it took.
@@ -44,20 +58,15 @@ struct STUNTransactions: Sendable {
     }
 
     private var pending: [Transaction] = []
-    private let maximumSends: Int
-    /// Rm of RFC 8489 §6.2.1.
-    private static let finalWaitInRTOs: Int64 = 16
-
-    init(maximumSends: Int) { self.maximumSends = maximumSends }
 
     mutating func begin(
         _ id: STUNTransactionID, _ purpose: Purpose, route: ICERoute, datagram: [UInt8], role: ICERole,
-        priority: UInt32, rto: Interval, at now: Instant
+        priority: UInt32, patience: Patience, at now: Instant
     ) {
         pending.append(
             Transaction(
                 id: id, purpose: purpose, route: route, datagram: datagram, role: role, priority: priority, sentAt: now,
-                interval: rto, finalWait: rto * Self.finalWaitInRTOs, deadline: now + rto))
+                patience: patience, interval: patience.rto, deadline: now + patience.rto))
     }
 
     func find(_ id: STUNTransactionID) -> Transaction? { pending.first { $0.id == id } }
@@ -68,7 +77,7 @@ struct STUNTransactions: Sendable {
     mutating func cancelChecks(of pair: PairID) {
         for index in pending.indices where pending[index].purpose == .check(.init(pair: pair, nominates: false)) {
             pending[index].phase = .cancelled
-            pending[index].deadline = pending[index].sentAt + pending[index].finalWait
+            pending[index].deadline = pending[index].sentAt + pending[index].patience.finalWait
         }
     }
 
@@ -91,12 +100,13 @@ struct STUNTransactions: Sendable {
         while let index = pending.firstIndex(where: { $0.deadline <= now }) {
             switch pending[index].phase {
             case .retransmitting:
+                let patience = pending[index].patience
                 pending[index].sends += 1
-                if pending[index].sends >= maximumSends {
+                if pending[index].sends >= patience.sends {
                     pending[index].phase = .lastChance
-                    pending[index].deadline = now + pending[index].finalWait
+                    pending[index].deadline = now + patience.finalWait
                 } else {
-                    pending[index].interval = pending[index].interval * 2
+                    pending[index].interval = min(pending[index].interval * 2, patience.longestInterval)
                     pending[index].deadline = now + pending[index].interval
                 }
                 return .resend(pending[index])

@@ -228,7 +228,7 @@ import Testing
         duet.network.setDownlink(.cut, of: duet[.right].host)
         duet.network.setUplink(.cut, of: duet[.right].host)
         duet.begin()
-        duet.run(for: .milliseconds(19_000))
+        duet.run(for: .milliseconds(14_000))
         #expect(duet[.left].agent.connectionState == .checking)
         duet.run(for: .milliseconds(20_000))
         #expect(duet[.left].states == [.checking, .failed])

@@ -98,12 +98,11 @@ struct ICEDuet {
         signal(.parameters(self[side].agent.localParameters, isLite: isLite), to: side.other)
     }
 
-    /// Restarts one side at once.
+    /// Restarts one side at once, and sends its new description ahead of its new candidates.
     mutating func restart(_ side: Side) {
-        tell(side) { agent, now in
-            let parameters = agent.makeRestartParameters()
-            agent.restart(local: parameters, at: now)
-        }
+        let parameters = peers[side.rawValue].agent.makeRestartParameters()
+        signal(.parameters(parameters, isLite: false), to: side.other)
+        tell(side) { agent, now in agent.restart(local: parameters, at: now) }
     }
 
     /// Sends a packet that is not STUN along the selected pair, if that is allowed.
@@ -132,6 +131,10 @@ struct ICEDuet {
 
     var bothConnected: Bool {
         Side.allCases.allSatisfy { self[$0].agent.connectionState.isUsable }
+    }
+
+    var bothCompleted: Bool {
+        Side.allCases.allSatisfy { self[$0].agent.connectionState == .completed }
     }
 
     /// Goes to the next thing that happens; false when there is none before `end`.

@@ -51,21 +51,23 @@ import Testing
         #expect(candidate.extensions.isEmpty)
     }
 
-    @Test(arguments: [
-        ("", .truncated), ("candidate:", .truncated), ("candidate:1 1 udp 1 192.0.2.1", .truncated),
-        ("candidate:1 1 udp 1 192.0.2.1 5000", .truncated), ("candidate:1 0 udp 1 192.0.2.1 1 typ host", .component),
-        ("candidate:1 256 udp 1 192.0.2.1 1 typ host", .component),
-        ("candidate:1 +1 udp 1 192.0.2.1 1 typ host", .component),
-        ("candidate:1 1 sctp 1 192.0.2.1 1 typ host", .unknownTransport),
-        ("candidate:1 1 udp 4294967296 192.0.2.1 1 typ host", .priority),
-        ("candidate:1 1 udp 1 example.org 1 typ host", .address),
-        ("candidate:1 1 udp 1 192.0.2.1 65536 typ host", .port),
-        ("candidate:1 1 udp 1 192.0.2.1 1 type host", .type),
-        ("candidate:1 1 udp 1 192.0.2.1 1 typ satellite", .type),
-        ("candidate:1\u{e9} 1 udp 1 192.0.2.1 1 typ host", .foundation),
-        ("candidate:123456789012345678901234567890123 1 udp 1 192.0.2.1 1 typ host", .foundation),
-        ("candidate:1 1 udp 1 192.0.2.1 1 typ host " + String(repeating: "x", count: 1_024), .tooLong),
-    ] as [(String, ICECandidateError)])
+    @Test(
+        arguments: [
+            ("", .truncated), ("candidate:", .truncated), ("candidate:1 1 udp 1 192.0.2.1", .truncated),
+            ("candidate:1 1 udp 1 192.0.2.1 5000", .truncated),
+            ("candidate:1 0 udp 1 192.0.2.1 1 typ host", .component),
+            ("candidate:1 256 udp 1 192.0.2.1 1 typ host", .component),
+            ("candidate:1 +1 udp 1 192.0.2.1 1 typ host", .component),
+            ("candidate:1 1 sctp 1 192.0.2.1 1 typ host", .unknownTransport),
+            ("candidate:1 1 udp 4294967296 192.0.2.1 1 typ host", .priority),
+            ("candidate:1 1 udp 1 example.org 1 typ host", .address),
+            ("candidate:1 1 udp 1 192.0.2.1 65536 typ host", .port),
+            ("candidate:1 1 udp 1 192.0.2.1 1 type host", .type),
+            ("candidate:1 1 udp 1 192.0.2.1 1 typ satellite", .type),
+            ("candidate:1\u{e9} 1 udp 1 192.0.2.1 1 typ host", .foundation),
+            ("candidate:123456789012345678901234567890123 1 udp 1 192.0.2.1 1 typ host", .foundation),
+            ("candidate:1 1 udp 1 192.0.2.1 1 typ host " + String(repeating: "x", count: 1_024), .tooLong),
+        ] as [(String, ICECandidateError)])
     func `says what is wrong`(text: String, error: ICECandidateError) {
         #expect(parse(text) == .failure(error))
     }

@@ -114,12 +114,13 @@ import Testing
         #expect(try parse(message.encoded()).get().unknownRequiredAttributes == [0x7777])
     }
 
-    @Test(arguments: [
-        (0x0001, [0, 1, 0, 1, 1, 2, 3]), (0x0001, [0, 3, 0, 1, 1, 2, 3, 4]), (0x0001, [0, 2, 0, 1, 1, 2, 3, 4]),
-        (0x0020, []), (0x0006, [0xff, 0xfe]), (0x0006, [UInt8](repeating: 65, count: 509)),
-        (0x0009, [0, 0, 2, 0]), (0x0009, [0, 0, 4, 100]), (0x0009, [0, 0, 4]), (0x000a, [1]), (0x0024, [1, 2, 3]),
-        (0x0025, [1]), (0x8029, [1, 2, 3, 4]), (0x802a, []), (0x0008, [1, 2, 3, 4]),
-    ] as [(UInt16, [UInt8])])
+    @Test(
+        arguments: [
+            (0x0001, [0, 1, 0, 1, 1, 2, 3]), (0x0001, [0, 3, 0, 1, 1, 2, 3, 4]), (0x0001, [0, 2, 0, 1, 1, 2, 3, 4]),
+            (0x0020, []), (0x0006, [0xff, 0xfe]), (0x0006, [UInt8](repeating: 65, count: 509)),
+            (0x0009, [0, 0, 2, 0]), (0x0009, [0, 0, 4, 100]), (0x0009, [0, 0, 4]), (0x000a, [1]), (0x0024, [1, 2, 3]),
+            (0x0025, [1]), (0x8029, [1, 2, 3, 4]), (0x802a, []), (0x0008, [1, 2, 3, 4]),
+        ] as [(UInt16, [UInt8])])
     func `a value of impossible form does not parse`(type: UInt16, value: [UInt8]) {
         let bytes = STUNMessage(.request, transactionID: id, attributes: [.other(type: type, value: value)])
             .encoded(fingerprint: false)

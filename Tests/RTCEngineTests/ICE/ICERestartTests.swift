@@ -1,0 +1,149 @@
+import RTCEngine
+import RTCWire
+import Testing
+
+/// New credentials in the middle of a call (RFC 8445 §9, RFC 8839 §4.4.1.1.1).
+@Suite struct ICERestartTests {
+    private func connected() -> ICEDuet {
+        var duet = ICEDuet.open()
+        duet.begin()
+        #expect(duet.run { $0.bothConnected })
+        duet.run(for: .milliseconds(1_000))
+        return duet
+    }
+
+    /// An offer from the left and its answer, as descriptions carry them.
+    private func restartBoth(_ duet: inout ICEDuet) {
+        duet.restart(.left)
+        duet.run(for: .milliseconds(60))
+        duet.restart(.right)
+    }
+
+    @Test func `new parameters change nothing until they are applied`() {
+        var duet = connected()
+        let before = duet[.left].agent.localParameters
+        duet.tell(.left) { agent, _ in
+            let fresh = agent.makeRestartParameters()
+            #expect(fresh.usernameFragment != before.usernameFragment)
+            #expect(fresh.password.utf8.count >= 22)
+            #expect(fresh.usernameFragment.utf8.count >= 4)
+        }
+        #expect(duet[.left].agent.localParameters == before)
+    }
+
+    @Test func `the old pair carries media until the new one is selected`() {
+        var duet = connected()
+        let old = duet[.left].agent.selectedPair
+        duet.signalingDelay = .milliseconds(10_000)
+        duet.restart(.left)
+        // The peer does not hear of it for ten seconds: the call goes on, consent included.
+        for _ in 0..<10 {
+            duet.run(for: .milliseconds(1_000))
+            #expect(duet[.left].agent.selectedPair == old)
+            duet.sendMedia(.left)
+            duet.sendMedia(.right)
+        }
+        duet.run(for: .milliseconds(100))
+        #expect(duet[.right].media.count == 10)
+        #expect(duet[.left].media.count == 10)
+        #expect(duet[.left].states.last == .connected)
+        #expect(duet[.right].agent.hasConsent)
+        #expect(duet[.right].states.last == .completed)
+
+        duet.restart(.right)
+        #expect(duet.run { $0.bothCompleted })
+        #expect(!duet[.left].states.contains(.disconnected))
+        #expect(!duet[.right].states.contains(.disconnected))
+        duet.run(for: .milliseconds(120_000))
+        #expect(duet[.left].agent.hasConsent)
+        #expect(duet[.right].agent.hasConsent)
+    }
+
+    @Test func `while the peer has not heard of the restart, both keep their consent`() {
+        var duet = connected()
+        duet.signalingDelay = .milliseconds(1_000_000)
+        duet.restart(.left)
+        duet.run(for: .milliseconds(120_000))
+        // Right does not know of the restart at all, and left still answers under the old name.
+        #expect(duet[.left].agent.hasConsent)
+        #expect(duet[.right].agent.hasConsent)
+        #expect(duet[.right].agent.connectionState == .completed)
+    }
+
+    @Test func `candidates are gathered anew, under the new name`() {
+        var duet = connected()
+        let count = duet[.left].candidates.count
+        duet.restart(.left)
+        let fresh = duet[.left].candidates.dropFirst(count)
+        #expect(fresh.map(\.usernameFragment) == [duet[.left].agent.localParameters.usernameFragment])
+        #expect(duet[.left].gathering == [.gathering, .complete, .gathering, .complete])
+    }
+
+    @Test func `the answerer's half may come before or after the peer's`() {
+        for restartsFirst in [true, false] {
+            var duet = connected()
+            duet.restart(.left)
+            if restartsFirst { duet.restart(.right) }
+            duet.run(for: .milliseconds(60))
+            if !restartsFirst {
+                #expect(duet[.right].agent.connectionState == .completed)
+                duet.restart(.right)
+            }
+            #expect(duet.run { $0.bothCompleted })
+        }
+    }
+
+    @Test func `a failed connection comes back by a restart`() {
+        var duet = connected()
+        duet.network.setUplink(.cut, of: duet[.right].host)
+        #expect(duet.run { $0[.left].agent.connectionState == .failed && $0[.right].agent.connectionState == .failed })
+        duet.network.setUplink(.access, of: duet[.right].host)
+        restartBoth(&duet)
+        #expect(duet[.left].states.suffix(2) == [.failed, .checking])
+        #expect(duet.run { $0.bothConnected })
+        duet.sendMedia(.left)
+        duet.run(for: .milliseconds(100))
+        #expect(duet[.right].media.count == 1)
+    }
+
+    @Test func `a restart that finds nothing leaves the old pair in use`() {
+        var duet = connected()
+        duet.signaling = .silent
+        duet.signalingDelay = .milliseconds(1_000_000)
+        duet.restart(.left)
+        duet.tell(.left) { agent, now in
+            // A peer that is nowhere.
+            agent.setRemote(ICEParameters(usernameFragment: "gone", password: "gone"), isLite: false, at: now)
+            agent.endOfRemoteCandidates(at: now)
+        }
+        duet.run(for: .milliseconds(60_000))
+        #expect(duet[.left].agent.hasConsent)
+        #expect(duet[.left].agent.connectionState == .connected)
+    }
+
+    @Test func `the old pair's end during a restart is not the end of the restart`() {
+        var duet = connected()
+        duet.signalingDelay = .milliseconds(60_000)
+        duet.restart(.left)
+        duet.network.setUplink(.cut, of: duet[.right].host)
+        #expect(duet.run { $0[.left].agent.connectionState == .disconnected })
+        #expect(duet.run { $0[.left].agent.connectionState == .checking })
+        #expect(!duet[.left].agent.hasConsent)
+        duet.run(for: .milliseconds(60_000))
+        duet.network.setUplink(.access, of: duet[.right].host)
+        duet.signalingDelay = .milliseconds(50)
+        duet.restart(.right)
+        #expect(duet.run { $0.bothConnected })
+    }
+
+    @Test func `candidates of the old generation do not enter the new one`() throws {
+        var duet = connected()
+        let stale = try #require(duet[.right].candidates.first)
+        duet.signaling = .silent
+        restartBoth(&duet)
+        duet.tell(.left) { agent, now in agent.addRemoteCandidate(stale, at: now) }
+        duet.run(for: .milliseconds(60))
+        #expect(duet[.left].agent.statistics.remoteCandidatesIgnored == 1)
+        #expect(duet[.left].agent.statistics.pairs.isEmpty)
+    }
+}
