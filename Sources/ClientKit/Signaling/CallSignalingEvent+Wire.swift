@@ -2,6 +2,10 @@
 enum CallWireEvent {
     static let userJoined = "room_user_joined"
     static let userLeft = "room_user_left"
+    /// Roost's own server tells a newcomer with it, after their `room_user_joined`s, that these are all.
+    static let users = "room_users"
+    /// Roost's own server says with it that it did not pass a message on.
+    static let error = "room_error"
     static let offer = "offer"
     static let answer = "answer"
     static let candidate = "candidate"
@@ -18,6 +22,10 @@ extension CallSignalingEvent {
                 self = .peerJoined(try CallParticipant(tolerating: payload, event: name))
             case CallWireEvent.userLeft:
                 self = .peerLeft(username: try CallParticipant(tolerating: payload, event: name).username)
+            case CallWireEvent.users:
+                self = .roster(try CallParticipant.list(tolerating: payload, event: name))
+            case CallWireEvent.error:
+                self = .unreadable(detail: "The server did not pass a message on.")
             case CallWireEvent.offer:
                 self = .offer(try SessionDescriptionPayload(tolerating: payload ?? .null, event: .offer))
             case CallWireEvent.answer:
@@ -34,6 +42,18 @@ extension CallSignalingEvent {
 }
 
 extension CallParticipant {
+    /// Reads `{"users": [{"username": …, "isCaller": …}, …]}`, or the bare array.
+    static func list(tolerating json: LooseJSON?, event: String) throws(CallPayloadError) -> [CallParticipant] {
+        var list = json
+        if case .object(let members)? = json { list = members["users"] }
+        guard case .array(let elements)? = list else { throw .noUsername(event: event) }
+        var participants: [CallParticipant] = []
+        for element in elements {
+            participants.append(try CallParticipant(tolerating: element, event: event))
+        }
+        return participants
+    }
+
     /// Reads `{"username": …, "roomId": …, "isCaller": …}`; whoever does not say that it calls is a callee.
     init(tolerating json: LooseJSON?, event: String) throws(CallPayloadError) {
         guard case .object(let members)? = json, let username = members["username"]?.text else {

@@ -5,7 +5,7 @@ public protocol CallSignalingService: Sendable {
     /// Everything that the server says, in order, for the whole life of the service.
     var events: AsyncStream<CallSignalingEvent> { get }
 
-    /// Joins the room; returns once `.connected` has been put into `events`.
+    /// Joins the room; `.connected` comes through `events`, before anything that is said in the room.
     ///
     /// Cancelling the task gives the attempt up. A first attempt that fails throws and is not repeated;
     /// a connection lost later is repeated by the service itself (`.connectionLost`, then `.reconnected`).
@@ -39,7 +39,7 @@ public enum CallSignalingEvent: Hashable, Sendable {
     case answer(SessionDescriptionPayload)
     /// A candidate, or the end of candidates.
     case candidate(IceCandidatePayload)
-    /// A payload that is neither of these; `detail` says what was wrong with it.
+    /// A message that could not be read or passed on; `detail` is a sentence.
     case unreadable(detail: String)
     /// The connection broke and is being repaired.
     case connectionLost(reason: String)

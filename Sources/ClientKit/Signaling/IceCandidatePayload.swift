@@ -21,6 +21,16 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
         candidate.isEmpty
     }
 
+    /// The same with a media section, which many clients insist on: the first one where there is none.
+    var complete: IceCandidatePayload {
+        guard sdpMid == nil || sdpMLineIndex == nil else { return self }
+        var complete = self
+        // In a bundle (RFC 9143) any section names the one transport.
+        complete.sdpMid = sdpMid ?? sdpMLineIndex.map(String.init) ?? "0"
+        complete.sdpMLineIndex = sdpMLineIndex ?? sdpMid.flatMap { Int($0) } ?? 0
+        return complete
+    }
+
     /// Reads what a peer sent.
     ///
     /// Read are W3C's `{candidate, sdpMid, sdpMLineIndex}` with any further keys, the candidate under `sdp` (common

@@ -82,6 +82,12 @@ import Testing
                 == .peerJoined(CallParticipant(username: "Оля 🌿", role: .callee)))
         #expect(event("room_user_left", #"{"username":"Bob"}"#) == .peerLeft(username: "Bob"))
         #expect(event("room_user_left", "{}") == .unreadable(detail: "The server's room_user_left names nobody."))
+        let eve = CallParticipant(username: "Eve", role: .callee)
+        #expect(
+            event("room_users", #"{"users":[{"username":"Bob","isCaller":true},{"username":"Eve","isCaller":false}]}"#)
+                == .roster([bob, eve]))
+        #expect(event("room_users", "[]") == .roster([]))
+        #expect(event("room_users", "3") == .unreadable(detail: "The server's room_users names nobody."))
         #expect(event("something_else", "{}") == nil)
     }
 
