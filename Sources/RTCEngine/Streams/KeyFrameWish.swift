@@ -1,0 +1,46 @@
+/// A receiver's wish for a key frame: when to ask, and how soon again (RFC 4585 §6.3.1, throttled).
+struct KeyFrameWish: Sendable {
+    private enum State: Sendable {
+        case content
+        /// Not asked for yet, or asked before and due again at `askAt`.
+        case wanted(askAt: Instant)
+        /// Asked, and no packet has come since: the sender is silent, so the wish rests until one comes.
+        case resting(askAt: Instant)
+    }
+
+    private var state = State.content
+    private var lastAsked: Instant?
+    private let interval: Interval
+
+    init(interval: Interval) { self.interval = interval }
+
+    /// A key frame is wanted, to be asked for after `delay` if none has come by then.
+    mutating func want(after delay: Interval, at now: Instant) {
+        guard case .content = state else { return }
+        let earliest = lastAsked.map { $0 + interval } ?? now
+        state = .wanted(askAt: max(earliest, now + delay))
+    }
+
+    /// Decoding goes on: nothing is wanted.
+    mutating func fulfilled() { state = .content }
+
+    /// A packet of the stream came: the sender is alive.
+    mutating func packetReceived() {
+        if case .resting(let askAt) = state { state = .wanted(askAt: askAt) }
+    }
+
+    /// True when the request is to be sent now.
+    mutating func isDue(roundTrip: Interval, at now: Instant) -> Bool {
+        guard case .wanted(let askAt) = state, now >= askAt else { return false }
+        lastAsked = now
+        state = .resting(askAt: now + max(interval, roundTrip + roundTrip / 2))
+        return true
+    }
+
+    var nextWake: Instant? {
+        switch state {
+        case .content, .resting: nil
+        case .wanted(let askAt): askAt
+        }
+    }
+}

@@ -1,0 +1,108 @@
+public import RTCWire
+
+/// A plain packet on its way out, with the places that are only filled in when it leaves.
+public struct QueuedPacket: Sendable, Equatable {
+    /// How the packet is to be protected.
+    public enum Kind: Sendable, Hashable {
+        case rtp
+        case rtcp
+    }
+
+    public var kind: Kind
+    /// The whole packet, unprotected. The array has room to spare for the tag of SRTP.
+    public var bytes: [UInt8]
+    /// Where the transport-wide sequence number goes (two bytes); nil when it was not negotiated.
+    public var transportSequenceOffset: Int?
+    /// Where the absolute send time goes (three bytes); nil when it was not negotiated.
+    public var absoluteSendTimeOffset: Int?
+
+    public init(
+        kind: Kind, bytes: [UInt8], transportSequenceOffset: Int? = nil, absoluteSendTimeOffset: Int? = nil
+    ) {
+        self.kind = kind
+        self.bytes = bytes
+        self.transportSequenceOffset = transportSequenceOffset
+        self.absoluteSendTimeOffset = absoluteSendTimeOffset
+    }
+
+    /// Writes the transport-wide sequence number; false when the packet has no place for it.
+    @discardableResult
+    public mutating func write(transportSequence number: UInt16) -> Bool {
+        guard let offset = transportSequenceOffset, offset + 2 <= bytes.count else { return false }
+        bytes.set(uint16: number, at: offset)
+        return true
+    }
+
+    /// Writes the absolute send time; false when the packet has no place for it.
+    @discardableResult
+    public mutating func write(absoluteSendTime time: AbsoluteSendTime) -> Bool {
+        guard let offset = absoluteSendTimeOffset, offset + AbsoluteSendTime.size <= bytes.count else { return false }
+        bytes[offset] = UInt8(truncatingIfNeeded: time.value >> 16)
+        bytes.set(uint16: UInt16(truncatingIfNeeded: time.value), at: offset + 1)
+        return true
+    }
+}
+
+/// Packets on their way out, oldest first, in storage that is used again: once it has grown, a packet costs no
+/// allocation. The owner pops a packet, protects and sends it, and gives its storage back.
+public struct PacketQueue: Sendable {
+    /// Bytes that a fresh buffer has room for: a packet of 1,200 bytes, SRTP's tag, and more.
+    public static let bufferCapacity = 1_500
+    /// Buffers that are kept for reuse at most.
+    private static let maximumSpares = 512
+
+    private var packets: [QueuedPacket] = []
+    private var head = 0
+    private var spares: [[UInt8]] = []
+
+    public init() {}
+
+    public var isEmpty: Bool { head == packets.count }
+    public var count: Int { packets.count - head }
+
+    /// An empty buffer with room for a packet.
+    public mutating func makeBuffer() -> [UInt8] {
+        if let spare = spares.popLast() { return spare }
+        var buffer: [UInt8] = []
+        buffer.reserveCapacity(Self.bufferCapacity)
+        return buffer
+    }
+
+    /// Puts a packet at the end.
+    public mutating func append(_ packet: consuming QueuedPacket) { packets.append(packet) }
+
+    /// Puts RTCP at the end, written by `write` into an empty buffer; nothing when it writes nothing.
+    public mutating func appendRTCP(_ write: (inout [UInt8]) -> Void) {
+        var buffer = makeBuffer()
+        write(&buffer)
+        guard !buffer.isEmpty else { return recycle(buffer) }
+        append(QueuedPacket(kind: .rtcp, bytes: buffer))
+    }
+
+    /// Takes the oldest packet; nil when there is none.
+    public mutating func popFirst() -> QueuedPacket? {
+        guard head < packets.count else { return nil }
+        let packet = packets[head]
+        // The place lets go of the buffer, or the first write to it would copy it.
+        packets[head].bytes = []
+        head += 1
+        if head == packets.count {
+            packets.removeAll(keepingCapacity: true)
+            head = 0
+        } else if head >= 1_024 {
+            // A queue that never runs empty must not grow for ever.
+            packets.removeSubrange(0..<head)
+            head = 0
+        }
+        return packet
+    }
+
+    /// Takes back a packet's storage for the next one. A buffer that grew out of proportion is let go.
+    public mutating func recycle(_ buffer: consuming [UInt8]) {
+        guard spares.count < Self.maximumSpares,
+            (Self.bufferCapacity...4 * Self.bufferCapacity).contains(buffer.capacity)
+        else { return }
+        buffer.removeAll(keepingCapacity: true)
+        spares.append(buffer)
+    }
+}

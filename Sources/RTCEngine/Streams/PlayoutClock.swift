@@ -1,0 +1,51 @@
+import RTCWire
+
+/// When a frame is due at the player: the sender's media clock laid over ours by the quickest packet seen, plus a
+/// delay that follows the jitter.
+struct PlayoutClock: Sendable {
+    private let delay: PlayoutDelay
+    private var unwrapper = TimestampUnwrapper()
+    /// The smallest difference between arrival and timestamp, in nanoseconds.
+    private var floor: Int64?
+    private var clockRate: UInt32 = 0
+    private var lastObserved: Instant?
+
+    /// How fast the floor may rise, so that it follows a path that became longer or a clock that drifts.
+    private static let risePerSecond = 0.002
+
+    init(delay: PlayoutDelay) { self.delay = delay }
+
+    mutating func reset() {
+        unwrapper = TimestampUnwrapper()
+        floor = nil
+        lastObserved = nil
+    }
+
+    mutating func observe(timestamp: UInt32, clockRate: UInt32, at now: Instant) {
+        guard case .adaptive = delay, clockRate > 0 else { return }
+        if clockRate != self.clockRate {
+            reset()
+            self.clockRate = clockRate
+        }
+        let media = Interval(ticks: unwrapper.unwrap(timestamp), clockRate: clockRate)
+        let difference = now.nanoseconds - media.nanoseconds
+        let elapsed = lastObserved.map { (now - $0).seconds } ?? 0
+        lastObserved = now
+        let risen = floor.map { $0 + Int64(elapsed * Self.risePerSecond * 1e9) } ?? difference
+        // The sender's timestamps may jump; a second out of step means a new timeline.
+        floor = difference - risen > 1_000_000_000 ? difference : min(risen, difference)
+    }
+
+    /// When a frame is to be released; nil: at once.
+    func due(timestamp: UInt32, jitter: Interval) -> Instant? {
+        switch delay {
+        case .none: return nil
+        case .adaptive(let minimum, let maximum):
+            guard let floor else { return nil }
+            var unwrapper = unwrapper
+            let media = Interval(ticks: unwrapper.unwrap(timestamp), clockRate: clockRate)
+            let wanted = min(max(jitter * 4, minimum), max(minimum, maximum))
+            return Instant(nanoseconds: floor) + media + wanted
+        }
+    }
+}

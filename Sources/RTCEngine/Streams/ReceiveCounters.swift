@@ -1,0 +1,23 @@
+/// What a `ReceiveStream` counts beside RFC 3550's own record.
+struct ReceiveCounters: Sendable {
+    var bytesReceived: UInt64 = 0
+    var headerBytesReceived: UInt64 = 0
+    var retransmittedPacketsReceived: UInt64 = 0
+    var retransmittedBytesReceived: UInt64 = 0
+    /// Retransmissions that carried nothing, sent to probe for bandwidth, or nothing that is still wanted.
+    var retransmissionsIgnored: UInt64 = 0
+    var duplicatesDropped: UInt64 = 0
+    /// Came after their place had been given up.
+    var lateDropped: UInt64 = 0
+    /// Unknown payload types, and jumps of the sequence number that nothing confirmed.
+    var otherDropped: UInt64 = 0
+    var packetsSkipped: UInt64 = 0
+    var framesReceived: UInt64 = 0
+    var keyFramesReceived: UInt64 = 0
+    /// Complete, but malformed or without their beginning.
+    var framesDropped: UInt64 = 0
+    var nackCount: UInt64 = 0
+    var pliCount: UInt64 = 0
+    var firCount: UInt64 = 0
+    var lastPacketAt: Instant?
+}

@@ -1,0 +1,399 @@
+public import RTCWire
+
+/// One incoming media stream: RTP packets in, frames out in order, and the feedback that the sender needs.
+///
+/// Memory is bounded by the configuration, whatever the peer sends: packets and bytes in the buffer, missing packets
+/// that are asked for, and the size of a frame.
+public struct ReceiveStream: Sendable {
+    public let configuration: ReceiveStreamConfiguration
+    /// Of retransmissions: configured, or learnt from the first one.
+    public private(set) var retransmissionSSRC: UInt32?
+    /// Tells how long to wait for a retransmission. The owner sets what its senders measured.
+    public var roundTripTime = Interval.milliseconds(100)
+
+    var record = ReceptionRecord()
+    var retransmissionRecord = ReceptionRecord()
+    var remote = RemoteSender()
+    var counters = ReceiveCounters()
+    private var buffer: JitterBuffer
+    private var nacks: NACKList
+    private var wish: KeyFrameWish
+    private var playout: PlayoutClock
+    private var fullIntraRequestNumber: UInt8 = 0
+
+    /// One for each format, kept for the buffers inside.
+    private var depacketizers: [Depacketizer] = []
+    private(set) var format: PayloadFormat?
+    private(set) var payloadType: UInt8?
+    private var clockRate: UInt32 = 90_000
+    private var hasEnded = false
+
+    private var outputs = FIFO<ReceiveStreamOutput>()
+    private var bufferWake: Instant?
+    private var due: [UInt16] = []
+    private var givenUp: [Int64] = []
+
+    /// How long the first key frame may take, reordering included, before it is asked for.
+    private static let firstKeyFrameDelay = Interval.milliseconds(50)
+
+    public init(configuration: ReceiveStreamConfiguration) {
+        self.configuration = configuration
+        retransmissionSSRC = configuration.retransmissionSSRC
+        buffer = JitterBuffer(
+            limits: JitterBuffer.Limits(
+                packets: configuration.maximumPackets, bytes: configuration.maximumBytes,
+                videoHold: configuration.videoHoldLimit, audioHold: configuration.audioHoldLimit))
+        nacks = NACKList(
+            reorderingTolerance: configuration.reorderingTolerance, maximumTries: configuration.maximumNACKs)
+        wish = KeyFrameWish(interval: configuration.keyFrameRequestInterval)
+        playout = PlayoutClock(delay: configuration.playoutDelay)
+    }
+
+    public var ssrc: UInt32 { configuration.ssrc }
+
+    /// Whether a packet is the stream's own or one of its retransmissions.
+    public func accepts(_ header: RTPHeader) -> Bool {
+        switch configuration.codecs[header.payloadType] {
+        case .retransmission: header.ssrc != ssrc && header.ssrc == retransmissionSSRC ?? header.ssrc
+        case .media, .none: header.ssrc == ssrc
+        }
+    }
+
+    // MARK: Packets
+
+    /// Takes an unprotected packet of the stream or of its retransmissions. Feedback goes into `queue`, frames come
+    /// out of `pollOutput`.
+    public mutating func receive(
+        _ header: RTPHeader, _ packet: RawSpan, into queue: inout PacketQueue, at now: Instant
+    ) {
+        guard !hasEnded, accepts(header) else { return }
+        counters.lastPacketAt = now
+        switch configuration.codecs[header.payloadType] {
+        case .retransmission(let original):
+            receiveRetransmission(header, packet: packet, payloadType: original, at: now)
+        case .media(let format, let clockRate):
+            receiveMedia(header, packet: packet, format: format, clockRate: clockRate, at: now)
+        case .none:
+            counters.otherDropped += 1
+            receiveMedia(header, packet: packet, format: nil, clockRate: clockRate, at: now)
+        }
+        wish.packetReceived()
+        advance(at: now)
+        sendFeedback(into: &queue, at: now)
+    }
+
+    private mutating func receiveMedia(
+        _ header: RTPHeader, packet: RawSpan, format: PayloadFormat?, clockRate: UInt32, at now: Instant
+    ) {
+        let payload = header.payload(of: packet)
+        let previous = record.highest
+        let sequence: Int64
+        counters.bytesReceived += UInt64(payload.byteCount)
+        counters.headerBytesReceived += UInt64(header.headerSize + header.paddingCount)
+        switch record.receive(sequenceNumber: header.sequenceNumber) {
+        case .suspect:
+            counters.otherDropped += 1
+            return
+        case .restarted(let value):
+            startOver()
+            sequence = value
+        case .newest(let value):
+            sequence = value
+            if format != nil { record.observe(timestamp: header.timestamp, clockRate: clockRate, at: now) }
+            if let previous, previous + 1 < value { packetsMissing(previous + 1..<value, at: now) }
+        case .older(let value):
+            sequence = value
+            if nacks.received(value), configuration.retransmissionSSRC == nil {
+                counters.retransmittedPacketsReceived += 1
+                counters.retransmittedBytesReceived += UInt64(payload.byteCount)
+            }
+        }
+        if format != nil { playout.observe(timestamp: header.timestamp, clockRate: clockRate, at: now) }
+        insert(header, sequence: sequence, payload: payload, format: format, at: now)
+    }
+
+    private mutating func packetsMissing(_ range: Range<Int64>, at now: Instant) {
+        guard configuration.usesNACK else { return }
+        guard nacks.missing(range, at: now) else {
+            // So many cannot be recovered in time: nobody waits for them.
+            nacks.removeAll()
+            givenUp.append(contentsOf: range)
+            return
+        }
+    }
+
+    private mutating func startOver() {
+        buffer.reset()
+        nacks.removeAll()
+        playout.reset()
+    }
+
+    /// RFC 4588 §4: unwraps a retransmission into the place of the packet that was lost.
+    private mutating func receiveRetransmission(
+        _ header: RTPHeader, packet: RawSpan, payloadType: UInt8, at now: Instant
+    ) {
+        retransmissionSSRC = header.ssrc
+        _ = retransmissionRecord.receive(sequenceNumber: header.sequenceNumber)
+        let whole = header.payload(of: packet)
+        guard let number = RTXPayload.originalSequenceNumber(whole),
+            let payload = RTXPayload.originalPayload(whole), let highest = record.highest,
+            case .media(let format, _) = configuration.codecs[payloadType]
+        else {
+            counters.retransmissionsIgnored += 1
+            return
+        }
+        let sequence = record.unwrapped(number)
+        // One that was never missed is a probe for bandwidth made of old packets.
+        guard sequence <= highest else {
+            counters.retransmissionsIgnored += 1
+            return
+        }
+        counters.retransmittedPacketsReceived += 1
+        counters.retransmittedBytesReceived += UInt64(payload.byteCount)
+        _ = nacks.received(sequence)
+        var original = header
+        original.payloadType = payloadType
+        insert(original, sequence: sequence, payload: payload, format: format, at: now)
+    }
+
+    private mutating func insert(
+        _ header: RTPHeader, sequence: Int64, payload: RawSpan, format: PayloadFormat?, at now: Instant
+    ) {
+        var slot = JitterBuffer.Slot()
+        slot.sequence = sequence
+        slot.timestamp = header.timestamp
+        slot.marker = header.marker
+        if let format, payload.byteCount > 0 {
+            let depacketizer = depacketizers[depacketizerIndex(format)]
+            slot.content = .packet
+            slot.format = format
+            slot.payloadType = header.payloadType
+            slot.startsFrame = depacketizer.startsFrame(payload)
+            slot.startsKeyFrame = depacketizer.startsKeyFrame(payload)
+            slot.isCertainStart = slot.startsFrame && format.isCertainFrameStart(payload)
+        } else {
+            slot.content = .filler
+        }
+        let kept = slot.content.isPacket ? payload : payload.extracting(0..<0)
+        switch buffer.insert(slot, payload: kept, at: now) {
+        case .inserted: break
+        case .duplicate: counters.duplicatesDropped += 1
+        case .late: counters.lateDropped += 1
+        }
+    }
+
+    private mutating func depacketizerIndex(_ format: PayloadFormat) -> Int {
+        if let index = depacketizers.firstIndex(where: { $0.format == format }) { return index }
+        depacketizers.append(Depacketizer(format: format))
+        return depacketizers.count - 1
+    }
+
+    // MARK: Frames
+
+    /// Releases what has become complete or has waited long enough.
+    private mutating func advance(at now: Instant) {
+        for sequence in givenUp { buffer.giveUp(sequence) }
+        givenUp.removeAll(keepingCapacity: true)
+        bufferWake = nil
+        loop: while true {
+            switch buffer.step(at: now) {
+            case .wait(let until):
+                bufferWake = until
+                break loop
+            case .skipped(let count):
+                guard count > 0 else { continue }
+                counters.packetsSkipped += UInt64(count)
+                outputs.append(.skipped(packets: count))
+            case .frame(let range):
+                if let due = playout.due(timestamp: buffer.headTimestamp, jitter: record.jitterInterval), now < due {
+                    bufferWake = due
+                    break loop
+                }
+                release(range)
+            }
+        }
+        nacks.remove(before: buffer.head)
+        switch buffer.mode {
+        case .decoding: wish.fulfilled()
+        case .needsKeyFrame:
+            guard buffer.packetCount > 0 || format != nil else { return }
+            wish.want(after: format == nil ? Self.firstKeyFrameDelay : .zero, at: now)
+        }
+    }
+
+    private mutating func release(_ range: Range<Int64>) {
+        let first = buffer.slots[buffer.place(range.lowerBound)]
+        guard let frame = assemble(range, first: first) else {
+            counters.framesDropped += 1
+            return buffer.reject(range)
+        }
+        if format != first.format {
+            // Another codec's decoder knows nothing yet: it begins at a key frame like the first.
+            guard frame.isKeyFrame else {
+                counters.framesDropped += 1
+                return buffer.reject(range)
+            }
+            if format != nil { outputs.append(.codecChanged(first.format)) }
+            format = first.format
+        }
+        payloadType = first.payloadType
+        if case .media(_, let rate) = configuration.codecs[first.payloadType] { clockRate = rate }
+        buffer.consume(range)
+        counters.framesReceived += 1
+        if frame.isKeyFrame { counters.keyFramesReceived += 1 }
+        outputs.append(.frame(frame))
+    }
+
+    /// The frame in these places; nil when it lacks its beginning or is malformed.
+    private mutating func assemble(_ range: Range<Int64>, first: JitterBuffer.Slot) -> EncodedFrame? {
+        guard first.startsFrame else { return nil }
+        let index = depacketizerIndex(first.format)
+        depacketizers[index].reset()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(buffer.byteCount(in: range) + 64)
+        var isKeyFrame = false
+        for sequence in range {
+            let place = buffer.place(sequence)
+            guard buffer.slots[place].content.isPacket else { continue }
+            guard buffer.slots[place].format == first.format else { return nil }
+            isKeyFrame = isKeyFrame || buffer.slots[place].startsKeyFrame
+            let payload = buffer.slots[place].payload
+            guard depacketizers[index].append(payload.span.bytes, to: &bytes) else { return nil }
+        }
+        guard depacketizers[index].isAtUnitBoundary, !bytes.isEmpty else { return nil }
+        return EncodedFrame(
+            payload: bytes, timestamp: first.timestamp, isKeyFrame: isKeyFrame, format: first.format)
+    }
+
+    /// The sender's wall clock when the media with this timestamp was captured; nil before a sender report.
+    public func captureTime(of timestamp: UInt32) -> NTPTimestamp? {
+        remote.ntp(of: timestamp, clockRate: clockRate)
+    }
+
+    /// The next thing to tell; nil when there is none.
+    public mutating func pollOutput() -> ReceiveStreamOutput? { outputs.popFirst() }
+
+    // MARK: Time
+
+    /// When `tick` is next wanted; nil when nothing is pending.
+    public var nextWake: Instant? {
+        guard !hasEnded else { return nil }
+        var wake = bufferWake
+        for other in [nacks.nextWake, wish.nextWake] {
+            if let other { wake = wake.map { min($0, other) } ?? other }
+        }
+        return wake
+    }
+
+    /// Does what has fallen due.
+    public mutating func tick(into queue: inout PacketQueue, at now: Instant) {
+        guard !hasEnded, let nextWake, now >= nextWake else { return }
+        sendFeedback(into: &queue, at: now)
+        advance(at: now)
+        sendFeedback(into: &queue, at: now)
+    }
+
+    // MARK: Feedback
+
+    /// Asks the sender for a key frame, as soon as the throttle allows: a new consumer of the frames wants to begin.
+    public mutating func requestKeyFrame(into queue: inout PacketQueue, at now: Instant) {
+        guard configuration.codecs.values.contains(where: \.isVideo) else { return }
+        wish.want(after: .zero, at: now)
+        sendFeedback(into: &queue, at: now)
+    }
+
+    private mutating func sendFeedback(into queue: inout PacketQueue, at now: Instant) {
+        if let wake = nacks.nextWake, now >= wake {
+            due.removeAll(keepingCapacity: true)
+            nacks.collect(due: &due, givenUp: &givenUp, roundTrip: roundTripTime, at: now)
+            if !due.isEmpty {
+                counters.nackCount += 1
+                send(
+                    .nack(GenericNACK(senderSSRC: configuration.localSSRC, mediaSSRC: ssrc, missing: due)),
+                    into: &queue)
+            }
+            if !givenUp.isEmpty { advance(at: now) }
+        }
+        guard wish.isDue(roundTrip: roundTripTime, at: now) else { return }
+        if configuration.usesPLI {
+            counters.pliCount += 1
+            send(
+                .pictureLossIndication(
+                    PictureLossIndication(senderSSRC: configuration.localSSRC, mediaSSRC: ssrc)), into: &queue)
+        } else if configuration.usesFIR {
+            counters.firCount += 1
+            // RFC 5104 §4.3.1.1: each new command counts one up.
+            fullIntraRequestNumber &+= 1
+            let entry = FullIntraRequest.Entry(ssrc: ssrc, sequenceNumber: fullIntraRequestNumber)
+            send(
+                .fullIntraRequest(FullIntraRequest(senderSSRC: configuration.localSSRC, entries: [entry])),
+                into: &queue)
+        }
+    }
+
+    private func send(_ packet: RTCPPacket, into queue: inout PacketQueue) {
+        queue.appendRTCP { bytes in
+            if !configuration.allowsReducedSizeRTCP {
+                // RFC 3550 §6.1: a compound begins with a report and names its sender.
+                let chunk = SourceDescription.Chunk(ssrc: configuration.localSSRC, cname: configuration.cname)
+                RTCPPacket.receiverReport(ReceiverReport(ssrc: configuration.localSSRC)).write(into: &bytes)
+                RTCPPacket.sourceDescription(SourceDescription(chunks: [chunk])).write(into: &bytes)
+            }
+            packet.write(into: &bytes)
+        }
+    }
+
+    // MARK: Reports
+
+    /// Takes one packet of RTCP; what is not about this stream is ignored.
+    public mutating func receive(_ packet: RTCPPacket, at now: Instant) {
+        switch packet {
+        case .senderReport(let report):
+            guard report.ssrc == ssrc else { return }
+            remote.receive(report, at: now)
+        case .goodbye(let goodbye):
+            guard goodbye.ssrcs.contains(ssrc), !hasEnded else { return }
+            hasEnded = true
+            outputs.append(.ended)
+        case .receiverReport, .sourceDescription, .nack, .pictureLossIndication, .fullIntraRequest,
+            .receiverEstimatedBitrate, .transportFeedback:
+            return
+        }
+    }
+
+    /// The block about this stream for the next report; nil before the first packet. The fraction lost counts from
+    /// one call to the next, so each block must be sent.
+    public mutating func reportBlock(at now: Instant) -> ReportBlock? {
+        guard record.highest != nil, !hasEnded else { return nil }
+        let echo = remote.echo(at: now)
+        return ReportBlock(
+            ssrc: ssrc, fractionLost: record.takeFractionLost(),
+            cumulativeLost: Int32(clamping: record.packetsLost), highestSequenceNumber: record.extendedHighest,
+            jitter: record.jitter, lastSenderReport: echo.lastReport, delaySinceLastSenderReport: echo.delay)
+    }
+}
+
+extension ReceiveCodec {
+    fileprivate var isVideo: Bool {
+        switch self {
+        case .media(let format, _): format.isVideo
+        case .retransmission: false
+        }
+    }
+}
+
+extension PayloadFormat {
+    /// Whether a payload that starts a frame proves that no packet of the same frame came before it.
+    fileprivate func isCertainFrameStart(_ payload: RawSpan) -> Bool {
+        switch self {
+        // VP8 says so in its descriptor; a packet of Opus is a frame.
+        case .vp8, .opus: return true
+        case .h264:
+            // RFC 6184: an access unit may have many slices, but parameter sets and the delimiter precede them all.
+            guard let first = payload.byte(at: 0) else { return false }
+            let type = first & 0x1f
+            guard type == 24 else { return type == 7 || type == 9 }
+            return payload.byte(at: 3).map { [7, 9].contains($0 & 0x1f) } ?? false
+        }
+    }
+}

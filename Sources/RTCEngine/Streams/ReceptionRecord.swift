@@ -1,0 +1,119 @@
+import RTCWire
+
+/// The bookkeeping of a source that RFC 3550 prescribes: sequence validation (§A.1), loss (§A.3), jitter (§A.8).
+struct ReceptionRecord: Sendable {
+    /// What a sequence number means for the stream.
+    enum Arrival: Equatable {
+        /// Continues the stream; the unwrapped number is higher than all before it.
+        case newest(Int64)
+        /// Late or repeated.
+        case older(Int64)
+        /// A jump: believed only when the next packet continues from there.
+        case suspect
+        /// Two packets in a row agreed on a new place: the source has started over.
+        case restarted(Int64)
+    }
+
+    /// RFC 3550 §A.1: a jump forward of this much is suspect.
+    static let maximumDropout: Int64 = 3_000
+    /// RFC 3550 §A.1 has 100; plain retransmissions come later than that at a video's packet rate.
+    static let maximumMisorder: Int64 = 2_000
+
+    private var unwrapper = SequenceUnwrapper()
+    private var base: Int64 = 0
+    private var expectedAfterJump: UInt16?
+
+    private(set) var packetsReceived: UInt64 = 0
+    /// Packets of this stream since the last restart, duplicates among them, as §A.3 counts.
+    private var received: Int64 = 0
+    private var receivedPrior: Int64 = 0
+    private var expectedPrior: Int64 = 0
+
+    /// Sixteen times the jitter, in ticks.
+    private var scaledJitter: Int64 = 0
+    private var lastTransit: Int64?
+    private var transitClockRate: UInt32 = 0
+
+    /// The highest unwrapped sequence number; nil before the first packet.
+    var highest: Int64? { unwrapper.highest }
+
+    /// The unwrapped number nearest to the highest, without recording a packet.
+    func unwrapped(_ number: UInt16) -> Int64 { unwrapper.peek(number) }
+
+    mutating func receive(sequenceNumber: UInt16) -> Arrival {
+        packetsReceived += 1
+        guard let highest = unwrapper.highest else {
+            start(sequenceNumber)
+            return .newest(unwrapper.unwrap(sequenceNumber))
+        }
+        let value = unwrapper.peek(sequenceNumber)
+        if value > highest + Self.maximumDropout || value < highest - Self.maximumMisorder {
+            guard expectedAfterJump == sequenceNumber else {
+                expectedAfterJump = sequenceNumber &+ 1
+                return .suspect
+            }
+            start(sequenceNumber)
+            return .restarted(unwrapper.unwrap(sequenceNumber))
+        }
+        expectedAfterJump = nil
+        received += 1
+        _ = unwrapper.unwrap(sequenceNumber)
+        return value > highest ? .newest(value) : .older(value)
+    }
+
+    private mutating func start(_ sequenceNumber: UInt16) {
+        unwrapper = SequenceUnwrapper()
+        base = unwrapper.peek(sequenceNumber)
+        received = 1
+        receivedPrior = 0
+        expectedPrior = 0
+        expectedAfterJump = nil
+        lastTransit = nil
+    }
+
+    // MARK: Jitter
+
+    /// Takes a packet that arrived in order. Late ones are left out: a retransmission's detour is not jitter.
+    mutating func observe(timestamp: UInt32, clockRate: UInt32, at now: Instant) {
+        // RFC 3550 §A.8: arrival and timestamp in the same unit; only differences count, so both may wrap.
+        let arrival = Interval(nanoseconds: now.nanoseconds).ticks(clockRate: clockRate)
+        let transit = Int64(Int32(truncatingIfNeeded: arrival &- Int64(timestamp)))
+        defer { lastTransit = transit }
+        if transitClockRate != clockRate {
+            transitClockRate = clockRate
+            scaledJitter = 0
+            return
+        }
+        guard let lastTransit else { return }
+        let difference = Int64(Int32(truncatingIfNeeded: transit - lastTransit)).magnitude
+        // A pause or a jump of the timestamp says nothing about the network; ten seconds and more are left out.
+        guard difference < UInt64(clockRate) * 10 else { return }
+        scaledJitter += Int64(difference) - (scaledJitter + 8) >> 4
+    }
+
+    /// In ticks of the media clock.
+    var jitter: UInt32 { UInt32(clamping: scaledJitter >> 4) }
+
+    var jitterInterval: Interval { Interval(ticks: scaledJitter >> 4, clockRate: transitClockRate) }
+
+    // MARK: Loss
+
+    /// How many packets there should have been since the last restart.
+    private var expected: Int64 { unwrapper.highest.map { $0 - base + 1 } ?? 0 }
+
+    /// RFC 3550 §A.3; negative when duplicates came.
+    var packetsLost: Int64 { expected - received }
+
+    /// RFC 3550 §6.4.1: the low half is the sequence number, the high half counts its cycles.
+    var extendedHighest: UInt32 { UInt32(truncatingIfNeeded: (unwrapper.highest ?? 0x1_0000) - 0x1_0000) }
+
+    /// The share lost since the last call, in 1/256 (RFC 3550 §A.3).
+    mutating func takeFractionLost() -> UInt8 {
+        let expectedInterval = expected - expectedPrior
+        let lostInterval = expectedInterval - (received - receivedPrior)
+        expectedPrior = expected
+        receivedPrior = received
+        guard expectedInterval > 0, lostInterval > 0 else { return 0 }
+        return UInt8(clamping: (lostInterval << 8) / expectedInterval)
+    }
+}

@@ -1,0 +1,60 @@
+import RTCWire
+
+/// The packets that were sent last, to send them again. A ring in which a sequence number has its fixed place:
+/// finding a packet is one look, and storage is used again.
+struct SendHistory: Sendable {
+    private struct Slot: Sendable {
+        var sequenceNumber: UInt16 = 0
+        var sentAt: Instant?
+        var resentAt: Instant?
+        var packet: [UInt8] = []
+    }
+
+    private var slots: [Slot]
+    private let mask: Int
+    private let duration: Interval
+
+    /// - Parameter count: rounded up to a power of two, at most 16,384; 0 keeps nothing.
+    init(count: Int, duration: Interval) {
+        self.duration = duration
+        var size = 1
+        while size < min(count, 16_384) { size *= 2 }
+        mask = size - 1
+        slots = count > 0 ? [Slot](repeating: Slot(), count: size) : []
+    }
+
+    /// Keeps a copy of a packet that is sent now for the first time.
+    mutating func insert(_ packet: RawSpan, sequenceNumber: UInt16, at now: Instant) {
+        guard !slots.isEmpty else { return }
+        let index = Int(sequenceNumber) & mask
+        slots[index].sequenceNumber = sequenceNumber
+        slots[index].sentAt = now
+        slots[index].resentAt = nil
+        slots[index].packet.removeAll(keepingCapacity: true)
+        slots[index].packet.append(contentsOf: packet)
+    }
+
+    /// What became of a request.
+    enum Answer {
+        case resend(place: Int)
+        /// It was sent again less than a round trip ago: the request crossed it.
+        case underway
+        /// Too old, or never sent.
+        case unknown
+    }
+
+    /// Looks up a missing packet and, when it is to be sent again, notes that it is now.
+    mutating func request(_ sequenceNumber: UInt16, roundTrip: Interval, at now: Instant) -> Answer {
+        guard !slots.isEmpty else { return .unknown }
+        let index = Int(sequenceNumber) & mask
+        guard slots[index].sequenceNumber == sequenceNumber, let sentAt = slots[index].sentAt,
+            now - sentAt <= duration
+        else { return .unknown }
+        if let resentAt = slots[index].resentAt, now - resentAt < roundTrip { return .underway }
+        slots[index].resentAt = now
+        return .resend(place: index)
+    }
+
+    /// The packet at a place that `request` returned.
+    func packet(at place: Int) -> [UInt8] { slots[place].packet }
+}

@@ -1,0 +1,93 @@
+public import RTCWire
+
+/// What the receiver tells: losses, wishes for key frames, reports.
+extension SendStream {
+    /// Takes one packet of RTCP; what is not about this stream is ignored.
+    public mutating func receive(_ packet: RTCPPacket, into queue: inout PacketQueue, at now: Instant) {
+        switch packet {
+        case .senderReport(let report): receive(report.blocks, at: now)
+        case .receiverReport(let report): receive(report.blocks, at: now)
+        case .nack(let nack):
+            guard nack.mediaSSRC == ssrc else { return }
+            counters.nackCount += 1
+            // RFC 4585 §6.2.1 names no limit; more than the history holds is not looked at.
+            for entry in nack.entries.prefix(configuration.historyCount) { resend(entry, into: &queue, at: now) }
+        case .pictureLossIndication(let indication):
+            guard indication.mediaSSRC == ssrc else { return }
+            counters.pliCount += 1
+            keyFrameWanted(at: now)
+        case .fullIntraRequest(let request):
+            for entry in request.entries where entry.ssrc == ssrc {
+                counters.firCount += 1
+                // RFC 5104 §4.3.1.2: the same number is a repetition of the same command.
+                guard keyFrames.isNew(fullIntraRequest: entry.sequenceNumber, from: request.senderSSRC) else {
+                    continue
+                }
+                keyFrameWanted(at: now)
+            }
+        case .sourceDescription, .goodbye, .receiverEstimatedBitrate, .transportFeedback:
+            return
+        }
+    }
+
+    private mutating func keyFrameWanted(at now: Instant) {
+        guard configuration.format.isVideo else { return }
+        if keyFrames.wanted(at: now) { outputs.append(.keyFrameRequested) }
+    }
+
+    // MARK: Retransmission
+
+    private mutating func resend(_ entry: GenericNACK.Entry, into queue: inout PacketQueue, at now: Instant) {
+        resend(entry.packetID, into: &queue, at: now)
+        var mask = entry.followingLost
+        var number = entry.packetID
+        while mask != 0 {
+            number &+= 1
+            if mask & 1 != 0 { resend(number, into: &queue, at: now) }
+            mask >>= 1
+        }
+    }
+
+    private mutating func resend(_ number: UInt16, into queue: inout PacketQueue, at now: Instant) {
+        // Without a measured round trip a short one is assumed: better one packet twice than one too late.
+        let roundTrip = remote.roundTripTime ?? .milliseconds(20)
+        switch history.request(number, roundTrip: roundTrip, at: now) {
+        case .underway: counters.retransmissionsUnderway += 1
+        case .unknown: counters.retransmissionsUnknown += 1
+        case .resend(let place): resend(history.packet(at: place), into: &queue)
+        }
+    }
+
+    private mutating func resend(_ original: [UInt8], into queue: inout PacketQueue) {
+        guard let header = try? RTPHeader(parsing: original.span.bytes) else { return }
+        var packet = QueuedPacket(kind: .rtp, bytes: queue.makeBuffer())
+        if let retransmission = configuration.retransmission {
+            RTXPayload.write(
+                original.span.bytes, header: header, ssrc: retransmission.ssrc,
+                payloadType: retransmission.payloadType, sequenceNumber: retransmissionSequenceNumber,
+                into: &packet.bytes)
+            retransmissionSequenceNumber &+= 1
+        } else {
+            packet.bytes.append(contentsOf: original)
+        }
+        // Extensions stand where they stood: the header was copied whole.
+        packet.transportSequenceOffset =
+            header.extensionElement(
+                configuration.extensions.transportSequence, in: original.span.bytes)?.lowerBound
+        packet.absoluteSendTimeOffset =
+            header.extensionElement(
+                configuration.extensions.absoluteSendTime, in: original.span.bytes)?.lowerBound
+        counters.packetResent(
+            header: header.headerSize, payload: header.payloadRange.count,
+            countsAsMedia: configuration.retransmission == nil)
+        queue.append(packet)
+    }
+
+    // MARK: Reports
+
+    private mutating func receive(_ blocks: [ReportBlock], at now: Instant) {
+        for block in blocks where block.ssrc == ssrc {
+            remote.receive(block, clockRate: configuration.clockRate, ntp: clock.ntp(at: now))
+        }
+    }
+}

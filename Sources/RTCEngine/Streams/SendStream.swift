@@ -1,0 +1,159 @@
+public import RTCWire
+
+/// One outgoing media stream: frames in, RTP packets out, and the answers to the receiver's feedback.
+///
+/// A frame's packets go into the queue at once; pacing is the owner's. Sequence numbers and timestamps begin at
+/// random (RFC 3550 §5.1).
+public struct SendStream: Sendable {
+    public let configuration: SendStreamConfiguration
+    let clock: WallClock
+
+    private var packetizer: Packetizer
+    private var payloads = PayloadList()
+    private let form: HeaderExtensionForm
+    private(set) var sequenceNumber: UInt16
+    private let timestampOffset: UInt32
+    private var midPacketsLeft: Int
+    /// The frame sent last, which relates the media clock to the engine's.
+    private var lastFrame: (timestamp: UInt32, at: Instant)?
+
+    var retransmissionSequenceNumber: UInt16
+    var history: SendHistory
+    var keyFrames: KeyFrameRequests
+    var remote = RemoteReception()
+    var outputs = FIFO<SendStreamOutput>()
+    var counters = SendCounters()
+
+    /// Packets that carry the media section's name: plenty to reach the receiver's demultiplexer (RFC 9143 §9.2)
+    /// even when the path loses some.
+    private static let midPacketCount = 100
+
+    /// - Parameter clock: relates the engine's time to the wall clock of sender reports.
+    public init(configuration: SendStreamConfiguration, clock: WallClock, random: EngineRandom) {
+        var random = random
+        self.configuration = configuration
+        self.clock = clock
+        sequenceNumber = UInt16(truncatingIfNeeded: random.next() >> 24)
+        retransmissionSequenceNumber = UInt16(truncatingIfNeeded: random.next() >> 24)
+        timestampOffset = UInt32(truncatingIfNeeded: random.next() >> 24)
+        midPacketsLeft = configuration.mid == nil ? 0 : Self.midPacketCount
+        history = SendHistory(count: configuration.historyCount, duration: configuration.historyDuration)
+        keyFrames = KeyFrameRequests(interval: configuration.keyFrameInterval)
+
+        let elements = Self.elements(configuration)
+        form = HeaderExtensionWriter.form(for: elements)
+        // Room for the header, the block of extensions padded to words, and the two bytes that RTX adds.
+        let extensionSize = elements.isEmpty ? 0 : 4 + (elements.reduce(0) { $0 + 2 + $1.length } + 3) / 4 * 4
+        packetizer = Packetizer(
+            format: configuration.format,
+            maximumPayloadSize: configuration.maximumPacketSize - RTPHeader.fixedSize - extensionSize - 2,
+            firstPictureID: UInt16(truncatingIfNeeded: random.next() >> 24))
+    }
+
+    private static func elements(_ configuration: SendStreamConfiguration) -> [(id: UInt8, length: Int)] {
+        var elements: [(id: UInt8, length: Int)] = []
+        if let id = configuration.extensions.mid, let mid = configuration.mid { elements.append((id, mid.utf8.count)) }
+        if let id = configuration.extensions.absoluteSendTime { elements.append((id, AbsoluteSendTime.size)) }
+        if let id = configuration.extensions.transportSequence { elements.append((id, 2)) }
+        return elements
+    }
+
+    public var ssrc: UInt32 { configuration.ssrc }
+
+    // MARK: Frames
+
+    /// Cuts a frame into packets and queues them. A frame of another format than the stream's is refused: false.
+    @discardableResult
+    public mutating func send(_ frame: EncodedFrame, into queue: inout PacketQueue, at now: Instant) -> Bool {
+        guard frame.format == configuration.format else { return false }
+        payloads.removeAll()
+        packetizer.packetize(frame.payload.span.bytes, into: &payloads)
+        guard payloads.count > 0 else { return false }
+        let timestamp = frame.timestamp &+ timestampOffset
+        for index in 0..<payloads.count {
+            // Video marks the last packet of a picture; Opus would mark the first after silence (RFC 7587 §4.1),
+            // which nothing here can tell.
+            let isLast = index == payloads.count - 1
+            sendPayload(
+                payloads.range(index), marker: isLast && configuration.format.isVideo, timestamp: timestamp,
+                into: &queue, at: now)
+        }
+        lastFrame = (timestamp, now)
+        counters.framesSent += 1
+        if frame.isKeyFrame {
+            counters.keyFramesSent += 1
+            keyFrames.keyFrameSent(at: now)
+        }
+        return true
+    }
+
+    private mutating func sendPayload(
+        _ payload: Range<Int>, marker: Bool, timestamp: UInt32, into queue: inout PacketQueue, at now: Instant
+    ) {
+        let header = RTPHeader(
+            marker: marker, payloadType: configuration.payloadType, sequenceNumber: sequenceNumber,
+            timestamp: timestamp, ssrc: configuration.ssrc)
+        var packet = QueuedPacket(kind: .rtp, bytes: queue.makeBuffer())
+        header.write(into: &packet.bytes)
+        writeExtensions(into: &packet)
+        let headerSize = packet.bytes.count
+        packet.bytes.append(contentsOf: payloads.bytes.span.bytes.extracting(payload))
+        history.insert(packet.bytes.span.bytes, sequenceNumber: sequenceNumber, at: now)
+        counters.packetSent(header: headerSize, payload: payload.count)
+        queue.append(packet)
+        sequenceNumber &+= 1
+    }
+
+    private mutating func writeExtensions(into packet: inout QueuedPacket) {
+        let ids = configuration.extensions
+        let mid = midPacketsLeft > 0 ? configuration.mid : nil
+        guard (ids.mid != nil && mid != nil) || ids.absoluteSendTime != nil || ids.transportSequence != nil else {
+            return
+        }
+        let writer = HeaderExtensionWriter(form: form, in: &packet.bytes)
+        if let id = ids.absoluteSendTime {
+            packet.absoluteSendTimeOffset = writer.reserve(id, length: AbsoluteSendTime.size, in: &packet.bytes)
+        }
+        if let id = ids.transportSequence {
+            packet.transportSequenceOffset = writer.reserve(id, length: 2, in: &packet.bytes)
+        }
+        if let id = ids.mid, let mid {
+            writer.append(id, text: mid, in: &packet.bytes)
+            midPacketsLeft -= 1
+        }
+        writer.finish(in: &packet.bytes)
+    }
+
+    // MARK: Reports
+
+    /// A sender report for `now`; nil before the first packet.
+    public mutating func senderReport(at now: Instant) -> SenderReport? {
+        guard let lastFrame else { return nil }
+        // RFC 3550 §6.4.1: both times are of this moment, so the last frame's timestamp is carried forward.
+        let elapsed = (now - lastFrame.at).ticks(clockRate: configuration.clockRate)
+        counters.reportsSent += 1
+        return SenderReport(
+            ssrc: configuration.ssrc, ntpTime: clock.ntp(at: now),
+            rtpTimestamp: lastFrame.timestamp &+ UInt32(truncatingIfNeeded: elapsed),
+            packetCount: UInt32(truncatingIfNeeded: counters.packetsSent),
+            octetCount: UInt32(truncatingIfNeeded: counters.bytesSent))
+    }
+
+    /// The chunk that names this stream's participant.
+    public var sourceDescription: SourceDescription.Chunk {
+        SourceDescription.Chunk(ssrc: configuration.ssrc, cname: configuration.cname)
+    }
+
+    // MARK: Time and outputs
+
+    /// When `tick` is next wanted: a throttled request for a key frame falls due.
+    public var nextWake: Instant? { keyFrames.nextWake }
+
+    /// Does what has fallen due.
+    public mutating func tick(at now: Instant) {
+        if keyFrames.tick(at: now) { outputs.append(.keyFrameRequested) }
+    }
+
+    /// The next thing to tell; nil when there is none.
+    public mutating func pollOutput() -> SendStreamOutput? { outputs.popFirst() }
+}

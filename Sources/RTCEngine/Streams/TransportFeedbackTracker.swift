@@ -1,0 +1,83 @@
+public import RTCWire
+
+/// Remembers what was sent with which transport-wide sequence number, and counts what became of it. The last
+/// feedback is kept for whoever estimates bandwidth.
+public struct TransportFeedbackTracker: Sendable {
+    /// A packet that the last feedback told about.
+    public struct PacketResult: Sendable, Hashable {
+        public var sentAt: Instant
+        /// Bytes handed to the network.
+        public var size: Int
+        /// On the receiver's clock: only differences mean something. Nil: lost.
+        public var arrivedAt: Instant?
+    }
+
+    private enum Fate: Sendable {
+        case free, inFlight, lost, arrived
+    }
+
+    private struct Slot: Sendable {
+        var sequence: UInt16 = 0
+        var sentAt = Instant.zero
+        var size = 0
+        var fate = Fate.free
+    }
+
+    private static let capacity = 8_192
+    private var slots: [Slot] = []
+
+    public private(set) var packetsSent: UInt64 = 0
+    public private(set) var packetsAcknowledged: UInt64 = 0
+    /// Told missing and not told arrived since.
+    public private(set) var packetsLost: UInt64 = 0
+    public private(set) var feedbackReceived: UInt64 = 0
+    /// What the last feedback told, in the order of sending.
+    public private(set) var lastResults: [PacketResult] = []
+
+    public init() {}
+
+    /// A packet was handed to the network.
+    public mutating func sent(_ sequence: UInt16, size: Int, at now: Instant) {
+        if slots.isEmpty { slots = [Slot](repeating: Slot(), count: Self.capacity) }
+        packetsSent += 1
+        slots[Int(sequence) % Self.capacity] = Slot(sequence: sequence, sentAt: now, size: size, fate: .inFlight)
+    }
+
+    /// Takes feedback. Packets that were never sent, or so long ago that they are forgotten, are left out.
+    public mutating func receive(_ feedback: TransportFeedback, at now: Instant) {
+        feedbackReceived += 1
+        lastResults.removeAll(keepingCapacity: true)
+        guard !slots.isEmpty else { return }
+        var arrivals = feedback.arrivals[...]
+        var clock = Instant(nanoseconds: Int64(feedback.referenceTime) * TransportFeedback.referenceUnit)
+        for offset in 0..<min(Int(feedback.statusCount), Self.capacity) {
+            var arrivedAt: Instant?
+            if let arrival = arrivals.first, Int(arrival.offset) == offset {
+                clock += Interval(nanoseconds: Int64(arrival.delta) * TransportFeedback.deltaUnit)
+                arrivedAt = clock
+                arrivals.removeFirst()
+            }
+            record(feedback.baseSequence &+ UInt16(offset), arrivedAt: arrivedAt)
+        }
+    }
+
+    private mutating func record(_ sequence: UInt16, arrivedAt: Instant?) {
+        let index = Int(sequence) % Self.capacity
+        guard slots[index].sequence == sequence else { return }
+        switch (slots[index].fate, arrivedAt) {
+        case (.free, _), (.arrived, _), (.lost, .none): return
+        case (.inFlight, .none):
+            slots[index].fate = .lost
+            packetsLost += 1
+        case (.inFlight, .some):
+            slots[index].fate = .arrived
+            packetsAcknowledged += 1
+        case (.lost, .some):
+            slots[index].fate = .arrived
+            packetsLost -= 1
+            packetsAcknowledged += 1
+        }
+        lastResults.append(
+            PacketResult(sentAt: slots[index].sentAt, size: slots[index].size, arrivedAt: arrivedAt))
+    }
+}
