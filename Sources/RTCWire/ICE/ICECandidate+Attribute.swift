@@ -30,7 +30,9 @@ extension ICECandidate {
         guard attribute.utf8.count <= Self.maximumAttributeLength else { throw .tooLong }
         var text = Substring(attribute)
         for prefix in ["a=", "candidate:"] where text.hasPrefix(prefix) { text = text.dropFirst(prefix.count) }
-        var fields = text.split(whereSeparator: { $0.isWhitespace })[...]
+        // By scalar: a combining mark behind a blank would hide the blank from a split by character.
+        var fields = text.unicodeScalars.split { $0 == " " || $0 == "\t" || $0 == "\r" || $0 == "\n" }
+            .map { Substring($0) }[...]
 
         guard let foundation = fields.popFirst() else { throw .truncated }
         guard (1...32).contains(foundation.utf8.count), foundation.utf8.allSatisfy(\.isICECharacter) else {

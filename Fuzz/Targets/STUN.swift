@@ -1,0 +1,31 @@
+import RTCWire
+
+/// Any bytes: the parser neither crashes nor runs long, and what it has understood survives being written and read.
+func fuzzSTUN(_ bytes: RawSpan) {
+    guard let message = try? STUNMessage(parsing: bytes) else { return }
+    let key = HMACSHA1(password: "a password of some length")
+    _ = message.isAuthentic(in: bytes, key: key)
+    _ = (message.username, message.reflexiveAddress, message.errorCode, message.unknownRequiredAttributes)
+
+    let written = message.encoded(key: key)
+    guard let again = try? STUNMessage(parsing: written.span.bytes) else {
+        // Invalid UTF-8 in a text for people is repaired, by which it may outgrow the length field or its limit.
+        precondition(written.count > 0xffff || message.attributes.contains(where: \.holdsFreeText))
+        return
+    }
+    precondition(again.kind == message.kind && again.method == message.method)
+    precondition(again.transactionID == message.transactionID)
+    precondition(again.attributes == message.attributes)
+    precondition(again.isAuthentic(in: written.span.bytes, key: key))
+}
+
+extension STUNAttribute {
+    fileprivate var holdsFreeText: Bool {
+        switch self {
+        case .software, .errorCode: true
+        case .mappedAddress, .xorMappedAddress, .username, .unknownAttributes, .realm, .nonce, .priority, .useCandidate,
+            .iceControlled, .iceControlling, .other:
+            false
+        }
+    }
+}
