@@ -67,8 +67,4 @@ static inline void copenssl_bio_clear_retry(BIO *bio) { BIO_clear_retry_flags(bi
 
 static inline EVP_PKEY *copenssl_generate_p256_key(void) { return EVP_EC_gen("P-256"); }
 
-// Errors
-
-static inline int copenssl_error_reason(unsigned long code) { return ERR_GET_REASON(code); }
-
 #endif

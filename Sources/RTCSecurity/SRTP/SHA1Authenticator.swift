@@ -2,8 +2,9 @@ import COpenSSL
 
 /// HMAC-SHA1 (RFC 2104) with the key's two blocks hashed once.
 ///
-/// `SHA_CTX` is a plain value: starting a packet is a copy of 96 bytes. OpenSSL 3's `EVP_MAC` and `HMAC_CTX` duplicate
-/// a provider context for each message instead, with an allocation; the figures are in `docs/decisions`.
+/// `SHA_CTX` is a plain value: starting a packet is a copy of 96 bytes. OpenSSL 3's `HMAC_CTX` and `EVP_MAC` duplicate
+/// a provider context for each message instead. Measured with OpenSSL 3.0 over 1,204 bytes: 0.64 µs and no allocation,
+/// against 0.70 µs and 0.74 µs with two allocations each.
 struct SHA1Authenticator {
     /// 20 bytes.
     struct Digest {

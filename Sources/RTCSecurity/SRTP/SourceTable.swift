@@ -4,7 +4,9 @@ import RTCEngine
 ///
 /// A packet is first given a `Ticket`, and only a packet that was then authenticated (or sealed) is `commit`ted: a
 /// forger can neither move an index nor make the table grow.
-struct SourceTable {
+///
+/// Not copyable, because a copy for each packet, made to read it, would count references to its arrays.
+struct SourceTable: ~Copyable {
     /// A packet's place in its sender's sequence, before it is known to be genuine.
     struct Ticket {
         fileprivate var slot: Int?
@@ -45,7 +47,7 @@ struct SourceTable {
     var count: Int { sources.count }
 
     /// Guesses the rollover counter of an RTP packet (RFC 3711 §3.3.1) and refuses one that was seen.
-    mutating func ticket(ssrc: UInt32, sequenceNumber: UInt16) throws(SRTPError) -> Ticket {
+    func ticket(ssrc: UInt32, sequenceNumber: UInt16) throws(SRTPError) -> Ticket {
         guard let slot = slot(of: ssrc) else {
             return try newcomer(ssrc, index: UInt64(sequenceNumber))
         }
@@ -54,13 +56,13 @@ struct SourceTable {
     }
 
     /// For a packet that names its index.
-    mutating func ticket(ssrc: UInt32, index: UInt64) throws(SRTPError) -> Ticket {
+    func ticket(ssrc: UInt32, index: UInt64) throws(SRTPError) -> Ticket {
         guard let slot = slot(of: ssrc) else { return try newcomer(ssrc, index: index) }
         return try ticket(slot, ssrc, index: index)
     }
 
     /// The index of the next packet that we send (RFC 3711 §3.4: from zero, one more each time).
-    mutating func nextTicket(ssrc: UInt32) throws(SRTPError) -> Ticket {
+    func nextTicket(ssrc: UInt32) throws(SRTPError) -> Ticket {
         guard let slot = slot(of: ssrc) else { return try newcomer(ssrc, index: 0) }
         return try ticket(slot, ssrc, index: sources[slot].highest + 1)
     }

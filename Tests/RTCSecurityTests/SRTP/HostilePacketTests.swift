@@ -67,7 +67,7 @@ struct HostilePacketTests {
     }
 
     @Test func `forged packets of new senders are not remembered`() throws {
-        var table = SourceTable(keyLifetime: 1 << 48)
+        let table = SourceTable(keyLifetime: 1 << 48)
         for ssrc: UInt32 in 0..<5_000 { _ = try table.ticket(ssrc: ssrc, sequenceNumber: 1) }
         #expect(table.count == 0)
     }
