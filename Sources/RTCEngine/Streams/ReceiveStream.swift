@@ -51,6 +51,9 @@ public struct ReceiveStream: Sendable {
 
     public var ssrc: UInt32 { configuration.ssrc }
 
+    /// Whether the negotiated codecs are of pictures.
+    var isVideo: Bool { configuration.codecs.values.contains(where: \.isVideo) }
+
     /// Whether a packet is the stream's own or one of its retransmissions.
     public func accepts(_ header: RTPHeader) -> Bool {
         switch configuration.codecs[header.payloadType] {
@@ -297,7 +300,7 @@ public struct ReceiveStream: Sendable {
 
     /// Asks the sender for a key frame, as soon as the throttle allows: a new consumer of the frames wants to begin.
     public mutating func requestKeyFrame(into queue: inout PacketQueue, at now: Instant) {
-        guard configuration.codecs.values.contains(where: \.isVideo) else { return }
+        guard isVideo else { return }
         wish.want(after: .zero, at: now)
         sendFeedback(into: &queue, at: now)
     }

@@ -1,0 +1,71 @@
+public import RTCWire
+
+/// A stream that is received (W3C webrtc-stats §8.3–§8.4: `inbound-rtp`).
+public struct InboundRTPStreamStats: Sendable, Hashable {
+    public var id: String
+    public var timestamp: Instant
+    public var ssrc: UInt32
+    /// `audio` or `video`.
+    public var kind: String
+    /// Of the media section; nil when not known to the stream.
+    public var mid: String?
+    /// The `codec` entry; nil when not known to the stream.
+    public var codecID: String?
+    public var packetsReceived: UInt64 = 0
+    /// Payload, without headers and padding.
+    public var bytesReceived: UInt64 = 0
+    /// Headers, extensions and padding.
+    public var headerBytesReceived: UInt64 = 0
+    /// RFC 3550 §A.3: negative when duplicates came. Retransmissions by RTX do not count.
+    public var packetsLost: Int64 = 0
+    /// In seconds.
+    public var jitter: Double = 0
+    /// Came too late, or twice, or were of no use.
+    public var packetsDiscarded: UInt64 = 0
+    public var packetsDuplicated: UInt64 = 0
+    /// Given up: no frame waited for them any longer.
+    public var packetsSkipped: UInt64 = 0
+    public var retransmittedPacketsReceived: UInt64 = 0
+    public var retransmittedBytesReceived: UInt64 = 0
+    public var framesReceived: UInt64 = 0
+    public var keyFramesReceived: UInt64 = 0
+    /// Complete, but malformed or without their beginning.
+    public var framesDropped: UInt64 = 0
+    public var nackCount: UInt64 = 0
+    public var pliCount: UInt64 = 0
+    public var firCount: UInt64 = 0
+    /// When the last packet came; nil before the first.
+    public var lastPacketReceivedTimestamp: Instant?
+    /// What the frames are; nil before the first.
+    public var format: PayloadFormat?
+
+    public init(id: String, timestamp: Instant, ssrc: UInt32, kind: String) {
+        self.id = id
+        self.timestamp = timestamp
+        self.ssrc = ssrc
+        self.kind = kind
+    }
+}
+
+/// What the sender of a received stream reports (`remote-outbound-rtp`).
+public struct RemoteOutboundRTPStreamStats: Sendable, Hashable {
+    public var id: String
+    public var timestamp: Instant
+    public var ssrc: UInt32
+    public var kind: String
+    /// The `inbound-rtp` entry of the same stream.
+    public var localID: String
+    public var packetsSent: UInt32 = 0
+    public var bytesSent: UInt32 = 0
+    /// The sender's wall clock when it made the last report.
+    public var remoteTimestamp: NTPTimestamp?
+    public var reportsSent: UInt64 = 0
+
+    public init(id: String, timestamp: Instant, ssrc: UInt32, kind: String, localID: String) {
+        self.id = id
+        self.timestamp = timestamp
+        self.ssrc = ssrc
+        self.kind = kind
+        self.localID = localID
+    }
+}

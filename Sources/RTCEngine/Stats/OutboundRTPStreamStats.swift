@@ -1,0 +1,66 @@
+public import RTCWire
+
+/// A stream that is sent (W3C webrtc-stats §8.6: `outbound-rtp`).
+public struct OutboundRTPStreamStats: Sendable, Hashable {
+    public var id: String
+    public var timestamp: Instant
+    public var ssrc: UInt32
+    /// `audio` or `video`.
+    public var kind: String
+    public var mid: String?
+    /// The `codec` entry; nil when not known to the stream.
+    public var codecID: String?
+    /// The `remote-inbound-rtp` entry; nil before the receiver's first report.
+    public var remoteID: String?
+    /// Of the retransmissions; nil without RTX.
+    public var rtxSSRC: UInt32?
+    public var packetsSent: UInt64 = 0
+    /// Payload, without headers and padding.
+    public var bytesSent: UInt64 = 0
+    public var headerBytesSent: UInt64 = 0
+    public var retransmittedPacketsSent: UInt64 = 0
+    public var retransmittedBytesSent: UInt64 = 0
+    public var framesSent: UInt64 = 0
+    /// Key frames among them.
+    public var keyFramesSent: UInt64 = 0
+    public var nackCount: UInt64 = 0
+    public var pliCount: UInt64 = 0
+    public var firCount: UInt64 = 0
+    public var format: PayloadFormat
+
+    public init(id: String, timestamp: Instant, ssrc: UInt32, format: PayloadFormat) {
+        self.id = id
+        self.timestamp = timestamp
+        self.ssrc = ssrc
+        self.format = format
+        kind = format.isVideo ? "video" : "audio"
+    }
+}
+
+/// What the receiver of a sent stream reports (`remote-inbound-rtp`).
+public struct RemoteInboundRTPStreamStats: Sendable, Hashable {
+    public var id: String
+    public var timestamp: Instant
+    public var ssrc: UInt32
+    public var kind: String
+    /// The `outbound-rtp` entry of the same stream.
+    public var localID: String
+    public var packetsLost: Int64 = 0
+    /// The share lost between the last two reports, 0 to 1.
+    public var fractionLost: Double = 0
+    /// In seconds.
+    public var jitter: Double = 0
+    /// In seconds; nil before a measurement.
+    public var roundTripTime: Double?
+    /// In seconds: the sum of all measurements.
+    public var totalRoundTripTime: Double = 0
+    public var roundTripTimeMeasurements: UInt64 = 0
+
+    public init(id: String, timestamp: Instant, ssrc: UInt32, kind: String, localID: String) {
+        self.id = id
+        self.timestamp = timestamp
+        self.ssrc = ssrc
+        self.kind = kind
+        self.localID = localID
+    }
+}

@@ -1,0 +1,96 @@
+/// One entry of a report (W3C webrtc-stats §8.1: `RTCStatsType`).
+public enum Stats: Sendable, Hashable {
+    case codec(CodecStats)
+    case inboundRTP(InboundRTPStreamStats)
+    case outboundRTP(OutboundRTPStreamStats)
+    case remoteInboundRTP(RemoteInboundRTPStreamStats)
+    case remoteOutboundRTP(RemoteOutboundRTPStreamStats)
+    case transport(TransportStats)
+    case candidatePair(CandidatePairStats)
+    case candidate(CandidateStats)
+
+    /// Unique in a report, and the same from report to report.
+    public var id: String {
+        switch self {
+        case .codec(let stats): stats.id
+        case .inboundRTP(let stats): stats.id
+        case .outboundRTP(let stats): stats.id
+        case .remoteInboundRTP(let stats): stats.id
+        case .remoteOutboundRTP(let stats): stats.id
+        case .transport(let stats): stats.id
+        case .candidatePair(let stats): stats.id
+        case .candidate(let stats): stats.id
+        }
+    }
+
+    /// The name that W3C gives the kind of entry.
+    public var type: String {
+        switch self {
+        case .codec: "codec"
+        case .inboundRTP: "inbound-rtp"
+        case .outboundRTP: "outbound-rtp"
+        case .remoteInboundRTP: "remote-inbound-rtp"
+        case .remoteOutboundRTP: "remote-outbound-rtp"
+        case .transport: "transport"
+        case .candidatePair: "candidate-pair"
+        case .candidate(let stats):
+            switch stats.side {
+            case .local: "local-candidate"
+            case .remote: "remote-candidate"
+            }
+        }
+    }
+}
+
+/// What a peer connection knows about itself at one moment (W3C: `RTCStatsReport`), by identifier.
+public struct StatsReport: Sendable, Hashable {
+    private var entries: [String: Stats] = [:]
+
+    public init() {}
+
+    /// Adds an entry, in the place of one with the same identifier.
+    public mutating func add(_ stats: Stats) { entries[stats.id] = stats }
+
+    /// The entry with this identifier.
+    public subscript(id: String) -> Stats? { entries[id] }
+
+    public var isEmpty: Bool { entries.isEmpty }
+    public var count: Int { entries.count }
+
+    /// All entries, in the order of their identifiers.
+    public var all: [Stats] { entries.values.sorted { $0.id < $1.id } }
+
+    public var codecs: [CodecStats] {
+        all.compactMap { if case .codec(let stats) = $0 { stats } else { nil } }
+    }
+
+    public var inboundRTP: [InboundRTPStreamStats] {
+        all.compactMap { if case .inboundRTP(let stats) = $0 { stats } else { nil } }
+    }
+
+    public var outboundRTP: [OutboundRTPStreamStats] {
+        all.compactMap { if case .outboundRTP(let stats) = $0 { stats } else { nil } }
+    }
+
+    public var remoteInboundRTP: [RemoteInboundRTPStreamStats] {
+        all.compactMap { if case .remoteInboundRTP(let stats) = $0 { stats } else { nil } }
+    }
+
+    public var remoteOutboundRTP: [RemoteOutboundRTPStreamStats] {
+        all.compactMap { if case .remoteOutboundRTP(let stats) = $0 { stats } else { nil } }
+    }
+
+    public var candidatePairs: [CandidatePairStats] {
+        all.compactMap { if case .candidatePair(let stats) = $0 { stats } else { nil } }
+    }
+
+    public var candidates: [CandidateStats] {
+        all.compactMap { if case .candidate(let stats) = $0 { stats } else { nil } }
+    }
+
+    /// There is one at most: everything is bundled.
+    public var transport: TransportStats? {
+        for case .transport(let stats) in all { return stats }
+        return nil
+    }
+}

@@ -1,0 +1,115 @@
+/// The one transport of a peer connection (`transport`): always bundled, RTCP on the same port.
+public struct TransportStats: Sendable, Hashable {
+    public var id: String
+    public var timestamp: Instant
+    public var packetsSent: UInt64 = 0
+    public var packetsReceived: UInt64 = 0
+    public var bytesSent: UInt64 = 0
+    public var bytesReceived: UInt64 = 0
+    /// Datagrams of no known protocol, and packets that do not parse.
+    public var packetsDropped: UInt64 = 0
+    /// Packets whose protection did not hold, or that were replayed.
+    public var srtpFailures: UInt64 = 0
+    /// `new`, `connecting`, `connected`, `closed` or `failed`.
+    public var dtlsState: String = "new"
+    /// As W3C names them.
+    public var iceState: String = "new"
+    /// `AEAD_AES_128_GCM` or `AES_CM_128_HMAC_SHA1_80`; nil before the handshake.
+    public var srtpCipher: String?
+    /// The `candidate-pair` entry in use; nil before there is one.
+    public var selectedCandidatePairID: String?
+    public var selectedCandidatePairChanges: UInt64 = 0
+
+    public init(id: String, timestamp: Instant) {
+        self.id = id
+        self.timestamp = timestamp
+    }
+}
+
+/// Two candidates that were paired (`candidate-pair`).
+public struct CandidatePairStats: Sendable, Hashable {
+    public var id: String
+    public var timestamp: Instant
+    public var localCandidateID: String
+    public var remoteCandidateID: String
+    /// `frozen`, `waiting`, `in-progress`, `failed` or `succeeded`.
+    public var state: String
+    public var nominated = false
+    /// In seconds; nil before a measurement.
+    public var currentRoundTripTime: Double?
+    /// In seconds: the sum of all measurements.
+    public var totalRoundTripTime: Double = 0
+    public var requestsSent: UInt64 = 0
+    public var requestsReceived: UInt64 = 0
+    public var responsesSent: UInt64 = 0
+    public var responsesReceived: UInt64 = 0
+
+    public init(id: String, timestamp: Instant, localCandidateID: String, remoteCandidateID: String, state: String) {
+        self.id = id
+        self.timestamp = timestamp
+        self.localCandidateID = localCandidateID
+        self.remoteCandidateID = remoteCandidateID
+        self.state = state
+    }
+}
+
+/// An ICE candidate (`local-candidate`, `remote-candidate`).
+public struct CandidateStats: Sendable, Hashable {
+    /// Whose candidate it is.
+    public enum Side: Sendable, Hashable {
+        case local, remote
+    }
+
+    public var id: String
+    public var timestamp: Instant
+    public var side: Side
+    /// `host`, `srflx`, `prflx` or `relay`.
+    public var candidateType: String
+    /// `udp` or `tcp`.
+    public var transportProtocol: String
+    public var priority: UInt32
+    /// Nil where it is not to be shown: behind mDNS, or peer-reflexive.
+    public var address: String?
+    public var port: UInt16
+
+    public init(
+        id: String, timestamp: Instant, side: Side, candidateType: String, transportProtocol: String,
+        priority: UInt32, address: String?, port: UInt16
+    ) {
+        self.id = id
+        self.timestamp = timestamp
+        self.side = side
+        self.candidateType = candidateType
+        self.transportProtocol = transportProtocol
+        self.priority = priority
+        self.address = address
+        self.port = port
+    }
+}
+
+/// A negotiated payload type (`codec`).
+public struct CodecStats: Sendable, Hashable {
+    public var id: String
+    public var timestamp: Instant
+    public var payloadType: UInt8
+    /// As `video/H264`.
+    public var mimeType: String
+    public var clockRate: UInt32
+    /// Of sound; nil for video.
+    public var channels: UInt8?
+    /// The format parameters of the session description; nil when there are none.
+    public var sdpFmtpLine: String?
+
+    public init(
+        id: String, timestamp: Instant, payloadType: UInt8, mimeType: String, clockRate: UInt32,
+        channels: UInt8? = nil, sdpFmtpLine: String? = nil
+    ) {
+        self.id = id
+        self.timestamp = timestamp
+        self.payloadType = payloadType
+        self.mimeType = mimeType
+        self.clockRate = clockRate
+        self.channels = channels
+        self.sdpFmtpLine = sdpFmtpLine
+    }
+}

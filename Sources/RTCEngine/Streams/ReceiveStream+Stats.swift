@@ -1,0 +1,45 @@
+import RTCWire
+
+/// What the stream knows about itself, in W3C's words.
+extension ReceiveStream {
+    /// The identifier of the stream's `inbound-rtp` entry.
+    public var statsID: String { "IT\(ssrc)" }
+
+    private var kind: String { isVideo ? "video" : "audio" }
+
+    /// The stream as it stands.
+    public func stats(at now: Instant) -> InboundRTPStreamStats {
+        var stats = InboundRTPStreamStats(id: statsID, timestamp: now, ssrc: ssrc, kind: kind)
+        stats.packetsReceived = record.packetsReceived
+        stats.bytesReceived = counters.bytesReceived
+        stats.headerBytesReceived = counters.headerBytesReceived
+        stats.packetsLost = record.packetsLost
+        stats.jitter = record.jitterInterval.seconds
+        stats.packetsDiscarded = counters.lateDropped + counters.otherDropped
+        stats.packetsDuplicated = counters.duplicatesDropped
+        stats.packetsSkipped = counters.packetsSkipped
+        stats.retransmittedPacketsReceived = counters.retransmittedPacketsReceived
+        stats.retransmittedBytesReceived = counters.retransmittedBytesReceived
+        stats.framesReceived = counters.framesReceived
+        stats.keyFramesReceived = counters.keyFramesReceived
+        stats.framesDropped = counters.framesDropped
+        stats.nackCount = counters.nackCount
+        stats.pliCount = counters.pliCount
+        stats.firCount = counters.firCount
+        stats.lastPacketReceivedTimestamp = counters.lastPacketAt
+        stats.format = format
+        return stats
+    }
+
+    /// What the sender reported last; nil before its first report.
+    public func remoteStats(at now: Instant) -> RemoteOutboundRTPStreamStats? {
+        guard let report = remote.lastReport else { return nil }
+        var stats = RemoteOutboundRTPStreamStats(
+            id: "RO\(ssrc)", timestamp: now, ssrc: ssrc, kind: kind, localID: statsID)
+        stats.packetsSent = report.packetCount
+        stats.bytesSent = report.octetCount
+        stats.remoteTimestamp = report.ntpTime
+        stats.reportsSent = remote.reportsReceived
+        return stats
+    }
+}
