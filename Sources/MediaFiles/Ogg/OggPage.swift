@@ -44,7 +44,8 @@ struct OggPage {
         // RFC 3533 §6: computed over the page with the field itself as zero.
         var crc = OggChecksum()
         crc.update(file.extracting(offset..<offset + 22))
-        crc.update([0, 0, 0, 0].span.bytes)
+        let blank: [UInt8] = [0, 0, 0, 0]
+        crc.update(blank.span.bytes)
         crc.update(file.extracting(offset + 26..<end))
         guard crc.value == checksum else { return nil }
     }

@@ -1,0 +1,197 @@
+import Foundation
+import MediaFiles
+import RTCEngine
+import RTCWire
+import Testing
+
+@Suite struct `Recording` {
+    @Test func `H264 and Opus make an MP4 that reads back the same`() throws {
+        let video = try TestMedia.track("webRtcTestVideo.mp4")
+        let audio = try TestMedia.track("webRtcTestVideo.ogg")
+        let (bytes, recorder) = try record(video: video, audio: audio)
+        #expect(recorder.container == .mp4)
+        #expect(recorder.recordedFrames == 801)
+        let file = try MediaFile(reading: bytes, name: "call.mp4")
+        #expect(file.video?.frames == video.frames)
+        #expect(file.audio?.frames == audio.frames)
+    }
+
+    @Test func `VP8 makes an IVF that reads back the same`() throws {
+        let video = try TestMedia.track("webRtcTestVideo.ivf")
+        let (bytes, _) = try record(video: video, audio: nil, container: .ivf)
+        let file = try MediaFile(reading: bytes, name: "call.ivf")
+        #expect(file.video?.frames.map(\.payload) == video.frames.map(\.payload))
+        #expect(file.video?.frames.map(\.decodeTime) == video.frames.map(\.decodeTime))
+    }
+
+    @Test func `sound makes an Ogg that reads back the same`() throws {
+        let audio = try TestMedia.track("webRtcTestVideo.ogg")
+        let (bytes, recorder) = try record(video: nil, audio: audio)
+        #expect(recorder.container == .ogg)
+        #expect(try MediaFile(reading: bytes, name: "call.ogg").audio?.frames == audio.frames)
+    }
+
+    @Test func `a hole in the sound is filled with silence`() throws {
+        var audio = try TestMedia.track("webRtcTestVideo.ogg")
+        // Packets 100 to 149 were lost: one second.
+        audio.frames.removeSubrange(100..<150)
+        var recorder = try Recorder(video: nil, audio: .opus)
+        var file = MemoryFile()
+        for frame in audio.frames {
+            recorder.receive(
+                EncodedFrame(
+                    payload: frame.payload, timestamp: UInt32(frame.decodeTime), isKeyFrame: true, format: .opus),
+                at: .zero + .milliseconds(frame.decodeTime / 48))
+        }
+        recorder.finish()
+        file.apply(&recorder)
+        let read = try #require(try MediaFile(reading: file.bytes, name: "call.ogg").audio)
+        #expect(read.frames.count == 501)
+        #expect(read.frames[100..<150].allSatisfy { $0.payload == OpusPacket.silence })
+        #expect(read.frames[150].payload == audio.frames[100].payload)
+    }
+
+    @Test func `frames before the first key frame, and of another codec, are left out`() throws {
+        let video = try TestMedia.track("webRtcTestVideo.mp4")
+        var recorder = try Recorder(video: .h264, audio: nil)
+        var file = MemoryFile()
+        for frame in video.frames[20..<40] {
+            recorder.receive(
+                EncodedFrame(
+                    payload: frame.payload, timestamp: UInt32(frame.decodeTime), isKeyFrame: frame.isKeyFrame,
+                    format: .h264), at: .zero + .milliseconds(frame.decodeTime / 90))
+        }
+        recorder.receive(EncodedFrame(payload: [1], timestamp: 0, isKeyFrame: true, format: .vp8), at: .zero)
+        recorder.finish()
+        file.apply(&recorder)
+        #expect(recorder.ignoredFrames == 11)
+        let read = try #require(try MediaFile(reading: file.bytes, name: "call.mp4").video)
+        #expect(read.frames.map(\.payload) == video.frames[30..<40].map(\.payload))
+    }
+
+    @Test func `sound that comes before the picture keeps its lead`() throws {
+        let video = try TestMedia.track("webRtcTestVideo.mp4")
+        let audio = try TestMedia.track("webRtcTestVideo.ogg")
+        let (bytes, _) = try record(video: video, audio: audio, audioDelay: .milliseconds(500))
+        try #require(TestMedia.hasFFmpeg)
+        let starts = try TestMedia.probe("stream=start_time", bytes, "mp4").compactMap(Double.init)
+        try #require(starts.count == 2)
+        #expect(abs(starts[0]) < 0.001)
+        #expect(abs(starts[1] - 0.5) < 0.01)
+    }
+
+    @Test func `a new time line of the sender is placed by arrival`() throws {
+        let packet: [UInt8] = [0xf8, 1, 2]
+        var recorder = try Recorder(video: nil, audio: .opus)
+        var file = MemoryFile()
+        for index in 0..<50 {
+            // After half a second the timestamps jump far away.
+            let timestamp = UInt32(index) * 960 &+ (index < 25 ? 0 : 0x7000_0000)
+            recorder.receive(
+                EncodedFrame(payload: packet, timestamp: timestamp, isKeyFrame: true, format: .opus),
+                at: .zero + .milliseconds(20) * Int64(index))
+        }
+        recorder.finish()
+        file.apply(&recorder)
+        let read = try #require(try MediaFile(reading: file.bytes, name: "call.ogg").audio)
+        #expect(read.frames.map(\.decodeTime) == (0..<50).map { $0 * 960 })
+    }
+
+    @Test func `the sound is kept when no picture ever comes`() throws {
+        let audio = try TestMedia.track("webRtcTestVideo.ogg")
+        for video: PayloadFormat in [.h264, .vp8] {
+            var recorder = try Recorder(video: video, audio: .opus)
+            var file = MemoryFile()
+            for frame in audio.frames {
+                recorder.receive(
+                    EncodedFrame(
+                        payload: frame.payload, timestamp: UInt32(frame.decodeTime), isKeyFrame: true, format: .opus),
+                    at: .zero + .milliseconds(frame.decodeTime / 48))
+            }
+            recorder.finish()
+            file.apply(&recorder)
+            guard video == .h264 else { continue }
+            #expect(try MediaFile(reading: file.bytes, name: "call.mp4").audio?.frames == audio.frames)
+        }
+    }
+
+    @Test func `tracks that no container holds are refused`() {
+        #expect(throws: MediaFileError.unsupportedTracks) { try Recorder(video: nil, audio: nil) }
+        #expect(throws: MediaFileError.unsupportedTracks) { try Recorder(video: .opus, audio: nil) }
+        #expect(throws: MediaFileError.unsupportedTracks) { try Recorder(video: .vp8, audio: .opus, container: .mp4) }
+    }
+
+    @Test func `a file on disk fills as the call goes on`() throws {
+        let video = try TestMedia.track("webRtcTestVideo.ivf")
+        let path = FileManager.default.temporaryDirectory
+            .appendingPathComponent("roost-recording-test-\(UUID().uuidString).webm").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let file = try RecordingFile(path: path, video: .vp8, audio: nil)
+        var source = MediaSource(track: video, ending: .stop)
+        while let due = source.nextDue, let frame = source.next() { try file.receive(frame, at: .zero + due) }
+        try file.finish()
+        #expect(file.recorder.container == .webm)
+        let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        #expect(bytes == (try record(video: video, audio: nil).bytes))
+        #expect(throws: MediaFileError.unwritable(file: "/nowhere/call.mp4")) {
+            try RecordingFile(path: "/nowhere/call.mp4", video: .h264, audio: nil)
+        }
+    }
+}
+
+@Suite(.enabled(if: TestMedia.hasFFmpeg)) struct `Recordings as others read them` {
+    private static let combinations: [(video: String?, audio: String?, container: MediaContainer?)] = [
+        ("webRtcTestVideo.mp4", "webRtcTestVideo.ogg", nil), ("webRtcTestVideo.mp4", nil, nil),
+        ("webRtcTestVideo.ivf", "webRtcTestVideo.ogg", nil), ("webRtcTestVideo.ivf", nil, nil),
+        ("webRtcTestVideo.ivf", nil, .ivf), (nil, "webRtcTestVideo.ogg", nil), (nil, "webRtcTestVideo.ogg", .mp4),
+        (nil, "webRtcTestVideo.ogg", .webm),
+    ]
+
+    @Test(arguments: 0..<8)
+    func `ffprobe finds every packet at its time`(index: Int) throws {
+        let (videoName, audioName, container) = Self.combinations[index]
+        let video = try videoName.map(TestMedia.track)
+        let audio = try audioName.map(TestMedia.track)
+        let (bytes, recorder) = try record(video: video, audio: audio, container: container)
+        let rows = try TestMedia.probe("packet=codec_type,pts_time", bytes, recorder.container.fileExtension)
+        for (kind, track) in [("video", video), ("audio", audio)] {
+            let times = rows.filter { $0.hasPrefix(kind) }.compactMap { Double($0.dropFirst(6)) }
+            let expected = track?.frames.map { Double($0.decodeTime) / Double(track?.format.clockRate ?? 1) } ?? []
+            #expect(times.count == expected.count, "\(kind)")
+            // WebM counts in milliseconds; Ogg and WebM take the pre-skip off.
+            for (time, expected) in zip(times, expected) { #expect(abs(time - expected) < 0.008) }
+        }
+    }
+
+    @Test(arguments: ["webRtcTestVideo.mp4", "webRtcTestVideo.ivf"])
+    func `a recorder that is killed leaves a file that plays up to its last second`(name: String) throws {
+        let video = try TestMedia.track(name)
+        let audio = try TestMedia.track("webRtcTestVideo.ogg")
+        let (bytes, recorder) = try record(video: video, audio: audio, isFinished: false)
+        // And in the middle of a write.
+        let cut = Array(bytes.dropLast(5_000))
+        let rows = try TestMedia.probe("packet=codec_type", cut, recorder.container.fileExtension)
+        #expect(rows.filter { $0 == "video" }.count > 230)
+        #expect(rows.filter { $0 == "audio" }.count > 380)
+    }
+
+    @Test(arguments: ["webRtcTestVideo.mp4", "webRtcTestVideo.ivf"])
+    func `the counter of every frame survives recording, decoding and halving`(name: String) throws {
+        let video = try TestMedia.track(name)
+        let audio = try TestMedia.track("webRtcTestVideo.ogg")
+        let (bytes, recorder) = try record(video: video, audio: audio)
+        let gray = try TestMedia.run(
+            "ffmpeg",
+            [
+                "-v", "error", "-i", "INPUT", "-map", "0:v", "-vf", "scale=320:180", "-fps_mode", "passthrough", "-f",
+                "rawvideo", "-pix_fmt", "gray", "-",
+            ], input: bytes, fileExtension: recorder.container.fileExtension)
+        try #require(gray.count == 300 * 320 * 180)
+        let numbers = (0..<300).map { frame in
+            FrameCounter.read(
+                luma: gray.span.bytes.extracting(frame * 57_600..<(frame + 1) * 57_600), width: 320, height: 180,
+                stride: 320)
+        }
+        #expect(numbers == Array(0..<300))
+    }
+}
