@@ -6,7 +6,7 @@ extension ICEAgent {
     mutating func sendNext(at now: Instant) {
         while nextTransactionAt <= now {
             guard sendNextQuery(at: now) || sendNextCheck(at: now) else { return }
-            nextTransactionAt = now + max(configuration.checkInterval, .milliseconds(5))
+            nextTransactionAt = now + configuration.checkInterval
         }
     }
 
@@ -50,7 +50,7 @@ extension ICEAgent {
         let load = configuration.checkInterval * Int64(session.checklist.activeCount)
         let rto = max(configuration.minimumRTO, load)
         return .init(
-            rto: rto, longestInterval: max(rto, configuration.maximumRTO), sends: max(1, configuration.maximumSends))
+            rto: rto, longestInterval: max(rto, configuration.maximumRTO), sends: configuration.maximumSends)
     }
 
     /// RFC 8445 §7.1.1: the priority that a candidate discovered by this check would have.

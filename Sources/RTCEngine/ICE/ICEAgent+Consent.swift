@@ -61,12 +61,14 @@ extension ICEAgent {
     private mutating func consentExpired() {
         if isSettled {
             path?.consent.expire()
+            noteRoute()
             session.giveUp()
             move(to: .failed, because: "consent to send has expired")
             return
         }
         // The pair of the generation before: the new one may still find its own.
         path = nil
+        noteRoute()
         switch session.phase {
         case .awaitingPeer, .checking:
             move(to: .checking, because: "the old pair's consent has expired during a restart")

@@ -7,8 +7,7 @@ extension ICEAgent {
             foundation: foundations.foundation(of: .host, base: base.ip),
             priority: ICECandidate.priority(of: .host, localPreference: base.ip.localPreference(index: index)),
             address: .ip(base), type: .host, usernameFragment: session.local.usernameFragment)
-        session.gatherer.add(
-            base: base, servers: configuration.stunServers, timeout: configuration.gatheringTimeout, at: now)
+        askServers(from: base, at: now)
         noteGathering()
         tell(LocalCandidate(candidate: candidate, address: base, base: base), at: now)
     }
@@ -57,7 +56,7 @@ extension ICEAgent {
             id, .gather(queryIndex: index), route: route, datagram: datagram, role: role, priority: 0,
             patience: .init(
                 rto: configuration.minimumRTO, longestInterval: configuration.maximumRTO,
-                sends: max(1, configuration.maximumSends)), at: now)
+                sends: configuration.maximumSends), at: now)
         counters.requestsSent += 1
         outputs.append(.send(datagram, from: route.base, to: route.remote))
         return true

@@ -36,6 +36,7 @@ extension ICEAgent {
             consent: ConsentFreshness(
                 confirmedAt: pair.validity?.confirmedAt ?? now, configuration: configuration, random: &random),
             heardAt: now, roundTripTime: pair.roundTripTime)
+        noteRoute()
         session.phase = .settled
         session.checklist.settle()
         session.transactions.removeChecks()

@@ -92,26 +92,17 @@ extension ICEAgent {
     /// RFC 8445 §7.3.1.1: when both sides claim one role, the greater tie-breaker keeps its own. False when it is
     /// the peer that has to change: it is told by a 487.
     private mutating func settleRoles(_ request: STUNMessage) -> Bool {
-        for attribute in request.attributes {
-            switch (attribute, role) {
-            case (.iceControlling(let theirs), .controlling):
-                if tieBreaker >= theirs { return false }
-                switchRole(to: .controlled)
-                return true
-            case (.iceControlled(let theirs), .controlled):
-                if tieBreaker < theirs { return false }
-                switchRole(to: .controlling)
-                return true
-            case (.iceControlling, .controlled), (.iceControlled, .controlling):
-                return true
-            case (
-                .mappedAddress, _
-            ), (.xorMappedAddress, _), (.username, _), (.errorCode, _), (.unknownAttributes, _), (.realm, _),
-                (.nonce, _), (.software, _), (.priority, _), (.useCandidate, _), (.other, _):
-                continue
-            }
+        // A request without either attribute takes no side.
+        switch role {
+        case .controlling:
+            guard let theirs = request.controllingTieBreaker else { return true }
+            guard tieBreaker < theirs else { return false }
+            switchRole(to: .controlled)
+        case .controlled:
+            guard let theirs = request.controlledTieBreaker else { return true }
+            guard tieBreaker >= theirs else { return false }
+            switchRole(to: .controlling)
         }
-        // Without either attribute the peer takes no side (RFC 3489 stacks, and some lite agents' tools).
         return true
     }
 

@@ -12,6 +12,7 @@ extension ICEAgent {
         if let path, path.generation == session.generation {
             retired = RetiredCredential(fragment: session.local.usernameFragment, key: session.localKey)
             if !path.consent.isFresh { self.path = nil }
+            noteRoute()
         }
         session = ICESession(generation: session.generation + 1, local: local, configuration: configuration)
         // W3C RTCIceTransportState: a restart takes completed back to connected, and forgets a lost connection.

@@ -26,6 +26,15 @@ extension ICEAgent {
         outputs.append(.roleChanged(next))
     }
 
+    /// Makes `route` follow the selected pair and its consent.
+    mutating func noteRoute() {
+        guard let path, path.consent.isFresh else {
+            route = nil
+            return
+        }
+        route = path.route
+    }
+
     /// Whether the selected pair belongs to the present generation.
     var isSettled: Bool { path?.generation == session.generation }
 

@@ -48,8 +48,11 @@ extension ICEAgent {
     private mutating func giveUp(at now: Instant) {
         guard let hopelessAt, hopelessAt <= now else { return }
         session.giveUp()
-        // A restart that finds nothing leaves the old pair in use for as long as it answers.
-        guard path == nil else { return }
-        move(to: .failed, because: "no pair of candidates works")
+        if path == nil {
+            move(to: .failed, because: "no pair of candidates works")
+        } else {
+            // A restart that finds nothing leaves the old pair in use for as long as it answers.
+            moveToConnected(because: "a restart found no pair and the old one still has consent")
+        }
     }
 }

@@ -10,7 +10,8 @@ public import RTCWire
 public struct ICEAgent: Sendable {
     // MARK: State. Written by the extensions in this folder only.
 
-    let configuration: ICEConfiguration
+    /// Fixed but for the STUN servers, which may be added to.
+    var configuration: ICEConfiguration
     var random: EngineRandom
     /// Which agent decides (RFC 8445 §6.1.1). Changes by itself when both sides claim the same role.
     public internal(set) var role: ICERole
@@ -23,7 +24,8 @@ public struct ICEAgent: Sendable {
     var session: ICESession
     /// The peer's next generation, known before ours (RFC 8839 §4.4.1.1.1): it begins with our own restart.
     var staged: (peer: ICERemotePeer, trickle: RemoteTrickle)?
-    /// What carries media; of the present generation or, during a restart, of the one before.
+    /// What carries media; of the present generation or, during a restart, of the one before. Whoever sets it or
+    /// changes its consent calls `noteRoute`.
     var path: SelectedPath?
     /// Our credential of the generation before: its checks are still answered.
     var retired: RetiredCredential?
@@ -40,7 +42,7 @@ public struct ICEAgent: Sendable {
     /// An agent that gathers as soon as it is given a base and checks as soon as it knows its peer.
     public init(configuration: ICEConfiguration, role: ICERole, random: EngineRandom) {
         var random = random
-        self.configuration = configuration
+        self.configuration = configuration.withinReason
         self.role = role
         self.tieBreaker = random.next()
         let local = ICEParameters(using: &random)
@@ -53,30 +55,30 @@ public struct ICEAgent: Sendable {
     /// Our credential of the present generation.
     public var localParameters: ICEParameters { session.local }
 
-    /// Our candidates of the present generation, as they were put out.
-    public var localCandidates: [ICECandidate] { session.locals.map(\.candidate) }
+    /// Our candidates of the present generation, as they were put out. Peer-reflexive ones are not among them: the
+    /// peer knows them already.
+    public var localCandidates: [ICECandidate] {
+        session.locals.map(\.candidate).filter { $0.type != .peerReflexive }
+    }
 
     /// The pair that carries media; stays for diagnosis when its consent has expired.
     public var selectedPair: ICESelectedPair? { path?.selection }
 
     /// The selected pair's addresses alone: cheap, for every packet. Nil unless sending is allowed.
-    public var route: ICERoute? {
-        guard let path, path.consent.isFresh else { return nil }
-        return path.route
-    }
+    public internal(set) var route: ICERoute?
 
     /// Whether anything but STUN may be sent (RFC 7675 §5.1).
-    public var hasConsent: Bool { path?.consent.isFresh ?? false }
+    public var hasConsent: Bool { route != nil }
 
     /// The next thing to do, oldest first; nil when there is none.
     public mutating func pollOutput() -> ICEOutput? { outputs.popFirst() }
 
     // MARK: What the owner reports
 
-    /// Takes the role that the descriptions imply: the offerer of the first offer controls (RFC 8445 §6.1.1). To be
-    /// called before the peer is known; a lite peer overrides it.
+    /// Takes the role that the descriptions imply: the offerer of the first offer controls (RFC 8445 §6.1.1). Only
+    /// counts until the peer is known: from then on the role stays, through restarts too, unless a conflict changes it.
     public mutating func setRole(_ role: ICERole) {
-        guard connectionState != .closed, session.peer?.isLite != true, role != self.role else { return }
+        guard connectionState == .new, session.peer == nil else { return }
         take(role: role)
     }
 
@@ -122,7 +124,7 @@ public struct ICEAgent: Sendable {
     /// A hint that something other than STUN came over a route: tells a quiet pair from a busy one. It does not
     /// renew consent.
     public mutating func mediaReceived(from remote: TransportAddress, to base: TransportAddress, at now: Instant) {
-        guard let route = path?.route, route.remote == remote, route.base == base else { return }
+        guard let route, route.remote == remote, route.base == base else { return }
         path?.heardAt = now
     }
 
@@ -139,6 +141,7 @@ public struct ICEAgent: Sendable {
         session.giveUp()
         staged = nil
         path = nil
+        noteRoute()
         retired = nil
         move(to: .closed, because: "closed by its owner")
     }

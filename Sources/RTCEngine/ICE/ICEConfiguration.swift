@@ -39,4 +39,17 @@ public struct ICEConfiguration: Sendable {
     public var maximumEarlyChecks = 50
 
     public init() {}
+
+    /// With values that would make an agent spin or flood raised to the least that makes sense.
+    var withinReason: ICEConfiguration {
+        var result = self
+        // RFC 8445 §14.2: Ta is never below 5 ms.
+        result.checkInterval = max(checkInterval, .milliseconds(5))
+        result.minimumRTO = max(minimumRTO, .milliseconds(10))
+        result.maximumRTO = max(maximumRTO, result.minimumRTO)
+        result.maximumSends = max(maximumSends, 1)
+        result.consentInterval = max(consentInterval, .milliseconds(100))
+        result.keepaliveInterval = max(keepaliveInterval, .milliseconds(100))
+        return result
+    }
 }

@@ -86,6 +86,16 @@ extension STUNMessage {
         attributes.firstValue { if case .priority(let value) = $0 { value } else { nil } }
     }
 
+    /// ICE-CONTROLLING's tie-breaker, nil without one.
+    public var controllingTieBreaker: UInt64? {
+        attributes.firstValue { if case .iceControlling(let value) = $0 { value } else { nil } }
+    }
+
+    /// ICE-CONTROLLED's tie-breaker, nil without one.
+    public var controlledTieBreaker: UInt64? {
+        attributes.firstValue { if case .iceControlled(let value) = $0 { value } else { nil } }
+    }
+
     /// Whether USE-CANDIDATE is there.
     public var usesCandidate: Bool { attributes.contains(.useCandidate) }
 

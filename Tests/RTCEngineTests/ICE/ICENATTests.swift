@@ -100,6 +100,21 @@ import Testing
         #expect(duet[.left].gathering == [.gathering, .complete])
     }
 
+    @Test func `a server that is added later is asked from every base`() {
+        var network = VirtualNetwork(seed: 1)
+        network.addSTUNServer(at: Self.server)
+        let nat = network.addNAT(.fullCone, publicAddress: "192.0.2.100")
+        let hosts = (network.addHost(["10.0.0.2"], behind: nat), network.addHost(["198.51.100.1"]))
+        var duet = ICEDuet(network: network, hosts: hosts)
+        duet.tell(.left) { agent, now in
+            agent.addLocalHost(endpoint("10.0.0.2", 4_000), at: now)
+            agent.addSTUNServers([Self.server, Self.server], at: now)
+            agent.localHostsComplete(at: now)
+        }
+        #expect(duet.run { $0[.left].gathering.last == .complete })
+        #expect(duet[.left].candidates.map(\.type) == [.host, .serverReflexive])
+    }
+
     @Test func `two hosts behind one NAT meet on their own network`() {
         var network = VirtualNetwork(seed: 8)
         network.addSTUNServer(at: Self.server)

@@ -121,6 +121,30 @@ import Testing
         #expect(duet[.left].agent.connectionState == .connected)
     }
 
+    @Test func `a restart out of a disconnection that finds nothing goes back to the old pair`() {
+        var duet = connected()
+        duet.network.setUplink(.cut, of: duet[.right].host)
+        #expect(duet.run { $0[.left].agent.connectionState == .disconnected })
+        duet.signalingDelay = .milliseconds(1_000_000)
+        duet.restart(.left)
+        duet.tell(.left) { agent, now in
+            agent.setRemote(ICEParameters(usernameFragment: "gone", password: "gone"), isLite: false, at: now)
+        }
+        #expect(duet[.left].agent.connectionState == .checking)
+        duet.network.setUplink(.access, of: duet[.right].host)
+        duet.run(for: .milliseconds(35_000))
+        #expect(duet[.left].agent.connectionState == .connected)
+        #expect(duet[.left].agent.hasConsent)
+    }
+
+    @Test func `a restart keeps the role, whatever the owner says`() {
+        var duet = connected()
+        restartBoth(&duet)
+        duet.tell(.left) { agent, _ in agent.setRole(.controlled) }
+        #expect(duet[.left].agent.role == .controlling)
+        #expect(duet.run { $0.bothCompleted })
+    }
+
     @Test func `the old pair's end during a restart is not the end of the restart`() {
         var duet = connected()
         duet.signalingDelay = .milliseconds(60_000)
