@@ -37,6 +37,7 @@ public struct Interval: Hashable, Comparable, Sendable {
     public static func microseconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000) }
     public static func milliseconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000_000) }
     public static func seconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000_000_000) }
+    @_disfavoredOverload
     public static func seconds(_ value: Double) -> Interval { Interval(nanoseconds: Int64(value * 1e9)) }
 
     /// In seconds, with fractions.

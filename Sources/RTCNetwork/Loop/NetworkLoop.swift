@@ -161,17 +161,21 @@ enum LoopThread {
         let argument = Unmanaged.passRetained(Body(body)).toOpaque()
         #if canImport(Darwin)
             var thread: pthread_t?
-            let result = pthread_create(&thread, nil, { pointer in
-                Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue().run()
-                return nil
-            }, argument)
+            let result = pthread_create(
+                &thread, nil,
+                { pointer in
+                    Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue().run()
+                    return nil
+                }, argument)
         #else
             var thread = pthread_t()
-            let result = pthread_create(&thread, nil, { pointer in
-                guard let pointer else { return nil }
-                Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue().run()
-                return nil
-            }, argument)
+            let result = pthread_create(
+                &thread, nil,
+                { pointer in
+                    guard let pointer else { return nil }
+                    Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue().run()
+                    return nil
+                }, argument)
         #endif
         precondition(result == 0, "no thread could be started for the network loop")
     }

@@ -1,16 +1,16 @@
-public import RTCEngine
+internal import RTCEngine
 internal import RTCWire
 
 extension PeerConnection {
     /// The description in force or under negotiation on our side, with the candidates gathered so far; nil before the
     /// first.
     public var localDescription: SessionDescriptionInit? {
-        machine.localDescription.map { SessionDescriptionInit(type: $0.type, sdp: $0.sdp) }
+        machine.localDescription.map { SessionDescriptionInit(type: $0.type, sdp: $0.sdp.text) }
     }
 
     /// The description in force or under negotiation on the peer's side, with its candidates; nil before the first.
     public var remoteDescription: SessionDescriptionInit? {
-        machine.remoteDescription.map { SessionDescriptionInit(type: $0.type, sdp: $0.sdp) }
+        machine.remoteDescription.map { SessionDescriptionInit(type: $0.type, sdp: $0.sdp.text) }
     }
 
     /// Describes what we would send and receive. Nothing changes until it is set as the local description.
@@ -19,14 +19,14 @@ extension PeerConnection {
     public func createOffer(iceRestart: Bool = false) throws(PeerConnectionError) -> SessionDescriptionInit {
         defer { flush() }
         let sdp = try refusing { () throws(PeerError) in try machine.createOffer(iceRestart: iceRestart) }
-        return SessionDescriptionInit(type: .offer, sdp: sdp)
+        return SessionDescriptionInit(type: .offer, sdp: sdp.text)
     }
 
     /// Answers the offer that was set as the remote description.
     public func createAnswer() throws(PeerConnectionError) -> SessionDescriptionInit {
         defer { flush() }
         let sdp = try refusing { () throws(PeerError) in try machine.createAnswer() }
-        return SessionDescriptionInit(type: .answer, sdp: sdp)
+        return SessionDescriptionInit(type: .answer, sdp: sdp.text)
     }
 
     /// Puts a description of ours in force and begins to gather candidates.
@@ -35,11 +35,13 @@ extension PeerConnection {
     ///   perfect negotiation.
     public func setLocalDescription(_ description: SessionDescriptionInit? = nil) async throws(PeerConnectionError) {
         defer { flush() }
-        let description = try description ?? implicitDescription()
+        let description = if let description { description } else { try implicitDescription() }
+        let sdp = try parse(description)
         try refusing { () throws(PeerError) in
-            try machine.setLocalDescription(description.type, description.sdp, at: NetworkLoop.now)
+            try machine.setLocalDescription(description.type, sdp, at: NetworkLoop.now)
         }
-        try await startGathering()
+        flush()
+        if description.type != .rollback { try await startGathering() }
     }
 
     private func implicitDescription() throws(PeerConnectionError) -> SessionDescriptionInit {
@@ -52,8 +54,19 @@ extension PeerConnection {
     /// Takes the peer's description. An offer that comes while ours is out is refused; roll ours back first.
     public func setRemoteDescription(_ description: SessionDescriptionInit) throws(PeerConnectionError) {
         defer { flush() }
+        let sdp = try parse(description)
         try refusing { () throws(PeerError) in
-            try machine.setRemoteDescription(description.type, description.sdp, at: NetworkLoop.now)
+            try machine.setRemoteDescription(description.type, sdp, at: NetworkLoop.now)
+        }
+    }
+
+    /// A rollback carries no description.
+    private func parse(_ description: SessionDescriptionInit) throws(PeerConnectionError) -> SessionDescription? {
+        guard description.type != .rollback else { return nil }
+        do throws(SDPError) {
+            return try SessionDescription(parsing: description.sdp)
+        } catch {
+            throw .peer(.negotiation(.malformed(error)))
         }
     }
 
@@ -64,7 +77,7 @@ extension PeerConnection {
         try refusing { () throws(PeerError) in
             try machine.addICECandidate(
                 candidate?.candidate ?? "", mid: candidate?.sdpMid, mLineIndex: candidate?.sdpMLineIndex,
-                at: NetworkLoop.now)
+                usernameFragment: candidate?.usernameFragment, at: NetworkLoop.now)
         }
     }
 

@@ -5,9 +5,8 @@ extension PeerConnection {
     /// Opens a socket on each usable address, once, and asks the STUN servers.
     func startGathering() async throws(PeerConnectionError) {
         guard gathering == .notStarted else { return }
-        let servers = try configuration.iceServers.flatMap { server throws(PeerConnectionError) in
-            try server.urls.map { url throws(PeerConnectionError) in try STUNServerURL(url) }
-        }
+        var servers: [STUNServerURL] = []
+        for url in configuration.iceServers.flatMap(\.urls) { servers.append(try STUNServerURL(url)) }
         gathering = .started
         let addresses = try usableAddresses()
         var failure: SystemError?

@@ -1,5 +1,5 @@
 public import RTCEngine
-internal import RTCWire
+public import RTCWire
 
 extension PeerConnection {
     /// Adds an m-line to what the next offer describes (W3C: addTransceiver).
@@ -16,9 +16,17 @@ extension PeerConnection {
         return handle(id, kind: kind)
     }
 
+    /// Adds a track to send (W3C: addTrack): on a transceiver with room for it, or on a new one that an offer of the
+    /// peer's may take over. For who answers and wants to send too.
+    public func addTrack(_ kind: MediaKind, streams: [String] = []) throws(PeerConnectionError) -> RTPTransceiver {
+        defer { flush() }
+        let id = try refusing { () throws(PeerError) in try machine.addTrack(kind, streamIDs: streams) }
+        return handle(id, kind: kind)
+    }
+
     /// All transceivers, in the order of their m-lines.
     public var transceivers: [RTPTransceiver] {
-        machine.transceiverList.map { handle($0.id, kind: $0.kind) }
+        machine.transceivers.map { handle($0.id, kind: $0.kind) }
     }
 
     /// What the next negotiation should make of a transceiver. `stopped` ends it for good.
@@ -26,12 +34,14 @@ extension PeerConnection {
         throws(PeerConnectionError)
     {
         defer { flush() }
-        try refusing { () throws(PeerError) in try machine.setDirection(direction, of: transceiver.id) }
+        try refusing { () throws(PeerError) in
+            try machine.setDirection(direction, of: transceiver.id, at: NetworkLoop.now)
+        }
     }
 
     /// The direction in force after the last answer; nil before.
     public func currentDirection(of transceiver: RTPTransceiver) -> TransceiverDirection? {
-        machine.currentDirection(of: transceiver.id)
+        machine.transceivers.first { $0.id == transceiver.id }?.currentDirection
     }
 
     /// The payload format that was negotiated for sending; nil when nothing may be sent.
@@ -56,7 +66,7 @@ extension PeerConnection {
     }
 
     func transceiver(_ id: TransceiverID) -> RTPTransceiver? {
-        machine.kind(of: id).map { handle(id, kind: $0) }
+        machine.transceivers.first { $0.id == id }.map { handle(id, kind: $0.kind) }
     }
 
     private func handle(_ id: TransceiverID, kind: MediaKind) -> RTPTransceiver {

@@ -48,8 +48,7 @@ public actor PeerConnection {
         self.init(configuration: try PeerConnectionConfiguration(), loop: loop)
     }
 
-    deinit {
-        // Nobody can call it any more: sockets close with their objects, and the loop finds its link's target gone.
+    isolated deinit {
         for bound in sockets { link.remove(bound, from: loop) }
         eventBroadcast.finish()
         for receiver in receivers.values { receiver.frameBroadcast.finish() }

@@ -1,3 +1,4 @@
+internal import CDatagram
 public import RTCEngine
 public import RTCSecurity
 public import RTCWire
@@ -26,23 +27,39 @@ public struct PeerConnectionConfiguration: Sendable {
     public var addresses: Addresses
     /// Times and limits of connectivity checks.
     public var ice: ICEConfiguration
-    /// Codecs and header extensions that are offered and accepted, best first; nil for the stack's defaults.
-    public var codecs: [CodecParameters]?
+    /// What is offered and accepted for sound, best first.
+    public var audioCodecs: [CodecParameters]
+    /// What is offered and accepted for pictures, best first.
+    public var videoCodecs: [CodecParameters]
     /// Our certificate and the SRTP profiles that we accept. Shared by connections that are given the same value.
     public var security: OpenSSLSecurity
 
     public init(
         iceServers: [ICEServer] = [], addresses: Addresses = .automatic, ice: ICEConfiguration = ICEConfiguration(),
-        codecs: [CodecParameters]? = nil, security: OpenSSLSecurity? = nil
+        audioCodecs: [CodecParameters] = [.opus], videoCodecs: [CodecParameters] = [.h264, .vp8],
+        security: OpenSSLSecurity? = nil
     ) throws(PeerConnectionError) {
         self.iceServers = iceServers
         self.addresses = addresses
         self.ice = ice
-        self.codecs = codecs
+        self.audioCodecs = audioCodecs
+        self.videoCodecs = videoCodecs
         do {
             self.security = try security ?? OpenSSLSecurity()
         } catch {
             throw .certificate("\(error)")
         }
+    }
+}
+
+extension PeerMachineConfiguration {
+    /// Relates the loop's clock to the wall clock once, so that a step of the latter does not disturb a call.
+    init(_ configuration: PeerConnectionConfiguration) {
+        self.init(
+            ice: configuration.ice,
+            negotiation: NegotiatorConfiguration(
+                fingerprint: configuration.security.localFingerprint, audioCodecs: configuration.audioCodecs,
+                videoCodecs: configuration.videoCodecs),
+            wallClockOffset: Interval(nanoseconds: cdatagram_realtime_ns() - cdatagram_monotonic_ns()))
     }
 }

@@ -1,5 +1,4 @@
 public import RTCEngine
-public import RTCWire
 
 /// What a peer connection tells its user, in order. The names are W3C's event names.
 public enum PeerConnectionEvent: Sendable {

@@ -1,0 +1,29 @@
+public import RTCWire
+
+/// What a `PeerMachine` has to tell, oldest first. None comes after the connection state `closed`.
+public enum PeerEvent: Sendable {
+    case signalingStateChanged(SignalingState)
+    /// The reasons are for a log: they name no address and no secret.
+    case iceConnectionStateChanged(ICEConnectionState, because: String)
+    case iceGatheringStateChanged(ICEGatheringState)
+    case connectionStateChanged(PeerConnectionState, because: String)
+    /// A candidate for the peer, with the m-line it belongs to.
+    case localCandidate(ICECandidate, mid: String, mLineIndex: Int)
+    case negotiationNeeded
+    /// The peer sends on this transceiver from now on.
+    case trackAdded(TransceiverID)
+    /// The peer has stopped sending on this transceiver.
+    case trackRemoved(TransceiverID)
+    /// A complete frame, in decoding order.
+    case frame(TransceiverID, EncodedFrame)
+    /// The peer, or we ourselves after the transport came up, want a frame that decoding can begin at.
+    case keyFrameRequested(TransceiverID)
+}
+
+/// A datagram to send.
+public struct Transmit: Sendable {
+    public var bytes: [UInt8]
+    /// The bound address of the socket to send on.
+    public var from: TransportAddress
+    public var to: TransportAddress
+}

@@ -1,0 +1,136 @@
+public import RTCWire
+
+/// What a description changes: W3C's commands go to the negotiator, and what it asks for is done here.
+extension PeerMachine {
+    // MARK: Transceivers
+
+    public mutating func addTransceiver(
+        _ kind: MediaKind, direction: TransceiverDirection, streamIDs: [String]
+    ) throws(PeerError) -> TransceiverID {
+        try negotiating { negotiator throws(NegotiationError) in
+            try negotiator.addTransceiver(kind, direction: direction, streamIDs: streamIDs)
+        }
+    }
+
+    /// A track to send, on a transceiver that an offer of the peer's may take over (W3C: addTrack).
+    public mutating func addTrack(_ kind: MediaKind, streamIDs: [String]) throws(PeerError) -> TransceiverID {
+        try negotiating { negotiator throws(NegotiationError) in
+            try negotiator.addTrack(kind, streamIDs: streamIDs)
+        }
+    }
+
+    public mutating func setDirection(
+        _ direction: TransceiverDirection, of id: TransceiverID, at now: Instant
+    ) throws(PeerError) {
+        let actions = try negotiating { negotiator throws(NegotiationError) in
+            try negotiator.setDirection(direction, of: id)
+        }
+        perform(actions, at: now)
+    }
+
+    /// All transceivers that have not ended.
+    public var transceivers: [Transceiver] { negotiator.transceivers }
+
+    // MARK: Descriptions
+
+    /// Our description in force or under negotiation, with the candidates so far; nil before the first.
+    public var localDescription: TypedDescription? { negotiator.localDescription }
+    /// The peer's; nil before the first.
+    public var remoteDescription: TypedDescription? { negotiator.remoteDescription }
+
+    public mutating func createOffer(iceRestart: Bool) throws(PeerError) -> SessionDescription {
+        if iceRestart { negotiator.restartICE() }
+        let parameters = negotiator.wantsICERestart ? ice.makeRestartParameters() : ice.localParameters
+        return try negotiating { negotiator throws(NegotiationError) in try negotiator.createOffer(ice: parameters) }
+    }
+
+    public mutating func createAnswer() throws(PeerError) -> SessionDescription {
+        let parameters = negotiator.answerNeedsNewICE ? ice.makeRestartParameters() : ice.localParameters
+        return try negotiating { negotiator throws(NegotiationError) in try negotiator.createAnswer(ice: parameters) }
+    }
+
+    /// - Parameter description: what was created last; nil for a rollback.
+    public mutating func setLocalDescription(
+        _ type: SDPType, _ description: SessionDescription?, at now: Instant
+    ) throws(PeerError) {
+        let actions = try negotiating { negotiator throws(NegotiationError) in
+            try negotiator.setLocal(type, description)
+        }
+        perform(actions, at: now)
+    }
+
+    public mutating func setRemoteDescription(
+        _ type: SDPType, _ description: SessionDescription?, at now: Instant
+    ) throws(PeerError) {
+        let actions = try negotiating { negotiator throws(NegotiationError) in
+            try negotiator.setRemote(type, description)
+        }
+        perform(actions, at: now)
+    }
+
+    /// - Parameter attribute: `candidate:…`; empty for the end of candidates.
+    public mutating func addICECandidate(
+        _ attribute: String, mid: String?, mLineIndex: Int?, usernameFragment: String?, at now: Instant
+    ) throws(PeerError) {
+        let actions = try negotiating { negotiator throws(NegotiationError) in
+            try negotiator.addRemoteCandidate(
+                attribute, mid: mid, mLineIndex: mLineIndex, usernameFragment: usernameFragment)
+        }
+        perform(actions, at: now)
+    }
+
+    /// The next offer asks for new paths.
+    public mutating func restartICE() { negotiator.restartICE() }
+
+    private mutating func negotiating<Value>(
+        _ body: (inout Negotiator) throws(NegotiationError) -> Value
+    ) throws(PeerError) -> Value {
+        guard connectionState != .closed else { throw .closed }
+        do {
+            return try body(&negotiator)
+        } catch {
+            throw .negotiation(error)
+        }
+    }
+
+    // MARK: What they ask for
+
+    private mutating func perform(_ actions: [NegotiationAction], at now: Instant) {
+        for action in actions { perform(action, at: now) }
+        drainTransport(at: now)
+    }
+
+    private mutating func perform(_ action: NegotiationAction, at now: Instant) {
+        switch action {
+        case .iceRole(let role):
+            ice.setRole(role)
+        case .restartICE(let local):
+            ice.restart(local: local, at: now)
+        case .setRemoteICE(let parameters, let isLite):
+            ice.setRemote(parameters, isLite: isLite, at: now)
+        case .addRemoteCandidate(let candidate):
+            ice.addRemoteCandidate(candidate, at: now)
+        case .endOfRemoteCandidates:
+            ice.endOfRemoteCandidates(at: now)
+        case .startDTLS(let role, let fingerprints):
+            secure.begin(
+                security.makeDTLS(), role: role, fingerprints: fingerprints, hasPath: ice.selectedPair != nil, at: now)
+            updateConnectionState(because: "the descriptions are agreed")
+        case .transceiverAdded:
+            return
+        case .configureReceiver(let id, let parameters):
+            configureReceiver(id, parameters, at: now)
+        case .configureSender(let id, let parameters):
+            configureSender(id, parameters, at: now)
+        case .trackAdded(let id):
+            events.append(.trackAdded(id))
+        case .trackRemoved(let id):
+            events.append(.trackRemoved(id))
+        case .transceiverStopped(let id):
+            configureReceiver(id, nil, at: now)
+            configureSender(id, nil, at: now)
+        case .signalingStateChanged(let state):
+            events.append(.signalingStateChanged(state))
+        }
+    }
+}

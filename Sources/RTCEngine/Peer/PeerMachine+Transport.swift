@@ -1,0 +1,137 @@
+public import RTCWire
+
+/// How bytes travel: addresses, the demultiplexing of what comes in, ICE and DTLS at work.
+extension PeerMachine {
+    /// A socket has been bound at this address: a host candidate.
+    public mutating func addLocalHost(_ base: TransportAddress, at now: Instant) {
+        guard connectionState != .closed else { return }
+        ice.addLocalHost(base, at: now)
+        drainTransport(at: now)
+    }
+
+    /// STUN servers to ask for our address as they see it, from each bound socket.
+    public mutating func addSTUNServers(_ servers: [TransportAddress], at now: Instant) {
+        guard connectionState != .closed else { return }
+        ice.addSTUNServers(servers, at: now)
+        drainTransport(at: now)
+    }
+
+    /// There are no more sockets: gathering is complete when the STUN servers have answered.
+    public mutating func localHostsComplete(at now: Instant) {
+        guard connectionState != .closed else { return }
+        ice.localHostsComplete(at: now)
+        drainTransport(at: now)
+    }
+
+    /// Takes a datagram that came in. It is decrypted where it lies.
+    public mutating func receive(
+        _ datagram: inout [UInt8], from remote: TransportAddress, to local: TransportAddress, at now: Instant
+    ) {
+        guard connectionState != .closed else { return }
+        counters.bytesReceived += UInt64(datagram.count)
+        counters.packetsReceived += 1
+        switch DatagramKind(datagram) {
+        case .stun:
+            ice.receive(datagram.span.bytes, from: remote, to: local, at: now)
+            drainTransport(at: now)
+        case .dtls:
+            secure.receive(datagram, at: now)
+            drainTransport(at: now)
+        case .rtp:
+            receiveRTP(&datagram, at: now)
+        case .rtcp:
+            receiveRTCP(&datagram, at: now)
+        case .unknown:
+            counters.dropped += 1
+        }
+    }
+
+    // MARK: What ICE and DTLS want
+
+    mutating func drainTransport(at now: Instant) {
+        while let output = ice.pollOutput() {
+            switch output {
+            case .send(let bytes, let from, let to):
+                transmit(bytes, from: from, to: to)
+            case .localCandidate(let candidate):
+                guard let place = negotiator.addLocalCandidate(candidate) else { continue }
+                events.append(.localCandidate(candidate, mid: place.mid, mLineIndex: place.mLineIndex))
+            case .gatheringStateChanged(let state):
+                if state == .complete { _ = negotiator.endOfLocalCandidates() }
+                events.append(.iceGatheringStateChanged(state))
+            case .connectionStateChanged(let state, let because):
+                events.append(.iceConnectionStateChanged(state, because: because))
+                updateConnectionState(because: because)
+            case .selectedPairChanged:
+                counters.selectedPairChanges += 1
+                secure.pathFound(at: now)
+            case .roleChanged:
+                continue
+            }
+        }
+        drainSecure(at: now)
+    }
+
+    mutating func drainSecure(at now: Instant) {
+        while let output = secure.pollOutput() {
+            switch output {
+            case .send(let bytes):
+                // Before there is a path the flight is lost and will be repeated.
+                guard let pair = ice.selectedPair else { continue }
+                transmit(bytes, from: pair.base, to: pair.remote)
+            case .connected(let keys):
+                connected(with: keys, at: now)
+            case .applicationData:
+                // SCTP is refused in the session description, so nobody should send it.
+                counters.dropped += 1
+            case .closed(let reason):
+                secure.ended(reason)
+                dtlsClosed(reason, at: now)
+            }
+        }
+    }
+
+    private mutating func connected(with keys: SRTPKeyingMaterial, at now: Instant) {
+        do throws(SRTPError) {
+            secure.protect(with: try security.makeSRTP(keys), profile: keys.profile)
+        } catch {
+            secure.ended(.failed("the SRTP contexts could not be made"))
+            return updateConnectionState(because: "the SRTP contexts could not be made")
+        }
+        reports.start(at: now)
+        updateConnectionState(because: "the DTLS handshake is done")
+        // Nothing that was made before could be sent: a picture can only begin with a key frame.
+        for id in senders.keys where sendingFormat(of: id)?.isVideo == true { events.append(.keyFrameRequested(id)) }
+    }
+
+    private mutating func dtlsClosed(_ reason: DTLSCloseReason, at now: Instant) {
+        switch reason {
+        case .local: return
+        case .remote: close(at: now, because: "the peer closed the connection")
+        case .fingerprintMismatch: updateConnectionState(because: "the certificate is not the one that was promised")
+        case .noSRTPProfile: updateConnectionState(because: "there is no SRTP profile in common")
+        case .timedOut: updateConnectionState(because: "the DTLS handshake timed out")
+        case .failed(let text): updateConnectionState(because: "the DTLS handshake failed: \(text)")
+        }
+    }
+
+    /// W3C WebRTC §4.3.3: the connection's state follows from ICE's and DTLS's.
+    mutating func updateConnectionState(because reason: String) {
+        let state: PeerConnectionState
+        switch (ice.connectionState, secure.state) {
+        case (.closed, _): return
+        case (.failed, _), (_, .failed): state = .failed
+        case (.disconnected, _): state = .disconnected
+        case (.new, .new): state = .new
+        case (.connected, .connected), (.completed, .connected): state = .connected
+        case (.new, _), (.checking, _), (.connected, _), (.completed, _): state = .connecting
+        }
+        move(to: state, because: reason)
+    }
+
+    mutating func transmit(_ bytes: [UInt8], from: TransportAddress, to: TransportAddress) {
+        counters.bytesSent += UInt64(bytes.count)
+        counters.packetsSent += 1
+        transmits.append(Transmit(bytes: bytes, from: from, to: to))
+    }
+}

@@ -1,0 +1,157 @@
+internal import RTCWire
+
+/// A peer connection as a machine: ICE, DTLS, SRTP, negotiation and media streams joined, without sockets or clock.
+///
+/// Facts and commands go in, each with the time. Afterwards the owner drains `pollTransmit` and `pollEvent` and calls
+/// `tick` when `nextWake` has come. Once closed, every command throws `.closed` and nothing comes out any more.
+///
+/// Where to look: what a description changes is in `+Descriptions`, how bytes travel in `+Transport`, what they carry in
+/// `+Media`.
+public struct PeerMachine {
+    let configuration: PeerMachineConfiguration
+    let security: any SecurityProvider
+    var random: EngineRandom
+
+    var negotiator: Negotiator
+    var ice: ICEAgent
+    var secure = SecureTransport()
+
+    var senders: [TransceiverID: SendStream] = [:]
+    var receivers: [TransceiverID: Receiver] = [:]
+    var demultiplexer = RTPDemultiplexer()
+    var packets = PacketQueue()
+    var feedbackGenerator: TransportFeedbackGenerator?
+    var feedbackTracker = TransportFeedbackTracker()
+    var reports: ReportSchedule
+
+    var sentPackets = SentPackets()
+    /// Some stream answers NACKs without RTX.
+    var keepsSentPackets = false
+    let clock: WallClock
+    /// Our canonical name, as the descriptions give it.
+    var cname = ""
+    var allowsReducedSizeRTCP = false
+    /// The identifiers of header extensions, which are the same in all bundled sections (RFC 9143 §7.4).
+    var extensionIDs = HeaderExtensionIDs()
+
+    var transmits = FIFO<Transmit>()
+    var events = FIFO<PeerEvent>()
+    /// Negotiation was said to be needed, and no offer has come of it yet.
+    var hasAskedForNegotiation = false
+    /// Sequence number of the next packet for transport-wide feedback.
+    var transportSequence: UInt16 = 0
+    var counters = TransportCounters()
+
+    public private(set) var connectionState = PeerConnectionState.new
+
+    /// - Parameters:
+    ///   - security: our certificate, and what makes DTLS associations and SRTP contexts.
+    ///   - random: the system's, or a seed in a simulation.
+    public init(configuration: PeerMachineConfiguration, security: any SecurityProvider, random: EngineRandom) {
+        self.configuration = configuration
+        self.security = security
+        self.random = random
+        self.ice = ICEAgent(configuration: configuration.ice, role: .controlling, random: self.random.split())
+        self.negotiator = Negotiator(configuration: configuration.negotiation, random: self.random.split())
+        self.clock = WallClock(offset: configuration.wallClockOffset)
+        self.reports = ReportSchedule(random: self.random.split())
+        self.transportSequence = UInt16(truncatingIfNeeded: self.random.next())
+    }
+
+    public var iceConnectionState: ICEConnectionState { ice.connectionState }
+    public var iceGatheringState: ICEGatheringState { ice.gatheringState }
+    public var signalingState: SignalingState { negotiator.signalingState }
+    /// The pair of addresses that packets take now; nil before ICE has found one.
+    public var selectedPair: ICESelectedPair? { ice.selectedPair }
+
+    // MARK: Time
+
+    /// When `tick` is next wanted; nil when nothing is pending.
+    public var nextWake: Instant? {
+        guard connectionState != .closed else { return nil }
+        var wake = ice.nextWake
+        func consider(_ other: Instant?) {
+            guard let other else { return }
+            wake = wake.map { min($0, other) } ?? other
+        }
+        consider(secure.nextWake)
+        guard secure.isProtected else { return wake }
+        consider(reports.nextWake)
+        consider(feedbackGenerator?.nextWake)
+        for receiver in receivers.values { consider(receiver.stream?.nextWake) }
+        for sender in senders.values { consider(sender.nextWake) }
+        return wake
+    }
+
+    /// Does what has fallen due. Harmless when nothing has.
+    public mutating func tick(at now: Instant) {
+        guard connectionState != .closed else { return }
+        ice.tick(at: now)
+        secure.tick(at: now)
+        drainTransport(at: now)
+        if secure.isProtected { tickMedia(at: now) }
+    }
+
+    // MARK: Outputs
+
+    /// The next datagram to send; nil when there is none. Give it back with `recycle`.
+    public mutating func pollTransmit() -> Transmit? { transmits.popFirst() }
+
+    /// Returns a sent datagram's storage for the next one.
+    public mutating func recycle(_ transmit: consuming Transmit) { packets.recycle(transmit.bytes) }
+
+    /// The next event; nil when there is none.
+    public mutating func pollEvent() -> PeerEvent? {
+        if let event = events.popFirst() { return event }
+        // W3C WebRTC §4.7.3: said once, when all else has settled, and again only after it was satisfied.
+        guard connectionState != .closed, negotiator.negotiationNeeded else {
+            hasAskedForNegotiation = false
+            return nil
+        }
+        guard !hasAskedForNegotiation else { return nil }
+        hasAskedForNegotiation = true
+        return .negotiationNeeded
+    }
+
+    // MARK: Closing
+
+    /// Says goodbye (RTCP BYE, DTLS close_notify) and ends everything. Safe in every state, and repeatable.
+    public mutating func close(at now: Instant) {
+        close(at: now, because: "closed by this side")
+    }
+
+    mutating func close(at now: Instant, because reason: String) {
+        guard connectionState != .closed else { return }
+        if secure.isProtected { sayGoodbye(at: now) }
+        secure.close(at: now)
+        drainSecure(at: now)
+        ice.close()
+        _ = negotiator.close()
+        senders = [:]
+        receivers = [:]
+        feedbackGenerator = nil
+        move(to: .closed, because: reason)
+    }
+
+    /// The one door to the connection's state.
+    mutating func move(to state: PeerConnectionState, because reason: String) {
+        guard state != connectionState, connectionState != .closed else { return }
+        connectionState = state
+        events.append(.connectionStateChanged(state, because: reason))
+    }
+}
+
+/// What the transport has carried, for statistics.
+struct TransportCounters {
+    var bytesSent: UInt64 = 0
+    var bytesReceived: UInt64 = 0
+    var packetsSent: UInt64 = 0
+    var packetsReceived: UInt64 = 0
+    /// Datagrams of no known protocol, or that came before their time.
+    var dropped: UInt64 = 0
+    /// Packets whose SRTP protection did not hold, or that were replayed.
+    var unprotectFailures: UInt64 = 0
+    var selectedPairChanges: UInt64 = 0
+    /// Packets that could not be protected.
+    var protectFailures: UInt64 = 0
+}

@@ -1,0 +1,15 @@
+/// What a `PeerMachine` is made with.
+public struct PeerMachineConfiguration: Sendable {
+    /// Times and limits of connectivity checks.
+    public var ice: ICEConfiguration
+    /// Codecs, header extensions, names.
+    public var negotiation: NegotiatorConfiguration
+    /// What to add to an `Instant` to get the time since 1970: sender reports carry wall-clock time (RFC 3550 §6.4.1).
+    public var wallClockOffset: Interval
+
+    public init(ice: ICEConfiguration, negotiation: NegotiatorConfiguration, wallClockOffset: Interval) {
+        self.ice = ice
+        self.negotiation = negotiation
+        self.wallClockOffset = wallClockOffset
+    }
+}

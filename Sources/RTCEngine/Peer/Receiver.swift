@@ -1,0 +1,11 @@
+/// The receiving side of a transceiver: what was negotiated, and the stream of the source that sends now.
+struct Receiver {
+    var parameters: ReceiveParameters
+    /// Nil until a source is known, by a description or by its first packet.
+    var stream: ReceiveStream?
+
+    init(parameters: ReceiveParameters) { self.parameters = parameters }
+
+    /// Whether a payload type carries media, rather than retransmissions.
+    func isMedia(_ payloadType: UInt8) -> Bool { parameters.codecs.contains { $0.payloadType == payloadType } }
+}

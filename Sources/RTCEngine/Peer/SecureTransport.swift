@@ -1,0 +1,138 @@
+internal import RTCWire
+
+/// The DTLS association of a peer connection and the SRTP contexts that come out of it.
+///
+///     idle ──begin──▶ waitingForPath (client only) ──pathFound──▶ handshaking ──▶ protected ──▶ closed
+struct SecureTransport {
+    private enum Phase {
+        /// No description has said yet how to shake hands.
+        case idle
+        /// A client speaks first, and has no path yet.
+        case waitingForPath(any DTLSPort, [Fingerprint])
+        case handshaking(any DTLSPort)
+        case protected(any DTLSPort, any SRTPPort)
+        case closed(DTLSCloseReason)
+    }
+
+    private var phase = Phase.idle
+    /// The peer's first flight may overtake the description that carries its fingerprint. It would come again by
+    /// retransmission; keeping a few datagrams saves that time. More is not kept for somebody unknown.
+    private var early: [[UInt8]] = []
+    private static let earlyLimit = 8
+
+    private(set) var role: DTLSRole?
+    private(set) var profile: SRTPProfile?
+
+    var state: DTLSTransportState {
+        switch phase {
+        case .idle, .waitingForPath: .new
+        case .handshaking: .connecting
+        case .protected: .connected
+        case .closed(let reason):
+            switch reason {
+            case .local, .remote: .closed
+            case .fingerprintMismatch, .noSRTPProfile, .timedOut, .failed: .failed
+            }
+        }
+    }
+
+    var closeReason: DTLSCloseReason? {
+        switch phase {
+        case .closed(let reason): reason
+        case .idle, .waitingForPath, .handshaking, .protected: nil
+        }
+    }
+
+    /// Keys are in place: media may flow.
+    var isProtected: Bool { srtp != nil }
+
+    var srtp: (any SRTPPort)? {
+        switch phase {
+        case .protected(_, let srtp): srtp
+        case .idle, .waitingForPath, .handshaking, .closed: nil
+        }
+    }
+
+    private var association: (any DTLSPort)? {
+        switch phase {
+        case .waitingForPath(let dtls, _), .handshaking(let dtls), .protected(let dtls, _): dtls
+        case .idle, .closed: nil
+        }
+    }
+
+    var nextWake: Instant? {
+        switch phase {
+        case .handshaking(let dtls), .protected(let dtls, _): dtls.nextWake
+        case .idle, .waitingForPath, .closed: nil
+        }
+    }
+
+    /// The descriptions are agreed: shake hands in this role with the owner of one of these fingerprints.
+    mutating func begin(
+        _ dtls: any DTLSPort, role: DTLSRole, fingerprints: [Fingerprint], hasPath: Bool, at now: Instant
+    ) {
+        self.role = role
+        switch role {
+        case .client where !hasPath:
+            phase = .waitingForPath(dtls, fingerprints)
+        case .client, .server:
+            start(dtls, fingerprints, role, at: now)
+        }
+    }
+
+    /// ICE has a path: a client's first flight can go.
+    mutating func pathFound(at now: Instant) {
+        guard case .waitingForPath(let dtls, let fingerprints) = phase else { return }
+        start(dtls, fingerprints, .client, at: now)
+    }
+
+    private mutating func start(
+        _ dtls: any DTLSPort, _ fingerprints: [Fingerprint], _ role: DTLSRole, at now: Instant
+    ) {
+        phase = .handshaking(dtls)
+        dtls.start(role: role, remoteFingerprints: fingerprints, at: now)
+        let held = early
+        early = []
+        for datagram in held { dtls.receive(datagram.span.bytes, at: now) }
+    }
+
+    mutating func receive(_ datagram: [UInt8], at now: Instant) {
+        switch phase {
+        case .idle, .waitingForPath:
+            guard early.count < Self.earlyLimit else { return }
+            early.append(datagram)
+        case .handshaking(let dtls), .protected(let dtls, _):
+            dtls.receive(datagram.span.bytes, at: now)
+        case .closed:
+            return
+        }
+    }
+
+    mutating func tick(at now: Instant) {
+        switch phase {
+        case .handshaking(let dtls), .protected(let dtls, _): dtls.tick(at: now)
+        case .idle, .waitingForPath, .closed: return
+        }
+    }
+
+    mutating func pollOutput() -> DTLSOutput? { association?.pollOutput() }
+
+    /// The handshake is done and the contexts are made.
+    mutating func protect(with srtp: any SRTPPort, profile: SRTPProfile) {
+        guard case .handshaking(let dtls) = phase else { return }
+        self.profile = profile
+        phase = .protected(dtls, srtp)
+    }
+
+    /// Asks the association to end; its last datagram is still among its outputs.
+    mutating func close(at now: Instant) {
+        switch phase {
+        case .handshaking(let dtls), .protected(let dtls, _): dtls.close(at: now)
+        case .idle, .waitingForPath: phase = .closed(.local)
+        case .closed: return
+        }
+    }
+
+    /// The association has ended.
+    mutating func ended(_ reason: DTLSCloseReason) { phase = .closed(reason) }
+}

@@ -1,0 +1,48 @@
+public import MediaFiles
+internal import RTCEngine
+internal import RTCWire
+
+/// Sends a file's track at the speed it was recorded at, as a camera or a microphone would.
+///
+/// Frames that are due while nothing can be sent, or while it is paused, are passed over: a call is live.
+public actor FilePlayer {
+    private var source: MediaSource
+    private let sender: RTPSender
+    private var isPaused = false
+    /// How many frames were handed to the sender.
+    public private(set) var framesSent = 0
+
+    public init(playing source: MediaSource, on sender: RTPSender) {
+        self.source = source
+        self.sender = sender
+    }
+
+    /// Plays until the source ends, the connection closes or the task is cancelled.
+    public func run() async {
+        let clock = ContinuousClock()
+        let started = clock.now
+        while let due = source.nextDue, !Task.isCancelled {
+            try? await clock.sleep(until: started + due.duration, tolerance: .zero)
+            guard !Task.isCancelled, let frame = source.next() else { return }
+            if isPaused { continue }
+            do throws(PeerConnectionError) {
+                try await sender.send(frame)
+                framesSent += 1
+            } catch .peer(.closed) {
+                return
+            } catch {
+                // Not negotiated just now: the next frame may find it so.
+                continue
+            }
+        }
+    }
+
+    /// The receiver cannot decode: goes to the file's next key frame. A file cannot make one.
+    public func keyFrameRequested() { source.skipToKeyFrame() }
+
+    /// Stops sending, or goes on at the next key frame.
+    public func setPaused(_ paused: Bool) {
+        if isPaused, !paused { source.skipToKeyFrame() }
+        isPaused = paused
+    }
+}

@@ -1,0 +1,123 @@
+internal import ArgumentParser
+internal import ClientKit
+internal import ClientRTC
+internal import Foundation
+internal import MediaFiles
+internal import RTCEngine
+internal import RTCNetwork
+internal import RTCWire
+
+/// `roost call`: one side of a call, from the command line.
+struct Call: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Place or answer a video call from the command line.",
+        discussion: """
+            Joins a call room as caller or callee, plays a file as camera and microphone, and records what comes in. \
+            A caller calls as soon as a callee is in the room; a callee answers. The call ends when the other side \
+            leaves, after --duration, or with Ctrl-C.
+
+            Examples:
+              roost call --room 1 --as Ann --caller --duration 10s
+              roost call --room 7 --as Bob --callee --record calls/
+            """
+    )
+
+    enum Role: String, EnumerableFlag {
+        case caller, callee
+
+        static func help(for value: Role) -> ArgumentHelp? {
+            switch value {
+            case .caller: "Make the call."
+            case .callee: "Wait to be called."
+            }
+        }
+    }
+
+    enum Codec: String, ExpressibleByArgument, CaseIterable {
+        case h264, vp8
+    }
+
+    @Option(help: "The room's number.")
+    var room: Int
+
+    @Option(name: .customLong("as"), help: "Your name in the room.")
+    var username: String
+
+    @Flag var role: Role
+
+    @Option(help: "The signaling server.")
+    var server = "http://localhost:3000"
+
+    @Option(
+        help: ArgumentHelp(
+            "A file to send as the camera: MP4 (H.264) or IVF (VP8). Default: the test video.", valueName: "file"))
+    var video: String?
+
+    @Option(
+        help: ArgumentHelp("A file to send as the microphone: Ogg Opus. Default: the test tones.", valueName: "file"))
+    var audio: String?
+
+    @Option(help: ArgumentHelp("A folder for recordings of what is received.", valueName: "folder"))
+    var record: String?
+
+    @Option(help: ArgumentHelp("End the call after this long, as 10s or 2m. Default: no limit.", valueName: "time"))
+    var duration: TimeSpan?
+
+    @Option(help: ArgumentHelp("Give up when no call has begun after this long.", valueName: "time"))
+    var wait: TimeSpan = TimeSpan(.seconds(120))
+
+    @Option(help: "Use only this video codec. Default: what the file is, or what both sides can.")
+    var codec: Codec?
+
+    @Option(
+        help: ArgumentHelp(
+            "Use only this address of this machine for media; may be repeated. Default: all but loopback.",
+            valueName: "ip"))
+    var address: [String] = []
+
+    @Option(help: ArgumentHelp("A STUN server, as stun:host:port; may be repeated.", valueName: "url"))
+    var stun: [String] = []
+
+    @Option(help: ArgumentHelp("Accept only this SRTP profile: gcm or cm.", valueName: "profile"))
+    var srtp: SRTPChoice?
+
+    @Option(help: ArgumentHelp("Restart ICE this long after the call connected, for tests.", valueName: "time"))
+    var restartIce: TimeSpan?
+
+    @Flag(help: "Print events and statistics as one JSON object a line.")
+    var json = false
+
+    @MainActor
+    func run() async throws {
+        let output = CallOutput(style: json ? .json : .text)
+        do {
+            let media = try CallFiles.load(video: video, audio: audio, codec: codec)
+            let recorder = try record.map { try CallRecorder(folder: $0, name: username) }
+            let engine = RTCCallMediaEngine(
+                configuration: try peerConfiguration(for: media), media: media, restartsICEAfter: restartIce?.interval,
+                sink: { recorder })
+            let runner = try CallRunner(
+                options: CallRunner.Options(
+                    room: room, username: username, isCaller: role == .caller, server: server,
+                    duration: duration?.duration, wait: wait.duration),
+                engine: engine, output: output)
+            try await runner.run()
+            if let recorder { output.recorded(try await recorder.finish()) }
+        } catch let error as CommandError {
+            output.failed(error.description)
+            throw ExitCode.failure
+        }
+    }
+
+    private func peerConfiguration(for media: CallMedia) throws -> PeerConnectionConfiguration {
+        do {
+            let formats = media.video.map(\.format)
+            return try PeerConnectionConfiguration(
+                iceServers: stun.isEmpty ? [] : [.init(urls: stun)], addresses: try PeerAddresses.parse(address),
+                videoCodecs: [.h264, .vp8].filter { $0.payloadFormat.map(formats.contains) ?? false },
+                security: srtp?.security())
+        } catch let error as PeerConnectionError {
+            throw CommandError("\(error)")
+        }
+    }
+}

@@ -1,0 +1,139 @@
+internal import ClientFeatures
+internal import ClientKit
+internal import Foundation
+internal import MediaFiles
+
+/// What `roost call` prints: sentences for people, or one JSON object a line for programs.
+@MainActor
+final class CallOutput {
+    enum Style { case text, json }
+
+    private let style: Style
+    private let started = ContinuousClock.now
+    private var last: QuickCallSnapshot?
+
+    init(style: Style) { self.style = style }
+
+    /// Prints what has changed since the last snapshot.
+    func show(_ snapshot: QuickCallSnapshot) {
+        defer { last = snapshot }
+        if let room = snapshot.room {
+            if room.connection != last?.room?.connection { say("room", room.connectionText, [:]) }
+            if let text = room.peerText, text != last?.room?.peerText { say("presence", text, [:]) }
+            if let notice = room.notice, notice != last?.room?.notice { say("notice", notice, [:]) }
+        }
+        guard let chat = snapshot.videoChat else { return }
+        if chat.call != last?.videoChat?.call {
+            say("state", chat.callText, ["state": .text(chat.call.name), "because": .text(chat.because)])
+        }
+        if let notice = chat.notice, notice != last?.videoChat?.notice { say("notice", notice, [:]) }
+        if chat.remoteVideo != nil, last?.videoChat?.remoteVideo == nil { say("video", "Their picture arrives.", [:]) }
+        if let statistics = chat.statistics, statistics != last?.videoChat?.statistics {
+            say("statistics", statistics.line, statistics.fields)
+        }
+    }
+
+    func recorded(_ files: [URL]) {
+        for file in files { say("recording", "Recorded \(file.path)", ["path": .text(file.path)]) }
+    }
+
+    func failed(_ sentence: String) {
+        if style == .json { say("error", sentence, [:]) }
+        FileHandle.standardError.write(Data("roost: \(sentence)\n".utf8))
+    }
+
+    private func say(_ event: String, _ sentence: String, _ fields: [String: JSONField]) {
+        let elapsed = ContinuousClock.now - started
+        let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
+        switch style {
+        case .text:
+            print(String(format: "%7.2f  %@", seconds, sentence))
+        case .json:
+            var fields = fields
+            fields["event"] = .text(event)
+            fields["time"] = .number((seconds * 1_000).rounded() / 1_000)
+            fields["message"] = .text(sentence)
+            print(JSONField.object(fields).json)
+        }
+        // A pipe is buffered in blocks: whoever follows the call would read it after its end.
+        fflush(nil)
+    }
+}
+
+/// Just enough JSON for a line of output, with its keys in order.
+enum JSONField {
+    case text(String)
+    case number(Double)
+    case object([String: JSONField])
+
+    var json: String {
+        switch self {
+        case .text(let text):
+            let data = (try? JSONEncoder().encode(text)) ?? Data("\"\"".utf8)
+            return String(decoding: data, as: UTF8.self)
+        case .number(let number):
+            return number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
+        case .object(let fields):
+            let members = fields.sorted { $0.key < $1.key }.map { "\(JSONField.text($0.key).json):\($0.value.json)" }
+            return "{" + members.joined(separator: ",") + "}"
+        }
+    }
+}
+
+extension CallState {
+    /// One word, for programs.
+    var name: String {
+        switch self {
+        case .idle: "idle"
+        case .waitingForOffer: "waitingForOffer"
+        case .offering: "offering"
+        case .answering: "answering"
+        case .connecting: "connecting"
+        case .connected: "connected"
+        case .reconnectingMedia: "reconnectingMedia"
+        case .ended: "ended"
+        }
+    }
+}
+
+extension CallStatistics {
+    /// One line for people.
+    var line: String {
+        func flow(_ name: String, _ flow: Flow?) -> String {
+            guard let flow else { return "" }
+            let rate =
+                flow.bitrate >= 1_000_000
+                ? String(format: "%.1f Mbit/s", Double(flow.bitrate) / 1e6) : "\(flow.bitrate / 1_000) kbit/s"
+            return "  \(name) \(rate), \(flow.frames) frames, \(String(format: "%.1f", flow.lossRatio * 100)) % lost"
+        }
+        let trip = roundTrip.map { String(format: "  round trip %.1f ms", milliseconds($0)) } ?? ""
+        return "in:" + flow("video", videoReceived) + flow("audio", audioReceived) + trip
+    }
+
+    /// The same as fields; rates in bits a second, times in milliseconds.
+    var fields: [String: JSONField] {
+        var fields: [String: JSONField] = [:]
+        for (name, flow) in [
+            ("video_sent", videoSent), ("video_received", videoReceived), ("audio_sent", audioSent),
+            ("audio_received", audioReceived),
+        ] {
+            guard let flow else { continue }
+            var entry: [String: JSONField] = [
+                "bitrate": .number(Double(flow.bitrate)), "packets": .number(Double(flow.packets)),
+                "packets_lost": .number(Double(flow.packetsLost)), "frames": .number(Double(flow.frames)),
+            ]
+            if let codec = flow.codec { entry["codec"] = .text(codec) }
+            if let jitter = flow.jitter { entry["jitter_ms"] = .number(milliseconds(jitter)) }
+            if let rate = flow.frameRate { entry["frame_rate"] = .number(rate) }
+            fields[name] = .object(entry)
+        }
+        if let roundTrip { fields["round_trip_ms"] = .number(milliseconds(roundTrip)) }
+        if let route { fields["route"] = .text(route) }
+        return fields
+    }
+
+    private func milliseconds(_ duration: Duration) -> Double {
+        let (seconds, attoseconds) = duration.components
+        return ((Double(seconds) * 1e3 + Double(attoseconds) / 1e15) * 1_000).rounded() / 1_000
+    }
+}

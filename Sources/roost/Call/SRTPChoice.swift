@@ -1,0 +1,23 @@
+internal import ArgumentParser
+internal import RTCEngine
+internal import RTCSecurity
+
+/// `--srtp`: the one protection profile that is accepted.
+enum SRTPChoice: String, ExpressibleByArgument, CaseIterable {
+    case gcm, cm
+
+    private var profile: SRTPProfile {
+        switch self {
+        case .gcm: .aeadAES128GCM
+        case .cm: .aes128CMHMACSHA1_80
+        }
+    }
+
+    func security() throws -> OpenSSLSecurity {
+        do {
+            return try OpenSSLSecurity(profiles: [profile])
+        } catch {
+            throw CommandError("No certificate could be made: \(error).")
+        }
+    }
+}

@@ -1,0 +1,16 @@
+internal import ArgumentParser
+
+/// The `roost` command. One file a subcommand; each builds its graph and runs it.
+@main
+struct Roost: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "roost",
+        abstract: "Team chat and calling that you host yourself.",
+        discussion: """
+            Start the server with 'roost serve' and open http://localhost:8080, or place a call from here with \
+            'roost call'. 'roost demo' does both and checks every frame.
+            """,
+        version: "0.1.0",
+        subcommands: [Serve.self, Call.self, Demo.self]
+    )
+}

@@ -1,0 +1,148 @@
+internal import ArgumentParser
+internal import CallSignaling
+internal import ClientRTC
+internal import Foundation
+internal import Logging
+internal import RTCNetwork
+internal import RTCWire
+internal import SocketIO
+
+/// `roost serve`: signaling, the page, health and metrics, and the echo peer.
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run the server.",
+        discussion: """
+            Serves the web page, /health and /metrics, and Socket.IO signaling for call rooms, on both ports. An echo \
+            peer waits in room 1 as callee, so that you can try a call alone. Ctrl-C ends it.
+            """
+    )
+
+    @Option(help: "The address to listen on.")
+    var host = "0.0.0.0"
+
+    @Option(help: "The port of the page; 0 takes a free one.")
+    var port = 8080
+
+    @Option(help: "The port for signaling alone, where clients of the seed's server look; 0 takes a free one.")
+    var signalingPort = 3000
+
+    @Option(help: ArgumentHelp("The web page's folder. Default: the one next to this program.", valueName: "folder"))
+    var web: String?
+
+    @Option(help: ArgumentHelp("Let web pages of this origin connect, or of any ('*'); may be repeated."))
+    var allowOrigin: [String] = []
+
+    @Option(help: ArgumentHelp("A certificate chain (PEM), to serve HTTPS.", valueName: "file"))
+    var tlsCertificate: String?
+
+    @Option(help: ArgumentHelp("The certificate's private key (PEM).", valueName: "file"))
+    var tlsKey: String?
+
+    @Option(help: "The room in which the echo peer waits.")
+    var echoRoom = 1
+
+    @Flag(inversion: .prefixedNo, help: "Whether an echo peer waits in a room.")
+    var echo = true
+
+    @Option(
+        help: ArgumentHelp(
+            "Use only this address of this machine for the echo peer's media; may be repeated.", valueName: "ip"))
+    var address: [String] = []
+
+    @Option(help: "How much to log: trace, debug, info, notice, warning, error.")
+    var logLevel: Logger.Level = .notice
+
+    @Flag(help: "Print one JSON object when the server listens, instead of sentences.")
+    var json = false
+
+    func validate() throws {
+        if (tlsCertificate == nil) != (tlsKey == nil) {
+            throw ValidationError("--tls-certificate and --tls-key belong together.")
+        }
+    }
+
+    func run() async throws {
+        do {
+            try await serve()
+        } catch let error as CommandError {
+            FileHandle.standardError.write(Data("roost: \(error)\n".utf8))
+            throw ExitCode.failure
+        }
+    }
+
+    private func serve() async throws {
+        let server = makeServer()
+        let rooms = CallRoomServer(server: server)
+        let page: Int
+        let signaling: Int
+        do {
+            page = try await server.bind(host: host, port: port)
+            signaling = signalingPort == port ? page : try await server.bind(host: host, port: signalingPort)
+        } catch {
+            await server.shutdown()
+            throw CommandError("\(error)")
+        }
+        let echoPeer = echo ? try makeEchoPeer(rooms) : nil
+        await echoPeer?.start()
+        announce(page: page, signaling: signaling)
+        for await _ in Interrupts.stream() { break }
+        if !json { print("Going down.") }
+        await echoPeer?.stop()
+        await server.shutdown()
+    }
+
+    private func makeServer() -> SocketIOServer {
+        let folder = web.map { URL(filePath: $0) } ?? ProjectFiles.locate("Web")
+        var configuration = SocketIOServerConfiguration()
+        if allowOrigin.contains("*") {
+            configuration.origins = .any
+        } else if !allowOrigin.isEmpty {
+            configuration.origins = .these(Set(allowOrigin))
+        }
+        if let tlsCertificate, let tlsKey {
+            configuration.tls = .init(certificateChainFile: tlsCertificate, privateKeyFile: tlsKey)
+        }
+        let statistics = StatisticsSource()
+        let routes = WebRoutes(page: folder.map(StaticFiles.init)) { Metrics.text(statistics.read()) }
+        configuration.fallback = { routes.answer($0) }
+        var logger = Logger(label: "roost")
+        logger.logLevel = logLevel
+        let server = SocketIOServer(configuration: configuration, logger: logger)
+        statistics.follow(server)
+        return server
+    }
+
+    private func makeEchoPeer(_ rooms: CallRoomServer) throws -> EchoPeer {
+        let media = try CallFiles.load(video: nil, audio: nil, codec: nil)
+        let configuration: PeerConnectionConfiguration
+        do {
+            configuration = try PeerConnectionConfiguration(addresses: try PeerAddresses.parse(address))
+        } catch let error as PeerConnectionError {
+            throw CommandError("\(error)")
+        }
+        return EchoPeer(
+            rooms: rooms, room: echoRoom, media: CallMedia(video: media.video, sound: .echo),
+            configuration: configuration)
+    }
+
+    private func announce(page: Int, signaling: Int) {
+        if json {
+            print(
+                JSONField.object([
+                    "event": .text("listening"), "port": .number(Double(page)),
+                    "signaling_port": .number(Double(signaling)),
+                ]).json)
+        } else {
+            let scheme = tlsCertificate == nil ? "http" : "https"
+            print("Roost is serving.")
+            print("  Open       \(scheme)://localhost:\(page)")
+            print("  Signaling  \(scheme)://localhost:\(signaling)  (Socket.IO; also under /socket.io on port \(page))")
+            print("  Watch      \(scheme)://localhost:\(page)/health and /metrics")
+            if echo { print("An echo peer waits in room \(echoRoom): call it as caller to try everything alone.") }
+            print("Ctrl-C ends it.")
+        }
+        fflush(nil)
+    }
+}
+
+extension Logger.Level: ExpressibleByArgument {}

@@ -1,0 +1,46 @@
+internal import Foundation
+internal import SocketIO
+
+/// What the server answers outside Socket.IO: the page, `/health`, `/metrics`. The whole route table is `answer`.
+struct WebRoutes: Sendable {
+    let page: StaticFiles?
+    let metrics: @Sendable () -> String
+
+    func answer(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse {
+        guard request.method == "GET" || request.method == "HEAD" else {
+            return .text("This address answers GET only.\n", status: 405)
+        }
+        switch request.path {
+        case "/health": return .text("ok\n")
+        case "/metrics": return .text(metrics(), contentType: "text/plain; version=0.0.4; charset=utf-8")
+        default: return pageFile(request)
+        }
+    }
+
+    private func pageFile(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse {
+        guard let page else {
+            return .text("The web page's files were not found next to this server.\n", status: 404)
+        }
+        guard let file = page.file(at: request.path) else { return .text("There is no such page.\n", status: 404) }
+        var headers = Self.securityHeaders
+        headers.append(("ETag", file.entityTag))
+        headers.append(("Cache-Control", "no-cache"))
+        if request.header("If-None-Match") == file.entityTag {
+            return SocketIOHTTPResponse(status: 304, headers: headers)
+        }
+        headers.append(("Content-Type", file.contentType))
+        return SocketIOHTTPResponse(status: 200, headers: headers, body: .bytes(file.body))
+    }
+
+    /// Scripts, styles and connections from this server only; camera and microphone for this page only.
+    private static let securityHeaders: [(name: String, value: String)] = [
+        (
+            "Content-Security-Policy",
+            "default-src 'self'; img-src 'self' data:; media-src 'self' blob:; connect-src 'self' ws: wss:; "
+                + "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+        ),
+        ("Permissions-Policy", "camera=(self), microphone=(self)"),
+        ("Referrer-Policy", "no-referrer"),
+        ("X-Content-Type-Options", "nosniff"),
+    ]
+}
