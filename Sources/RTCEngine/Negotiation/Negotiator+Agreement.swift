@@ -16,9 +16,10 @@ extension Negotiator {
             }
             guard let place else { continue }
             bundled.append(index)
-            let answer = isAnswerLocal ? ours.direction ?? .sendrecv : (theirs.direction ?? .sendrecv).reversed
+            let theirDirection = remote.direction(ofSection: index)
+            let answer = isAnswerLocal ? local.direction(ofSection: index) : theirDirection.reversed
             transceivers[place].association.currentDirection = TransceiverDirection(answer)
-            if !isAnswerLocal { noteRemoteTrack(place, theirs) }
+            if !isAnswerLocal { noteRemoteTrack(place, theirs, theirDirection) }
             let section = AgreedSection(
                 local: ours, remote: theirs, isAnswerLocal: isAnswerLocal, direction: answer,
                 allowsMixedExtensions: local.has(.extmapAllowMixed) && remote.has(.extmapAllowMixed))

@@ -26,7 +26,7 @@ extension Negotiator {
                 offered: offered.all(SDP.ExtensionMap.self), supported: configuration.headerExtensions, kind: kind,
                 allowsMixed: allowsMixed || offered.has(.extmapAllowMixed))
             // RFC 3264 §6.1: what the offer allows and we want.
-            let direction = (offered.direction ?? .sendrecv).reversed.intersection(transceiver.direction.described)
+            let direction = offer.direction(ofSection: index).reversed.intersection(transceiver.direction.described)
             let section = LocalSection(
                 mid: offered.mid, kind: kind, proto: offered.proto, direction: direction, codecs: codecs,
                 extensions: extensions, setup: setup, ice: ice, fingerprint: configuration.fingerprint, cname: cname,

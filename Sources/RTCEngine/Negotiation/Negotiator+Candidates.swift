@@ -13,13 +13,10 @@ struct LocalCandidates: Sendable {
     private var lines: [SDP.Candidate] = []
     private var isComplete = false
 
-    /// - Returns: false when the candidate is known already.
-    mutating func add(_ candidate: ICECandidate, of fragment: String) -> Bool {
+    mutating func add(_ candidate: ICECandidate, of fragment: String) {
         begin(fragment)
         let line = SDP.Candidate(candidate)
-        guard !lines.contains(line) else { return false }
-        lines.append(line)
-        return true
+        if !lines.contains(line) { lines.append(line) }
     }
 
     mutating func end(_ fragment: String) {
@@ -53,8 +50,12 @@ extension Negotiator {
     /// - Returns: where it belongs, for telling the peer; nil when no local description has its generation yet. One
     ///   that is set later will contain it.
     public mutating func addLocalCandidate(_ candidate: ICECandidate) -> CandidatePlace? {
-        guard let fragment = candidate.usernameFragment ?? transport.localICE?.usernameFragment else { return nil }
-        _ = localCandidates.add(candidate, of: fragment)
+        let present = transport.localICE?.usernameFragment
+        // A late one of the generation before has no description to go into.
+        guard let fragment = candidate.usernameFragment ?? present, present == nil || fragment == present else {
+            return nil
+        }
+        localCandidates.add(candidate, of: fragment)
         completeLocalDescriptions()
         return localCandidatePlace(of: fragment)
     }
@@ -118,31 +119,16 @@ extension Negotiator {
                 }
             }
             let fragment = usernameFragment ?? parsed?.usernameFragment
-            // An attribute that we cannot read is not kept either: nothing would ever use it.
-            if candidate.isEmpty {
-                try next.noteRemoteCandidate(.endOfCandidates, mid, mLineIndex, fragment)
-            } else {
-                try next.noteRemoteCandidate(parsed.map { .candidate($0) } ?? .unusable, mid, mLineIndex, fragment)
-            }
-        }
-    }
-
-    /// The same for a candidate that has been parsed already; nil for the end of candidates.
-    public mutating func addRemoteCandidate(
-        _ candidate: ICECandidate?, mid: String?, mLineIndex: Int?
-    ) throws(NegotiationError) -> [NegotiationAction] {
-        try change { next throws(NegotiationError) in
-            guard next.remoteDescription != nil else { throw .noRemoteDescription }
-            if candidate != nil, mid == nil, mLineIndex == nil { throw .candidateWithoutSection }
-            try next.noteRemoteCandidate(
-                candidate.map { .candidate($0) } ?? .endOfCandidates, mid, mLineIndex, candidate?.usernameFragment)
+            let fact: RemoteCandidateFact =
+                candidate.isEmpty ? .endOfCandidates : parsed.map { .candidate($0) } ?? .unusable
+            try next.noteRemoteCandidate(fact, mid, mLineIndex, fragment)
         }
     }
 
     private enum RemoteCandidateFact {
         case candidate(ICECandidate)
         case endOfCandidates
-        /// Well-formed, and of a kind that we do not know.
+        /// Of a kind that we do not know: its place is checked, and then nothing would ever use it.
         case unusable
     }
 

@@ -19,7 +19,7 @@ extension Negotiator {
             local.sdp.media.indices.contains(index), remote.sdp.media.indices.contains(index)
         else { return true }
         let ours = local.sdp.media[index]
-        let theirs = (remote.sdp.media[index].direction ?? .sendrecv).reversed
+        let theirs = remote.sdp.direction(ofSection: index).reversed
         let wanted = transceiver.direction.described
         if wanted.sends, ours.direction?.sends == true, !describesStreams(ours, of: transceiver) { return true }
         switch local.type {

@@ -34,7 +34,7 @@ extension Negotiator {
         return offer
     }
 
-    /// RFC 8829 §5.2.2: sections keep their places; one that is rejected on both sides is free for a new transceiver;
+    /// RFC 8829 §5.2.2: sections keep their places; one that was rejected is free for a new transceiver;
     /// further transceivers come behind.
     private func planSections() -> [SectionPlan] {
         // Names are taken only when the offer is set, so that an offer that is thrown away costs none.
@@ -57,12 +57,12 @@ extension Negotiator {
         return plan
     }
 
-    /// Rejected in both current descriptions, so that its place may be used again.
+    /// Rejected in either current description, so that its place may be used again (RFC 8829 §5.2.2).
     private func isFree(_ index: Int) -> Bool {
         guard let local = currentLocalDescription?.sdp.media, let remote = currentRemoteDescription?.sdp.media,
             local.indices.contains(index), remote.indices.contains(index)
         else { return false }
-        return local[index].isRejected && remote[index].isRejected
+        return local[index].isRejected || remote[index].isRejected
     }
 
     private func knownSection(_ index: Int) -> MediaDescription {

@@ -36,7 +36,7 @@ extension Negotiator {
             payloadTypes.learn(section)
             extensionIDs.learn(section)
             mids.reserve(offer.sectionName(index))
-            try associate(section, at: index, name: offer.sectionName(index))
+            try associate(section, at: index, of: offer)
         }
         created = nil
         pendingRemoteDescription = TypedDescription(type: .offer, sdp: offer)
@@ -45,12 +45,13 @@ extension Negotiator {
 
     /// Finds or makes the transceiver of an offered section (RFC 8829 §5.10).
     private mutating func associate(
-        _ section: MediaDescription, at index: Int, name: String
+        _ section: MediaDescription, at index: Int, of offer: SessionDescription
     ) throws(NegotiationError) {
         // The answer rejects what the offer rejects, and ends the transceiver then.
         guard let kind = MediaKind(rawValue: section.kind), !section.isRejected else { return }
+        let name = offer.sectionName(index)
+        let direction = offer.direction(ofSection: index)
         let known = transceivers.firstIndex { $0.mLineIndex == index && $0.mid == name }
-        let direction = section.direction ?? .sendrecv
         let free = transceivers.firstIndex {
             $0.mid == nil && $0.kind == kind && $0.phase == .active && $0.origin == .track && direction.receives
         }
@@ -63,7 +64,7 @@ extension Negotiator {
         }
         transceivers[place].association.mid = name
         transceivers[place].association.mLineIndex = index
-        noteRemoteTrack(place, section)
+        noteRemoteTrack(place, section, direction)
     }
 
     private mutating func setRemoteAnswer(_ answer: SessionDescription, isFinal: Bool) throws(NegotiationError) {
@@ -91,8 +92,8 @@ extension Negotiator {
     }
 
     /// What the peer sends in a section: whether, in which streams, under which id (W3C WebRTC §5.1.1).
-    mutating func noteRemoteTrack(_ place: Int, _ section: MediaDescription) {
-        let isSent = (section.direction ?? .sendrecv).sends && !section.isRejected
+    mutating func noteRemoteTrack(_ place: Int, _ section: MediaDescription, _ direction: SDP.Direction) {
+        let isSent = direction.sends && !section.isRejected
         transceivers[place].association.receivesTrack = isSent && transceivers[place].phase == .active
         guard isSent else { return }
         var msids = section.all(SDP.MediaStreamID.self)

@@ -3,17 +3,14 @@ internal import RTCWire
 /// What a remote description has to fulfil before anything is changed by it.
 extension Negotiator {
     func validateOffer(_ offer: SessionDescription) throws(NegotiationError) {
-        try validateNames(offer)
         let known = currentRemoteDescription?.sdp.media ?? []
-        let ours = currentLocalDescription?.sdp
+        let ours = currentLocalDescription?.sdp.media ?? []
         guard offer.media.count >= known.count else { throw .sectionsChanged(section: offer.media.count) }
+        try validateNames(offer)
         for (index, before) in known.enumerated() {
             let after = offer.media[index]
-            // RFC 8829 §5.2.2: only a section that both sides rejected may become another one.
-            let isFree =
-                before.isRejected
-                || (ours.map { $0.media.indices.contains(index) } ?? false)
-                    && (ours?.media[index].isRejected ?? false)
+            // RFC 8829 §5.2.2: only a section that was rejected may become another one.
+            let isFree = before.isRejected || (ours.indices.contains(index) && ours[index].isRejected)
             if isFree || after.isRejected { continue }
             guard after.kind == before.kind, after.mid == before.mid else { throw .sectionsChanged(section: index) }
         }
@@ -25,8 +22,10 @@ extension Negotiator {
     }
 
     func validateAnswer(_ answer: SessionDescription, to offer: SessionDescription) throws(NegotiationError) {
+        guard answer.media.count == offer.media.count else {
+            throw .sectionsChanged(section: min(answer.media.count, offer.media.count))
+        }
         try validateNames(answer)
-        guard answer.media.count == offer.media.count else { throw .sectionsChanged(section: answer.media.count) }
         var accepted: [Int] = []
         for (index, section) in answer.media.enumerated() {
             let offered = offer.media[index]
@@ -39,8 +38,8 @@ extension Negotiator {
             // RFC 3264 §6: what was offered rejected stays so.
             guard !offered.isRejected else { throw .sectionsChanged(section: index) }
             guard section.has(.rtcpMux) else { throw .rtcpMuxRequired(section: index) }
-            let allowed = (offered.direction ?? .sendrecv).reversed
-            let direction = section.direction ?? .sendrecv
+            let allowed = offer.direction(ofSection: index).reversed
+            let direction = answer.direction(ofSection: index)
             guard allowed.intersection(direction) == direction else { throw .invalidAnswerDirection(section: index) }
             let common = CodecNegotiation.sending(
                 local: offered.codecs, remote: section.codecs, isAnswerLocal: false)

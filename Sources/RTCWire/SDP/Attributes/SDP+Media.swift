@@ -88,8 +88,7 @@ extension SDPSection {
     /// The section's `a=mid`.
     public var mid: String? { first(SDP.Mid.self)?.value }
 
-    /// The section's direction attribute, the first if there are several; nil when there is none, which means
-    /// `sendrecv` (RFC 8866 §6.7).
+    /// The section's direction attribute, the first if there are several; nil when there is none.
     public var direction: SDP.Direction? {
         for line in lines {
             if case .attribute(let attribute) = line, attribute.value == nil,
@@ -103,5 +102,13 @@ extension SDPSection {
 
     public mutating func append(_ direction: SDP.Direction) {
         append(SDPAttribute(direction.rawValue))
+    }
+}
+
+extension SessionDescription {
+    /// The direction that holds for a media section: its own, or the session's, or `sendrecv` (RFC 8866 §6.7).
+    public func direction(ofSection index: Int) -> SDP.Direction {
+        let own = media.indices.contains(index) ? media[index].direction : nil
+        return own ?? direction ?? .sendrecv
     }
 }

@@ -1,0 +1,128 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+/// Offers that other implementations have really made.
+@Suite struct CapturedOfferTests {
+    private func answer(_ name: String) throws -> (party: Party, offer: SessionDescription, answer: SessionDescription)
+    {
+        var bob = Party("bob")
+        let offer = try CapturedOffers.load(name)
+        _ = try bob.takes(offer)
+        let (answer, _) = try bob.answers()
+        return (bob, offer, answer)
+    }
+
+    @Test(arguments: [
+        (
+            "chromium_audio_video_offer",
+            ["0 audio recvonly opus", "1 video recvonly VP8+rtx H264+rtx"], [["0", "1"]]
+        ),
+        (
+            "chromium_gathered_offer",
+            [
+                "2 audio recvonly opus", "3 video recvonly VP8+rtx H264+rtx", "4 video inactive VP8+rtx H264+rtx",
+                "5 application rejected",
+            ], [["2", "3", "4"]]
+        ),
+        (
+            "chromium_max_bundle_simulcast_offer",
+            ["0 audio recvonly opus", "1 video recvonly VP8+rtx H264+rtx"], [["0", "1"]]
+        ),
+        (
+            "firefox_style_offer",
+            ["0 audio recvonly opus", "1 video recvonly VP8+rtx H264+rtx", "2 application rejected"], [["0", "1"]]
+        ),
+        (
+            "aiortc_offer",
+            ["0 audio recvonly opus", "1 video recvonly VP8+rtx H264+rtx", "2 application rejected"], [["0", "1"]]
+        ),
+        (
+            "py120_dual_publisher_offer",
+            ["0 video recvonly VP8", "1 audio recvonly opus", "2 application rejected"], [["0", "1"]]
+        ),
+        (
+            "py120_resume_ice_restart_offer",
+            ["0 video recvonly VP8", "1 audio recvonly opus", "2 application rejected"], [["0", "1"]]
+        ),
+        ("server_subscriber_offer_datachannel_only", ["0 application rejected"], []),
+    ])
+    func `is answered`(name: String, outline: [String], bundle: [[String]]) throws {
+        let (_, _, answer) = try answer(name)
+        #expect(answer.outline == outline)
+        #expect(answer.bundleGroups == bundle)
+    }
+
+    @Test(arguments: [
+        "py120_single_join_offer", "py120_single_vp8_simulcast_reoffer", "py120_single_h264_simulcast_reoffer",
+    ])
+    func `a conference's offer is answered section by section`(name: String) throws {
+        let (_, offer, answer) = try answer(name)
+        #expect(answer.media.map(\.kind) == offer.media.map(\.kind))
+        #expect(answer.media.map(\.mid) == offer.media.map(\.mid))
+        #expect(answer.media.map(\.isRejected) == offer.media.map { $0.kind == "application" })
+        for (ours, theirs) in zip(answer.media, offer.media) where !ours.isRejected {
+            let allowed = (theirs.direction ?? .sendrecv).reversed
+            #expect(allowed.intersection(ours.direction ?? .sendrecv) == ours.direction)
+            #expect(Set(ours.formats).isSubset(of: theirs.formats))
+        }
+    }
+
+    @Test func `only the bundle's own candidates of a first offer are used`() throws {
+        var bob = Party("bob")
+        let offer = try CapturedOffers.load("aiortc_offer")
+        #expect(offer.media.map(\.candidates.count) == [2, 2, 2])
+        _ = try bob.takes(offer)
+        let actions = try bob.answers().actions
+        #expect(actions.filter { $0.outline.hasPrefix("candidate") }.count == 2)
+        #expect(actions.outline.contains("endOfCandidates"))
+    }
+
+    @Test func `all of aiortc's fingerprints are passed on`() throws {
+        var bob = Party("bob")
+        _ = try bob.takes(CapturedOffers.load("aiortc_offer"))
+        let algorithms = try bob.answers().actions.compactMap { action -> [String]? in
+            guard case .startDTLS(_, let fingerprints) = action else { return nil }
+            return fingerprints.map(\.algorithm)
+        }
+        #expect(algorithms == [["sha-256", "sha-384", "sha-512"]])
+    }
+
+    @Test func `a data channel alone leaves nothing to connect, and fails nothing`() throws {
+        var bob = Party("bob")
+        let offer = try CapturedOffers.load("server_subscriber_offer_datachannel_only")
+        #expect(try bob.takes(offer).outline == ["have-remote-offer"])
+        let (answer, actions) = try bob.answers()
+        #expect(actions.outline == ["stable"])
+        #expect(answer.media[0].proto == "UDP/DTLS/SCTP")
+        #expect(answer.media[0].formats == ["webrtc-datachannel"])
+        #expect(answer.media[0].port == 0)
+        // And its place may be used.
+        _ = try bob.negotiator.addTransceiver(.audio)
+        #expect(try bob.offers().sdp.outline == ["1 audio sendrecv opus"])
+    }
+
+    @Test func `Chromium's track, streams and sources are known`() throws {
+        let (bob, offer, _) = try answer("chromium_audio_video_offer")
+        let video = bob.negotiator.transceivers[1]
+        let msid = try #require(offer.media[1].first(SDP.MediaStreamID.self))
+        #expect(video.remoteStreamIDs == [msid.stream])
+        #expect(video.remoteTrackID == msid.track)
+        let group = try #require(offer.media[1].first(SDP.SourceGroup.self))
+        #expect(video.receiveParameters?.sources?.primary == group.ssrcs.first)
+        #expect(video.receiveParameters?.sources?.rtx == group.ssrcs.last)
+    }
+
+    @Test func `one of Chromium's answers to itself can be taken for ours`() throws {
+        // What we would offer, answered by a party with Chromium's numbers, goes through a whole renegotiation.
+        var (bob, offer, _) = try answer("chromium_audio_video_offer")
+        _ = try bob.negotiator.addTransceiver(.video, direction: .sendonly)
+        let (second, _) = try bob.offers()
+        #expect(second.media.prefix(2).map(\.mid) == offer.media.map(\.mid))
+        #expect(second.media[2].codecs.map(\.payloadType).allSatisfy { offer.media[1].payloadTypes.contains($0) })
+        let known = Dictionary(
+            uniqueKeysWithValues: offer.media[1].all(SDP.ExtensionMap.self).map { ($0.uri, $0.id) })
+        for map in second.media[2].all(SDP.ExtensionMap.self) { #expect(known[map.uri] == map.id) }
+    }
+}

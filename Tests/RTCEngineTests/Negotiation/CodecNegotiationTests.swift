@@ -1,0 +1,253 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+@Suite struct CodecNegotiationTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var ours: String
+        var offered: String
+        /// Nil: no match.
+        var answer: String?
+
+        init(_ ours: String, _ offered: String, _ answer: String?) {
+            self.ours = ours
+            self.offered = offered
+            self.answer = answer
+        }
+
+        var testDescription: String { "\(ours) meets \(offered)" }
+    }
+
+    private static let asymmetric = "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id="
+    private static let symmetric = "packetization-mode=1;profile-level-id="
+
+    static let h264: [Row] = [
+        // Constrained Baseline has many spellings (RFC 6184 §8.1, table 5); the answer uses the offer's.
+        Row(asymmetric + "42e01f", asymmetric + "42e01f", asymmetric + "42e01f"),
+        Row(asymmetric + "42e01f", asymmetric + "42c01f", asymmetric + "42c01f"),
+        Row(asymmetric + "42e01f", asymmetric + "42C01F", asymmetric + "42C01F"),
+        Row(asymmetric + "42e01f", asymmetric + "42401f", asymmetric + "42401f"),
+        Row(asymmetric + "42e01f", asymmetric + "4d801f", asymmetric + "4d801f"),
+        Row(asymmetric + "42e01f", asymmetric + "58c01f", asymmetric + "58c01f"),
+        // Other profiles.
+        Row(asymmetric + "42e01f", asymmetric + "42001f", nil),
+        Row(asymmetric + "42e01f", asymmetric + "42801f", nil),
+        Row(asymmetric + "42e01f", asymmetric + "4d001f", nil),
+        Row(asymmetric + "42e01f", asymmetric + "58801f", nil),
+        Row(asymmetric + "42e01f", asymmetric + "64001f", nil),
+        Row(asymmetric + "640c1f", asymmetric + "64001f", nil),
+        Row(asymmetric + "64001f", asymmetric + "640028", asymmetric + "64001f"),
+        Row(asymmetric + "42801f", asymmetric + "42001f", asymmetric + "42001f"),
+        // Levels may differ where both allow it; otherwise the lower one holds (§8.2.2).
+        Row(asymmetric + "42e01f", asymmetric + "42c034", asymmetric + "42c01f"),
+        Row(asymmetric + "42e034", asymmetric + "42c01f", asymmetric + "42c034"),
+        Row(asymmetric + "42e01f", symmetric + "42e034", symmetric + "42e01f"),
+        Row(asymmetric + "42e034", symmetric + "42e01f", symmetric + "42e01f"),
+        Row(symmetric + "42e034", asymmetric + "42c01f", symmetric + "42c01f"),
+        // Level 1b lies between 1 and 1.1, and has a constraint bit of its own.
+        Row(asymmetric + "42e01f", symmetric + "42f00b", symmetric + "42f00b"),
+        Row(symmetric + "42f00b", symmetric + "42e00b", symmetric + "42f00b"),
+        Row(symmetric + "42f00b", symmetric + "42e00a", symmetric + "42e00a"),
+        // The packetization mode has to be the same; 0 when it is missing.
+        Row(asymmetric + "42e01f", "level-asymmetry-allowed=1;packetization-mode=0;profile-level-id=42e01f", nil),
+        Row(asymmetric + "42e01f", "level-asymmetry-allowed=1;profile-level-id=42e01f", nil),
+        Row("profile-level-id=42e01f", "packetization-mode=0;profile-level-id=42e01f", "profile-level-id=42e01f"),
+        // Without a profile, browsers mean 42e01f; and nonsense matches nothing.
+        Row(asymmetric + "42e01f", "packetization-mode=1", symmetric + "42e01f"),
+        Row(asymmetric + "42e01f", asymmetric + "42e0", nil),
+        Row(asymmetric + "42e01f", asymmetric + "+2e01f", nil),
+        Row(asymmetric + "42e01f", asymmetric + "ffe01f", nil),
+    ]
+
+    @Test(arguments: h264)
+    func `H264 is matched by profile and packetization mode`(row: Row) {
+        func codec(_ parameters: String) -> CodecParameters {
+            CodecParameters(
+                payloadType: 100, name: "H264", clockRate: 90_000, parameters: SDP.CodecOptions(parameters))
+        }
+        let ours = codec(row.ours)
+        let offered = codec(row.offered)
+        #expect(ours.matches(offered) == (row.answer != nil))
+        #expect(offered.matches(ours) == (row.answer != nil))
+        if let answer = row.answer { #expect(ours.answering(offered).parameters.text == answer) }
+    }
+
+    @Test func `other codecs are matched by name, clock and channels`() {
+        func codec(_ name: String, _ clock: UInt32, _ channels: UInt8 = 1, _ options: String = "") -> CodecParameters {
+            CodecParameters(
+                payloadType: 1, name: name, clockRate: clock, channels: channels,
+                parameters: SDP.CodecOptions(options))
+        }
+        #expect(CodecParameters.vp8.matches(codec("vp8", 90_000, 1, "max-fr=30")))
+        #expect(!CodecParameters.vp8.matches(codec("VP9", 90_000)))
+        #expect(CodecParameters.opus.matches(codec("OPUS", 48_000, 2, "stereo=1")))
+        #expect(!CodecParameters.opus.matches(codec("opus", 48_000, 1)))
+        #expect(!CodecParameters.opus.matches(codec("opus", 24_000, 2)))
+        #expect(codec("VP9", 90_000, 1, "profile-id=0").matches(codec("VP9", 90_000, 1, "profile-id=0")))
+        #expect(!codec("VP9", 90_000, 1, "profile-id=0").matches(codec("VP9", 90_000, 1, "profile-id=2")))
+    }
+
+    /// An answer to a video section with these lines after `a=rtcp-mux`.
+    private func answer(
+        formats: String, _ lines: [String], _ configure: (inout NegotiatorConfiguration) -> Void = { _ in },
+        preferring: [CodecParameters] = []
+    ) throws -> MediaDescription {
+        var bob = Party("bob", configure)
+        _ = try bob.takes(Self.offer(formats: formats, lines))
+        try bob.negotiator.setCodecPreferences(preferring, of: bob.negotiator.transceivers[0].id)
+        return try bob.answers().sdp.media[0]
+    }
+
+    static func offer(formats: String, _ lines: [String]) throws -> SessionDescription {
+        let print = Array(repeating: "AB", count: 32).joined(separator: ":")
+        let text =
+            ([
+                "v=0", "o=- 1 1 IN IP4 0.0.0.0", "s=-", "t=0 0", "a=group:BUNDLE v",
+                "a=fingerprint:sha-256 \(print)", "a=ice-ufrag:abcd", "a=ice-pwd:0123456789012345678901",
+                "a=extmap-allow-mixed", "m=video 9 UDP/TLS/RTP/SAVPF \(formats)", "a=mid:v", "a=setup:actpass",
+                "a=sendrecv", "a=rtcp-mux",
+            ] + lines).joined(separator: "\n")
+        return try SessionDescription(parsing: text)
+    }
+
+    @Test func `the answer has the offer's payload types and order`() throws {
+        let section = try answer(
+            formats: "50 100 101 120",
+            [
+                "a=rtpmap:50 AV1/90000", "a=rtpmap:100 VP8/90000", "a=rtpmap:101 rtx/90000", "a=fmtp:101 apt=100",
+                "a=rtpmap:120 H264/90000", "a=fmtp:120 packetization-mode=1;profile-level-id=42e01f",
+            ])
+        #expect(section.formats == ["100", "120", "101"])
+        #expect(section.codecs.map(\.rtxPayloadType) == [101, nil])
+    }
+
+    @Test func `our preferences go before the offer's order, and leave out the rest`() throws {
+        let lines = [
+            "a=rtpmap:100 VP8/90000", "a=rtpmap:120 H264/90000",
+            "a=fmtp:120 packetization-mode=1;profile-level-id=42e01f",
+        ]
+        #expect(try answer(formats: "100 120", lines).formats == ["100", "120"])
+        #expect(try answer(formats: "100 120", lines, preferring: [.h264, .vp8]).formats == ["120", "100"])
+        #expect(try answer(formats: "100 120", lines, preferring: [.h264]).formats == ["120"])
+    }
+
+    @Test func `of several offered H264 formats the one that fits is taken`() throws {
+        let section = try answer(
+            formats: "103 107 109",
+            [
+                "a=rtpmap:103 H264/90000", "a=fmtp:103 packetization-mode=1;profile-level-id=42001f",
+                "a=rtpmap:107 H264/90000", "a=fmtp:107 packetization-mode=0;profile-level-id=42e01f",
+                "a=rtpmap:109 H264/90000", "a=fmtp:109 packetization-mode=1;profile-level-id=42e01f",
+            ])
+        #expect(section.formats == ["109"])
+    }
+
+    @Test func `feedback is what both know, and * is for all`() throws {
+        let section = try answer(
+            formats: "100",
+            [
+                "a=rtpmap:100 VP8/90000", "a=rtcp-fb:* nack", "a=rtcp-fb:100 nack pli", "a=rtcp-fb:100 nack x-new",
+                "a=rtcp-fb:99 ccm fir",
+            ])
+        #expect(section.all(SDP.RTCPFeedback.self).map(\.attributeValue) == ["100 nack", "100 nack pli"])
+    }
+
+    @Test func `retransmissions need an apt that is offered, at the same clock`() throws {
+        let rows: [([String], UInt8?)] = [
+            (["a=rtpmap:101 rtx/90000", "a=fmtp:101 apt=100"], 101),
+            (["a=rtpmap:101 rtx/90000", "a=fmtp:101 rtx-time=3000;apt=100"], 101),
+            (["a=rtpmap:101 rtx/90000"], nil),
+            (["a=rtpmap:101 rtx/90000", "a=fmtp:101 apt=99"], nil),
+            (["a=rtpmap:101 rtx/48000", "a=fmtp:101 apt=100"], nil),
+        ]
+        for (lines, expected) in rows {
+            let section = try answer(formats: "100 101", ["a=rtpmap:100 VP8/90000"] + lines)
+            #expect(section.codecs.map(\.rtxPayloadType) == [expected])
+        }
+        let without = try answer(formats: "100 101", ["a=rtpmap:100 VP8/90000"] + rows[0].0) { configuration in
+            for index in configuration.videoCodecs.indices { configuration.videoCodecs[index].rtxPayloadType = nil }
+        }
+        #expect(without.formats == ["100"])
+        #expect(without.all(SDP.SourceGroup.self).isEmpty)
+    }
+
+    @Test func `a section without a common codec is rejected`() throws {
+        let section = try answer(formats: "50 0", ["a=rtpmap:50 AV1/90000"])
+        #expect(section.isRejected)
+        #expect(section.formats == ["50", "0"])
+    }
+
+    @Test func `header extensions keep the offer's identifiers`() throws {
+        let mid = HeaderExtensionURI.mid
+        let sequence = HeaderExtensionURI.transportSequence
+        let section = try answer(
+            formats: "100",
+            [
+                "a=rtpmap:100 VP8/90000", "a=extmap:9 \(mid)", "a=extmap:9 \(mid)", "a=extmap:3 urn:x-unknown",
+                "a=extmap:20/sendonly \(sequence)", "a=extmap:5 \(HeaderExtensionURI.audioLevel)",
+                "a=extmap:4096 \(HeaderExtensionURI.absoluteSendTime)",
+            ])
+        // The level of sound is not for video; 4096 is a placeholder.
+        #expect(section.all(SDP.ExtensionMap.self).map(\.attributeValue) == ["9 \(mid)", "20/recvonly \(sequence)"])
+    }
+
+    @Test func `identifiers above 14 need extmap-allow-mixed`() throws {
+        var offer = try Self.offer(
+            formats: "100",
+            [
+                "a=rtpmap:100 VP8/90000", "a=extmap:15 \(HeaderExtensionURI.mid)",
+                "a=extmap:14 \(HeaderExtensionURI.absoluteSendTime)",
+                "a=extmap:16 \(HeaderExtensionURI.transportSequence)",
+            ])
+        func answered() throws -> SessionDescription {
+            var bob = Party("bob")
+            _ = try bob.takes(offer)
+            return try bob.answers().sdp
+        }
+        #expect(try answered().media[0].all(SDP.ExtensionMap.self).map(\.id) == [14, 16])
+        #expect(try answered().has(.extmapAllowMixed))
+        offer.removeAttributes(named: SDP.Flag.extmapAllowMixed.rawValue)
+        #expect(try answered().media[0].all(SDP.ExtensionMap.self).map(\.id) == [14])
+        #expect(try !answered().has(.extmapAllowMixed))
+    }
+
+    @Test func `one-way extensions go one way`() throws {
+        var bob = Party("bob")
+        let uri = HeaderExtensionURI.absoluteSendTime
+        _ = try bob.takes(
+            Self.offer(
+                formats: "100",
+                ["a=rtpmap:100 VP8/90000", "a=extmap:1/sendonly \(uri)", "a=extmap:2 \(HeaderExtensionURI.mid)"]))
+        _ = try bob.negotiator.addTrack(.video)
+        _ = try bob.answers()
+        let transceiver = bob.negotiator.transceivers[0]
+        #expect(transceiver.receiveParameters?.extensions == [uri: 1, HeaderExtensionURI.mid: 2])
+        #expect(transceiver.sendParameters?.extensions == [HeaderExtensionURI.mid: 2])
+    }
+
+    @Test func `an answerer with payload types of its own is sent to by those`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        let id = try alice.negotiator.addTransceiver(.video)
+        _ = try bob.takes(alice.offers().sdp)
+        _ = try bob.negotiator.addTrack(.video)
+        let text = try bob.answers().sdp.text.replacing("102", with: "112").replacing(" 103", with: " 113")
+            .replacing(":103", with: ":113")
+        _ = try alice.negotiator.setRemote(.answer, SessionDescription(parsing: text))
+        #expect(alice.transceiver(id)?.sendParameters?.codec.payloadType == 112)
+        #expect(alice.transceiver(id)?.sendParameters?.codec.rtxPayloadType == 113)
+        #expect(alice.transceiver(id)?.receiveParameters?.codecs.first?.payloadType == 102)
+    }
+
+    @Test func `preferences have to be of the configuration`() throws {
+        var alice = Party("alice")
+        let id = try alice.negotiator.addTransceiver(.video)
+        let other = CodecParameters(payloadType: 98, name: "AV1", clockRate: 90_000)
+        #expect(throws: NegotiationError.unknownCodec) {
+            try alice.negotiator.setCodecPreferences([other], of: id)
+        }
+        try alice.negotiator.setCodecPreferences([.vp8], of: id)
+        #expect(try alice.offers().sdp.outline == ["0 video sendrecv VP8+rtx"])
+    }
+}

@@ -1,0 +1,193 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+@Suite struct RenegotiationTests {
+    /// A call with sound both ways.
+    static func call() throws -> (alice: Party, bob: Party) {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        _ = try alice.negotiator.addTransceiver(.audio)
+        _ = try bob.negotiator.addTrack(.audio)
+        try negotiate(&alice, &bob)
+        return (alice, bob)
+    }
+
+    @Test func `the caller adds video`() throws {
+        var (alice, bob) = try Self.call()
+        let video = try alice.negotiator.addTransceiver(.video)
+        #expect(alice.negotiator.negotiationNeeded)
+        let change = try negotiate(&alice, &bob)
+
+        #expect(change.offer.outline == ["0 audio sendrecv opus", "1 video sendrecv H264+rtx VP8+rtx"])
+        #expect(change.answererActions.outline == ["added 1", "track 1", "have-remote-offer", "receive 1", "stable"])
+        // Pictures may come before the answer, so the receiver stands ready with the offer.
+        #expect(
+            change.offererActions.outline == [
+                "receive 1", "have-local-offer", "end receiver 1", "send 1", "stable",
+            ])
+        #expect(alice.transceiver(video)?.currentDirection == .sendonly)
+    }
+
+    @Test func `the callee adds video`() throws {
+        var (alice, bob) = try Self.call()
+        _ = try bob.negotiator.addTransceiver(.video, direction: .sendonly)
+        let change = try negotiate(&bob, &alice)
+        #expect(change.offer.outline == ["0 audio sendrecv opus", "1 video sendonly H264+rtx VP8+rtx"])
+        #expect(change.answer.outline == ["0 audio sendrecv opus", "1 video recvonly H264+rtx VP8+rtx"])
+        // The association goes on: nothing about ICE or DTLS, and the callee, who is the client, stays it.
+        #expect(change.offererActions.outline == ["have-local-offer", "send 1", "stable"])
+        #expect(change.offer.media.map(\.setup) == [.actpass, .actpass])
+        #expect(change.answer.media.map(\.setup) == [.passive, .passive])
+    }
+
+    @Test func `hold and resume`() throws {
+        var (alice, bob) = try Self.call()
+        let id = alice.negotiator.transceivers[0].id
+        try alice.negotiator.setDirection(.sendonly, of: id)
+        #expect(alice.negotiator.negotiationNeeded)
+        let held = try negotiate(&alice, &bob)
+        #expect(held.answer.outline == ["0 audio recvonly opus"])
+        #expect(held.offererActions.outline == ["have-local-offer", "end receiver 0", "track gone 0", "stable"])
+        #expect(held.answererActions.outline == ["have-remote-offer", "end sender 0", "stable"])
+
+        try alice.negotiator.setDirection(.inactive, of: id)
+        let silent = try negotiate(&alice, &bob)
+        #expect(silent.answer.outline == ["0 audio inactive opus"])
+        #expect(
+            silent.answererActions.outline == [
+                "track gone 0", "have-remote-offer", "end receiver 0", "stable",
+            ])
+
+        try alice.negotiator.setDirection(.sendrecv, of: id)
+        let resumed = try negotiate(&alice, &bob)
+        #expect(resumed.answer.outline == ["0 audio sendrecv opus"])
+        #expect(
+            resumed.offererActions.outline == [
+                "have-local-offer", "receive 0", "send 0", "track 0", "stable",
+            ])
+        #expect(resumed.answererActions.outline == ["track 0", "have-remote-offer", "receive 0", "send 0", "stable"])
+    }
+
+    @Test func `a transceiver that is stopped leaves its section rejected, and the next one takes the place`() throws {
+        var (alice, bob) = try Self.call()
+        let video = try alice.negotiator.addTransceiver(.video)
+        _ = try alice.negotiator.addTransceiver(.video)
+        try negotiate(&alice, &bob)
+        #expect(try alice.negotiator.stop(video).outline == ["end sender 1"])
+        #expect(alice.transceiver(video)?.direction == .stopped)
+        #expect(alice.negotiator.negotiationNeeded)
+
+        let stopped = try negotiate(&alice, &bob)
+        #expect(stopped.offer.outline[1] == "1 video rejected")
+        #expect(stopped.answer.outline[1] == "1 video rejected")
+        #expect(stopped.offer.bundleGroups == [["0", "2"]])
+        #expect(stopped.offererActions.outline == ["have-local-offer", "stopped 1", "stable"])
+        #expect(
+            stopped.answererActions.outline == [
+                "have-remote-offer", "end receiver 1", "track gone 1", "stopped 1", "stable",
+            ])
+        #expect(alice.negotiator.transceivers.count == 2 && bob.negotiator.transceivers.count == 2)
+        #expect(!alice.negotiator.negotiationNeeded)
+
+        // The place is free for anything, and for either side.
+        _ = try bob.negotiator.addTransceiver(.audio)
+        let recycled = try negotiate(&bob, &alice)
+        #expect(
+            recycled.offer.outline == [
+                "0 audio sendrecv opus", "3 audio sendrecv opus", "2 video recvonly H264+rtx VP8+rtx",
+            ])
+        #expect(
+            recycled.answer.outline == [
+                "0 audio sendrecv opus", "3 audio recvonly opus", "2 video sendonly H264+rtx VP8+rtx",
+            ])
+    }
+
+    @Test func `the answerer stops a transceiver while answering`() throws {
+        var (alice, bob) = try Self.call()
+        _ = try alice.negotiator.addTransceiver(.video)
+        let (offer, _) = try alice.offers()
+        _ = try bob.takes(offer)
+        _ = try bob.negotiator.stop(bob.negotiator.transceivers[1].id)
+        let (answer, _) = try bob.answers()
+        #expect(answer.outline == ["0 audio sendrecv opus", "1 video rejected"])
+        #expect(
+            try alice.negotiator.setRemote(.answer, answer).outline == [
+                "end receiver 1", "stopped 1", "stable",
+            ])
+        #expect(alice.negotiator.transceivers.count == 1 && bob.negotiator.transceivers.count == 1)
+    }
+
+    @Test func `stopping what the peer has never heard of needs no negotiation`() throws {
+        var (alice, _) = try Self.call()
+        let id = try alice.negotiator.addTransceiver(.video)
+        #expect(try alice.negotiator.stop(id).outline == ["stopped 1"])
+        #expect(!alice.negotiator.negotiationNeeded)
+        #expect(throws: NegotiationError.unknownTransceiver) { try alice.negotiator.stop(id) }
+    }
+
+    @Test func `payload types and identifiers stay as the first offer had them, whoever offers`() throws {
+        var alice = Party("alice") { $0.videoCodecs[0].payloadType = 109 }
+        var bob = Party("bob") { $0.headerExtensions.reverse() }
+        _ = try alice.negotiator.addTransceiver(.video)
+        let first = try negotiate(&alice, &bob)
+        _ = try bob.negotiator.addTransceiver(.video)
+        let second = try negotiate(&bob, &alice)
+        #expect(second.offer.media[1].codecs.map(\.payloadType) == [109, 96])
+        #expect(second.offer.media[0].codecs.map(\.payloadType) == [109, 96])
+        let before = Set(first.offer.media[0].all(SDP.ExtensionMap.self))
+        #expect(Set(second.offer.media[1].all(SDP.ExtensionMap.self)) == before)
+    }
+
+    @Test func `a payload type that the peer gave away is not used for another codec`() throws {
+        // The peer's offer has 96 and 102 for codecs of its own, and VP8 elsewhere.
+        var alice = Party("alice") { $0.videoCodecs = [CodecParameters.vp8] }
+        alice.negotiator = Negotiator(
+            configuration: {
+                var configuration = alice.negotiator.configuration
+                configuration.videoCodecs = [
+                    CodecParameters(payloadType: 102, name: "VP9", clockRate: 90_000),
+                    CodecParameters(payloadType: 120, name: "VP8", clockRate: 90_000),
+                ]
+                return configuration
+            }(), random: .seeded(1))
+        var bob = Party("bob")
+        _ = try alice.negotiator.addTransceiver(.video)
+        try negotiate(&alice, &bob)
+        _ = try bob.negotiator.addTransceiver(.video)
+        let (offer, _) = try bob.offers()
+        // H.264 would have liked 102.
+        #expect(offer.media[1].codecs.map { "\($0.name) \($0.payloadType)" } == ["H264 96", "VP8 120"])
+    }
+
+    @Test func `changed streams need a negotiation, and the peer hears of them`() throws {
+        var (alice, bob) = try Self.call()
+        try alice.negotiator.setStreams(["screen", "desk"], of: alice.negotiator.transceivers[0].id)
+        #expect(alice.negotiator.negotiationNeeded)
+        try negotiate(&alice, &bob)
+        #expect(!alice.negotiator.negotiationNeeded)
+        #expect(bob.negotiator.transceivers[0].remoteStreamIDs == ["screen", "desk"])
+    }
+
+    @Test func `the session's version grows with every description`() throws {
+        var (alice, bob) = try Self.call()
+        let first = try #require(alice.negotiator.localDescription?.sdp.origin)
+        try negotiate(&alice, &bob)
+        let second = try #require(alice.negotiator.localDescription?.sdp.origin)
+        #expect(first.sessionID == second.sessionID)
+        #expect(first.sessionVersion < second.sessionVersion)
+    }
+
+    @Test func `nothing changes once it is closed`() throws {
+        var (alice, _) = try Self.call()
+        #expect(
+            alice.negotiator.close().outline == [
+                "end receiver 0", "end sender 0", "track gone 0", "stopped 0", "closed",
+            ])
+        #expect(throws: NegotiationError.closed) { try alice.negotiator.createOffer(ice: alice.ice) }
+        #expect(throws: NegotiationError.closed) { try alice.negotiator.addTransceiver(.audio) }
+        #expect(throws: NegotiationError.closed) { try alice.negotiator.setLocal(.rollback) }
+        #expect(!alice.negotiator.negotiationNeeded)
+    }
+}

@@ -1,0 +1,140 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+@Suite struct TransportNegotiationTests {
+    private func offer(_ change: (String) -> String = { $0 }) throws -> SessionDescription {
+        var alice = Party("alice")
+        _ = try alice.negotiator.addTransceiver(.audio)
+        return try SessionDescription(parsing: change(alice.offers().sdp.text))
+    }
+
+    struct Role: Sendable, CustomTestStringConvertible {
+        var offered: String
+        var configured: DTLSRole
+        var answer: SDP.Setup
+        var role: DTLSRole
+
+        var testDescription: String { "\(offered), answered by \(configured)" }
+    }
+
+    static let roles: [Role] = [
+        Role(offered: "a=setup:actpass\r\n", configured: .client, answer: .active, role: .client),
+        Role(offered: "a=setup:actpass\r\n", configured: .server, answer: .passive, role: .server),
+        Role(offered: "a=setup:active\r\n", configured: .client, answer: .passive, role: .server),
+        Role(offered: "a=setup:passive\r\n", configured: .server, answer: .active, role: .client),
+        Role(offered: "", configured: .client, answer: .active, role: .client),
+    ]
+
+    @Test(arguments: roles)
+    func `the answer chooses the DTLS role that the offer leaves`(row: Role) throws {
+        var bob = Party("bob") { $0.answeringDTLSRole = row.configured }
+        _ = try bob.takes(offer { $0.replacing("a=setup:actpass\r\n", with: row.offered) })
+        let (answer, actions) = try bob.answers()
+        #expect(answer.media[0].setup == row.answer)
+        #expect(actions.outline.contains("startDTLS \(row.role)"))
+    }
+
+    @Test func `the role stays when the other side offers later`() throws {
+        var (alice, bob) = try RenegotiationTests.call()
+        let back = try negotiate(&bob, &alice)
+        #expect(back.answer.media[0].setup == .passive)
+        #expect(back.offererActions.outline == ["have-local-offer", "stable"])
+        let forth = try negotiate(&alice, &bob)
+        #expect(forth.answer.media[0].setup == .active)
+    }
+
+    @Test func `another role or certificate in mid-call is refused`() throws {
+        var (alice, bob) = try RenegotiationTests.call()
+        let offer = try alice.offers().sdp.text
+        let turned = offer.replacing("a=setup:actpass", with: "a=setup:active")
+        #expect(throws: NegotiationError.dtlsAssociationChanged) {
+            try bob.takes(SessionDescription(parsing: turned))
+        }
+        let print = try #require(SessionDescription(parsing: offer).media[0].values(of: "fingerprint").first)
+        let other = "sha-256 " + Array(repeating: "00", count: 32).joined(separator: ":")
+        #expect(throws: NegotiationError.dtlsAssociationChanged) {
+            try bob.takes(SessionDescription(parsing: offer.replacing(print, with: other)))
+        }
+        // One that adds a hash of the same certificate is no other association.
+        #expect(throws: Never.self) {
+            try bob.takes(
+                SessionDescription(parsing: offer.replacing(print, with: "\(print)\r\na=fingerprint:\(other)")))
+        }
+    }
+
+    @Test func `credentials and fingerprint may stand at session level`() throws {
+        let text = try offer().text
+        let names = ["a=ice-ufrag", "a=ice-pwd", "a=fingerprint", "a=setup"]
+        let lines = text.split(separator: "\r\n").map(String.init)
+        let moved = lines.filter { line in names.contains { line.hasPrefix($0) } }
+        let kept = lines.filter { !moved.contains($0) }
+        let split = try #require(kept.firstIndex { $0.hasPrefix("m=") })
+        let rebuilt = (kept[..<split] + moved + kept[split...]).joined(separator: "\r\n")
+        var bob = Party("bob")
+        _ = try bob.takes(SessionDescription(parsing: rebuilt))
+        #expect(
+            try bob.answers().actions.outline.starts(with: [
+                "iceRole controlled", "setRemoteICE alice-0", "startDTLS client",
+            ]))
+    }
+
+    @Test func `who meets a lite agent controls`() throws {
+        var bob = Party("bob")
+        _ = try bob.takes(offer { $0.replacing("a=group", with: "a=ice-lite\r\na=group") })
+        #expect(try bob.answers().actions.outline.starts(with: ["iceRole controlling", "setRemoteICE alice-0 lite"]))
+    }
+
+    @Test func `the offerer restarts ICE, and the answer has to`() throws {
+        var (alice, bob) = try RenegotiationTests.call()
+        alice.negotiator.restartICE()
+        #expect(alice.negotiator.wantsICERestart && alice.negotiator.negotiationNeeded)
+        alice.renewICE()
+        let (offer, offering) = try alice.offers()
+        #expect(offering.outline == ["restartICE alice-1", "have-local-offer"])
+        #expect(try bob.takes(offer).outline == ["have-remote-offer"])
+        #expect(bob.negotiator.answerNeedsNewICE)
+        #expect(throws: NegotiationError.iceRestartUnanswered) { try bob.answers() }
+        bob.renewICE()
+        let (answer, answering) = try bob.answers()
+        #expect(answering.outline == ["restartICE bob-1", "setRemoteICE alice-1", "stable"])
+        #expect(try alice.negotiator.setRemote(.answer, answer).outline == ["setRemoteICE bob-1", "stable"])
+        #expect(!alice.negotiator.wantsICERestart && !alice.negotiator.negotiationNeeded)
+        #expect(!bob.negotiator.answerNeedsNewICE)
+    }
+
+    @Test func `an offer without credentials or fingerprint is refused`() throws {
+        var bob = Party("bob")
+        for (name, error) in [
+            ("a=ice-ufrag", NegotiationError.missingICEParameters), ("a=ice-pwd", .missingICEParameters),
+            ("a=fingerprint", .missingFingerprint),
+        ] {
+            let bare = try offer { text in
+                text.split(separator: "\r\n").filter { !$0.hasPrefix(name) }.joined(separator: "\r\n")
+            }
+            #expect(throws: error) { try bob.takes(bare) }
+        }
+        #expect(bob.negotiator.signalingState == .stable)
+        #expect(bob.negotiator.transceivers.isEmpty)
+    }
+
+    @Test func `a section without rtcp-mux, or outside the bundle, is rejected`() throws {
+        var alice = Party("alice")
+        _ = try alice.negotiator.addTransceiver(.audio)
+        _ = try alice.negotiator.addTransceiver(.video)
+        let text = try alice.offers().sdp.text
+        func answered(_ text: String) throws -> [String] {
+            var bob = Party("bob")
+            _ = try bob.takes(SessionDescription(parsing: text))
+            return try bob.answers().sdp.outline
+        }
+        let half = text.split(separator: "m=video")
+        let withoutMux = String(half[0]).replacing("a=rtcp-mux\r\n", with: "") + "m=video" + half[1]
+        #expect(try answered(withoutMux) == ["0 audio rejected", "1 video recvonly H264+rtx VP8+rtx"])
+        let unbundled = text.replacing("a=group:BUNDLE 0 1\r\n", with: "")
+        #expect(try answered(unbundled) == ["0 audio recvonly opus", "1 video rejected"])
+        let apart = text.replacing("BUNDLE 0 1", with: "BUNDLE 0\r\na=group:BUNDLE 1")
+        #expect(try answered(apart) == ["0 audio recvonly opus", "1 video rejected"])
+    }
+}
