@@ -1,0 +1,309 @@
+// The coordinator: which screen shows, and what the user's wishes and the network's news lead to.
+import { Call, STATE_TEXT } from './call.js';
+import { openMedia } from './media.js';
+import { preferences } from './preferences.js';
+import { Roster } from './roster.js';
+import { Signaling } from './signaling.js';
+import { ConnectError } from './socketio.js';
+import { Statistics } from './statistics.js';
+import { ChatView } from './views/chat.js';
+import { LoginView } from './views/login.js';
+import { RoomView } from './views/room.js';
+
+const STATISTICS_INTERVAL = 1_000;
+
+export class App {
+  #parameters;
+  #login = null;
+  #role;
+  #signaling = new Signaling((event) => this.#signaled(event));
+  #connection = 'closed';
+  #roster = new Roster();
+  /** An offer that came while nobody had opened the call, and the candidates behind it. */
+  #ringing = [];
+  #notice = null;
+  /** The call on the screen: `{call, media, peer, isMuted, isCameraOff, showsStatistics, timer}`; null in the room. */
+  #chat = null;
+  #loginView = new LoginView({ continued: (login) => this.#enter(login) });
+  #roomView = new RoomView({
+    roleChosen: (role) => this.#chooseRole(role),
+    connectTapped: () => (this.#connection === 'closed' ? this.#connect() : this.#disconnect()),
+    callTapped: () => this.#startCall(),
+    logoutTapped: () => this.#logout(),
+  });
+  #chatView = new ChatView({
+    microphoneTapped: () => this.#toggle('isMuted', 'audio'),
+    cameraTapped: () => this.#toggle('isCameraOff', 'video'),
+    statisticsTapped: () => {
+      this.#chat.showsStatistics = !this.#chat.showsStatistics;
+      this.#renderChat();
+    },
+    endTapped: () => this.#chat?.call.end('You ended the call.'),
+  });
+
+  constructor(parameters) {
+    this.#parameters = parameters;
+    this.#role = parameters.role ?? preferences.load().role ?? 'caller';
+    addEventListener('online', () => this.#signaling.hurry());
+    // A page that goes away leaves at once: the other side should not wait for a time-out.
+    addEventListener('pagehide', () => {
+      this.#chat?.call.end('You left the page.');
+      this.#signaling.disconnect();
+    });
+  }
+
+  /** The call on the screen, for the console and for tests; null in the room. */
+  get call() {
+    return this.#chat?.call ?? null;
+  }
+
+  start() {
+    const kept = preferences.load();
+    const { name, room, isAutomatic } = this.#parameters;
+    const login = { name: name ?? kept.name ?? null, room: room ?? kept.room ?? null };
+    const isWhole = typeof login.name === 'string' && Number.isSafeInteger(login.room);
+    if (isWhole && (isAutomatic || (kept.name === login.name && kept.room === login.room))) this.#enter(login);
+    else this.#loginView.show(login);
+  }
+
+  // Login and room
+
+  #enter(login) {
+    this.#login = login;
+    preferences.save({ ...preferences.load(), ...login });
+    this.#roomView.show();
+    this.#renderRoom();
+    if (this.#parameters.isAutomatic) this.#connect();
+  }
+
+  #chooseRole(role) {
+    if (this.#connection !== 'closed') return;
+    this.#role = role;
+    preferences.save({ ...preferences.load(), role });
+    this.#renderRoom();
+  }
+
+  async #connect() {
+    this.#notice = null;
+    const { transport } = this.#parameters;
+    try {
+      await this.#signaling.connect({
+        server: location.origin,
+        username: this.#login.name,
+        room: this.#login.room,
+        role: this.#role,
+        transports: transport ? [transport] : undefined,
+      });
+    } catch (error) {
+      if (this.#connection !== 'closed' || !this.#login) return;
+      this.#notice = connectFault(error);
+      this.#renderRoom();
+    }
+  }
+
+  #disconnect() {
+    this.#signaling.disconnect();
+    this.#moveConnection('closed');
+  }
+
+  #logout() {
+    this.#disconnect();
+    this.#login = null;
+    this.#notice = null;
+    preferences.clear();
+    this.#loginView.show({});
+  }
+
+  #moveConnection(state) {
+    this.#connection = state;
+    this.#roster = new Roster();
+    this.#ringing = [];
+    this.#renderRoom();
+  }
+
+  #renderRoom() {
+    if (!this.#login) return;
+    const presence = this.#roster.presence(this.#role);
+    this.#roomView.render({
+      ...this.#login,
+      role: this.#role,
+      connection: this.#connection,
+      presence,
+      partners: this.#roster.partners(this.#role),
+      others: this.#roster.others(this.#role),
+      isRinging: this.#ringing.length > 0,
+      canCall: this.#connection === 'connected' && presence.kind !== 'absent',
+      notice: this.#notice,
+    });
+  }
+
+  // News of the signaling
+
+  #signaled(event) {
+    switch (event.kind) {
+      case 'state': return this.#signalingMoved(event);
+      case 'joined':
+        this.#roster.joined(event);
+        if (this.#chat && event.isCaller !== (this.#role === 'caller')) this.#chat.peer ??= event.username;
+        break;
+      case 'left': return this.#partnerMayHaveLeft(event.username);
+      case 'offer':
+        if (this.#role === 'callee') this.#roster.offered();
+        if (!this.#chat && this.#role === 'callee') this.#ringing = [event];
+        this.#chat?.call.receive(event);
+        break;
+      case 'candidate':
+        if (this.#ringing.length > 0) this.#ringing.push(event);
+        this.#chat?.call.receive(event);
+        break;
+      case 'answer':
+        this.#chat?.call.receive(event);
+        break;
+      case 'unreadable':
+        if (this.#chat) this.#chatView.notify(event.detail);
+        else this.#notice = event.detail;
+        break;
+    }
+    this.#renderRoom();
+    this.#renderChat();
+    if (this.#parameters.isAutomatic && !this.#chat && this.#roster.presence(this.#role).kind === 'present') this.#startCall();
+  }
+
+  #signalingMoved({ state, reason }) {
+    const before = this.#connection;
+    this.#moveConnection(state);
+    if (!this.#chat) {
+      if (state === 'closed' && before !== 'connecting') this.#notice = `The connection to the server ended: ${reason}.`;
+      return this.#renderRoom();
+    }
+    const { call } = this.#chat;
+    const flows = call.state === 'connected';
+    switch (state) {
+      case 'reconnecting':
+        this.#chatView.notify(`The connection to the server broke; ${flows ? 'the call goes on.' : 'reconnecting…'}`, 'signaling');
+        break;
+      case 'connected':
+        this.#chatView.withdraw('signaling');
+        call.signalingRestored();
+        break;
+      case 'closed':
+        if (flows) this.#chatView.notify('The connection to the server is gone; the call goes on.', 'signaling');
+        call.signalingClosed(reason);
+        break;
+    }
+  }
+
+  #partnerMayHaveLeft(username) {
+    const wasPartner = this.#roster.partners(this.#role).includes(username);
+    const entry = this.#roster.left(username, this.#role);
+    // Somebody whose connection broke joins again before the server notices the break: they are still here.
+    const isBack = this.#roster.partners(this.#role).includes(username);
+    if (this.#roster.presence(this.#role).kind !== 'present') this.#ringing = [];
+    const isUnknown = entry === null && (this.#chat?.peer ?? username) === username;
+    if (this.#chat && !isBack && (wasPartner ? (this.#chat.peer ?? username) === username : isUnknown)) {
+      this.#chat.peer ??= username;
+      this.#chat.call.end('{peer} left the room, so the call is over.', { by: 'peer' });
+    }
+    this.#renderRoom();
+  }
+
+  // The call
+
+  async #startCall() {
+    if (this.#chat || this.#connection !== 'connected') return;
+    this.#notice = null;
+    const connection = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
+    const send = {
+      description: (description) => this.#signaling.sendDescription(description),
+      candidate: (candidate) => this.#signaling.sendCandidate(candidate),
+      isConnected: () => this.#signaling.isConnected,
+    };
+    const call = new Call({ role: this.#role, connection, send, codec: this.#parameters.codec }, (event) =>
+      this.#callMoved(chat, event));
+    const chat = {
+      call, media: null, peer: this.#roster.presence(this.#role).name ?? null,
+      isMuted: false, isCameraOff: false, showsStatistics: false, timer: null, hadPartner: this.#role === 'caller',
+    };
+    this.#chat = chat;
+    this.#chatView.show();
+    this.#renderChat();
+    for (const event of this.#ringing.splice(0)) call.receive(event);
+
+    const { usePattern, tone } = this.#parameters;
+    const media = await openMedia({ name: this.#login.name, usePattern, tone });
+    // The call may have ended while the browser asked for the camera.
+    if (this.#chat !== chat) return media.stop();
+    chat.media = media;
+    for (const notice of media.notices) this.#chatView.notify(notice);
+    this.#applyToggles();
+    this.#chatView.showLocal(media.stream, media.hasCamera);
+    const statistics = new Statistics();
+    chat.timer = setInterval(async () => {
+      if (chat.showsStatistics) this.#chatView.renderStatistics(statistics.rows(await connection.getStats()));
+    }, STATISTICS_INTERVAL);
+    call.start(media.stream);
+  }
+
+  #callMoved(chat, event) {
+    if (this.#chat !== chat) return;
+    switch (event.kind) {
+      case 'track': return this.#chatView.showRemote(event.stream);
+      case 'state':
+        if (event.state === 'answering') chat.hadPartner = true;
+        if (event.state === 'ended') return this.#callEnded(chat, event);
+        return this.#renderChat();
+    }
+  }
+
+  #callEnded(chat, { reason, by }) {
+    clearInterval(chat.timer);
+    chat.media?.stop();
+    this.#chatView.clear();
+    this.#chat = null;
+    // One automatic call: otherwise the two sides would call each other for ever.
+    this.#parameters = { ...this.#parameters, isAutomatic: false };
+    const partner = chat.peer ?? (this.#role === 'caller' ? 'The callee' : 'The caller');
+    this.#notice = reason.replace('{peer}', partner);
+    const mustBeTold = chat.hadPartner && by === 'us';
+    this.#roomView.show();
+    this.#renderRoom();
+    if (mustBeTold && this.#connection === 'connected') this.#rejoin();
+  }
+
+  /** The protocol has no message for the end of a call, only `room_user_left`: so we leave and come back. */
+  async #rejoin() {
+    const notice = this.#notice;
+    await this.#connect();
+    this.#notice ??= notice;
+    this.#renderRoom();
+  }
+
+  #toggle(flag, kind) {
+    this.#chat[flag] = !this.#chat[flag];
+    this.#applyToggles(kind);
+    this.#renderChat();
+  }
+
+  #applyToggles() {
+    for (const track of this.#chat.media?.stream.getTracks() ?? []) {
+      track.enabled = !(track.kind === 'audio' ? this.#chat.isMuted : this.#chat.isCameraOff);
+    }
+  }
+
+  #renderChat() {
+    if (!this.#chat) return;
+    const { call, peer, isMuted, isCameraOff, showsStatistics } = this.#chat;
+    this.#chatView.render({
+      peer: peer ?? (this.#role === 'caller' ? 'The callee' : 'The caller'),
+      stateText: STATE_TEXT[call.state],
+      isMuted, isCameraOff, showsStatistics,
+    });
+  }
+}
+
+/** What to tell when the room could not be joined. */
+function connectFault(error) {
+  if (error instanceof ConnectError) return `The server did not let you in: ${error.message}`;
+  if (globalThis.navigator.onLine === false) return 'You are offline. Connect to a network and try again.';
+  return 'The server is away: it does not answer. Check that “roost serve” is running at this address, then try again.';
+}

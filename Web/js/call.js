@@ -1,0 +1,327 @@
+// One call: offer, answer, candidates, and what is done when media stops. Follows W3C's "perfect negotiation"
+// (WebRTC 1.0 §10.7) with the caller as the impolite side.
+
+/** How long a call's steps may take, in milliseconds. */
+export const POLICY = Object.freeze({
+  /** The seed's server keeps nothing: whoever joins after our offer has missed it, so it is sent again. */
+  offerRepeat: 4_000,
+  answerDeadline: 60_000,
+  connectDeadline: 30_000,
+  /** How long a disturbed connection may heal by itself before ICE is restarted. */
+  disturbanceGrace: 5_000,
+  restartDeadline: 20_000,
+});
+
+/** More candidates than any real peer sends before its description. */
+const HELD_CANDIDATES = 256;
+
+/**
+ * The call's states, in the words of the screen. A call moves through one door, `#move`, with a reason.
+ * `preparing` → (`calling` | `waiting` → `answering`) → `connecting` → `connected` ⇄ `interrupted` → `ended`.
+ */
+export const STATE_TEXT = Object.freeze({
+  preparing: 'Preparing…',
+  waiting: 'Waiting for the call…',
+  calling: 'Calling…',
+  answering: 'Answering…',
+  connecting: 'Connecting…',
+  connected: 'In the call',
+  interrupted: 'The connection is interrupted, trying to restore it…',
+  ended: 'The call is over',
+});
+
+export class Call {
+  #connection;
+  #send;
+  #policy;
+  #listener;
+  #deadlines = new Map();
+  /** Steps of the exchange run one after another, in the order in which they came. */
+  #steps = Promise.resolve();
+  #heldRemote = [];
+  /** False until our description is out: partners written to the seed need it before our candidates. */
+  #mayTrickle = false;
+  /** Our candidates of this exchange, said again with a repeated description. */
+  #sentLocal = [];
+  /** Whether media ever flowed. */
+  #hasConnected = false;
+  /** What is done about media that stopped: `none`, `healing`, `wanted` (no way to say it yet), `restarting`. */
+  #repair = 'none';
+  #lastOffer = null;
+  /** Resolves when there is something to send. */
+  #ready = Promise.withResolvers();
+
+  /**
+   * @param {object} options
+   * @param {'caller'|'callee'} options.role
+   * @param {RTCPeerConnection} options.connection
+   * @param {{description: Function, candidate: Function, isConnected: () => boolean}} options.send
+   * @param {(event: {kind: 'state', state: string, reason: string, by: 'us'|'peer'|null}
+   *   | {kind: 'track', stream: MediaStream}) => void} listener
+   */
+  constructor({ role, connection, send, policy = POLICY, codec = null }, listener) {
+    this.role = role;
+    this.codec = codec;
+    this.state = 'preparing';
+    this.remoteStream = new MediaStream();
+    this.#connection = connection;
+    this.#send = send;
+    this.#policy = policy;
+    this.#listener = listener;
+    connection.onicecandidate = ({ candidate }) => this.#localCandidate(candidate);
+    connection.onconnectionstatechange = () => this.#connectionMoved();
+    connection.oniceconnectionstatechange = () => this.#connectionMoved();
+    connection.ontrack = ({ track }) => {
+      this.remoteStream.addTrack(track);
+      this.#listener({ kind: 'track', stream: this.remoteStream });
+    };
+  }
+
+  get connection() {
+    return this.#connection;
+  }
+
+  /** Begins with what we send; the caller makes its offer, the callee waits for one. */
+  start(stream) {
+    if (this.state === 'ended') return;
+    for (const track of stream.getTracks()) this.#connection.addTrack(track, stream);
+    this.#preferCodec();
+    if (this.role === 'caller') {
+      this.#move('calling', 'the user started the call');
+      this.#deadline('answer', this.#policy.answerDeadline, () => this.end('{peer} did not answer.'));
+      this.#step(() => this.#offer());
+    } else {
+      this.#move('waiting', 'the user is ready for the call');
+    }
+    // What came while camera and microphone were opened waits in `#steps`.
+    this.#ready.resolve();
+  }
+
+  /** Takes an offer, an answer or a candidate of the other side. */
+  receive(event) {
+    if (this.state === 'ended') return;
+    this.#step(async () => {
+      await this.#ready.promise;
+      switch (event.kind) {
+        case 'offer': return this.#offerCame(event.sdp);
+        case 'answer': return this.#answerCame(event.sdp);
+        case 'candidate': return this.#candidateCame(event.candidate);
+      }
+    });
+  }
+
+  /** The signaling connection is back: says again what the other side may have missed. */
+  signalingRestored() {
+    if (this.state === 'ended') return;
+    this.#step(async () => {
+      const { signalingState, localDescription } = this.#connection;
+      if (signalingState === 'have-local-offer') this.#describe(localDescription);
+      else if (this.state !== 'connected' && localDescription?.type === 'answer') this.#describe(localDescription);
+      if (this.#repair === 'wanted') this.#restart();
+    });
+  }
+
+  /** The signaling connection is gone for good. A call whose media flows goes on without it. */
+  signalingClosed(reason) {
+    if (['preparing', 'waiting', 'calling', 'answering'].includes(this.state)) {
+      this.end(`The connection to the server is gone: ${reason}.`);
+    } else if (this.#repair === 'wanted') {
+      this.end('{peer} is no longer reachable: the connection was lost.');
+    }
+  }
+
+  /**
+   * Ends the call. `reason` is a sentence for people, `{peer}` in it stands for the partner's name; `by` says whether
+   * the partner knows already.
+   */
+  end(reason, { by = 'us' } = {}) {
+    if (this.state === 'ended') return;
+    for (const name of [...this.#deadlines.keys()]) this.#cancel(name);
+    this.#connection.onicecandidate = null;
+    this.#connection.onconnectionstatechange = null;
+    this.#connection.oniceconnectionstatechange = null;
+    this.#connection.ontrack = null;
+    this.#connection.close();
+    this.#move('ended', reason, by);
+  }
+
+  /** Makes an offer that restarts ICE (RFC 8445 §9), from either side. */
+  restartICE() {
+    this.#step(() => this.#offer({ iceRestart: true }));
+  }
+
+  // The exchange
+
+  async #offer(options = {}) {
+    if (this.#connection.signalingState !== 'stable' && !options.iceRestart) return;
+    this.#mayTrickle = false;
+    this.#sentLocal = [];
+    const offer = await this.#connection.createOffer(options);
+    await this.#connection.setLocalDescription(offer);
+    this.#describe(this.#connection.localDescription);
+    this.#repeatOffer();
+  }
+
+  #repeatOffer() {
+    this.#deadline('offer', this.#policy.offerRepeat, () => {
+      if (this.#connection.signalingState !== 'have-local-offer') return;
+      this.#describe(this.#connection.localDescription);
+      this.#repeatOffer();
+    });
+  }
+
+  async #offerCame(sdp) {
+    const { signalingState, localDescription } = this.#connection;
+    if (signalingState === 'stable' && sdp === this.#lastOffer && localDescription?.type === 'answer') {
+      // Our answer was lost on its way, or the other side joined late: it asks again.
+      return this.#describe(localDescription);
+    }
+    // Glare (RFC 8829 §3.4): the caller's own offer stands, the callee rolls its own back.
+    if (signalingState === 'have-local-offer' && this.role === 'caller') return;
+    if (this.state === 'waiting') this.#move('answering', 'the offer came');
+    this.#mayTrickle = false;
+    this.#sentLocal = [];
+    await this.#connection.setRemoteDescription({ type: 'offer', sdp });
+    this.#preferCodec();
+    await this.#connection.setLocalDescription();
+    this.#lastOffer = sdp;
+    this.#describe(this.#connection.localDescription);
+    await this.#agreed();
+  }
+
+  async #answerCame(sdp) {
+    // An answer to a repeated offer, and a second callee's, come late.
+    if (this.#connection.signalingState !== 'have-local-offer') return;
+    await this.#connection.setRemoteDescription({ type: 'answer', sdp });
+    this.#cancel('offer');
+    this.#cancel('answer');
+    await this.#agreed();
+    if (this.#repair === 'wanted') this.#restart();
+  }
+
+  async #agreed() {
+    if (['calling', 'answering'].includes(this.state)) {
+      this.#move('connecting', 'offer and answer are agreed');
+      this.#deadline('connect', this.#policy.connectDeadline, () => this.end('{peer} could not be reached: no path was found.'));
+      this.#connectionMoved();
+    }
+    for (const candidate of this.#heldRemote.splice(0)) await this.#addCandidate(candidate);
+  }
+
+  async #candidateCame(candidate) {
+    // Before the description that it belongs to, the browser refuses a candidate.
+    if (this.#connection.remoteDescription === null) {
+      if (this.#heldRemote.length < HELD_CANDIDATES) this.#heldRemote.push(candidate);
+    } else {
+      await this.#addCandidate(candidate);
+    }
+  }
+
+  async #addCandidate(candidate) {
+    try {
+      await this.#connection.addIceCandidate(candidate ?? undefined);
+    } catch (error) {
+      // One candidate of an unknown kind, or of an exchange that is over, must not end the call.
+      console.info('A candidate was left out:', error.message);
+    }
+  }
+
+  #localCandidate(candidate) {
+    // Gathering's end stays here: W3C's empty candidate is not known to the seed's partners.
+    if (!candidate?.candidate) return;
+    this.#sentLocal.push(candidate);
+    if (this.#mayTrickle) this.#send.candidate(candidate);
+  }
+
+  #describe(description) {
+    this.#send.description(description);
+    this.#mayTrickle = true;
+    for (const candidate of this.#sentLocal) this.#send.candidate(candidate);
+  }
+
+  #preferCodec() {
+    if (!this.codec || !globalThis.RTCRtpReceiver?.getCapabilities) return;
+    const codecs = RTCRtpReceiver.getCapabilities('video').codecs;
+    const wanted = `video/${this.codec}`.toLowerCase();
+    const isHelper = (name) => /\/(rtx|red|ulpfec|flexfec-03)$/.test(name);
+    const chosen = codecs.filter(({ mimeType }) => [wanted].includes(mimeType.toLowerCase()) || isHelper(mimeType));
+    if (!chosen.some(({ mimeType }) => !isHelper(mimeType))) return;
+    for (const transceiver of this.#connection.getTransceivers()) {
+      if (transceiver.receiver.track.kind === 'video') transceiver.setCodecPreferences(chosen);
+    }
+  }
+
+  #step(run) {
+    this.#steps = this.#steps.then(async () => {
+      if (this.state === 'ended') return;
+      try {
+        await run();
+      } catch (error) {
+        if (this.state === 'ended') return;
+        console.warn('A step of the call failed:', error);
+        // With media flowing the old agreement stays in force.
+        if (!this.#hasConnected) this.end(`The two sides could not agree on a call (${error.message}).`);
+      }
+    });
+  }
+
+  // Media that connects, stops and comes back
+
+  #connectionMoved() {
+    const { connectionState, iceConnectionState } = this.#connection;
+    if (iceConnectionState === 'failed' || connectionState === 'failed') return this.#mediaFailed();
+    switch (connectionState) {
+      case 'connected':
+        this.#hasConnected = true;
+        this.#repair = 'none';
+        for (const name of ['connect', 'heal', 'restart']) this.#cancel(name);
+        if (this.state !== 'ended') this.#move('connected', 'media flows');
+        break;
+      case 'disconnected':
+        if (this.state !== 'connected') break;
+        this.#repair = 'healing';
+        this.#move('interrupted', 'media is disturbed');
+        this.#deadline('heal', this.#policy.disturbanceGrace, () => this.#mediaFailed());
+        break;
+      case 'closed':
+        this.end('{peer} ended the call.', { by: 'peer' });
+        break;
+    }
+  }
+
+  #mediaFailed() {
+    if (this.#repair === 'wanted' || this.#repair === 'restarting') return;
+    this.#cancel('connect');
+    this.#cancel('heal');
+    this.#move('interrupted', 'media failed');
+    this.#deadline('restart', this.#policy.restartDeadline, () =>
+      this.end(this.#hasConnected ? '{peer} is no longer reachable: the connection was lost.' : '{peer} could not be reached.'));
+    this.#repair = 'wanted';
+    this.#restart();
+  }
+
+  /** The caller restarts ICE once an outage, as soon as an offer can be sent; the callee waits for it. */
+  #restart() {
+    if (this.role !== 'caller' || !this.#send.isConnected()) return;
+    this.#repair = 'restarting';
+    this.restartICE();
+  }
+
+  // Time and states
+
+  #deadline(name, milliseconds, run) {
+    this.#cancel(name);
+    this.#deadlines.set(name, setTimeout(() => (this.#deadlines.delete(name), run()), milliseconds));
+  }
+
+  #cancel(name) {
+    clearTimeout(this.#deadlines.get(name));
+    this.#deadlines.delete(name);
+  }
+
+  #move(state, reason, by = null) {
+    if (state === this.state) return;
+    this.state = state;
+    this.#listener({ kind: 'state', state, reason, by });
+  }
+}

@@ -1,0 +1,7 @@
+// Starts the page.
+import { App } from './app.js';
+import { readParameters } from './preferences.js';
+
+/** `roost.call` is the call on the screen, for the console and for tests. */
+globalThis.roost = new App(readParameters(location.search));
+globalThis.roost.start();

@@ -1,0 +1,61 @@
+// Name and room kept between visits, and what the page's address asks for.
+
+const KEY = 'roost.login';
+
+/** Storage can be forbidden; then nothing is kept. */
+export const preferences = {
+  load() {
+    try {
+      return JSON.parse(localStorage.getItem(KEY)) ?? {};
+    } catch {
+      return {};
+    }
+  },
+  save(login) {
+    try {
+      localStorage.setItem(KEY, JSON.stringify(login));
+    } catch {
+      // A private window: the login lasts as long as the page.
+    }
+  },
+  clear() {
+    try {
+      localStorage.removeItem(KEY);
+    } catch {
+      // As above.
+    }
+  },
+};
+
+/**
+ * Parameters of links and tests: `room`, `name`, `role` (caller, callee), `autostart=1` (connect, and call or answer
+ * as soon as somebody is there), `pattern=1` (test picture and tone instead of devices), `tone` (its Hz),
+ * `codec` (VP8, H264), `transport` (websocket, polling).
+ */
+export function readParameters(search) {
+  const query = new URLSearchParams(search);
+  const oneOf = (name, ...allowed) => allowed.find((value) => value.toLowerCase() === query.get(name)?.toLowerCase()) ?? null;
+  return {
+    room: parseRoom(query.get('room') ?? ''),
+    name: parseName(query.get('name') ?? ''),
+    role: oneOf('role', 'caller', 'callee'),
+    isAutomatic: query.get('autostart') === '1',
+    usePattern: query.get('pattern') === '1',
+    tone: Math.min(4000, Math.max(100, Number(query.get('tone')) || 440)),
+    codec: oneOf('codec', 'VP8', 'H264'),
+    transport: oneOf('transport', 'websocket', 'polling'),
+  };
+}
+
+/** A room is a whole number that JSON carries exactly; null for anything else. */
+export function parseRoom(text) {
+  const trimmed = text.trim();
+  if (!/^-?\d{1,15}$/.test(trimmed)) return null;
+  return Number(trimmed);
+}
+
+/** A name is something to read, of at most 64 characters; null for anything else. */
+export function parseName(text) {
+  const trimmed = text.trim();
+  return trimmed !== '' && [...trimmed].length <= 64 ? trimmed : null;
+}

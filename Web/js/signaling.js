@@ -1,0 +1,102 @@
+// The call-room protocol over Socket.IO: joins a room, passes on what its members send.
+import { SocketIOClient } from './socketio.js';
+
+/**
+ * Events, all to one listener, in order:
+ * - `{kind: 'state', state, reason}`: see `SocketIOClient`
+ * - `{kind: 'joined', username, isCaller}`, `{kind: 'left', username}`
+ * - `{kind: 'offer' | 'answer', sdp}`, `{kind: 'candidate', candidate}`
+ * - `{kind: 'unreadable', detail}`
+ */
+export class Signaling {
+  #client = null;
+  #listener;
+
+  constructor(listener) {
+    this.#listener = listener;
+  }
+
+  /** Joins; rejects when the server is away or says no. */
+  async connect({ server, username, room, role, transports }) {
+    this.disconnect();
+    const client = new SocketIOClient(
+      server,
+      { query: { roomId: room, username, isCaller: role === 'caller' }, transports },
+      {
+        onEvent: (name, payload) => client === this.#client && this.#event(name, payload),
+        onState: (state, reason) => client === this.#client && this.#listener({ kind: 'state', state, reason }),
+      },
+    );
+    this.#client = client;
+    await client.connect();
+  }
+
+  disconnect() {
+    this.#client?.disconnect();
+    this.#client = null;
+  }
+
+  get isConnected() {
+    return this.#client?.state === 'connected';
+  }
+
+  /** Sends `{type, sdp}` as `offer` or `answer`; false when there is no connection at this moment. */
+  sendDescription({ type, sdp }) {
+    return this.#client?.emit(type, { type, sdp }) ?? false;
+  }
+
+  sendCandidate(candidate) {
+    const { candidate: line, sdpMid, sdpMLineIndex } = candidate;
+    return this.#client?.emit('candidate', { candidate: line, sdpMid, sdpMLineIndex }) ?? false;
+  }
+
+  /** The network is back: do not wait for the next attempt. */
+  hurry() {
+    this.#client?.hurry();
+  }
+
+  #event(name, payload) {
+    const event = readEvent(name, payload);
+    if (event) this.#listener(event);
+  }
+}
+
+/** One Socket.IO event of the protocol as a value; null for an event that is not the protocol's. */
+export function readEvent(name, payload) {
+  const unreadable = { kind: 'unreadable', detail: `The server or the other side sent an “${name}” that makes no sense.` };
+  switch (name) {
+    case 'room_user_joined': {
+      const { username, isCaller } = payload ?? {};
+      if (typeof username !== 'string') return unreadable;
+      return { kind: 'joined', username, isCaller: isCaller === true || isCaller === 'true' || isCaller === 1 };
+    }
+    case 'room_user_left':
+      return typeof payload?.username === 'string' ? { kind: 'left', username: payload.username } : unreadable;
+    case 'offer':
+    case 'answer': {
+      // Untyped by the protocol: some engines send the bare SDP, some wrap it.
+      const sdp = typeof payload === 'string' ? payload : payload?.sdp?.sdp ?? payload?.sdp;
+      return typeof sdp === 'string' ? { kind: name, sdp } : unreadable;
+    }
+    case 'candidate':
+      return readCandidate(payload) ?? unreadable;
+    default:
+      return null;
+  }
+}
+
+/** W3C's shape, the same one level deeper, `sdp` for `candidate` (iOS engines), or nothing (no more candidates). */
+function readCandidate(payload) {
+  const inner = payload?.candidate !== null && typeof payload?.candidate === 'object' ? payload.candidate : payload;
+  if (inner === null || inner === undefined) return { kind: 'candidate', candidate: null };
+  if (typeof inner === 'string') return readCandidate({ candidate: inner, sdpMid: '0', sdpMLineIndex: 0 });
+  if (typeof inner !== 'object') return null;
+  const line = inner.candidate ?? inner.sdp ?? '';
+  if (typeof line !== 'string') return null;
+  if (line === '') return { kind: 'candidate', candidate: null };
+  const sdpMid = inner.sdpMid === undefined || inner.sdpMid === null ? null : String(inner.sdpMid);
+  const index = Number.parseInt(inner.sdpMLineIndex, 10);
+  // One of the two has to be there (WebRTC 1.0 §4.8.1); with everything bundled the first section is the right one.
+  const sdpMLineIndex = Number.isInteger(index) ? index : sdpMid === null ? 0 : null;
+  return { kind: 'candidate', candidate: { candidate: line.replace(/^a=/, ''), sdpMid, sdpMLineIndex } };
+}

@@ -1,0 +1,49 @@
+// What the statistics overlay shows, from W3C's getStats.
+
+/** Cipher names as people know them. */
+const CIPHERS = { AES_CM_128_HMAC_SHA1_80: 'AES-CM 128', AEAD_AES_128_GCM: 'AES-GCM 128', AEAD_AES_256_GCM: 'AES-GCM 256' };
+
+/** Turns successive reports into rates. */
+export class Statistics {
+  #before = null;
+
+  /** @returns {Array<[string, string]>} label and value, in the order of the overlay */
+  rows(report) {
+    const all = [...report.values()];
+    const find = (type, kind) => all.find((entry) => entry.type === type && (!kind || entry.kind === kind)) ?? {};
+    const transport = find('transport');
+    const pair = report.get(transport.selectedCandidatePairId) ?? {};
+    const [near, far] = [report.get(pair.localCandidateId) ?? {}, report.get(pair.remoteCandidateId) ?? {}];
+    const [video, audio] = [find('inbound-rtp', 'video'), find('inbound-rtp', 'audio')];
+    const sent = find('outbound-rtp', 'video');
+    const remote = find('remote-inbound-rtp', 'video');
+    const codec = (entry) => report.get(entry.codecId)?.mimeType?.split('/')[1] ?? '–';
+
+    const now = {
+      at: transport.timestamp ?? 0,
+      in: pair.bytesReceived ?? 0, out: pair.bytesSent ?? 0,
+      lost: (video.packetsLost ?? 0) + (audio.packetsLost ?? 0),
+      received: (video.packetsReceived ?? 0) + (audio.packetsReceived ?? 0),
+    };
+    const before = this.#before ?? now;
+    this.#before = now;
+    const seconds = (now.at - before.at) / 1000;
+    const rate = (after, earlier) => (seconds > 0 ? `${Math.round(((after - earlier) * 8) / seconds / 1000)} kbit/s` : '–');
+    const packets = now.received - before.received + (now.lost - before.lost);
+    const loss = packets > 0 ? `${((100 * Math.max(0, now.lost - before.lost)) / packets).toFixed(1)} %` : '–';
+    const milliseconds = (value) => (Number.isFinite(value) ? `${Math.round(value * 1000)} ms` : '–');
+
+    return [
+      ['Received', rate(now.in, before.in)],
+      ['Sent', rate(now.out, before.out)],
+      ['Round trip', milliseconds(pair.currentRoundTripTime ?? remote.roundTripTime)],
+      ['Loss', loss],
+      ['Jitter', milliseconds(video.jitter)],
+      ['Picture', video.frameWidth ? `${video.frameWidth}×${video.frameHeight}, ${Math.round(video.framesPerSecond ?? 0)} fps` : '–'],
+      ['Frames', `${video.framesDecoded ?? 0} decoded, ${video.framesDropped ?? 0} dropped`],
+      ['Codecs', `${codec(video)} in, ${codec(sent)} out, ${codec(audio)}`],
+      ['Cipher', CIPHERS[transport.srtpCipher] ?? transport.srtpCipher ?? '–'],
+      ['Path', near.candidateType ? `${near.candidateType} → ${far.candidateType}, ${near.protocol}` : '–'],
+    ];
+  }
+}

@@ -1,0 +1,93 @@
+// Room: role, connection, who is here, and the start of a call.
+import { byID, initial, setNotice, setText, showScreen } from './screens.js';
+
+const CONNECTION_TEXT = {
+  closed: 'Not connected',
+  connecting: 'Connecting…',
+  connected: 'Connected',
+  reconnecting: 'The connection broke, reconnecting…',
+};
+const CONNECT_BUTTON = { closed: 'Connect', connecting: 'Cancel', connected: 'Disconnect', reconnecting: 'Disconnect' };
+const opposite = (role) => (role === 'caller' ? 'callee' : 'caller');
+
+export class RoomView {
+  #roles = [...document.querySelectorAll('#room-role input')];
+
+  /** @param intents `roleChosen(role)`, `connectTapped()`, `callTapped()`, `logoutTapped()` */
+  constructor(intents) {
+    for (const input of this.#roles) input.addEventListener('change', () => intents.roleChosen(input.value));
+    byID('room-connect').addEventListener('click', intents.connectTapped);
+    byID('room-call').addEventListener('click', intents.callTapped);
+    byID('room-logout').addEventListener('click', intents.logoutTapped);
+  }
+
+  show() {
+    showScreen('room');
+  }
+
+  /** @param state `{name, room, role, connection, presence, partners, others, isRinging, canCall, notice}` */
+  render(state) {
+    const { role, connection, presence } = state;
+    const isConnected = connection === 'connected' || connection === 'reconnecting';
+    setText(byID('room-number'), String(state.room));
+    setText(byID('room-name'), state.name);
+    setNotice(byID('room-notice'), state.notice);
+
+    const isFixed = connection !== 'closed';
+    const hadFocus = byID('room-role').contains(document.activeElement);
+    byID('room-role').hidden = isFixed;
+    if (hadFocus && isFixed) byID('room-connect').focus();
+    for (const input of this.#roles) input.checked = input.value === role;
+    setNotice(byID('room-fixed-role'), isFixed ? `You are the ${role}` : null);
+
+    byID('room-connection').dataset.state = connection;
+    setText(byID('room-connection'), CONNECTION_TEXT[connection]);
+    setText(byID('room-connect'), CONNECT_BUTTON[connection]);
+
+    byID('room-presence').hidden = !isConnected;
+    this.#people(state);
+    setText(byID('room-peer'), isConnected ? peerText(state) : '');
+
+    const button = byID('room-call');
+    button.disabled = !state.canCall;
+    setText(byID('room-call-text'), callText(state));
+    setText(byID('room-call-hint'), isConnected || connection === 'connecting' ? '' : 'Connect first, then start the call.');
+    if (isConnected && presence.kind === 'absent') setText(byID('room-call-hint'), `The call can start when a ${opposite(role)} is here.`);
+  }
+
+  #people({ role, partners, others }) {
+    const rows = [
+      ...partners.map((name) => [name, opposite(role)]),
+      ...others.map((name) => [name, role]),
+    ].slice(0, 50);
+    byID('room-people').replaceChildren(...rows.map(([name, kind]) => {
+      const row = document.createElement('li');
+      const part = (className, text, isDecoration = false) => {
+        const element = document.createElement('span');
+        element.className = className;
+        element.textContent = text;
+        if (isDecoration) element.setAttribute('aria-hidden', 'true');
+        return element;
+      };
+      row.append(part('avatar', initial(name), true), part('name', name), part('role-name', kind));
+      return row;
+    }));
+  }
+}
+
+function peerText({ role, presence, others, isRinging }) {
+  const kind = opposite(role);
+  const name = presence.name ?? `The ${kind}`;
+  if (isRinging) return `${name} is calling you.`;
+  if (presence.kind === 'present') return `${name} is here and can ${role === 'caller' ? 'be called' : 'call you'}.`;
+  if (others.length > 0) {
+    return `${others[0]} is a ${role} too. A call needs one of each: disconnect and choose the other role.`;
+  }
+  if (presence.kind === 'absent') return `No ${kind} is in the room.`;
+  return `Nobody has come since you connected. Not every server says who was here before.`;
+}
+
+function callText({ role, isRinging, presence }) {
+  if (isRinging) return presence.name ? `Answer ${presence.name}` : 'Answer the call';
+  return role === 'caller' ? 'Start call' : 'Wait for the call';
+}
