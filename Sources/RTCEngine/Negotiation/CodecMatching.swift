@@ -32,19 +32,20 @@ extension MediaDescription {
     /// The codecs of an RTP section in its order, with their retransmission formats put in place. Payload types
     /// without `a=rtpmap` (the static ones of RFC 3551) are of no use to WebRTC and left out.
     var codecs: [CodecParameters] {
+        let types = payloadTypes
         let maps = all(SDP.RTPMap.self)
         let formats = all(SDP.FormatParameters.self)
         let feedback = all(SDP.RTCPFeedback.self)
         var retransmissions: [UInt8: SDP.RTPMap] = [:]
         for map in maps where map.encoding.lowercased() == "rtx" {
-            guard payloadTypes.contains(map.payloadType),
+            guard types.contains(map.payloadType),
                 let text = formats.first(where: { $0.payloadType == map.payloadType })?.parameters["apt"],
                 let apt = UInt8(text), retransmissions[apt] == nil
             else { continue }
             // RFC 4588 §8.6: `apt` names the payload type that is retransmitted.
             retransmissions[apt] = map
         }
-        return payloadTypes.compactMap { type in
+        return types.compactMap { type in
             guard let map = maps.first(where: { $0.payloadType == type }), map.encoding.lowercased() != "rtx" else {
                 return nil
             }

@@ -16,7 +16,8 @@ struct PayloadTypeRegistry: Sendable, Equatable {
     /// Learns what a description of either side says.
     mutating func learn(_ section: MediaDescription) {
         used.formUnion(section.payloadTypes)
-        for codec in section.codecs {
+        // Backwards, so that of two formats that are the same to us the first one stays, which answers take too.
+        for codec in section.codecs.reversed() {
             if let index = entries.firstIndex(where: { $0.codec.matches(codec) }) {
                 entries[index].payloadType = codec.payloadType
                 if let rtx = codec.rtxPayloadType { entries[index].rtxPayloadType = rtx }

@@ -7,8 +7,8 @@ struct PeerTransport: Equatable {
     /// Nil when the description does not say.
     var setup: SDP.Setup?
 
-    /// Looks in the section itself, in the session section, and then in the sections that are bundled with it: those
-    /// that come later may leave the transport's attributes out (RFC 9143 §7.1.3).
+    /// Looks in the section itself, in the session section, and then in the one that stands for the section's bundle:
+    /// the others may leave the transport's attributes out (RFC 9143 §7.1.3).
     init(reading description: SessionDescription, section index: Int) throws(NegotiationError) {
         let places = Self.places(in: description, section: index)
         func find<Value>(_ read: (any SDPSection) -> Value?) -> Value? {
@@ -34,7 +34,10 @@ struct PeerTransport: Equatable {
         let own = description.media[index]
         var places: [any SDPSection] = [own, description]
         if let mid = own.mid, let group = description.bundleGroups.first(where: { $0.contains(mid) }) {
-            places += group.compactMap { description.mediaIndex(ofMid: $0) }.map { description.media[$0] }
+            let tagged = description.media.first { section in
+                !section.isRejected && section.mid.map(group.contains) ?? false
+            }
+            if let tagged { places.append(tagged) }
         }
         return places
     }

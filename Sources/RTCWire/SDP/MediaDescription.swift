@@ -48,6 +48,10 @@ public struct MediaDescription: Hashable, Sendable, SDPSection {
     /// The section is refused or ended: port 0 without `a=bundle-only` (RFC 9143 §6).
     public var isRejected: Bool { port == 0 && !has(.bundleOnly) }
 
-    /// The payload types of an RTP section, in the order of preference. Others than numbers are left out.
-    public var payloadTypes: [UInt8] { formats.compactMap { UInt8(sdpDigits: $0) }.filter { $0 < 128 } }
+    /// The payload types of an RTP section, in the order of preference. Repetitions are left out, so there are 128 at
+    /// most, however long a peer makes the line.
+    public var payloadTypes: [UInt8] {
+        var seen: Set<UInt8> = []
+        return formats.compactMap { UInt8(sdpDigits: $0) }.filter { $0 < 128 && seen.insert($0).inserted }
+    }
 }
