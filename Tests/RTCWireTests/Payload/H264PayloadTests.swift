@@ -46,6 +46,13 @@ import Testing
             ])
     }
 
+    @Test func `an empty unit between parameter sets leaves no trace`() {
+        // Found by fuzzing: its start code became part of the unit before it.
+        var packetizer = Packetizer(format: .h264)
+        let frame = start + parameters + start + start + picture
+        #expect(payloads(of: frame, &packetizer) == [[0x78, 0, 4] + parameters + [0, 2] + picture])
+    }
+
     @Test func `delimiters and SEI are kept`() {
         #expect(
             join([[0x09, 0xf0], [0x06, 0x01], [0x41, 0x9a]]) == start + [0x09, 0xf0] + start + [0x06, 0x01] + start + [

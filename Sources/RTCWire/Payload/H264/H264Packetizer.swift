@@ -3,69 +3,63 @@
 struct H264Packetizer: Sendable {
     let maximumPayloadSize: Int
 
+    /// The units before the first slice (delimiter, parameter sets, SEI), already written to the list as a STAP-A that
+    /// has not ended.
+    private struct Aggregate {
+        /// Of the aggregate's header in the list.
+        var start: Int
+        var count = 0
+        /// RFC 6184 §5.7: F is the OR of the units' bits, NRI the greatest.
+        var damaged: UInt8 = 0
+        var importance: UInt8 = 0
+    }
+
     func packetize(_ frame: RawSpan, into list: inout PayloadList) {
+        var aggregate: Aggregate?
         var units = AnnexBReader(frame)
-        // The units before the first slice (delimiter, parameter sets, SEI) that wait to be aggregated, as offsets
-        // into `frame`. They follow each other, so the first and the last one are enough to walk them again.
-        var waiting: Range<Int>?
-        var waitingCount = 0
-        var waitingSize = 1
         while let range = units.next() {
             guard let header = frame.byte(at: range.lowerBound) else { continue }
             let type = H264NALType(header: header)
             // RFC 6184 table 1: these numbers would be read as an aggregate or a fragment.
             guard type.isCodedUnit else { continue }
-
-            let size = 2 + range.count
-            if !type.isPictureData, range.count <= 0xffff, waitingSize + size <= maximumPayloadSize {
-                waiting = (waiting?.lowerBound ?? range.lowerBound)..<range.upperBound
-                waitingCount += 1
-                waitingSize += size
-                continue
+            let unit = frame.extracting(range)
+            let used = aggregate.map { list.bytes.count - $0.start } ?? 1
+            if !type.isPictureData, let size = UInt16(exactly: range.count),
+                used + 2 + range.count <= maximumPayloadSize
+            {
+                add(unit, header: header, size: size, to: &aggregate, &list)
+            } else {
+                end(&aggregate, &list)
+                appendUnit(unit, into: &list)
             }
-            flush(frame, waiting, count: waitingCount, into: &list)
-            waiting = nil
-            waitingCount = 0
-            waitingSize = 1
-            appendUnit(frame.extracting(range), into: &list)
         }
-        flush(frame, waiting, count: waitingCount, into: &list)
+        end(&aggregate, &list)
     }
 
-    /// Sends the units that waited: one alone, several as STAP-A.
-    private func flush(_ frame: RawSpan, _ waiting: Range<Int>?, count: Int, into list: inout PayloadList) {
-        guard let waiting else { return }
-        guard count > 1 else { return appendUnit(frame.extracting(waiting), into: &list) }
-        let headerOffset = list.bytes.count
-        list.bytes.append(H264NALType.stapA.rawValue)
-        var importance: UInt8 = 0
-        var isDamaged: UInt8 = 0
-        appendAggregated(frame.extracting(waiting))
-        list.bytes[headerOffset] = isDamaged | importance | H264NALType.stapA.rawValue
+    /// RFC 6184 §5.7.1: the unit after a 16-bit size.
+    private func add(
+        _ unit: RawSpan, header: UInt8, size: UInt16, to aggregate: inout Aggregate?, _ list: inout PayloadList
+    ) {
+        var current = aggregate ?? Aggregate(start: list.bytes.count)
+        if current.count == 0 { list.bytes.append(H264NALType.stapA.rawValue) }
+        current.count += 1
+        current.damaged |= header & 0x80
+        current.importance = max(current.importance, header & 0x60)
+        list.bytes.append(uint16: size)
+        list.bytes.append(contentsOf: unit)
+        aggregate = current
+    }
+
+    private func end(_ aggregate: inout Aggregate?, _ list: inout PayloadList) {
+        guard let current = aggregate else { return }
+        if current.count == 1 {
+            // Alone it needs neither the aggregate's header nor its size.
+            list.bytes.removeSubrange(current.start..<current.start + 3)
+        } else {
+            list.bytes[current.start] = current.damaged | current.importance | H264NALType.stapA.rawValue
+        }
         list.endPayload()
-
-        /// The first waiting unit begins at the span's start; start codes stand before the others.
-        func appendAggregated(_ span: RawSpan) {
-            var units = AnnexBReader(span)
-            let second = units.next()
-            // The first unit has no start code within the span: it ends where the second one's begins.
-            var end = second.map { $0.lowerBound - 3 } ?? span.byteCount
-            while end > 0, span.byte(at: end - 1) == 0 { end -= 1 }
-            append(span.extracting(0..<end))
-            if let second { append(span.extracting(second)) }
-            while let range = units.next() { append(span.extracting(range)) }
-        }
-
-        func append(_ unit: RawSpan) {
-            guard let header = unit.byte(at: 0), H264NALType(header: header).isCodedUnit,
-                let size = UInt16(exactly: unit.byteCount)
-            else { return }
-            // RFC 6184 §5.7: F is the OR of the units' bits, NRI the greatest.
-            isDamaged |= header & 0x80
-            importance = max(importance, header & 0x60)
-            list.bytes.append(uint16: size)
-            list.bytes.append(contentsOf: unit)
-        }
+        aggregate = nil
     }
 
     private func appendUnit(_ unit: RawSpan, into list: inout PayloadList) {
