@@ -80,7 +80,7 @@ struct Checklist: Sendable {
         return pair.id
     }
 
-    /// The peer has said what a peer-reflexive candidate really is (RFC 8838 §11.4).
+    /// The peer has said what a peer-reflexive candidate really is (RFC 8838 §11).
     mutating func replace(_ remote: RemoteCandidate, role: ICERole) {
         for index in pairs.indices where pairs[index].route.remote == remote.address {
             pairs[index].remoteCandidate = remote.candidate

@@ -36,7 +36,7 @@ extension ICEAgent {
         }
     }
 
-    /// The peer has no more candidates (RFC 8838 §13).
+    /// The peer has no more candidates (RFC 8838 §14).
     public mutating func endOfRemoteCandidates(at now: Instant) {
         guard connectionState != .closed else { return }
         if staged != nil {
@@ -77,7 +77,7 @@ extension ICEAgent {
         }
         guard let remote = RemoteCandidate(usable: candidate) else { return ignore() }
         if let known = session.remotes.firstIndex(where: { $0.address == remote.address }) {
-            // RFC 8838 §11.4: what a check had revealed already now has a name. Anything else is redundant.
+            // RFC 8838 §11: what a check had revealed already now has a name. Anything else is redundant.
             guard session.remotes[known].candidate.type == .peerReflexive else { return }
             session.remotes[known] = remote
             session.checklist.replace(remote, role: role)

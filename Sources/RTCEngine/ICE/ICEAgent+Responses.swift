@@ -62,9 +62,10 @@ extension ICEAgent {
         _ check: Checklist.Check, _ transaction: STUNTransactions.Transaction, mapped: TransportAddress,
         at now: Instant
     ) {
-        guard let pair = session.checklist[check.pair],
-            let local = localCandidate(at: mapped, for: pair, priority: transaction.priority)
-        else { return }
+        guard let pair = session.checklist[check.pair] else { return }
+        guard let local = localCandidate(at: mapped, for: pair, priority: transaction.priority) else {
+            return fail(check)
+        }
         // Another transaction of the same pair may still be open.
         session.transactions.cancelChecks(of: pair.id)
         session.checklist.succeed(pair.id, validity: .init(localCandidate: local, confirmedAt: now))

@@ -38,7 +38,7 @@ extension ICEAgent {
     private var hopelessAt: Instant? {
         guard case .checking(let since, let lastPairAt) = session.phase else { return nil }
         let limit = lastPairAt + configuration.checksTimeout
-        // RFC 8838 §14.1: while candidates may still come, a failed list is not the end.
+        // RFC 8838 §8: while candidates may still come, a failed list is not the end.
         let mayGrow = session.trickle.end == .open || session.gatherer.state != .complete
         if mayGrow || session.checklist.isWorking || !session.checklist.valid.isEmpty { return limit }
         // RFC 8863 §4: nor before the peer's own checks have had their time.

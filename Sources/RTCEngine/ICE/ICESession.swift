@@ -27,7 +27,7 @@ struct EarlyCheck: Hashable, Sendable {
 struct RemoteTrickle: Sendable {
     enum End: Hashable, Sendable {
         case open
-        /// RFC 8838 §13.
+        /// RFC 8838 §14.
         case ended
     }
 

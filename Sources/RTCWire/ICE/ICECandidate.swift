@@ -67,7 +67,7 @@ public struct ICECandidate: Hashable, Sendable {
     /// put the unspecified address here.
     public var relatedAddress: TransportAddress?
     public var tcpType: TCPType?
-    /// Which generation of the description the candidate belongs to (RFC 8838 §11).
+    /// Which generation of the description the candidate belongs to (W3C `RTCIceCandidate.usernameFragment`).
     public var usernameFragment: String?
     /// Whatever else stands in the attribute: `generation`, `network-id`, `network-cost` and the like.
     public var extensions: [Extension]

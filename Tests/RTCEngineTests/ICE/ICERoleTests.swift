@@ -82,6 +82,24 @@ import Testing
         #expect(peer.agent.role == .controlled)
     }
 
+    @Test func `equal tie-breakers do not make both sides yield for ever`() throws {
+        func tieBreaker(in request: STUNMessage) -> UInt64? {
+            request.controllingTieBreaker ?? request.controlledTieBreaker
+        }
+        var peer = ScriptedPeer(role: .controlling)
+        peer.introduce()
+        let first = try #require(peer.takeRequests().first)
+        let same = try #require(tieBreaker(in: first))
+        // Both refuse, and both yield.
+        peer.check([.iceControlling(tieBreaker: same)])
+        #expect(peer.takeSent().contains { $0.errorCode == .roleConflict })
+        peer.refuse(first, .roleConflict)
+        peer.wait(.milliseconds(30))
+        let second = try #require(peer.takeRequests().first)
+        #expect(second.controlledTieBreaker != nil)
+        #expect(tieBreaker(in: second) != same)
+    }
+
     @Test func `a forged 487 changes nothing`() throws {
         var peer = ScriptedPeer(role: .controlling)
         peer.introduce()
