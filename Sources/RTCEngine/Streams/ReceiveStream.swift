@@ -5,9 +5,9 @@ public import RTCWire
 /// Memory is bounded by the configuration, whatever the peer sends: packets and bytes in the buffer, missing packets
 /// that are asked for, and the size of a frame.
 public struct ReceiveStream: Sendable {
-    public let configuration: ReceiveStreamConfiguration
+    public internal(set) var configuration: ReceiveStreamConfiguration
     /// Of retransmissions: configured, or learnt from the first one.
-    public private(set) var retransmissionSSRC: UInt32?
+    public internal(set) var retransmissionSSRC: UInt32?
     /// Tells how long to wait for a retransmission. The owner sets what its senders measured.
     public var roundTripTime = Interval.milliseconds(100)
 
@@ -26,7 +26,7 @@ public struct ReceiveStream: Sendable {
     private(set) var format: PayloadFormat?
     private(set) var payloadType: UInt8?
     private var clockRate: UInt32 = 90_000
-    private var hasEnded = false
+    private(set) var hasEnded = false
 
     private var outputs = FIFO<ReceiveStreamOutput>()
     private var bufferWake: Instant?
@@ -275,6 +275,10 @@ public struct ReceiveStream: Sendable {
 
     /// The next thing to tell; nil when there is none.
     public mutating func pollOutput() -> ReceiveStreamOutput? { outputs.popFirst() }
+
+    /// Packets held back now, and their payload bytes.
+    public var heldPackets: Int { buffer.packetCount }
+    public var heldBytes: Int { buffer.byteCount }
 
     // MARK: Time
 

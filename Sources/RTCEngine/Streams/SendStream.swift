@@ -5,15 +5,15 @@ public import RTCWire
 /// A frame's packets go into the queue at once; pacing is the owner's. Sequence numbers and timestamps begin at
 /// random (RFC 3550 §5.1).
 public struct SendStream: Sendable {
-    public let configuration: SendStreamConfiguration
+    public internal(set) var configuration: SendStreamConfiguration
     let clock: WallClock
 
-    private var packetizer: Packetizer
+    var packetizer: Packetizer
     private var payloads = PayloadList()
-    private let form: HeaderExtensionForm
+    var form: HeaderExtensionForm
     private(set) var sequenceNumber: UInt16
     private let timestampOffset: UInt32
-    private var midPacketsLeft: Int
+    var midPacketsLeft: Int
     /// The frame sent last, which relates the media clock to the engine's.
     private var lastFrame: (timestamp: UInt32, at: Instant)?
 
@@ -26,25 +26,35 @@ public struct SendStream: Sendable {
 
     /// Packets that carry the media section's name: plenty to reach the receiver's demultiplexer (RFC 9143 §9.2)
     /// even when the path loses some.
-    private static let midPacketCount = 100
+    static let midPacketCount = 100
 
     /// - Parameter clock: relates the engine's time to the wall clock of sender reports.
     public init(configuration: SendStreamConfiguration, clock: WallClock, random: EngineRandom) {
         var random = random
         self.configuration = configuration
         self.clock = clock
-        sequenceNumber = UInt16(truncatingIfNeeded: random.next() >> 24)
-        retransmissionSequenceNumber = UInt16(truncatingIfNeeded: random.next() >> 24)
+        // In the lower half: when the first packets are lost and the number wraps at once, the receiver could not tell
+        // that SRTP's rollover counter has moved (RFC 3711 §3.3.1).
+        sequenceNumber = UInt16(truncatingIfNeeded: random.next() >> 24) & 0x7fff
+        retransmissionSequenceNumber = UInt16(truncatingIfNeeded: random.next() >> 24) & 0x7fff
         timestampOffset = UInt32(truncatingIfNeeded: random.next() >> 24)
         midPacketsLeft = configuration.mid == nil ? 0 : Self.midPacketCount
         history = SendHistory(count: configuration.historyCount, duration: configuration.historyDuration)
         keyFrames = KeyFrameRequests(interval: configuration.keyFrameInterval)
 
-        let elements = Self.elements(configuration)
-        form = HeaderExtensionWriter.form(for: elements)
+        form = Self.form(configuration)
+        packetizer = Self.packetizer(configuration, random: &random)
+    }
+
+    static func form(_ configuration: SendStreamConfiguration) -> HeaderExtensionForm {
+        HeaderExtensionWriter.form(for: elements(configuration))
+    }
+
+    static func packetizer(_ configuration: SendStreamConfiguration, random: inout EngineRandom) -> Packetizer {
+        let elements = elements(configuration)
         // Room for the header, the block of extensions padded to words, and the two bytes that RTX adds.
         let extensionSize = elements.isEmpty ? 0 : 4 + (elements.reduce(0) { $0 + 2 + $1.length } + 3) / 4 * 4
-        packetizer = Packetizer(
+        return Packetizer(
             format: configuration.format,
             maximumPayloadSize: configuration.maximumPacketSize - RTPHeader.fixedSize - extensionSize - 2,
             firstPictureID: UInt16(truncatingIfNeeded: random.next() >> 24))

@@ -1,0 +1,103 @@
+import RTCEngine
+import RTCWire
+import Testing
+
+/// Arrival times from a receiver to a sender (draft-holmer-rmcat-transport-wide-cc-extensions-01).
+@Suite struct TransportFeedbackTests {
+    private func take(_ queue: inout PacketQueue) -> [TransportFeedback] {
+        var feedback: [TransportFeedback] = []
+        while let packet = queue.popFirst() {
+            for case .transportFeedback(let one) in rtcp(packet.bytes) { feedback.append(one) }
+        }
+        return feedback
+    }
+
+    @Test func `feedback comes 100 ms after the first packet, and tells losses between and after`() {
+        var generator = TransportFeedbackGenerator()
+        var queue = PacketQueue()
+        let start = Instant.zero + .seconds(Int64(64))
+        generator.received(100, ssrc: 7, at: start)
+        generator.received(102, ssrc: 7, at: start + .milliseconds(10))
+        #expect(generator.nextWake == start + .milliseconds(100))
+        generator.tick(into: &queue, senderSSRC: 1, at: start + .milliseconds(99))
+        #expect(queue.isEmpty)
+        generator.tick(into: &queue, senderSSRC: 1, at: start + .milliseconds(100))
+        #expect(
+            take(&queue) == [
+                TransportFeedback(
+                    senderSSRC: 1, mediaSSRC: 7, baseSequence: 100, statusCount: 3, referenceTime: 1_000,
+                    feedbackCount: 0, arrivals: [.init(offset: 0, delta: 0), .init(offset: 2, delta: 40)])
+            ])
+        #expect(generator.nextWake == nil)
+        generator.received(104, ssrc: 7, at: start + .milliseconds(120))
+        generator.tick(into: &queue, senderSSRC: 1, at: start + .milliseconds(220))
+        let second = take(&queue)
+        #expect(second.first?.baseSequence == 103)
+        #expect(second.first?.statusCount == 2)
+        #expect(second.first?.feedbackCount == 1)
+    }
+
+    @Test func `the sender learns what arrived, what was lost, and when`() {
+        var tracker = TransportFeedbackTracker()
+        var generator = TransportFeedbackGenerator()
+        var queue = PacketQueue()
+        var random = EngineRandom.seeded(2)
+        var now = Instant.zero + .seconds(Int64(1))
+        var lost = 0
+        for number in 0..<3_000 {
+            let sequence = UInt16(truncatingIfNeeded: 65_000 + number)
+            tracker.sent(sequence, size: 1_200, at: now)
+            // The first and the last arrive: losses before and after all arrivals are not told.
+            if (1..<2_999).contains(number), random.next() % 10 == 0 {
+                lost += 1
+            } else {
+                generator.received(sequence, ssrc: 7, at: now + .milliseconds(20))
+            }
+            now += .milliseconds(2)
+            if let wake = generator.nextWake, now >= wake {
+                generator.tick(into: &queue, senderSSRC: 1, at: now)
+            }
+        }
+        generator.tick(into: &queue, senderSSRC: 1, at: now + .seconds(Int64(1)))
+        for feedback in take(&queue) { tracker.receive(feedback, at: now) }
+        #expect(tracker.packetsSent == 3_000)
+        #expect(Int(tracker.packetsLost) == lost)
+        #expect(Int(tracker.packetsAcknowledged) == 3_000 - lost)
+        let results = tracker.lastResults.filter { $0.arrivedAt != nil }
+        let transits = results.compactMap { result in result.arrivedAt.map { $0 - result.sentAt } }
+        // Rounded to 250 µs.
+        #expect(transits.allSatisfy { $0 > .milliseconds(19) && $0 < .milliseconds(21) })
+    }
+
+    @Test func `a packet that was told lost and then arrives is not lost`() {
+        var tracker = TransportFeedbackTracker()
+        for number in 1...3 as ClosedRange<UInt16> { tracker.sent(number, size: 100, at: .zero) }
+        func feedback(base: UInt16, count: UInt16, _ offsets: UInt16...) -> TransportFeedback {
+            TransportFeedback(
+                senderSSRC: 1, mediaSSRC: 7, baseSequence: base, statusCount: count, referenceTime: 0,
+                feedbackCount: 0, arrivals: offsets.map { .init(offset: $0, delta: 4) })
+        }
+        tracker.receive(feedback(base: 1, count: 3, 0, 2), at: .zero)
+        #expect(tracker.packetsLost == 1)
+        tracker.receive(feedback(base: 2, count: 1, 0), at: .zero)
+        #expect(tracker.packetsLost == 0)
+        #expect(tracker.packetsAcknowledged == 3)
+        // Repeated, and about packets that were never sent.
+        tracker.receive(feedback(base: 1, count: 60_000, 0), at: .zero)
+        #expect(tracker.packetsAcknowledged == 3)
+        #expect(tracker.packetsLost == 0)
+    }
+
+    @Test func `jumps and bursts become packets that fit`() {
+        var generator = TransportFeedbackGenerator()
+        var queue = PacketQueue()
+        var random = EngineRandom.seeded(4)
+        var now = Instant.zero
+        for _ in 0..<5_000 {
+            generator.received(UInt16(truncatingIfNeeded: random.next()), ssrc: 7, at: now)
+            now += .milliseconds(Int64.random(in: 0...30, using: &random))
+            generator.tick(into: &queue, senderSSRC: 1, at: now)
+        }
+        while let packet = queue.popFirst() { #expect(packet.bytes.count <= 1_200) }
+    }
+}
