@@ -80,14 +80,22 @@ struct LocalSection {
         }
     }
 
-    /// A section that is refused or ended: port 0, and only what names it (RFC 8829 §5.2.2, §5.3.1).
-    static func rejected(like original: MediaDescription) -> MediaDescription {
+    /// A section that is refused or ended: port 0, and what names it (RFC 8829 §5.2.2, §5.3.1). It shows the transport
+    /// all the same, which no one needs, but aiortc refuses a description with a section that does not.
+    static func rejected(
+        like original: MediaDescription, setup: SDP.Setup, ice: ICEParameters, fingerprint: Fingerprint
+    ) -> MediaDescription {
         var section = MediaDescription(
             kind: original.kind, port: 0, proto: original.proto,
             formats: original.formats.isEmpty ? ["0"] : original.formats)
         section.lines.append(.other(type: "c", value: "IN IP4 0.0.0.0"))
+        section.append(SDP.ICEUsernameFragment(ice.usernameFragment))
+        section.append(SDP.ICEPassword(ice.password))
+        section.append(SDP.Fingerprint(algorithm: fingerprint.algorithm, bytes: fingerprint.value))
+        section.append(setup)
         if let mid = original.mid { section.append(SDP.Mid(mid)) }
         section.append(SDP.Direction.inactive)
+        if MediaKind(rawValue: original.kind) != nil { section.append(.rtcpMux) }
         return section
     }
 }

@@ -19,7 +19,9 @@ extension Negotiator {
         var media: [MediaDescription] = []
         for (index, offered) in offer.media.enumerated() {
             guard let (transceiver, codecs) = accepted[index], let kind = MediaKind(rawValue: offered.kind) else {
-                media.append(LocalSection.rejected(like: offered))
+                media.append(
+                    LocalSection.rejected(
+                        like: offered, setup: setup, ice: ice, fingerprint: configuration.fingerprint))
                 continue
             }
             let extensions = HeaderExtensionNegotiation.answer(

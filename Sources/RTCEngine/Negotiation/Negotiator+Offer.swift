@@ -26,7 +26,9 @@ extension Negotiator {
                 guard let transceiver = transceiver(id) else { throw .unknownTransceiver }
                 media.append(offerSection(transceiver, mid: mid, ice: ice))
             case .rejected:
-                media.append(LocalSection.rejected(like: knownSection(index)))
+                media.append(
+                    LocalSection.rejected(
+                        like: knownSection(index), setup: .actpass, ice: ice, fingerprint: configuration.fingerprint))
             }
         }
         let offer = makeDescription(media: media, allowsMixedExtensions: true)
@@ -75,7 +77,7 @@ extension Negotiator {
     private mutating func offerSection(
         _ transceiver: Transceiver, mid: String, ice: ICEParameters
     ) -> MediaDescription {
-        let wanted = transceiver.preferredCodecs ?? configuration.codecs(for: transceiver.kind)
+        let wanted = transceiver.preferredCodecs ?? offeredOrder(transceiver)
         var codecs: [CodecParameters] = []
         for codec in wanted {
             if let assigned = payloadTypes.assign(codec) { codecs.append(assigned) }
@@ -91,6 +93,15 @@ extension Negotiator {
             codecs: codecs, extensions: extensions, setup: .actpass, ice: ice,
             fingerprint: configuration.fingerprint, cname: cname, transceiver: transceiver)
         return section.description
+    }
+
+    /// What is in use goes first, in its order, so that a later offer of ours does not change the codec of a call.
+    private func offeredOrder(_ transceiver: Transceiver) -> [CodecParameters] {
+        let codecs = configuration.codecs(for: transceiver.kind)
+        let inUse = transceiver.sendParameters?.codecs ?? transceiver.receiveParameters?.codecs ?? []
+        func rank(_ codec: CodecParameters) -> Int { inUse.firstIndex { $0.matches(codec) } ?? inUse.count }
+        return codecs.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
+            .map(\.element)
     }
 
     /// The session section around media sections, with the candidates that belong in.

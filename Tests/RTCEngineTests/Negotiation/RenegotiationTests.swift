@@ -161,6 +161,17 @@ import Testing
         #expect(offer.media[1].codecs.map { "\($0.name) \($0.payloadType)" } == ["H264 96", "VP8 120"])
     }
 
+    @Test func `a later offer of the other side keeps the codec that is in use`() throws {
+        var alice = Party("alice") { $0.videoCodecs = [.vp8, .h264] }
+        var bob = Party("bob")
+        _ = try alice.negotiator.addTransceiver(.video)
+        _ = try bob.negotiator.addTrack(.video)
+        try negotiate(&alice, &bob)
+        #expect(bob.negotiator.transceivers[0].sendParameters?.codec.name == "VP8")
+        #expect(try negotiate(&bob, &alice).offer.outline == ["0 video sendrecv VP8+rtx H264+rtx"])
+        #expect(bob.negotiator.transceivers[0].sendParameters?.codec.name == "VP8")
+    }
+
     @Test func `changed streams need a negotiation, and the peer hears of them`() throws {
         var (alice, bob) = try Self.call()
         try alice.negotiator.setStreams(["screen", "desk"], of: alice.negotiator.transceivers[0].id)
