@@ -184,6 +184,27 @@ import Testing
         #expect(script.frames() == [3])
     }
 
+    @Test func `sequence numbers and timestamps wrap, in the middle of a loss`() {
+        var script = PacketScript()
+        var timestamps: [UInt32] = []
+        for step in 0..<12 as Range<UInt16> {
+            let number = 65_530 &+ step
+            let timestamp = (UInt32.max - 15_000) &+ UInt32(step) * 3_000
+            // The last two before the wrap come late.
+            guard ![4, 5].contains(step) else { continue }
+            script.packet(number, timestamp: timestamp, VP8.payload(isKeyFrame: step == 0))
+        }
+        script.wait(.milliseconds(10))
+        #expect(script.feedback() == [PacketScript.nack(65_534, 65_535)])
+        script.packet(65_535, timestamp: UInt32.max, VP8.payload(isKeyFrame: false))
+        script.packet(65_534, timestamp: UInt32.max - 3_000, VP8.payload(isKeyFrame: false))
+        for output in script.outputs() {
+            if case .frame(let frame) = output { timestamps.append(frame.timestamp) }
+        }
+        #expect(timestamps == (0..<12).map { (UInt32.max - 15_000) &+ UInt32($0) * 3_000 })
+        #expect(script.stream.reportBlock(at: script.now)?.highestSequenceNumber == 0x1_0005)
+    }
+
     @Test func `a goodbye ends the stream`() {
         var script = PacketScript()
         script.picture(10, isKeyFrame: true)
