@@ -1,6 +1,6 @@
 public import MediaFiles
 public import RTCEngine
-public import RTCWire
+internal import RTCWire
 
 /// What a call sends instead of a camera and a microphone.
 public struct CallMedia: Sendable {

@@ -24,8 +24,10 @@ public struct RTCCallMediaEngine: CallMediaEngine {
     }
 
     public func makeSession() async throws(CallMediaError) -> any CallMediaSession {
-        RTCCallMediaSession(
+        let session = RTCCallMediaSession(
             connection: PeerConnection(configuration: configuration), media: media, restartsICEAfter: restartsICEAfter,
             sink: makeSink())
+        await session.start()
+        return session
     }
 }

@@ -15,7 +15,12 @@ actor RTCCallMediaSession: CallMediaSession {
     private let restartsICEAfter: Interval?
 
     private var players: [RTPTransceiver: FilePlayer] = [:]
+    /// Players and timers, cancelled at the end.
     private var tasks: [Task<Void, Never>] = []
+    /// Readers of what comes in; they end by themselves, after the last frame.
+    private var readers: [Task<Void, Never>] = []
+    /// Follows the connection's events to their end; set once.
+    private var follower: Task<Void, Never>?
     private var isMicrophoneOn = true
     private var isCameraOn = true
     private var wantsIceRestart = false
@@ -34,8 +39,12 @@ actor RTCCallMediaSession: CallMediaSession {
         self.restartsICEAfter = restartsICEAfter
         self.sink = sink
         (events, continuation) = AsyncStream.makeStream()
+    }
+
+    /// Begins to follow the connection. Called once, before anything else.
+    func start() {
         let peerEvents = connection.events
-        Task { await follow(peerEvents) }
+        follower = Task { await follow(peerEvents) }
     }
 
     // MARK: Negotiation
@@ -146,7 +155,7 @@ actor RTCCallMediaSession: CallMediaSession {
         }
         guard let sink else { return }
         let frames = transceiver.receiver.frames
-        tasks.append(Task { for await frame in frames { await sink.receive(frame) } })
+        readers.append(Task { for await frame in frames { await sink.receive(frame) } })
     }
 
     // MARK: Events
@@ -208,14 +217,18 @@ actor RTCCallMediaSession: CallMediaSession {
         guard !isClosed else { return }
         isClosed = true
         await connection.close()
-        for task in tasks { task.cancel() }
-        tasks = []
-        players = [:]
+        // What has come in is still written: whoever waits for the call's end finds the recording complete.
+        await follower?.value
     }
 
     /// The connection's events have ended, so it is closed.
     private func ended() async {
+        isClosed = true
         for task in tasks { task.cancel() }
+        tasks = []
+        players = [:]
+        for reader in readers { await reader.value }
+        readers = []
         await sink?.finish()
         continuation.finish()
     }

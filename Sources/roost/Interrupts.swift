@@ -1,4 +1,4 @@
-internal import Dispatch
+@preconcurrency internal import Dispatch
 internal import Foundation
 
 /// Ctrl-C and a polite `kill`, as a stream. The first one ends things in order; whoever is in a hurry presses again.

@@ -12,6 +12,12 @@ enum CallWireEvent {
 }
 
 extension CallSignalingEvent {
+    /// Reads one event of the call room from its JSON text, for a service that is not on Socket.IO; nil for an event that
+    /// is not the protocol's.
+    public init?(event name: String, json: String) {
+        self.init(wireEvent: name, payload: LooseJSON(text: json))
+    }
+
     /// Reads one Socket.IO event of the call room; nil for an event that is not the protocol's.
     ///
     /// - Parameter payload: the event's first argument; nil when it came without arguments.

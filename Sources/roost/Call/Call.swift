@@ -96,13 +96,13 @@ struct Call: AsyncParsableCommand {
             let engine = RTCCallMediaEngine(
                 configuration: try peerConfiguration(for: media), media: media, restartsICEAfter: restartIce?.interval,
                 sink: { recorder })
-            let runner = try CallRunner(
+            let runner = CallRunner(
                 options: CallRunner.Options(
                     room: room, username: username, isCaller: role == .caller, server: server,
                     duration: duration?.duration, wait: wait.duration),
                 engine: engine, output: output)
             try await runner.run()
-            if let recorder { output.recorded(try await recorder.finish()) }
+            if let recorder { output.recorded(try await recorder.file()) }
         } catch let error as CommandError {
             output.failed(error.description)
             throw ExitCode.failure

@@ -33,8 +33,10 @@ final class CallOutput {
         }
     }
 
-    func recorded(_ files: [URL]) {
-        for file in files { say("recording", "Recorded \(file.path)", ["path": .text(file.path)]) }
+    /// The recording is complete; nil when nothing came that could be recorded.
+    func recorded(_ file: URL?) {
+        guard let file else { return say("notice", "Nothing was received that could be recorded.", [:]) }
+        say("recording", "Recorded \(file.path)", ["path": .text(file.path)])
     }
 
     func failed(_ sentence: String) {

@@ -31,18 +31,15 @@ final class CallRunner {
     private var wasConnected = false
     private var hasEnded = false
 
-    init(options: Options, engine: any CallMediaEngine, output: CallOutput) throws {
+    init(options: Options, engine: any CallMediaEngine, output: CallOutput) {
         self.options = options
         self.output = output
-        let signaling: SocketIOCallSignaling
-        do {
-            signaling = try SocketIOCallSignaling(server: options.server)
-        } catch {
-            throw CommandError(error.sentence)
-        }
+        let signaling = SocketIOCallSignaling(server: options.server)
+        // Everything is told on the command's line; nothing is to be remembered.
+        let store = MemoryStore()
         coordinator = QuickCallCoordinator(
             dependencies: QuickCallDependencies(
-                signaling: signaling, media: engine, preferences: MemoryPreferencesStore(), secrets: MemorySecretStore()
+                signaling: signaling, media: engine, preferences: store, secrets: store
             ))
     }
 

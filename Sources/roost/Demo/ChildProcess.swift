@@ -4,9 +4,11 @@ internal import Synchronization
 /// A program that we start, with its output as lines. It is ended with us: nothing of a demo stays behind.
 final class ChildProcess: Sendable {
     let lines: AsyncStream<String>
-    let errors: Mutex<String>
-    // Foundation's Process may be used from any thread; it is not marked so.
-    private nonisolated(unsafe) let process: Process
+    private let errors = Mutex("")
+    private let process: Process
+
+    /// What it has written to standard error so far.
+    var errorText: String { errors.withLock { $0 } }
 
     init(_ executable: URL, _ arguments: [String]) throws {
         let process = Process()
@@ -20,7 +22,6 @@ final class ChildProcess: Sendable {
         let (lines, continuation) = AsyncStream.makeStream(of: String.self)
         self.lines = lines
         self.process = process
-        self.errors = Mutex("")
         let buffer = LineBuffer()
         output.fileHandleForReading.readabilityHandler = { handle in
             let data = handle.availableData

@@ -6,7 +6,8 @@ final class StatisticsSource: Sendable {
     private let server = Mutex<SocketIOServer?>(nil)
 
     func follow(_ server: SocketIOServer) { self.server.withLock { $0 = server } }
-    func read() -> SocketIOStatistics { server.withLock { $0 }?.statistics ?? SocketIOStatistics() }
+    /// Nil before the server is made.
+    func read() -> SocketIOStatistics? { server.withLock { $0 }?.statistics }
 }
 
 /// Prometheus' text format (0.0.4) of what the server counts.

@@ -49,8 +49,12 @@ struct Serve: AsyncParsableCommand {
             "Use only this address of this machine for the echo peer's media; may be repeated.", valueName: "ip"))
     var address: [String] = []
 
-    @Option(help: "How much to log: trace, debug, info, notice, warning, error.")
-    var logLevel: Logger.Level = .notice
+    enum LogLevel: String, ExpressibleByArgument, CaseIterable {
+        case debug, info, notice, warning, error
+    }
+
+    @Option(help: "How much to log.")
+    var logLevel = LogLevel.notice
 
     @Flag(help: "Print one JSON object when the server listens, instead of sentences.")
     var json = false
@@ -82,7 +86,7 @@ struct Serve: AsyncParsableCommand {
             await server.shutdown()
             throw CommandError("\(error)")
         }
-        let echoPeer = echo ? try makeEchoPeer(rooms) : nil
+        let echoPeer = echo ? try await makeEchoPeer(rooms) : nil
         await echoPeer?.start()
         announce(page: page, signaling: signaling)
         for await _ in Interrupts.stream() { break }
@@ -103,15 +107,16 @@ struct Serve: AsyncParsableCommand {
             configuration.tls = .init(certificateChainFile: tlsCertificate, privateKeyFile: tlsKey)
         }
         let statistics = StatisticsSource()
-        let routes = WebRoutes(page: folder.map(StaticFiles.init)) { Metrics.text(statistics.read()) }
+        let routes = WebRoutes(page: folder.map(StaticFiles.init)) { statistics.read().map(Metrics.text) ?? "" }
         configuration.fallback = { routes.answer($0) }
         var logger = Logger(label: "roost")
-        logger.logLevel = logLevel
+        logger.logLevel = Logger.Level(rawValue: logLevel.rawValue) ?? .notice
         let server = SocketIOServer(configuration: configuration, logger: logger)
         statistics.follow(server)
         return server
     }
 
+    @MainActor
     private func makeEchoPeer(_ rooms: CallRoomServer) throws -> EchoPeer {
         let media = try CallFiles.load(video: nil, audio: nil, codec: nil)
         let configuration: PeerConnectionConfiguration
@@ -144,5 +149,3 @@ struct Serve: AsyncParsableCommand {
         fflush(nil)
     }
 }
-
-extension Logger.Level: ExpressibleByArgument {}

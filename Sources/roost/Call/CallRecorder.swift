@@ -1,0 +1,102 @@
+internal import ClientRTC
+internal import Foundation
+internal import MediaFiles
+internal import RTCEngine
+internal import RTCNetwork
+internal import RTCWire
+
+/// Writes what a call receives into one file: picture and sound together.
+///
+/// The container depends on the codecs, so the file begins with the first frame of video; sound that comes before is
+/// held for a while. A call without video becomes a file of sound.
+actor CallRecorder: CallFrameSink {
+    private enum State {
+        case waiting([(frame: EncodedFrame, at: Instant)])
+        case recording(RecordingFile)
+        case finished(URL?)
+        case failed(MediaFileError)
+    }
+
+    private let folder: URL
+    private let name: String
+    private var state = State.waiting([])
+    /// Sound that is held for a picture: ten seconds of packets of 20 ms.
+    private static let heldLimit = 500
+
+    init(folder: String, name: String) throws {
+        self.folder = URL(filePath: folder, directoryHint: .isDirectory)
+        // A user's name becomes a file's name: letters, digits and a few signs of it.
+        let safe = name.map { $0.isLetter || $0.isNumber || "-_".contains($0) ? $0 : "_" }
+        self.name = String(safe.prefix(64))
+        do {
+            try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
+        } catch {
+            throw CommandError("The folder \(folder) cannot be made: \(error.localizedDescription)")
+        }
+    }
+
+    func receive(_ frame: EncodedFrame) {
+        let now = NetworkLoop.now
+        do throws(MediaFileError) {
+            switch state {
+            case .waiting(var held):
+                held.append((frame, now))
+                state = .waiting(held)
+                if frame.format.isVideo || held.count >= Self.heldLimit {
+                    try begin(video: frame.format.isVideo ? frame.format : nil, held)
+                }
+            case .recording(let file):
+                try file.receive(frame, at: now)
+            case .finished, .failed:
+                return
+            }
+        } catch {
+            state = .failed(error)
+        }
+    }
+
+    private func begin(
+        video: PayloadFormat?, _ held: [(frame: EncodedFrame, at: Instant)]
+    ) throws(MediaFileError) {
+        let container = Recorder.containers(video: video, audio: .opus).first ?? .ogg
+        let file = try RecordingFile(
+            path: freePath(container.fileExtension), video: video, audio: .opus, container: container)
+        for (frame, at) in held { try file.receive(frame, at: at) }
+        state = .recording(file)
+    }
+
+    /// `Ann-received.mp4`, or with a number when there is one already: a recording is never overwritten.
+    private func freePath(_ fileExtension: String) -> String {
+        var number = 1
+        while true {
+            let suffix = number == 1 ? "" : "-\(number)"
+            let url = folder.appending(path: "\(name)-received\(suffix).\(fileExtension)")
+            if !FileManager.default.fileExists(atPath: url.path) { return url.path }
+            number += 1
+        }
+    }
+
+    func finish() {
+        do throws(MediaFileError) {
+            if case .waiting(let held) = state, !held.isEmpty { try begin(video: nil, held) }
+            guard case .recording(let file) = state else {
+                if case .waiting = state { state = .finished(nil) }
+                return
+            }
+            try file.finish()
+            state = .finished(URL(filePath: file.path))
+        } catch {
+            state = .failed(error)
+        }
+    }
+
+    /// The complete recording; nil when nothing came that could be recorded.
+    func file() throws -> URL? {
+        finish()
+        switch state {
+        case .finished(let url): return url
+        case .failed(let error): throw CommandError("The recording failed: \(error)")
+        case .waiting, .recording: return nil
+        }
+    }
+}

@@ -1,0 +1,87 @@
+internal import CallSignaling
+internal import ClientKit
+internal import SocketIO
+internal import Synchronization
+
+/// `ClientKit`'s signaling for a participant that lives in the server's own process: no socket, the same events.
+///
+/// Guarded by its lock: who is in the room now. Effects run after it is released.
+final class LocalCallSignaling: CallSignalingService {
+    let events: AsyncStream<CallSignalingEvent>
+    private let said: AsyncStream<CallSignalingEvent>.Continuation
+    private let rooms: CallRoomServer
+    private let current = Mutex<LocalParticipant?>(nil)
+
+    init(rooms: CallRoomServer) {
+        self.rooms = rooms
+        (events, said) = AsyncStream.makeStream()
+    }
+
+    func connect(as identity: CallIdentity) async throws(CallSignalingError) {
+        await disconnect()
+        let participant: LocalParticipant
+        do throws(CallRoomRefusal) {
+            participant = try rooms.joinLocal(
+                room: identity.room.number, username: identity.username, isCaller: identity.role.isCaller)
+        } catch {
+            throw .refused("\(error)")
+        }
+        current.withLock { $0 = participant }
+        Task { [weak self] in
+            for await event in participant.events { self?.pass(on: event, to: participant) }
+        }
+    }
+
+    func disconnect() async {
+        let participant = current.withLock { current in
+            defer { current = nil }
+            return current
+        }
+        participant?.leave()
+    }
+
+    func send(_ signal: ClientKit.CallSignal) async throws(CallSignalingError) {
+        guard let participant = current.withLock({ $0 }) else { throw .notConnected }
+        guard let json = try? signal.json else { return }
+        switch signal {
+        case .offer: participant.emit(.offer(json))
+        case .answer: participant.emit(.answer(json))
+        case .candidate: participant.emit(.candidate(json))
+        }
+    }
+
+    private func pass(on event: CallRoomEvent, to participant: LocalParticipant) {
+        guard current.withLock({ $0 === participant }), let event = translate(event, for: participant) else { return }
+        said.yield(event)
+    }
+
+    private func translate(_ event: CallRoomEvent, for participant: LocalParticipant) -> CallSignalingEvent? {
+        switch event {
+        case .connected: return .connected
+        case .userJoined(let user):
+            return .peerJoined(CallParticipant(username: user.username, role: CallRole(isCaller: user.isCaller)))
+        case .userLeft(let username): return .peerLeft(username: username)
+        case .offer(let json):
+            // A person who takes calls in this room comes first.
+            let others = rooms.users(in: participant.user.roomId)
+                .filter { $0.isCaller == participant.user.isCaller && $0.username != participant.user.username }
+            return others.isEmpty ? CallSignalingEvent(event: "offer", json: json.text) : nil
+        case .answer(let json): return CallSignalingEvent(event: "answer", json: json.text)
+        case .candidate(let json): return CallSignalingEvent(event: "candidate", json: json.text)
+        case .disconnected(let reason, let willReconnect):
+            return willReconnect ? .connectionLost(reason: "\(reason)") : .closed(reason: "\(reason)")
+        }
+    }
+}
+
+extension ClientKit.CallSignal {
+    /// The payload as it travels.
+    var json: RawJSON {
+        get throws {
+            switch self {
+            case .offer(let description), .answer(let description): try RawJSON(encoding: description)
+            case .candidate(let candidate): try RawJSON(encoding: candidate)
+            }
+        }
+    }
+}
