@@ -88,5 +88,12 @@ let package = Package(
         tests("CallSignalingTests", ["CallSignaling", "SocketIO"]),
         tests("ClientKitTests", ["ClientKit", "SocketIO"]),
         tests("ClientFeaturesTests", ["ClientFeatures", "ClientKit"]),
+
+        // One function a parser; libFuzzer runs them by Fuzz/run.sh, the tests replay their corpora.
+        .target(
+            name: "FuzzTargets",
+            dependencies: ["RTCWire", "RTCEngine", "RTCSecurity", "MediaFiles", "SocketIO"], path: "Fuzz/Targets",
+            swiftSettings: swiftSettings),
+        tests("FuzzReplayTests", ["FuzzTargets"]),
     ]
 )
