@@ -72,7 +72,7 @@ let package = Package(
             name: "roost",
             dependencies: [
                 "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC",
-                "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles",
+                "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ] + nio,

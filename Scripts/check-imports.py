@@ -18,7 +18,7 @@ ALLOWED = {
     "ClientRTC": {"ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"},
     "roost": {
         "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC",
-        "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles",
+        "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles",
     },
 }
 # Modules without I/O and without a clock: bytes, values and a time go in, values come out.

@@ -205,11 +205,15 @@ actor RTCCallMediaSession: CallMediaSession {
 
     private func reportStatistics() async {
         var meter = StatisticsMeter()
+        var isFirst = true
         while !Task.isCancelled {
-            try? await Task.sleep(for: .seconds(1))
-            guard await connection.connectionState == .connected else { continue }
-            let report = await connection.getStats()
-            continuation.yield(.statistics(meter.measure(report)))
+            if await connection.connectionState == .connected {
+                let statistics = meter.measure(await connection.getStats())
+                // Rates need two readings.
+                if !isFirst { continuation.yield(.statistics(statistics)) }
+                isFirst = false
+            }
+            try? await Task.sleep(for: isFirst ? .milliseconds(20) : .seconds(1))
         }
     }
 
