@@ -97,6 +97,7 @@ extension PeerMachine {
 
     private mutating func perform(_ actions: [NegotiationAction], at now: Instant) {
         for action in actions { perform(action, at: now) }
+        noteFeedbackSource()
         drainTransport(at: now)
     }
 
@@ -128,7 +129,7 @@ extension PeerMachine {
             events.append(.trackRemoved(id))
         case .transceiverStopped(let id):
             configureReceiver(id, nil, at: now)
-            configureSender(id, nil, at: now)
+            endSender(id, at: now)
         case .signalingStateChanged(let state):
             events.append(.signalingStateChanged(state))
         }

@@ -2,82 +2,34 @@ public import RTCWire
 
 /// What the packets carry: frames and feedback, between the streams and SRTP.
 extension PeerMachine {
-    // MARK: Streams come and go
-
-    mutating func configureSender(_ id: TransceiverID, _ parameters: SendParameters?, at now: Instant) {
-        guard let parameters, let format = parameters.codec.payloadFormat else {
-            senders[id] = nil
-            return
-        }
-        var configuration = SendStreamConfiguration(
-            ssrc: parameters.ssrc, payloadType: parameters.codec.payloadType, format: format,
-            clockRate: parameters.codec.clockRate, cname: parameters.cname, mid: parameters.mid,
-            extensions: HeaderExtensionIDs(parameters.extensions))
-        if let ssrc = parameters.rtxSSRC, let payloadType = parameters.codec.rtxPayloadType {
-            configuration.retransmission = .init(ssrc: ssrc, payloadType: payloadType)
-        }
-        if !parameters.codec.feedback.contains("nack") { configuration.historyCount = 0 }
-        if configuration.retransmission == nil, configuration.historyCount > 0 { keepsSentPackets = true }
-        cname = parameters.cname
-        allowsReducedSizeRTCP = parameters.allowsReducedSizeRTCP
-        senders[id] = SendStream(configuration: configuration, clock: clock, random: random.split())
-        // A new stream begins with a key frame.
-        if secure.isProtected, format.isVideo { events.append(.keyFrameRequested(id)) }
-    }
-
-    mutating func configureReceiver(_ id: TransceiverID, _ parameters: ReceiveParameters?, at now: Instant) {
-        defer { demultiplexer.update(negotiator.routes) }
-        guard let parameters else {
-            receivers[id] = nil
-            return
-        }
-        extensionIDs = HeaderExtensionIDs(parameters.extensions)
-        if extensionIDs.transportSequence != nil, feedbackGenerator == nil {
-            feedbackGenerator = TransportFeedbackGenerator()
-        }
-        var receiver = receivers[id] ?? Receiver(parameters: parameters)
-        receiver.parameters = parameters
-        // The same source with other codecs or another source: a stream of its own.
-        receiver.stream = parameters.sources.map { makeReceiveStream(parameters, ssrc: $0.primary, rtx: $0.rtx) }
-        receivers[id] = receiver
-    }
-
-    private func makeReceiveStream(_ parameters: ReceiveParameters, ssrc: UInt32, rtx: UInt32?) -> ReceiveStream {
-        var codecs: [UInt8: ReceiveCodec] = [:]
-        for codec in parameters.codecs {
-            guard let format = codec.payloadFormat else { continue }
-            codecs[codec.payloadType] = .media(format, clockRate: codec.clockRate)
-            if let rtx = codec.rtxPayloadType { codecs[rtx] = .retransmission(of: codec.payloadType) }
-        }
-        var configuration = ReceiveStreamConfiguration(
-            ssrc: ssrc, retransmissionSSRC: rtx, localSSRC: feedbackSSRC, cname: cname, codecs: codecs)
-        let feedback = Set(parameters.codecs.flatMap(\.feedback))
-        configuration.usesNACK = feedback.contains("nack")
-        configuration.usesPLI = feedback.contains("nack pli")
-        configuration.usesFIR = feedback.contains("ccm fir")
-        configuration.allowsReducedSizeRTCP = allowsReducedSizeRTCP
-        return ReceiveStream(configuration: configuration)
-    }
-
-    /// Our feedback is from a source that we send; a peer that sends nothing is heard as 1, as browsers do.
-    private var feedbackSSRC: UInt32 { senders.values.first?.ssrc ?? 1 }
-
     // MARK: Frames out
 
-    /// Packs a frame and queues its packets. Before the transport is up, frames are passed over: the connection asks
-    /// for a key frame when it is.
+    /// Packs a frame and sends its packets. Before the transport is up, and while the peer's consent is missing, frames
+    /// are passed over; afterwards video goes on with the next key frame, which the connection asks for.
     public mutating func send(_ frame: EncodedFrame, on id: TransceiverID, at now: Instant) throws(PeerError) {
         guard connectionState != .closed else { throw .closed }
-        guard senders[id] != nil else {
+        guard let format = sendingFormat(of: id) else {
             throw negotiator.transceiver(id) == nil ? .unknownTransceiver : .notSending
         }
-        guard secure.isProtected, ice.hasConsent else { return }
-        guard senders[id]?.send(frame, into: &packets, at: now) == true else { throw .notSending }
+        guard format == frame.format else { throw .notSending }
+        guard secure.isProtected, ice.hasConsent else {
+            senders[id]?.beginAnew()
+            return
+        }
+        guard senders[id]?.admits(frame) == true else { return }
+        // A frame that holds nothing to pack is no frame.
+        guard senders[id]?.stream.send(frame, into: &packets, at: now) == true else { return }
         sendPackets(at: now)
     }
 
     /// The format that `send` takes; nil when nothing may be sent.
-    public func sendingFormat(of id: TransceiverID) -> PayloadFormat? { senders[id]?.configuration.format }
+    public func sendingFormat(of id: TransceiverID) -> PayloadFormat? {
+        guard let sender = senders[id] else { return nil }
+        switch sender.phase {
+        case .held: return nil
+        case .awaitingKeyFrame, .flowing: return sender.stream.configuration.format
+        }
+    }
 
     /// Asks the peer for a key frame; throttled by the stream.
     public mutating func requestKeyFrame(on id: TransceiverID, at now: Instant) {
@@ -87,7 +39,7 @@ extension PeerMachine {
 
     /// Protects what is queued and addresses it to the selected pair. Without a pair, or without consent to send
     /// (RFC 7675 §5.1), it is dropped.
-    private mutating func sendPackets(at now: Instant) {
+    mutating func sendPackets(at now: Instant) {
         let route = ice.hasConsent ? ice.route : nil
         while var packet = packets.popFirst() {
             guard let route, let srtp = secure.srtp else {
@@ -117,7 +69,7 @@ extension PeerMachine {
                 packets.recycle(packet.bytes)
                 continue
             }
-            if packet.kind == .rtp, keepsSentPackets { sentPackets.insert(packet.bytes) }
+            if packet.kind == .rtp { sentPackets.insert(packet.bytes) }
             transmit(packet.bytes, from: route.base, to: route.remote)
         }
     }
@@ -165,8 +117,9 @@ extension PeerMachine {
         }
         // A source that no description named: its first packet of media names it.
         if receiver.stream?.ssrc != header.ssrc, receiver.isMedia(header.payloadType) {
-            let stream = makeReceiveStream(receiver.parameters, ssrc: header.ssrc, rtx: nil)
-            receivers[id]?.stream = stream
+            let configuration = streamConfiguration(
+                receiver.parameters, ssrc: header.ssrc, rtx: receiver.retransmissionSSRC(of: header.ssrc))
+            receivers[id]?.stream = ReceiveStream(configuration: configuration)
         }
         receivers[id]?.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
         drainReceiver(id)
@@ -210,11 +163,11 @@ extension PeerMachine {
 
     private mutating func receive(_ packet: RTCPPacket, at now: Instant) {
         if case .transportFeedback(let feedback) = packet { feedbackTracker.receive(feedback, at: now) }
-        for id in senders.keys {
-            senders[id]?.receive(packet, into: &packets, at: now)
+        for id in senders.ids {
+            senders[id]?.stream.receive(packet, into: &packets, at: now)
             drainSender(id)
         }
-        for id in receivers.keys {
+        for id in receivers.ids {
             receivers[id]?.stream?.receive(packet, at: now)
             drainReceiver(id)
         }
@@ -222,7 +175,7 @@ extension PeerMachine {
     }
 
     private mutating func drainSender(_ id: TransceiverID) {
-        while let output = senders[id]?.pollOutput() {
+        while let output = senders[id]?.stream.pollOutput() {
             switch output {
             case .keyFrameRequested: events.append(.keyFrameRequested(id))
             }
@@ -232,12 +185,12 @@ extension PeerMachine {
     // MARK: Time
 
     mutating func tickMedia(at now: Instant) {
-        for id in receivers.keys {
+        for id in receivers.ids {
             receivers[id]?.stream?.tick(into: &packets, at: now)
             drainReceiver(id)
         }
-        for id in senders.keys {
-            senders[id]?.tick(at: now)
+        for id in senders.ids {
+            senders[id]?.stream.tick(at: now)
             drainSender(id)
         }
         let ssrc = feedbackSSRC
@@ -250,23 +203,29 @@ extension PeerMachine {
         writeReports(goodbyes: [], at: now)
         // What our senders measured tells our receivers how long a retransmission takes.
         guard
-            let roundTrip = senders.values.compactMap(\.remote.roundTripTime).min()
+            let roundTrip = senders.values.compactMap(\.stream.remote.roundTripTime).min()
                 ?? ice.statistics.currentRoundTripTime
         else { return }
-        for id in receivers.keys { receivers[id]?.stream?.roundTripTime = roundTrip }
+        for id in receivers.ids { receivers[id]?.stream?.roundTripTime = roundTrip }
     }
 
     private mutating func writeReports(goodbyes: [UInt32], at now: Instant) {
         var builder = ReportBuilder(localSSRC: feedbackSSRC, cname: cname)
-        for id in senders.keys { builder.add(senders[id]?.senderReport(at: now)) }
-        for id in receivers.keys { builder.add(receivers[id]?.stream?.reportBlock(at: now)) }
+        for id in senders.ids {
+            switch senders[id]?.phase {
+            case .awaitingKeyFrame, .flowing: builder.add(senders[id]?.stream.senderReport(at: now))
+            // RFC 3550 §6.4: who sends nothing makes receiver reports.
+            case .held, nil: continue
+            }
+        }
+        for id in receivers.ids { builder.add(receivers[id]?.stream?.reportBlock(at: now)) }
         for ssrc in goodbyes { builder.add(goodbyeOf: ssrc) }
         builder.write(into: &packets)
     }
 
-    /// RTCP BYE for what we send (RFC 3550 §6.6).
-    mutating func sayGoodbye(at now: Instant) {
-        writeReports(goodbyes: senders.values.map(\.ssrc), at: now)
+    /// RTCP BYE for sources that end (RFC 3550 §6.6).
+    mutating func sayGoodbye(_ sources: [UInt32], at now: Instant) {
+        writeReports(goodbyes: sources, at: now)
         sendPackets(at: now)
     }
 }

@@ -4,7 +4,8 @@ extension PeerMachine {
     /// Everything known now, with W3C's names and identifiers that stay the same from call to call.
     public func stats(at now: Instant) -> StatsReport {
         var report = StatsReport()
-        for (id, sender) in senders {
+        for id in senders.ids {
+            guard let sender = senders[id]?.stream else { continue }
             let transceiver = negotiator.transceiver(id)
             var stats = sender.stats(at: now)
             stats.mid = transceiver?.mid

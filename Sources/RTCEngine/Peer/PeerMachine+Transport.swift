@@ -63,8 +63,7 @@ extension PeerMachine {
                 events.append(.iceConnectionStateChanged(state, because: because))
                 updateConnectionState(because: because)
             case .selectedPairChanged:
-                counters.selectedPairChanges += 1
-                secure.pathFound(at: now)
+                pathFound(at: now)
             case .roleChanged:
                 continue
             }
@@ -72,13 +71,24 @@ extension PeerMachine {
         drainSecure(at: now)
     }
 
+    private mutating func pathFound(at now: Instant) {
+        counters.selectedPairChanges += 1
+        if let route = ice.route {
+            for datagram in secure.takeUnsent() { transmit(datagram, from: route.base, to: route.remote) }
+        }
+        secure.pathFound(at: now)
+        wantKeyFrames()
+    }
+
     mutating func drainSecure(at now: Instant) {
         while let output = secure.pollOutput() {
             switch output {
             case .send(let bytes):
-                // Before there is a path the flight is lost and will be repeated.
-                guard let pair = ice.selectedPair else { continue }
-                transmit(bytes, from: pair.base, to: pair.remote)
+                guard let route = ice.route else {
+                    secure.hold(bytes)
+                    continue
+                }
+                transmit(bytes, from: route.base, to: route.remote)
             case .connected(let keys):
                 connected(with: keys, at: now)
             case .applicationData:
@@ -100,8 +110,7 @@ extension PeerMachine {
         }
         reports.start(at: now)
         updateConnectionState(because: "the DTLS handshake is done")
-        // Nothing that was made before could be sent: a picture can only begin with a key frame.
-        for id in senders.keys where sendingFormat(of: id)?.isVideo == true { events.append(.keyFrameRequested(id)) }
+        wantKeyFrames()
     }
 
     private mutating func dtlsClosed(_ reason: DTLSCloseReason, at now: Instant) {

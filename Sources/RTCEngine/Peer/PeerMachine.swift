@@ -6,7 +6,7 @@ internal import RTCWire
 /// `tick` when `nextWake` has come. Once closed, every command throws `.closed` and nothing comes out any more.
 ///
 /// Where to look: what a description changes is in `+Descriptions`, how bytes travel in `+Transport`, what they carry in
-/// `+Media`.
+/// `+Media`, which streams there are in `+Streams`.
 public struct PeerMachine {
     let configuration: PeerMachineConfiguration
     let security: any SecurityProvider
@@ -16,8 +16,8 @@ public struct PeerMachine {
     var ice: ICEAgent
     var secure = SecureTransport()
 
-    var senders: [TransceiverID: SendStream] = [:]
-    var receivers: [TransceiverID: Receiver] = [:]
+    var senders = TransceiverMap<Sender>()
+    var receivers = TransceiverMap<Receiver>()
     var demultiplexer = RTPDemultiplexer()
     var packets = PacketQueue()
     var feedbackGenerator: TransportFeedbackGenerator?
@@ -25,11 +25,7 @@ public struct PeerMachine {
     var reports: ReportSchedule
 
     var sentPackets = SentPackets()
-    /// Some stream answers NACKs without RTX.
-    var keepsSentPackets = false
     let clock: WallClock
-    /// Our canonical name, as the descriptions give it.
-    var cname = ""
     var allowsReducedSizeRTCP = false
     /// The identifiers of header extensions, which are the same in all bundled sections (RFC 9143 §7.4).
     var extensionIDs = HeaderExtensionIDs()
@@ -78,8 +74,8 @@ public struct PeerMachine {
         guard secure.isProtected else { return wake }
         consider(reports.nextWake)
         consider(feedbackGenerator?.nextWake)
-        for receiver in receivers.values { consider(receiver.stream?.nextWake) }
-        for sender in senders.values { consider(sender.nextWake) }
+        for receiver in receivers.entries { consider(receiver.value?.stream?.nextWake) }
+        for sender in senders.entries { consider(sender.value?.stream.nextWake) }
         return wake
     }
 
@@ -122,13 +118,13 @@ public struct PeerMachine {
 
     mutating func close(at now: Instant, because reason: String) {
         guard connectionState != .closed else { return }
-        if secure.isProtected { sayGoodbye(at: now) }
+        if secure.isProtected { sayGoodbye(senders.values.map(\.stream.ssrc), at: now) }
         secure.close(at: now)
         drainSecure(at: now)
         ice.close()
         _ = negotiator.close()
-        senders = [:]
-        receivers = [:]
+        senders.removeAll()
+        receivers.removeAll()
         feedbackGenerator = nil
         move(to: .closed, because: reason)
     }

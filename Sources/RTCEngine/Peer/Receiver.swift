@@ -8,4 +8,10 @@ struct Receiver {
 
     /// Whether a payload type carries media, rather than retransmissions.
     func isMedia(_ payloadType: UInt8) -> Bool { parameters.codecs.contains { $0.payloadType == payloadType } }
+
+    /// The source of retransmissions that the peer has said for a source of media.
+    func retransmissionSSRC(of ssrc: UInt32) -> UInt32? {
+        guard let sources = parameters.sources, sources.primary == ssrc else { return nil }
+        return sources.rtx
+    }
 }

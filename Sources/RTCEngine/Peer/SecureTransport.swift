@@ -19,6 +19,10 @@ struct SecureTransport {
     /// retransmission; keeping a few datagrams saves that time. More is not kept for somebody unknown.
     private var early: [[UInt8]] = []
     private static let earlyLimit = 8
+    /// A server may be spoken to before our side of ICE has its path. What it answers goes out when the path is there,
+    /// instead of a time-out later.
+    private var unsent: [[UInt8]] = []
+    private static let unsentLimit = 16
 
     private(set) var role: DTLSRole?
     private(set) var profile: SRTPProfile?
@@ -78,6 +82,21 @@ struct SecureTransport {
         case .client, .server:
             start(dtls, fingerprints, role, at: now)
         }
+    }
+
+    /// There is no path to send a datagram of ours on. Only before the first path is it kept: later its time is over
+    /// when there is one again.
+    mutating func hold(_ datagram: [UInt8]) {
+        switch phase {
+        case .handshaking where unsent.count < Self.unsentLimit: unsent.append(datagram)
+        case .idle, .waitingForPath, .handshaking, .protected, .closed: return
+        }
+    }
+
+    /// What was held, for the path that there is now.
+    mutating func takeUnsent() -> [[UInt8]] {
+        defer { unsent = [] }
+        return unsent
     }
 
     /// ICE has a path: a client's first flight can go.

@@ -1,4 +1,4 @@
-public import RTCWire
+import RTCWire
 
 extension SendStream {
     /// Goes on under other parameters, after a renegotiation. Numbers and timestamps go on where they were: to the

@@ -1,0 +1,136 @@
+internal import RTCWire
+
+/// Streams come, change and go with the descriptions.
+extension PeerMachine {
+    // MARK: Senders
+
+    /// - Parameter parameters: nil holds the stream, for the same source may be sent again.
+    mutating func configureSender(_ id: TransceiverID, _ parameters: SendParameters?, at now: Instant) {
+        guard let parameters, let configuration = SendStreamConfiguration(parameters) else {
+            senders[id]?.hold()
+            return
+        }
+        allowsReducedSizeRTCP = parameters.allowsReducedSizeRTCP
+        if configuration.retransmission == nil, configuration.historyCount > 0 {
+            sentPackets.keep(configuration.ssrc)
+        }
+        if senders[id]?.stream.ssrc == configuration.ssrc {
+            let mustBeginAnew = senders[id]?.phase == .held
+            let isOtherCodec = senders[id]?.stream.reconfigure(configuration, random: random.split()) == true
+            guard isOtherCodec || mustBeginAnew else { return }
+            senders[id]?.beginAnew()
+        } else {
+            let stream = SendStream(configuration: configuration, clock: clock, random: random.split())
+            senders[id] = Sender(stream: stream)
+        }
+        if secure.isProtected { wantKeyFrame(id) }
+    }
+
+    /// The transceiver has ended, and its source with it.
+    mutating func endSender(_ id: TransceiverID, at now: Instant) {
+        guard let sender = senders[id] else { return }
+        // W3C WebRTC §5.4: stopping a sender says goodbye for its source.
+        if secure.isProtected { sayGoodbye([sender.stream.ssrc], at: now) }
+        sentPackets.forget(sender.stream.ssrc)
+        senders[id] = nil
+    }
+
+    /// Asks the application for the key frame that a stream of video has to begin with.
+    private mutating func wantKeyFrame(_ id: TransceiverID) {
+        switch senders[id]?.phase {
+        case .awaitingKeyFrame: events.append(.keyFrameRequested(id))
+        case .held, .flowing, nil: return
+        }
+    }
+
+    /// The way to the peer is open, for the first time or again.
+    mutating func wantKeyFrames() {
+        guard secure.isProtected, ice.hasConsent else { return }
+        for id in senders.ids { wantKeyFrame(id) }
+    }
+
+    // MARK: Receivers
+
+    mutating func configureReceiver(_ id: TransceiverID, _ parameters: ReceiveParameters?, at now: Instant) {
+        defer {
+            demultiplexer.update(negotiator.routes)
+            noteExtensions()
+        }
+        guard let parameters else {
+            receivers[id] = nil
+            return
+        }
+        var receiver = receivers.take(id) ?? Receiver(parameters: parameters)
+        receiver.parameters = parameters
+        if let ssrc = parameters.sources?.primary ?? receiver.stream?.ssrc {
+            let configuration = streamConfiguration(
+                parameters, ssrc: ssrc, rtx: receiver.retransmissionSSRC(of: ssrc))
+            // A source that goes on keeps what is in its jitter buffer.
+            if receiver.stream?.reconfigure(configuration) != true {
+                receiver.stream = ReceiveStream(configuration: configuration)
+            }
+        }
+        receivers[id] = receiver
+    }
+
+    /// The identifiers of header extensions are the same in all bundled sections (RFC 9143 §7.4), but not every
+    /// section has every extension.
+    private mutating func noteExtensions() {
+        var all: [String: UInt8] = [:]
+        for receiver in receivers.values { all.merge(receiver.parameters.extensions) { first, _ in first } }
+        extensionIDs = HeaderExtensionIDs(all)
+        if extensionIDs.transportSequence != nil, feedbackGenerator == nil {
+            feedbackGenerator = TransportFeedbackGenerator()
+        }
+    }
+
+    func streamConfiguration(
+        _ parameters: ReceiveParameters, ssrc: UInt32, rtx: UInt32?
+    ) -> ReceiveStreamConfiguration {
+        var codecs: [UInt8: ReceiveCodec] = [:]
+        for codec in parameters.codecs {
+            guard let format = codec.payloadFormat else { continue }
+            codecs[codec.payloadType] = .media(format, clockRate: codec.clockRate)
+            if let rtx = codec.rtxPayloadType { codecs[rtx] = .retransmission(of: codec.payloadType) }
+        }
+        var configuration = ReceiveStreamConfiguration(
+            ssrc: ssrc, retransmissionSSRC: rtx, localSSRC: feedbackSSRC, cname: cname, codecs: codecs)
+        let feedback = Set(parameters.codecs.flatMap(\.feedback))
+        configuration.usesNACK = feedback.contains("nack")
+        configuration.usesPLI = feedback.contains("nack pli")
+        configuration.usesFIR = feedback.contains("ccm fir")
+        configuration.allowsReducedSizeRTCP = allowsReducedSizeRTCP
+        return configuration
+    }
+
+    // MARK: Feedback
+
+    /// Our canonical name, as the descriptions give it.
+    var cname: String { negotiator.cname }
+
+    /// Our feedback is from a source that we send; a peer that sends nothing is heard as 1, as browsers do.
+    var feedbackSSRC: UInt32 { senders.first?.stream.ssrc ?? 1 }
+
+    /// Receivers are configured before senders, so they learn here whom their feedback is from.
+    mutating func noteFeedbackSource() {
+        let ssrc = feedbackSSRC
+        for id in receivers.ids {
+            receivers[id]?.stream?.noteFeedbackSource(ssrc, allowsReducedSize: allowsReducedSizeRTCP)
+        }
+    }
+}
+
+extension SendStreamConfiguration {
+    /// Nil for a codec that is only passed on.
+    fileprivate init?(_ parameters: SendParameters) {
+        guard let format = parameters.codec.payloadFormat else { return nil }
+        self.init(
+            ssrc: parameters.ssrc, payloadType: parameters.codec.payloadType, format: format,
+            clockRate: parameters.codec.clockRate, cname: parameters.cname, mid: parameters.mid,
+            extensions: HeaderExtensionIDs(parameters.extensions))
+        if let ssrc = parameters.rtxSSRC, let payloadType = parameters.codec.rtxPayloadType {
+            retransmission = Retransmission(ssrc: ssrc, payloadType: payloadType)
+        }
+        if !parameters.codec.feedback.contains("nack") { historyCount = 0 }
+    }
+}

@@ -1,0 +1,43 @@
+internal import RTCWire
+
+/// The sending side of a transceiver. Its stream outlives a hold: a source that comes back has to count on where it
+/// stopped, for SRTP must never see one of its numbers twice (RFC 3711 §9.1).
+struct Sender {
+    enum Phase {
+        /// The descriptions let nothing be sent just now.
+        case held
+        /// Frames were passed over, or none has been sent yet: the receiver can only begin at a key frame.
+        case awaitingKeyFrame
+        case flowing
+    }
+
+    var stream: SendStream
+    private(set) var phase: Phase
+
+    init(stream: SendStream) {
+        self.stream = stream
+        phase = Self.begin(stream)
+    }
+
+    /// Sound can begin with any frame.
+    private static func begin(_ stream: SendStream) -> Phase {
+        stream.configuration.format.isVideo ? .awaitingKeyFrame : .flowing
+    }
+
+    mutating func hold() { phase = .held }
+
+    /// Something may be sent again, or a frame was not sent.
+    mutating func beginAnew() { phase = Self.begin(stream) }
+
+    /// Whether a frame is of use to the receiver; one that is not leaves no gap in the numbering.
+    mutating func admits(_ frame: EncodedFrame) -> Bool {
+        switch phase {
+        case .held: return false
+        case .awaitingKeyFrame:
+            guard frame.isKeyFrame else { return false }
+            phase = .flowing
+            return true
+        case .flowing: return true
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// Values by transceiver, in the order in which the transceivers were made: what goes out at one moment goes out in the
+/// same order in every run, which the order of a `Dictionary` would not. Few entries, so a look is a short search.
+struct TransceiverMap<Value> {
+    struct Entry {
+        let id: TransceiverID
+        /// Nil only while `subscript` is changing it.
+        fileprivate(set) var value: Value?
+    }
+
+    private(set) var entries: [Entry] = []
+
+    /// All transceivers that have a value.
+    var ids: [TransceiverID] { entries.map(\.id) }
+    var values: some Sequence<Value> { entries.lazy.compactMap(\.value) }
+    var first: Value? { entries.first?.value }
+
+    /// Changes happen in place: a stream's buffers are not copied.
+    subscript(id: TransceiverID) -> Value? {
+        get { entries.first { $0.id == id }?.value }
+        _modify {
+            let index = entries.firstIndex { $0.id >= id } ?? entries.endIndex
+            if index == entries.endIndex || entries[index].id != id {
+                entries.insert(Entry(id: id, value: nil), at: index)
+            }
+            defer { if entries[index].value == nil { entries.remove(at: index) } }
+            yield &entries[index].value
+        }
+    }
+
+    /// Takes a value out, so that its holder can change it in place.
+    mutating func take(_ id: TransceiverID) -> Value? {
+        guard let index = entries.firstIndex(where: { $0.id == id }) else { return nil }
+        return entries.remove(at: index).value
+    }
+
+    mutating func removeAll() { entries = [] }
+}

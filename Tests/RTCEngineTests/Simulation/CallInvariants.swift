@@ -1,0 +1,90 @@
+import RTCWire
+
+@testable import RTCEngine
+
+/// What has to hold at every moment of every call, written once. The driver reports what it sees; what is wrong is
+/// kept as sentences.
+struct CallInvariants {
+    private struct Watch {
+        /// When the peer last answered a check over a pair of addresses.
+        var consents: [ICERoute: Instant] = [:]
+        var wasProtected = false
+        var isClosed = false
+        var ticksInVain = 0
+        var now = Instant.zero
+    }
+
+    private(set) var violations: [String] = []
+    private var watches = [Watch(), Watch()]
+
+    /// RFC 7675 §5.1: 30 seconds; and the moment that a nomination may take.
+    private static let consentLifetime = Interval.milliseconds(31_000)
+    private static let heldPacketsLimit = 2_048
+    private static let limit = 20
+
+    mutating func note(_ violation: String, _ side: CallSimulation.Side, at now: Instant) {
+        guard violations.count < Self.limit else { return }
+        violations.append("\(now.seconds) \(side): \(violation)")
+    }
+
+    mutating func arrived(_ datagram: VirtualDatagram, at side: CallSimulation.Side, _ now: Instant) {
+        // A binding success response (RFC 8489 §5).
+        guard datagram.bytes.prefix(2) == [1, 1] else { return }
+        let route = ICERoute(base: datagram.destination, remote: datagram.source)
+        watches[side.rawValue].consents[route] = now
+    }
+
+    /// A call to the machine is over, and nothing of it has been taken out yet.
+    mutating func called(_ machine: PeerMachine, _ side: CallSimulation.Side, at now: Instant) {
+        if machine.secure.isProtected { watches[side.rawValue].wasProtected = true }
+        if now < watches[side.rawValue].now { note("time went back", side, at: now) }
+        watches[side.rawValue].now = now
+        if !machine.packets.isEmpty { note("packets stay unsent in the queue", side, at: now) }
+        for receiver in machine.receivers.values {
+            guard let stream = receiver.stream, stream.heldPackets > Self.heldPacketsLimit else { continue }
+            note("\(stream.heldPackets) packets are held", side, at: now)
+        }
+    }
+
+    mutating func sends(_ transmit: Transmit, _ side: CallSimulation.Side, at now: Instant) {
+        let watch = watches[side.rawValue]
+        let kind = DatagramKind(transmit.bytes)
+        if watch.isClosed { note("\(kind) is sent after the end", side, at: now) }
+        switch kind {
+        case .stun: return
+        case .unknown: note("a datagram of no protocol is sent", side, at: now)
+        case .rtp, .rtcp:
+            if !watch.wasProtected { note("\(kind) is sent before DTLS is done", side, at: now) }
+        case .dtls: break
+        }
+        guard let consent = watch.consents[ICERoute(base: transmit.from, remote: transmit.to)] else {
+            return note("\(kind) is sent to an address that never answered", side, at: now)
+        }
+        if now - consent > Self.consentLifetime { note("\(kind) is sent without fresh consent", side, at: now) }
+    }
+
+    mutating func tells(_ event: PeerEvent, _ side: CallSimulation.Side, at now: Instant) {
+        if watches[side.rawValue].isClosed { note("\(event) is told after the end", side, at: now) }
+        if case .connectionStateChanged(.closed, _) = event { watches[side.rawValue].isClosed = true }
+    }
+
+    /// All outputs have been taken.
+    mutating func settled(_ machine: PeerMachine, _ side: CallSimulation.Side, at now: Instant) {
+        guard machine.connectionState == .closed else { return }
+        if !watches[side.rawValue].isClosed { note("the end was not told", side, at: now) }
+        if machine.nextWake != nil { note("a timer outlives the end", side, at: now) }
+    }
+
+    mutating func ticked(nextWake: Instant?, _ side: CallSimulation.Side, at now: Instant) {
+        guard let nextWake, nextWake <= now else {
+            watches[side.rawValue].ticksInVain = 0
+            return
+        }
+        watches[side.rawValue].ticksInVain += 1
+        if watches[side.rawValue].ticksInVain == 10 { note("it wants to be woken for ever", side, at: now) }
+    }
+}
+
+extension Instant {
+    var seconds: Double { Interval(nanoseconds: nanoseconds).seconds }
+}

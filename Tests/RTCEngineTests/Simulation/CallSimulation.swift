@@ -1,0 +1,256 @@
+import RTCWire
+
+@testable import RTCEngine
+
+/// Two peer connections on a virtual network, with a virtual signaling channel and applications that send counted
+/// frames. A test sets it up, lets time pass and reads what happened; nothing in it waits, and a seed repeats it.
+///
+/// What the applications do with descriptions is in `+Signaling`, what they do with frames in `+Media`.
+struct CallSimulation {
+    enum Side: Int, CaseIterable {
+        case left, right
+
+        var other: Side { self == .left ? .right : .left }
+    }
+
+    /// One peer connection with its place in the network, its application and everything it has told.
+    struct Peer {
+        var machine: PeerMachine
+        let host: HostID
+        let bases: [TransportAddress]
+        var hasGathered = false
+
+        var connectionStates: [PeerConnectionState] = []
+        var iceStates: [ICEConnectionState] = []
+        var reasons: [String] = []
+        var tracks: [TransceiverID] = []
+        var endedTracks: [TransceiverID] = []
+        var refusals: [String] = []
+        var keyFrameRequests = 0
+        /// Datagrams sent that were not STUN.
+        var sentBesidesSTUN = 0
+        var sent = 0
+        var connectedAt: Instant?
+
+        var sources: [TransceiverID: CallSource] = [:]
+        var judges: [TransceiverID: FrameJudge] = [:]
+
+        /// Candidates that came before a description.
+        var waitingCandidates: [CandidateMessage] = []
+        /// Kinds of media that it adds when it is first called.
+        var bringsAlong: [MediaKind] = []
+        /// The number of its offer that waits for an answer.
+        var offer = 0
+    }
+
+    /// Something deliberately wrong in the driver, to see that it is noticed.
+    enum Sabotage {
+        case none, losesFrame, repeatsFrame, damagesFrame, sendsMediaAtOnce, sendsToStranger, talksAfterTheEnd
+    }
+
+    enum Agenda {
+        case frame(Side, TransceiverID)
+        case script((inout CallSimulation) -> Void)
+    }
+
+    var network: VirtualNetwork
+    var signaling = VirtualSignaling()
+    var invariants = CallInvariants()
+    var sabotage = Sabotage.none
+    var peers: [Peer]
+    var signals = EventQueue<(Side, SignalMessage)>()
+    var agenda = EventQueue<Agenda>()
+    private(set) var now = Instant.zero
+    /// What happened, line by line; only kept when it is asked for.
+    var isTracing = false
+    private(set) var trace: [String] = []
+    /// Steps since the beginning: what a loop over all moments counts.
+    private(set) var steps = 0
+
+    /// One side's place and parts.
+    struct Seat {
+        var host: HostID
+        var bases: [TransportAddress]
+        var security: ScriptedSecurityProvider
+        var negotiation: (inout NegotiatorConfiguration) -> Void = { _ in }
+        var ice = ICEConfiguration()
+    }
+
+    init(network: VirtualNetwork, seats: (Seat, Seat), seed: UInt64) {
+        self.network = network
+        var random = EngineRandom.seeded(seed)
+        peers = [seats.0, seats.1].map { seat in
+            var negotiation = NegotiatorConfiguration(fingerprint: seat.security.localFingerprint)
+            seat.negotiation(&negotiation)
+            let configuration = PeerMachineConfiguration(
+                ice: seat.ice, negotiation: negotiation, wallClockOffset: .seconds(Int64(1_700_000_000)))
+            return Peer(
+                machine: PeerMachine(configuration: configuration, security: seat.security, random: random.split()),
+                host: seat.host, bases: seat.bases)
+        }
+    }
+
+    subscript(side: Side) -> Peer { peers[side.rawValue] }
+
+    var violations: [String] { invariants.violations }
+
+    // MARK: Time
+
+    /// Lets `interval` pass.
+    mutating func run(for interval: Interval) {
+        let end = now + interval
+        while step(until: end) {}
+        now = end
+    }
+
+    /// Lets time pass until `condition` holds; false when it does not within `limit`.
+    @discardableResult
+    mutating func run(
+        within limit: Interval = .milliseconds(20_000), until condition: (borrowing CallSimulation) -> Bool
+    ) -> Bool {
+        let end = now + limit
+        while !condition(self) {
+            guard step(until: end) else { return condition(self) }
+        }
+        return true
+    }
+
+    /// Does something after a time.
+    mutating func after(_ interval: Interval, _ script: @escaping (inout CallSimulation) -> Void) {
+        agenda.schedule(.script(script), at: now + interval)
+    }
+
+    /// Goes to the next thing that happens; false when there is none before `end`.
+    @discardableResult
+    mutating func step(until end: Instant) -> Bool {
+        var next: Instant?
+        func consider(_ instant: Instant?) {
+            guard let instant else { return }
+            next = min(next ?? instant, instant)
+        }
+        consider(network.nextEvent)
+        consider(signals.nextAt)
+        consider(agenda.nextAt)
+        for peer in peers { consider(peer.machine.nextWake) }
+        guard let next, next <= end, violations.isEmpty || sabotage != .none else { return false }
+        now = max(now, next)
+        steps += 1
+        if let (host, datagram, _) = network.receive(by: now) {
+            deliver(datagram, to: host)
+        } else if let (_, (side, message)) = signals.pop(dueAt: now) {
+            receive(message, at: side)
+        } else if let (_, item) = agenda.pop(dueAt: now) {
+            perform(item)
+        } else {
+            wake()
+        }
+        return true
+    }
+
+    private mutating func wake() {
+        for side in Side.allCases {
+            guard let wake = self[side].machine.nextWake, wake <= now else { continue }
+            tell(side) { machine, now in machine.tick(at: now) }
+            invariants.ticked(nextWake: self[side].machine.nextWake, side, at: now)
+        }
+    }
+
+    private mutating func perform(_ item: Agenda) {
+        switch item {
+        case .frame(let side, let id): makeFrame(side, id)
+        case .script(let script): script(&self)
+        }
+    }
+
+    private mutating func deliver(_ datagram: VirtualDatagram, to host: HostID) {
+        guard let side = Side.allCases.first(where: { self[$0].host == host }) else { return }
+        invariants.arrived(datagram, at: side, now)
+        note("→ \(side) \(DatagramKind(datagram.bytes)) \(datagram.bytes.count)")
+        var bytes = datagram.bytes
+        tell(side) { machine, now in
+            machine.receive(&bytes, from: datagram.source, to: datagram.destination, at: now)
+        }
+    }
+
+    // MARK: The machines
+
+    /// Something is reported to one machine; what it wants is then done.
+    mutating func tell<Value>(
+        _ side: Side, _ fact: (inout PeerMachine, Instant) throws -> Value
+    ) rethrows -> Value {
+        defer { drain(side) }
+        return try fact(&peers[side.rawValue].machine, now)
+    }
+
+    /// Ends one side.
+    mutating func close(_ side: Side) {
+        tell(side) { machine, now in machine.close(at: now) }
+    }
+
+    private mutating func drain(_ side: Side) {
+        let index = side.rawValue
+        invariants.called(peers[index].machine, side, at: now)
+        while let transmit = peers[index].machine.pollTransmit() {
+            send(transmit, side)
+            peers[index].machine.recycle(transmit)
+        }
+        while let event = peers[index].machine.pollEvent() {
+            invariants.tells(event, side, at: now)
+            handle(event, side)
+        }
+        invariants.settled(peers[index].machine, side, at: now)
+    }
+
+    mutating func note(_ text: @autoclosure () -> String) {
+        if isTracing { trace.append("\(now.seconds) \(text())") }
+    }
+
+    mutating func send(_ transmit: Transmit, _ side: Side) {
+        invariants.sends(transmit, side, at: now)
+        note("← \(side) \(DatagramKind(transmit.bytes)) \(transmit.bytes.count)")
+        peers[side.rawValue].sent += 1
+        if DatagramKind(transmit.bytes) != .stun { peers[side.rawValue].sentBesidesSTUN += 1 }
+        network.send(
+            transmit.bytes, from: transmit.from, to: transmit.to, by: self[side].host, at: now)
+    }
+
+    private mutating func handle(_ event: PeerEvent, _ side: Side) {
+        let index = side.rawValue
+        switch event {
+        case .signalingStateChanged(let state):
+            note("\(side) signaling \(state)")
+        case .iceConnectionStateChanged(let state, let because):
+            note("\(side) ice \(state): \(because)")
+            peers[index].iceStates.append(state)
+        case .iceGatheringStateChanged(let state):
+            note("\(side) gathering \(state)")
+            if state == .complete { signal(.candidate(CandidateMessage()), from: side) }
+        case .connectionStateChanged(let state, let because):
+            note("\(side) connection \(state): \(because)")
+            peers[index].connectionStates.append(state)
+            peers[index].reasons.append(because)
+            if state == .connected, peers[index].connectedAt == nil { peers[index].connectedAt = now }
+        case .localCandidate(let candidate, let mid, let mLineIndex):
+            signal(
+                .candidate(
+                    CandidateMessage(
+                        attribute: candidate.attribute, mid: mid, mLineIndex: mLineIndex,
+                        fragment: candidate.usernameFragment)), from: side)
+        case .negotiationNeeded:
+            note("\(side) wants to negotiate")
+            negotiationNeeded(side)
+        case .trackAdded(let id):
+            note("\(side) track \(id.rawValue)")
+            peers[index].tracks.append(id)
+        case .trackRemoved(let id):
+            note("\(side) track \(id.rawValue) ends")
+            peers[index].endedTracks.append(id)
+        case .frame(let id, let frame):
+            judge(frame, side, id)
+        case .keyFrameRequested(let id):
+            note("\(side) key frame wanted on \(id.rawValue)")
+            peers[index].keyFrameRequests += 1
+            peers[index].sources[id]?.wantsKeyFrame = true
+        }
+    }
+}
