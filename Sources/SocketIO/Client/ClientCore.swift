@@ -128,9 +128,12 @@ final class ClientCore: @unchecked Sendable {
         switch phase {
         case .idle, .waiting: return
         case .connecting(let engine, let attempt):
+            // First, so that the engine's own report of its end finds nobody.
+            phase = .idle
             engine.close()
             attemptsMade = attempt
         case .connected(let engine):
+            phase = .idle
             engine.close()
             attemptsMade = 0
         }
@@ -151,13 +154,14 @@ final class ClientCore: @unchecked Sendable {
 
     /// Ends for good: no attempt follows.
     func stop(_ reason: SocketIOClientDisconnectReason) {
-        switch phase {
+        let ending = phase
+        phase = .idle
+        switch ending {
         case .idle: break
         case .connecting(let engine, _), .connected(let engine): engine.close()
         case .waiting(let timer): timer.cancel()
         }
         attemptTimer?.cancel()
-        phase = .idle
         buffer = []
         let waiters = connectWaiters
         connectWaiters = []

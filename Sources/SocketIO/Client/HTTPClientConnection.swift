@@ -25,14 +25,18 @@ final class HTTPClientConnection: @unchecked Sendable {
     func perform(_ method: HTTPMethod, _ target: String, body: [UInt8]? = nil) -> EventLoopFuture<Response> {
         let isReused = channel?.isActive ?? false
         return connected().flatMap { channel in
+            guard !self.isClosed, channel.isActive else {
+                return self.loop.makeFailedFuture(HTTPClientHandler.ClosedBeforeResponse())
+            }
             let promise = self.loop.makePromise(of: Response.self)
             var head = self.endpoint.head(method, target)
             if let body {
                 head.headers.replaceOrAdd(name: "Content-Type", value: "text/plain;charset=UTF-8")
                 head.headers.replaceOrAdd(name: "Content-Length", value: String(body.count))
             }
-            channel.write(HTTPClientExchange(head: head, body: body, promise: promise), promise: nil)
-            channel.flush()
+            // A write that fails never reached the handler that would answer the promise.
+            channel.writeAndFlush(HTTPClientExchange(head: head, body: body, promise: promise))
+                .whenFailure { promise.fail($0) }
             return promise.futureResult
         }.flatMapError { error in
             guard isReused, method == .GET, error is HTTPClientHandler.ClosedBeforeResponse else {

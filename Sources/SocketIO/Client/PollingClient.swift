@@ -59,9 +59,14 @@ final class PollingClient: @unchecked Sendable {
         guard let packet, mayPost else { return gets.close().and(posts.close()).map { _ in } }
         let closed = gets.close()
         let body = EngineIOPayload.encode([packet])
+        // A server that does not answer holds nobody up.
+        let patience = loop.scheduleTask(in: .seconds(1)) { _ = posts.close() }
         // Whether the server heard it makes no difference now.
         let said = posts.perform(.POST, target, body: body).map { _ in }.recover { _ in }
-        return said.flatMap { posts.close() }.and(closed).map { _ in }
+        return said.flatMap {
+            patience.cancel()
+            return posts.close()
+        }.and(closed).map { _ in }
     }
 }
 

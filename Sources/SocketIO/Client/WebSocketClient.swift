@@ -81,7 +81,12 @@ final class WebSocketClient: @unchecked Sendable {
         var frame = channel.allocator.buffer(capacity: 8)
         let payload = WebSocketFraming.closePayload(1000, "")
         WebSocketFraming.write(payload[...], opcode: .connectionClose, mask: .random(), into: &frame)
-        channel.writeAndFlush(frame).whenComplete { _ in channel.close(promise: nil) }
+        // A server that does not read holds nobody up.
+        let patience = loop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
+        channel.writeAndFlush(frame).whenComplete { _ in
+            patience.cancel()
+            channel.close(promise: nil)
+        }
         return channel.closeFuture
     }
 }
@@ -93,6 +98,10 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
 
     private enum Phase {
         case waiting
+        /// The answer was right; its end has to pass before the pipeline changes.
+        case accepted
+        /// The HTTP handlers are leaving; frames that came together with the answer wait for the frame decoder.
+        case upgrading(early: [NIOAny])
         case refused(HTTPResponseHead, body: [UInt8])
         case done
     }
@@ -127,6 +136,10 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .upgrading(let early) = phase {
+            phase = .upgrading(early: early + [data])
+            return
+        }
         switch (unwrapInboundIn(data), phase) {
         case (.head(let head), .waiting):
             guard head.status == .switchingProtocols else {
@@ -136,7 +149,8 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
             guard upgrader.shouldAllowUpgrade(upgradeResponse: head) else {
                 return end(.protocolError("the WebSocket handshake's answer is wrong"), context)
             }
-            upgrade(context)
+            phase = .accepted
+        case (.end, .accepted): upgrade(context)
         case (.body(let buffer), .refused(let head, let body)):
             guard body.count + buffer.readableBytes <= 65_536 else { return refused(head, body, context) }
             phase = .refused(head, body: body + buffer.readableBytesView)
@@ -150,6 +164,21 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
     }
 
     private func upgrade(_ context: ChannelHandlerContext) {
+        phase = .upgrading(early: [])
+        let pipeline = context.pipeline.syncOperations
+        pipeline.removeHandler(encoder, promise: nil)
+        // The decoder also watches what is written, and leaves only when it has handed over its last bytes.
+        let hasLeft = context.eventLoop.makePromise(of: Void.self)
+        let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        hasLeft.futureResult.whenComplete { _ in
+            let (handler, context) = loopBound.value
+            handler.httpHandlersLeft(context)
+        }
+        pipeline.removeHandler(decoder, promise: hasLeft)
+    }
+
+    private func httpHandlersLeft(_ context: ChannelHandlerContext) {
+        guard case .upgrading(let early) = phase else { return }
         phase = .done
         let pipeline = context.pipeline.syncOperations
         do {
@@ -157,20 +186,19 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
                 ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: limit)),
                 WebSocketClientHandler(limit: limit, report: report))
         } catch {
-            return end(EngineIOClientCloseReason(connectionError: error), context)
+            report(.closed(EngineIOClientCloseReason(connectionError: error)))
+            return context.close(promise: nil)
         }
-        let decoder = decoder
-        pipeline.removeHandler(encoder, promise: nil)
-        pipeline.removeHandler(context: context, promise: nil)
         report(.connected)
-        // Last: frames that came together with the answer go on to the frame decoder.
-        pipeline.removeHandler(decoder, promise: nil)
+        for bytes in early { context.fireChannelRead(bytes) }
+        context.fireChannelReadComplete()
+        pipeline.removeHandler(context: context, promise: nil)
     }
 
     private func end(_ reason: EngineIOClientCloseReason, _ context: ChannelHandlerContext) {
         switch phase {
         case .done: return
-        case .waiting, .refused: phase = .done
+        case .waiting, .accepted, .upgrading, .refused: phase = .done
         }
         report(.closed(reason))
         context.close(promise: nil)

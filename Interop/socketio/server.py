@@ -1,0 +1,110 @@
+"""python-socketio's server for our client: server.py [PORT]
+
+Prints the port it listens on. Ends when its standard input does.
+"""
+
+import asyncio
+import sys
+
+import socketio
+from aiohttp import web
+
+sio = socketio.AsyncServer(
+    async_mode="aiohttp", cors_allowed_origins="*", ping_interval=1, ping_timeout=1, max_http_buffer_size=200_000
+)
+app = web.Application()
+sio.attach(app)
+
+
+@sio.event
+async def connect(sid, environ, auth):
+    await sio.save_session(sid, {"query": environ.get("QUERY_STRING", ""), "auth": auth, "header": environ.get("HTTP_X_TEST")})
+
+
+@sio.on("echo")
+async def echo(sid, *arguments):
+    return arguments
+
+
+@sio.on("session")
+async def session(sid):
+    kept = await sio.get_session(sid)
+    return kept["query"], kept["auth"], kept["header"], sio.transport(sid)
+
+
+@sio.on("ask me")
+async def ask_me(sid, *arguments):
+    answer = await sio.call("question", ("what?", b"\x07"), to=sid, timeout=10)
+    await sio.emit("answered", answer, to=sid)
+
+
+@sio.on("silence")
+async def silence(sid):
+    await asyncio.sleep(30)
+
+
+@sio.on("drop me")
+async def drop_me(sid):
+    await sio.disconnect(sid)
+
+
+@sio.on("connect", namespace="/private")
+async def connect_private(sid, environ, auth):
+    if not auth or auth.get("token") != "right":
+        raise socketio.exceptions.ConnectionRefusedError("Not with this token", {"hint": "try right"})
+
+
+@sio.on("where", namespace="/private")
+async def where(sid):
+    return "/private"
+
+
+# The call room of the seed's server: it tells only those who are present about a newcomer.
+rooms = {}
+
+
+@sio.on("connect", namespace="/rooms")
+async def enter(sid, environ, auth):
+    from urllib.parse import parse_qs
+
+    query = parse_qs(environ["QUERY_STRING"])
+    room, name = query["roomId"][0], query["username"][0]
+    rooms[sid] = (room, name)
+    user = {"username": name, "roomId": int(room), "isCaller": query["isCaller"][0] == "true"}
+    await sio.emit("room_user_joined", user, room=room, namespace="/rooms")
+    await sio.enter_room(sid, room, namespace="/rooms")
+
+
+@sio.on("disconnect", namespace="/rooms")
+async def leave(sid, *_):
+    room, name = rooms.pop(sid)
+    await sio.emit("room_user_left", {"username": name}, room=room, skip_sid=sid, namespace="/rooms")
+
+
+def relay(event):
+    async def handler(sid, payload):
+        await sio.emit(event, payload, room=rooms[sid][0], skip_sid=sid, namespace="/rooms")
+
+    sio.on(event, handler, namespace="/rooms")
+
+
+for name in ("offer", "answer", "candidate"):
+    relay(name)
+
+
+async def main():
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0, reuse_address=True)
+    await site.start()
+    print(runner.addresses[0][1], flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+try:
+    asyncio.run(main())
+finally:
+    # Connections still open would keep the interpreter's exit waiting.
+    import os
+
+    os._exit(0)
