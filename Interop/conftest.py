@@ -1,0 +1,76 @@
+"""Fixtures: a namespace, a browser and servers for each test process; they go when it ends."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from peers.chromium import WITHOUT_DEVICES, Browser  # noqa: E402
+from peers.roost_peer import find_roost, start_server  # noqa: E402
+from support.namespace import Namespace, Wire  # noqa: E402
+from support.process import JSONProcess  # noqa: E402
+
+SEED_SERVER = Path(__file__).with_name("seed_server.py")
+
+
+def start_seed_server(namespace, *options):
+    process = JSONProcess("seed server", namespace.command(sys.executable, SEED_SERVER, *options))
+    return process, process.wait_for("listening")["port"]
+
+
+@pytest.fixture(scope="session")
+def namespace():
+    """The private network in which servers, browsers and peers of this test process run."""
+    network = Namespace().add_interface()
+    yield network
+    network.close()
+
+
+@pytest.fixture(scope="session")
+def playwright():
+    with sync_playwright() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="session")
+def browser(playwright, namespace):
+    browser = Browser(playwright, namespace)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def browser_without_devices(playwright, namespace):
+    browser = Browser(playwright, namespace, WITHOUT_DEVICES)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def seed_server(namespace):
+    """The address of a signaling server that we did not write."""
+    process, port = start_seed_server(namespace)
+    yield f"http://127.0.0.1:{port}"
+    process.finish()
+
+
+@pytest.fixture(scope="session")
+def roost_server(namespace):
+    """The address of our own server."""
+    if find_roost() is None:
+        pytest.fail("there is no roost binary: run `swift build --product roost`, or name one in $ROOST_BIN")
+    process, port = start_server(namespace)
+    yield f"http://127.0.0.1:{port}"
+    process.finish()
+
+
+@pytest.fixture
+def wire():
+    """Two namespaces with a wire between them that loses 5 % of the datagrams and delays each by up to 50 ms."""
+    wire = Wire(loss=0.05, delay=0.01, jitter=0.05)
+    yield wire
+    if wire.process.poll() is None:
+        wire.close()

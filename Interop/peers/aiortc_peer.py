@@ -1,0 +1,190 @@
+"""An aiortc caller or callee that speaks the seed's protocol: see --help. Says what happens as JSON lines.
+
+It sends the test video with its frame counter and the test tones, decodes what comes, and reads counter and tone back.
+aiortc does not trickle: all its candidates are in its descriptions.
+"""
+
+import argparse
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import socketio
+from aiortc import RTCConfiguration, RTCPeerConnection, RTCRtpSender, RTCSessionDescription, rtcdtlstransport
+from aiortc.contrib.media import MediaPlayer
+from aiortc.mediastreams import MediaStreamError
+from aiortc.sdp import candidate_from_sdp
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from support.evidence import MEDIA, frame_counter  # noqa: E402
+
+SAMPLE_RATE = 48_000
+
+
+def say(event, **fields):
+    print(json.dumps({"event": event, **fields}), flush=True)
+
+
+class Peer:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.socket = socketio.AsyncClient(reconnection=False)
+        self.connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
+        self.players = [MediaPlayer(str(MEDIA / name), loop=True) for name in ("webRtcTestVideo.mp4", "webRtcTestVideo.ogg")]
+        self.counters, self.hertz, self.held, self.tasks = [], [], [], []
+        self.ended = asyncio.Event()
+        for name in ("room_user_joined", "room_user_left", "offer", "answer", "candidate"):
+            self.socket.on(name, getattr(self, name))
+        self.connection.on("connectionstatechange", self.state_changed)
+        self.connection.on("track", self.track_came)
+
+    async def run(self):
+        a = self.arguments
+        query = urlencode({"roomId": a.room, "username": a.name, "isCaller": str(a.caller).lower()})
+        await self.socket.connect(f"{a.server}?{query}", transports=["websocket"])
+        say("room")
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, self.ended.set)
+        loop.add_signal_handler(signal.SIGTERM, self.ended.set)
+        reporter = asyncio.create_task(self.report())
+        await self.ended.wait()
+        reporter.cancel()
+        await self.socket.disconnect()
+        await self.connection.close()
+        say("summary", counters=self.counters, hertz=self.hertz)
+
+    # The room
+
+    async def room_user_joined(self, user):
+        say("presence", username=user["username"])
+        if self.arguments.caller and not user["isCaller"] and self.connection.signalingState == "stable":
+            await self.call()
+
+    async def room_user_left(self, user):
+        say("left", username=user["username"])
+        self.ended.set()
+
+    async def call(self):
+        self.add_tracks()
+        await self.connection.setLocalDescription(await self.connection.createOffer())
+        await self.describe()
+
+    async def offer(self, description):
+        await self.connection.setRemoteDescription(RTCSessionDescription(sdp=description["sdp"], type="offer"))
+        if not self.connection.getSenders() or not any(sender.track for sender in self.connection.getSenders()):
+            self.add_tracks()
+        await self.connection.setLocalDescription(await self.connection.createAnswer())
+        await self.describe()
+        await self.release()
+
+    async def answer(self, description):
+        if self.connection.signalingState != "have-local-offer":
+            return  # A second answer, to an offer that was repeated.
+        await self.connection.setRemoteDescription(RTCSessionDescription(sdp=description["sdp"], type="answer"))
+        await self.release()
+
+    async def candidate(self, payload):
+        if not payload or not payload.get("candidate"):
+            return
+        candidate = candidate_from_sdp(payload["candidate"].split(":", 1)[1])
+        candidate.sdpMid, candidate.sdpMLineIndex = payload.get("sdpMid"), payload.get("sdpMLineIndex")
+        self.held.append(candidate)
+        if self.connection.remoteDescription:
+            await self.release()
+
+    async def release(self):
+        held, self.held = self.held, []
+        for candidate in held:
+            # With everything bundled only the first section has a transport.
+            if candidate.sdpMLineIndex in (None, 0):
+                await self.connection.addIceCandidate(candidate)
+
+    async def describe(self):
+        description = self.connection.localDescription
+        await self.socket.emit(description.type, {"type": description.type, "sdp": description.sdp})
+
+    def add_tracks(self):
+        for player in self.players:
+            self.connection.addTrack(player.video or player.audio)
+        wanted = f"video/{self.arguments.codec}".lower()
+        codecs = [codec for codec in RTCRtpSender.getCapabilities("video").codecs if codec.mimeType.lower() in (wanted, "video/rtx")]
+        for transceiver in self.connection.getTransceivers():
+            if transceiver.kind == "video":
+                transceiver.setCodecPreferences(codecs)
+
+    # Media
+
+    async def state_changed(self):
+        state = self.connection.connectionState
+        say("state", state=state)
+        if state == "connected":
+            transport = self.connection.getSenders()[0].transport
+            say("transport", cipher=transport._ssl.get_selected_srtp_profile().decode())
+        if state == "failed":
+            self.ended.set()
+
+    def track_came(self, track):
+        self.tasks.append(asyncio.create_task(self.watch(track) if track.kind == "video" else self.listen(track)))
+
+    async def watch(self, track):
+        try:
+            while True:
+                frame = await track.recv()
+                luma = frame.to_ndarray(format="gray")
+                self.counters.append(frame_counter.read_counter(luma))
+        except MediaStreamError:
+            pass
+
+    async def listen(self, track):
+        samples = np.empty(0)
+        try:
+            while True:
+                frame = await track.recv()
+                data = frame.to_ndarray().reshape(-1, len(frame.layout.channels))[:, 0]
+                samples = np.append(samples, data.astype(float))
+                # Half a second: shorter than a note, long enough to tell the notes apart.
+                if len(samples) >= frame.sample_rate // 2:
+                    if np.abs(samples).max() > 200:
+                        self.hertz.append(round(frame_counter.dominant(samples) * frame.sample_rate / SAMPLE_RATE, 1))
+                    samples = np.empty(0)
+        except MediaStreamError:
+            pass
+
+    async def report(self):
+        while True:
+            await asyncio.sleep(0.5)
+            codec = None
+            for report in (await self.connection.getStats()).values():
+                if report.type == "inbound-rtp" and report.kind == "video":
+                    codec = self.arguments.codec
+            say("statistics", frames=len(self.counters), tones=len(self.hertz), codec=codec)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--server", required=True)
+    parser.add_argument("--room", type=int, required=True)
+    parser.add_argument("--name", default="Aio")
+    parser.add_argument("--caller", action="store_true")
+    parser.add_argument("--codec", choices=["H264", "VP8"], default="VP8")
+    parser.add_argument("--srtp", choices=["gcm", "cm"], help="accept only this protection profile")
+    arguments = parser.parse_args()
+    if arguments.srtp:
+        names = {"gcm": b"SRTP_AEAD_AES_128_GCM", "cm": b"SRTP_AES128_CM_SHA1_80"}
+        rtcdtlstransport.SRTP_PROFILES[:] = [
+            profile for profile in rtcdtlstransport.SRTP_PROFILES if profile.openssl_profile == names[arguments.srtp]
+        ]
+    asyncio.run(_main(arguments))
+
+
+async def _main(arguments):
+    await Peer(arguments).run()
+
+
+if __name__ == "__main__":
+    main()

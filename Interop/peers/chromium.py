@@ -1,0 +1,170 @@
+"""Chromium with the browser page: one browser a namespace, one page a peer, driven by Playwright.
+
+The browser runs inside the namespace, by a wrapper script in place of its executable; Playwright talks to it over a pipe.
+"""
+
+import os
+import shlex
+import shutil
+import stat
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import urlencode
+
+from support.evidence import Evidence
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
+    "--autoplay-policy=no-user-gesture-required",
+    # Candidates show addresses and not names that only multicast DNS could resolve.
+    "--disable-features=WebRtcHideLocalIpsWithMdns",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+]
+WITHOUT_DEVICES = [argument for argument in ARGUMENTS if "fake" not in argument]
+
+# Reads the counter from each new frame of a video, and the loudest frequency of its sound.
+WATCH = """
+async () => {
+  const { readCounter } = await import('/js/frame-counter.js');
+  const video = document.getElementById('chat-remote');
+  const canvas = new OffscreenCanvas(640, 360);
+  const context = canvas.getContext('2d', { willReadFrequently: true });
+  const seen = globalThis.seen = { counters: [], hertz: [] };
+  const frame = () => {
+    context.drawImage(video, 0, 0, 640, 360);
+    seen.counters.push(readCounter(context.getImageData(0, 0, 640, 360)));
+    video.requestVideoFrameCallback(frame);
+  };
+  video.requestVideoFrameCallback(frame);
+
+  const audio = new AudioContext();
+  const analyser = new AnalyserNode(audio, { fftSize: 16384, smoothingTimeConstant: 0 });
+  new MediaStreamAudioSourceNode(audio, { mediaStream: video.srcObject }).connect(analyser);
+  const spectrum = new Float32Array(analyser.frequencyBinCount);
+  setInterval(() => {
+    analyser.getFloatFrequencyData(spectrum);
+    const peak = spectrum.reduce((best, value, bin) => (value > spectrum[best] ? bin : best), 1);
+    if (spectrum[peak] < -60) return;
+    const [a, b, c] = [spectrum[peak - 1], spectrum[peak], spectrum[peak + 1] ?? -200];
+    const shift = (0.5 * (a - c)) / (a - 2 * b + c || 1);
+    seen.hertz.push(Math.round(((peak + shift) * audio.sampleRate) / analyser.fftSize * 10) / 10);
+  }, 500);
+}
+"""
+
+STATS = """
+async () => {
+  const report = await globalThis.roost.call.connection.getStats();
+  const all = [...report.values()];
+  const transport = all.find(({ type }) => type === 'transport');
+  const inbound = all.find(({ type, kind }) => type === 'inbound-rtp' && kind === 'video') ?? {};
+  const pair = report.get(transport.selectedCandidatePairId) ?? {};
+  return {
+    codec: report.get(inbound.codecId)?.mimeType, decoded: inbound.framesDecoded ?? 0, cipher: transport.srtpCipher,
+    lost: inbound.packetsLost ?? 0, nacks: inbound.nackCount ?? 0, pair: transport.selectedCandidatePairId,
+    changes: transport.selectedCandidatePairChanges, local: report.get(pair.localCandidateId)?.candidateType,
+    remote: report.get(pair.remoteCandidateId)?.candidateType, ufrag: transport.iceLocalUsernameFragment,
+  };
+}
+"""
+
+
+def find_chromium():
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if not found:
+        raise RuntimeError("Chromium is missing: install the package chromium, or name it in $CHROMIUM")
+    return found
+
+
+class Browser:
+    """Chromium inside a namespace."""
+
+    def __init__(self, playwright, namespace, arguments=ARGUMENTS):
+        self.folder = Path(tempfile.mkdtemp(prefix="roost-chromium-"))
+        wrapper = self.folder / "chromium"
+        wrapper.write_text(f'#!/bin/sh\nexec {shlex.join(namespace.command(find_chromium()))} "$@"\n')
+        wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
+        self.browser = playwright.chromium.launch(executable_path=str(wrapper), args=arguments)
+
+    def new_page(self, **options):
+        """A page with storage of its own; its console is kept for the report of a failed test."""
+        page = self.browser.new_context(**options).new_page()
+        page.lines = []
+        page.on("console", lambda message: page.lines.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: page.lines.append(f"error: {error}"))
+        return page
+
+    def close(self):
+        self.browser.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class ChromiumPeer:
+    """The page as caller or callee, with its test picture and tone, started by parameters in its address."""
+
+    def __init__(self, browser, server, room, name, role, codec=None, tone=440):
+        self.name = name
+        self.page = browser.new_page()
+        query = {"room": room, "name": name, "role": role, "autostart": 1, "pattern": 1, "tone": tone}
+        if codec:
+            query["codec"] = codec
+        self.page.goto(f"{server}/?{urlencode(query)}")
+
+    def wait_joined(self):
+        self.wait_true("document.getElementById('room-connection').dataset.state === 'connected'", 20)
+
+    def wait_connected(self, timeout=40):
+        self.wait_state("connected", timeout)
+        self.wait_true("document.getElementById('chat-remote').videoWidth > 0", timeout)
+        self.page.evaluate(WATCH)
+
+    def wait_state(self, state, timeout=30):
+        self.wait_true(f"globalThis.roost.call?.state === '{state}'", timeout)
+
+    def wait_true(self, expression, timeout):
+        """Playwright's own wait_for_function needs eval in the page, which the page's policy forbids."""
+        wait_until(lambda: self.page.evaluate(expression), timeout, f"{self.name}: {expression}")
+
+    def received(self):
+        return tuple(self.page.evaluate("[seen.counters.length, seen.hertz.length]"))
+
+    def statistics(self):
+        return self.page.evaluate(STATS)
+
+    def restart_ice(self):
+        self.page.evaluate("globalThis.roost.call.restartICE()")
+
+    def collect(self):
+        """Takes what was seen so far; the page forgets it when the other side ends the call."""
+        statistics, seen = self.statistics(), self.page.evaluate("seen")
+        codec = (statistics["codec"] or "/").split("/")[1]
+        self.evidence = Evidence(self.name, seen["counters"], seen["hertz"], codec, statistics["cipher"])
+
+    def finish(self):
+        self.status = 0
+        self.close()
+        return self.evidence
+
+    def transcript(self):
+        try:
+            words = self.page.inner_text("main")
+        except Exception:
+            words = "(the page is closed)"
+        return f"--- Chromium {self.name}:\n{words}\n" + "\n".join(self.page.lines[-20:])
+
+    def close(self):
+        if not self.page.is_closed():
+            self.page.context.close()
+
+
+def wait_until(check, timeout, what):
+    """Polls until `check` is true; for the little that has no event to wait for."""
+    deadline = time.monotonic() + timeout
+    while not check():
+        assert time.monotonic() < deadline, f"not in {timeout} s: {what}"
+        time.sleep(0.1)

@@ -1,0 +1,96 @@
+"""`roost call` as a peer, and `roost serve` as the server."""
+
+import os
+from pathlib import Path
+
+from support.evidence import MEDIA, REPOSITORY, Evidence, frame_counter
+from support.process import JSONProcess
+
+
+def find_roost():
+    """$ROOST_BIN, or what was built last; None when nothing was."""
+    if named := os.environ.get("ROOST_BIN"):
+        return Path(named)
+    built = [REPOSITORY / ".build" / kind / "roost" for kind in ("release", "debug")]
+    return max((path for path in built if path.exists()), key=lambda path: path.stat().st_mtime, default=None)
+
+
+def start_server(namespace, host="127.0.0.1", *options):
+    """`roost serve` on free ports, without the echo peer; returns the process and the page's port."""
+    command = [find_roost(), "serve", "--host", host, "--port", 0, "--signaling-port", 0, "--no-echo", "--json"]
+    process = JSONProcess("roost serve", namespace.command(*command, *options), cwd=REPOSITORY)
+    return process, process.wait_for("listening")["port"]
+
+
+class RoostPeer:
+    """`roost call`: sends the test files, records what comes; the recording is read back when the call is over."""
+
+    def __init__(self, namespace, server, room, name, role, folder, codec=None, srtp=None, restart_ice=None):
+        self.name, self.folder = name, folder
+        command = [find_roost(), "call", "--room", room, "--as", name, f"--{role}", "--server", server, "--json"]
+        command += ["--record", folder, "--address", namespace.address, "--wait", "60s"]
+        if codec:
+            video = {"H264": "webRtcTestVideo.mp4", "VP8": "webRtcTestVideo.ivf"}[codec]
+            command += ["--video", MEDIA / video, "--audio", MEDIA / "webRtcTestVideo.ogg"]
+        if srtp:
+            command += ["--srtp", srtp]
+        if restart_ice:
+            command += ["--restart-ice", restart_ice]
+        self.process = JSONProcess(f"roost {name}", namespace.command(*command), cwd=REPOSITORY)
+
+    def wait_joined(self):
+        self.process.wait_for("room", message="Connected")
+
+    def wait_connected(self, timeout=40):
+        self.process.wait_for("state", timeout, state="connected")
+
+    def statistics(self):
+        return self.process.last("statistics") or {}
+
+    def received(self):
+        """How many frames have come so far. Sound is judged by the recording; 50 frames of it are a second."""
+        line = self.statistics()
+        return line.get("video_received", {}).get("frames", 0), line.get("audio_received", {}).get("frames", 0) // 50
+
+    def collect(self):
+        """Nothing to do: the process gives its evidence at its end."""
+
+    def finish(self):
+        self.status = self.process.finish()
+        recording = self.process.last("recording")
+        assert recording is not None, f"{self.name} recorded nothing\n{self.transcript()}"
+        codec = self.statistics().get("video_received", {}).get("codec")
+        return Evidence(self.name, read_counters(recording["path"]), read_tones(recording["path"]), codec)
+
+    def transcript(self):
+        return self.process.transcript()
+
+    def close(self):
+        self.process.finish()
+
+
+def read_counters(path):
+    """The counter of each frame of a file, as ffmpeg decodes it."""
+    import numpy as np
+
+    width, height = frame_counter.WIDTH, frame_counter.HEIGHT
+    process = frame_counter.decoded(path, "-vf", f"scale={width}:{height}", "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "gray")
+    counters = []
+    while len(data := process.stdout.read(width * height)) == width * height:
+        counters.append(frame_counter.read_counter(np.frombuffer(data, np.uint8).reshape(height, width)))
+    process.stdout.close()
+    process.wait()
+    return counters
+
+
+def read_tones(path):
+    """The loudest frequency of each half second of a file's sound; silence is left out."""
+    import numpy as np
+
+    rate = frame_counter.SAMPLE_RATE
+    process = frame_counter.decoded(path, "-f", "s16le", "-ac", "1", "-ar", str(rate))
+    samples = np.frombuffer(process.stdout.read(), "<i2").astype(np.float64)
+    process.stdout.close()
+    process.wait()
+    pieces = [samples[start : start + rate // 2] for start in range(0, len(samples) - rate // 2, rate // 2)]
+    return [round(float(frame_counter.dominant(piece)), 1) for piece in pieces if abs(piece).max() > 200]

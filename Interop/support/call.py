@@ -1,0 +1,60 @@
+"""One call between two peers, from joining to hanging up."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+
+from peers.chromium import wait_until
+
+_rooms = count(100)
+
+
+def new_room():
+    """A room that no other test of this process uses; each process has a server of its own."""
+    return next(_rooms)
+
+
+@dataclass
+class CallResult:
+    caller: object
+    callee: object
+
+
+def hold_call(make_caller, make_callee, frames=60, tones=3, during=None, timeout=60):
+    """Joins the caller, then the callee; talks until both have received enough; ends both; returns the evidence.
+
+    The caller joins first: the seed's server tells only those present about a newcomer, and who is told calls.
+    """
+    with ExitStack() as stack:
+        peers = []
+
+        def start(make):
+            peer = make()
+            peers.append(peer)
+            stack.callback(peer.close)
+            return peer
+
+        try:
+            caller = start(make_caller)
+            caller.wait_joined()
+            callee = start(make_callee)
+            for peer in peers:
+                peer.wait_connected()
+            if during:
+                during(caller, callee)
+            before = {peer: peer.received() for peer in peers}
+
+            def enough():
+                return all(
+                    now - earlier >= wanted
+                    for peer in peers
+                    for now, earlier, wanted in zip(peer.received(), before[peer], (frames, tones))
+                )
+
+            wait_until(enough, timeout, "both sides received enough picture and sound")
+            for peer in peers:
+                peer.collect()
+            return CallResult(caller=caller.finish(), callee=callee.finish())
+        except Exception as error:
+            error.add_note("\n".join(peer.transcript() for peer in peers))
+            raise

@@ -1,0 +1,86 @@
+"""Network namespaces for peers that ignore loopback, and a lossy wire between two of them.
+
+A namespace lives as long as its holder process; nothing has a name, so nothing is left behind and tests may run side by
+side. Traffic goes nowhere else: there is no route out.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+INTERFACE_ADDRESS = "127.1.1.1"
+WIRE_ADDRESSES = ("192.0.2.1", "192.0.2.2")  # TEST-NET-1 (RFC 5737)
+
+
+class Namespace:
+    """A private network with loopback and, beside it, one interface that libwebrtc does not take for loopback."""
+
+    def __init__(self, address=INTERFACE_ADDRESS):
+        self.address = address
+        self.is_root = os.geteuid() == 0
+        user = [] if self.is_root else ["--user", "--map-root-user"]
+        # The holder says when it is inside; it ends with its standard input, so also when this process dies.
+        self.holder = subprocess.Popen(
+            ["unshare", *user, "--net", "sh", "-c", "echo; exec cat"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+        )
+        self.holder.stdout.readline()
+        self.ip("link", "set", "lo", "up")
+
+    def add_interface(self):
+        """Few kernels lack the dummy device; there an `ifb` does the same."""
+        for kind in ("dummy", "ifb"):
+            if self.run("ip", "link", "add", "media0", "type", kind).returncode == 0:
+                break
+        else:
+            raise RuntimeError("this kernel has neither dummy nor ifb interfaces")
+        self.ip("addr", "add", f"{self.address}/32", "dev", "media0")
+        self.ip("link", "set", "media0", "up")
+        return self
+
+    def command(self, *command):
+        """The command line that runs `command` inside. Descriptors and the process id stay the same."""
+        user = [] if self.is_root else ["--user", "--preserve-credentials"]
+        return ["nsenter", "--target", str(self.holder.pid), *user, "--net", *map(str, command)]
+
+    def run(self, *command):
+        return subprocess.run(self.command(*command), capture_output=True, text=True)
+
+    def ip(self, *arguments):
+        done = self.run("ip", *arguments)
+        if done.returncode != 0:
+            raise RuntimeError(f"ip {' '.join(arguments)}: {done.stderr.strip()}")
+
+    def close(self):
+        self.holder.stdin.close()
+        self.holder.wait(timeout=10)
+        self.holder.stdout.close()
+
+
+class Wire:
+    """Two namespaces joined by a wire that loses and delays datagrams (see wire.py)."""
+
+    def __init__(self, loss=0.05, delay=0.02, jitter=0.05, seed=1):
+        self.ends = [Namespace(address) for address in WIRE_ADDRESSES]
+        pids = [str(end.holder.pid) for end in self.ends]
+        program = Path(__file__).with_name("wire.py")
+        self.process = subprocess.Popen(
+            [sys.executable, str(program), *pids, str(loss), str(delay), str(jitter), str(seed)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )
+        if self.process.stdout.readline().strip() != "ready":
+            raise RuntimeError("the wire did not come up: is there /dev/net/tun?")
+        for end, other in (self.ends, self.ends[::-1]):
+            end.ip("addr", "add", end.address, "peer", other.address, "dev", "wire0")
+            end.ip("link", "set", "wire0", "mtu", "1400", "up")
+
+    def close(self):
+        """Ends the wire; returns how many datagrams it carried and how many it lost."""
+        self.process.stdin.close()
+        carried, lost = map(int, self.process.stdout.readline().split())
+        self.process.wait(timeout=10)
+        self.process.stdout.close()
+        for end in self.ends:
+            end.close()
+        return carried, lost

@@ -1,0 +1,81 @@
+"""A child process that says what happens as JSON lines."""
+
+import json
+import signal
+import subprocess
+import threading
+import time
+
+
+class JSONProcess:
+    """Runs a command; collects its JSON lines; everything that waits has a deadline."""
+
+    def __init__(self, name, command, **options):
+        self.name = name
+        self.events = []
+        self.text = []
+        self._changed = threading.Condition()
+        self._process = subprocess.Popen(
+            [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, **options,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self._process.stdout:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                event = None
+            with self._changed:
+                if isinstance(event, dict):
+                    self.events.append(event)
+                else:
+                    self.text.append(line)
+                self._changed.notify_all()
+        with self._changed:
+            self._process.wait()
+            self._changed.notify_all()
+
+    def wait_for(self, event, timeout=30, **fields):
+        """The first line with this `event` and these fields. Fails with all that the process said."""
+        deadline = time.monotonic() + timeout
+        wanted = {"event": event, **fields}
+
+        def found():
+            return next((line for line in self.events if wanted.items() <= line.items()), None)
+
+        with self._changed:
+            while (line := found()) is None:
+                left = deadline - time.monotonic()
+                if left <= 0 or self._process.poll() is not None and not self._reader.is_alive():
+                    raise AssertionError(f"{self.name} never said {wanted}.\n{self.transcript()}")
+                self._changed.wait(min(left, 0.5))
+            return line
+
+    def last(self, event):
+        """The newest line with this `event`; None when there is none."""
+        with self._changed:
+            return next((line for line in reversed(self.events) if line.get("event") == event), None)
+
+    def transcript(self):
+        lines = [json.dumps(event)[:300] for event in self.events[-25:]] + [text.rstrip() for text in self.text[-40:]]
+        return f"--- {self.name} (status {self._process.poll()}):\n" + "\n".join(lines)
+
+    def interrupt(self):
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+
+    def finish(self, timeout=15):
+        """Ends it as Ctrl-C does; returns its exit status. Killed when it does not go."""
+        self.interrupt()
+        try:
+            status = self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            status = None
+        self._reader.join(timeout)
+        self._process.stdout.close()
+        return status

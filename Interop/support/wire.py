@@ -1,0 +1,74 @@
+"""wire.py PID PID LOSS DELAY JITTER SEED: a TUN device in each of two namespaces, and what happens between them.
+
+Kernels in containers often have no netem; TUN is everywhere. UDP is lost with probability LOSS and comes DELAY plus up to
+JITTER seconds later, so datagrams overtake each other; everything else (the signaling's TCP) passes untouched.
+Ends with its standard input and then says how many datagrams it carried and lost.
+"""
+
+import ctypes
+import fcntl
+import heapq
+import os
+import random
+import select
+import struct
+import sys
+import time
+
+TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+UDP = 17
+
+pids, (loss, delay, jitter, seed) = sys.argv[1:3], map(float, sys.argv[3:])
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def enter(pid):
+    kinds = ["net"] if os.geteuid() == 0 else ["user", "net"]
+    for kind in kinds:
+        with open(f"/proc/{pid}/ns/{kind}") as namespace:
+            if libc.setns(namespace.fileno(), CLONE_NEWUSER if kind == "user" else CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), f"setns {kind}")
+
+
+def open_end(pid):
+    enter(pid)
+    device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH22x", b"wire0", IFF_TUN | IFF_NO_PI))
+    return device
+
+
+ends = [open_end(pid) for pid in pids]
+print("ready", flush=True)
+chance = random.Random(seed)
+queue, order, carried, lost = [], 0, 0, 0
+
+while True:
+    wait = max(0, queue[0][0] - time.monotonic()) if queue else None
+    readable, _, _ = select.select([*ends, sys.stdin], [], [], wait)
+    if sys.stdin in readable:
+        break
+    for device in ends:
+        while device in readable:
+            try:
+                packet = os.read(device, 65536)
+            except BlockingIOError:
+                break
+            due = time.monotonic()
+            is_udp = packet[0] >> 4 == 4 and packet[9] == UDP
+            if is_udp:
+                carried += 1
+                if chance.random() < loss:
+                    lost += 1
+                    continue
+                due += delay + chance.random() * jitter
+            order += 1
+            heapq.heappush(queue, (due, order, ends[1 - ends.index(device)], packet))
+    while queue and queue[0][0] <= time.monotonic():
+        _, _, device, packet = heapq.heappop(queue)
+        try:
+            os.write(device, packet)
+        except OSError:
+            pass  # An end that is going down.
+
+print(carried, lost, flush=True)

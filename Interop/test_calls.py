@@ -1,0 +1,91 @@
+"""Calls of `roost call` with itself, Chromium and aiortc over our own server, in both roles, with both codecs."""
+
+import pytest
+
+from peers.aiortc_process import AiortcPeer
+from peers.chromium import ChromiumPeer, wait_until
+from peers.roost_peer import RoostPeer
+from support.call import hold_call, new_room
+
+
+@pytest.fixture
+def peers(namespace, browser, roost_server, tmp_path):
+    """Makes the makers of a call's two peers."""
+    room = new_room()
+
+    def peer(kind, role, codec=None, **options):
+        name = {"caller": "Ann", "callee": "Bob"}[role]
+        match kind:
+            case "roost":
+                return lambda: RoostPeer(namespace, roost_server, room, name, role, tmp_path / name, codec, **options)
+            case "chromium":
+                return lambda: ChromiumPeer(browser, roost_server, room, name, role, codec, **options)
+            case "aiortc":
+                return lambda: AiortcPeer(namespace, roost_server, room, name, role, codec or "VP8", **options)
+
+    return peer
+
+
+@pytest.mark.parametrize("codec", ["VP8", "H264"])
+@pytest.mark.parametrize(
+    "kinds",
+    ["roost-roost", "roost-chromium", "chromium-roost", "roost-aiortc", "aiortc-roost", "chromium-chromium"],
+)
+def test_picture_and_sound_flow_both_ways(kinds, codec, peers):
+    caller, callee = kinds.split("-")
+    result = hold_call(peers(caller, "caller", codec), peers(callee, "callee", codec))
+    for evidence in (result.caller, result.callee):
+        evidence.check()
+        assert evidence.codec == codec
+
+
+@pytest.mark.parametrize("kind", ["aiortc", "roost"])
+@pytest.mark.parametrize("role", ["caller", "callee"])
+@pytest.mark.parametrize("srtp", ["cm", "gcm"])
+def test_a_peer_with_one_srtp_profile(srtp, role, kind, peers):
+    """`srtp` is all that the other peer has; Roost, without a choice of ours, has to agree to it."""
+    other = peers(kind, role, srtp=srtp)
+    ours = peers("roost", "callee" if role == "caller" else "caller")
+    result = hold_call(other, ours) if role == "caller" else hold_call(ours, other)
+    for evidence in (result.caller, result.callee):
+        evidence.check()
+    if kind == "aiortc":
+        chosen = (result.caller if role == "caller" else result.callee).cipher
+        assert chosen == {"cm": "SRTP_AES128_CM_SHA1_80", "gcm": "SRTP_AEAD_AES_128_GCM"}[srtp]
+
+
+@pytest.mark.parametrize("srtp, cipher", [("cm", "AES_CM_128_HMAC_SHA1_80"), ("gcm", "AEAD_AES_128_GCM")])
+def test_chromium_uses_the_srtp_profile_that_roost_insists_on(srtp, cipher, peers):
+    result = hold_call(peers("chromium", "caller"), peers("roost", "callee", srtp=srtp))
+    for evidence in (result.caller, result.callee):
+        evidence.check()
+    assert result.caller.cipher == cipher
+
+
+@pytest.mark.parametrize("kinds", ["chromium-roost", "roost-chromium", "chromium-chromium"])
+def test_chromium_restarts_ice_in_mid_call(kinds, peers):
+    def restart(*both):
+        page = next(peer for peer in both if isinstance(peer, ChromiumPeer))
+        before = page.statistics()["ufrag"]
+        page.restart_ice()
+        wait_until(lambda: page.statistics()["ufrag"] != before, 20, "new ICE credentials")
+        wait_until(lambda: page.page.evaluate("roost.call.state") == "connected", 20, "connected again")
+
+    caller, callee = kinds.split("-")
+    result = hold_call(peers(caller, "caller"), peers(callee, "callee"), during=restart)
+    for evidence in (result.caller, result.callee):
+        evidence.check()
+
+
+@pytest.mark.parametrize("other", ["chromium", "roost"])
+def test_roost_restarts_ice_in_mid_call(other, peers):
+    def restarted(caller, callee):
+        if other == "chromium":
+            before = callee.statistics()["ufrag"]
+            wait_until(lambda: callee.statistics()["ufrag"] != before, 20, "new ICE credentials")
+
+    result = hold_call(
+        peers("roost", "caller", restart_ice="2s"), peers(other, "callee"), frames=120, during=restarted
+    )
+    for evidence in (result.caller, result.callee):
+        evidence.check()
