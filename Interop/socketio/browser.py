@@ -1,7 +1,7 @@
-"""The official JavaScript client in Chromium against our server: browser.py ORIGIN
+"""The official JavaScript client in Chromium against our server: browser.py ORIGIN, or browser.py client
 
-The client is taken from the installed package nicegui; the page is page.html. Both are put in front of our server's
-origin, so that everything else the page asks for is answered by our server.
+With `client`, prints where the client lies: among the static files of the installed package nicegui. The server under
+test serves it as /client.js, and page.html as /.
 """
 
 import pathlib
@@ -10,9 +10,6 @@ import sys
 import nicegui
 from playwright.sync_api import sync_playwright
 
-ORIGIN = sys.argv[1]
-PAGE = pathlib.Path(__file__).with_name("page.html").read_text()
-CLIENT = pathlib.Path(nicegui.__file__).with_name("static") / "socket.io.min.js"
 STEPS = [
     "echo(['polling'])",
     "echo(['websocket'])",
@@ -22,14 +19,28 @@ STEPS = [
     "reconnect()",
 ]
 
+if sys.argv[1] == "client":
+    print(pathlib.Path(nicegui.__file__).with_name("static") / "socket.io.min.js")
+    sys.exit(0)
+
+
+def watch(socket):
+    print("websocket", socket.url, file=sys.stderr)
+    socket.on("framesent", lambda frame: print(">", frame, file=sys.stderr))
+    socket.on("framereceived", lambda frame: print("<", frame, file=sys.stderr))
+    socket.on("socketerror", lambda error: print("error", error, file=sys.stderr))
+    socket.on("close", lambda _: print("closed", file=sys.stderr))
+
+
 with sync_playwright() as playwright:
     browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
     page = browser.new_page()
-    page.route(ORIGIN + "/", lambda route: route.fulfill(body=PAGE, content_type="text/html"))
-    page.route(ORIGIN + "/client.js", lambda route: route.fulfill(path=CLIENT, content_type="text/javascript"))
-    page.goto(ORIGIN + "/")
-    print(page.evaluate("io.protocol"), flush=True)
+    # Seen only when something goes wrong.
+    page.on("console", lambda message: print(message.text, file=sys.stderr))
+    page.on("websocket", lambda socket: watch(socket))
+    page.goto(sys.argv[1] + "/")
     for step in STEPS:
-        print(step, page.evaluate(f"Promise.race([{step}, new Promise((_, no) => setTimeout(() => no('slow'), 20000))])"), flush=True)
+        limit = "new Promise((_, fail) => setTimeout(() => fail('slow'), 20000))"
+        print(step, page.evaluate(f"Promise.race([{step}, {limit}])"), flush=True)
     browser.close()
 print("done", flush=True)

@@ -10,7 +10,7 @@ import socketio
 from aiohttp import web
 
 sio = socketio.AsyncServer(
-    async_mode="aiohttp", cors_allowed_origins="*", ping_interval=1, ping_timeout=1, max_http_buffer_size=200_000
+    async_mode="aiohttp", cors_allowed_origins="*", ping_interval=1, ping_timeout=15, max_http_buffer_size=200_000
 )
 app = web.Application()
 sio.attach(app)

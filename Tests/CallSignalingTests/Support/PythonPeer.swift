@@ -1,0 +1,1 @@
+../../SocketIOTests/Support/PythonPeer.swift

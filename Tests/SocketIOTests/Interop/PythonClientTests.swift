@@ -1,0 +1,52 @@
+import SocketIO
+import Testing
+
+/// python-socketio's client against our server.
+struct PythonClientTests {
+    static let transports = ["polling", "websocket", "polling+websocket"]
+
+    @Test(arguments: transports)
+    func `python-socketio's client gets its echoes, acknowledgements and binary`(transports: String) async throws {
+        try await TestServer.run { server in
+            let lines = try await PythonPeer.run("client.py", [server.url, transports, "echo"])
+            let transport = transports == "polling" ? "polling" : "websocket"
+            #expect(lines == ["echoed \(transport)", "forty-two [0, 255]", "done"])
+        }
+    }
+
+    @Test(arguments: transports)
+    func `python-socketio's client joins namespaces, and learns why it may not`(transports: String) async throws {
+        try await TestServer.run { server in
+            let lines = try await PythonPeer.run("client.py", [server.url, transports, "namespaces"])
+            #expect(lines.last == "done")
+        }
+    }
+
+    @Test(arguments: transports)
+    func `python-socketio's clients hear each other in a room`(transports: String) async throws {
+        try await TestServer.run { server in
+            let lines = try await PythonPeer.run("client.py", [server.url, transports, "rooms"])
+            #expect(lines == ["done"])
+        }
+    }
+
+    @Test(arguments: transports)
+    func `python-socketio's client answers pings and is told when the server goes`(transports: String) async throws {
+        let peer = try await TestServer.run {
+            $0.session.pingInterval = .milliseconds(50)
+            $0.session.pingTimeout = .seconds(5)
+        } _: { server in
+            let peer = try PythonPeer("client.py", [server.url, transports, "hold"])
+            #expect(try await peer.line() == "connected")
+            let probe = try SocketIOClient(url: server.url)
+            try await probe.connect()
+            // Two heartbeats of the other connection go by.
+            for _ in 0..<2 { try await Task.sleep(for: .milliseconds(60)) }
+            #expect(server.server.statistics.connections == 2)
+            await probe.disconnect()
+            return peer
+        }
+        _ = try await peer.line()
+        #expect(try await peer.line() == "done")
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import SocketIO
+import Testing
+
+struct HTTPTests {
+    @Test(arguments: [
+        ("/socket.io/?EIO=3&transport=polling", #"{"code":5,"message":"Unsupported protocol version"}"#),
+        ("/socket.io/?EIO=4&transport=pigeon", #"{"code":0,"message":"Transport unknown"}"#),
+        ("/socket.io/?EIO=4&transport=polling&sid=nobody", #"{"code":1,"message":"Session ID unknown"}"#),
+        ("/socket.io/?EIO=4&transport=websocket", #"{"code":3,"message":"Bad request"}"#),
+    ])
+    func `refuses with the protocol's own errors`(target: String, json: String) async throws {
+        try await TestServer.run { server in
+            let response = try await RawSocket.get(target, port: server.port)
+            #expect(response.hasPrefix("HTTP/1.1 400 Bad Request") && response.hasSuffix(json))
+        }
+    }
+
+    @Test func `refuses a handshake by POST, and a body that is too large`() async throws {
+        try await TestServer.run({ $0.maxPayload = 100 }) { server in
+            let post = try await RawSocket.get(
+                "/socket.io/?EIO=4&transport=polling", port: server.port, method: "POST", body: "40")
+            #expect(post.hasSuffix(#"{"code":2,"message":"Bad handshake method"}"#))
+            let large = try await RawSocket.get(
+                "/socket.io/?EIO=4&transport=polling&sid=x", port: server.port, method: "POST",
+                body: String(repeating: "4", count: 101))
+            #expect(large.hasPrefix("HTTP/1.1 413"))
+        }
+    }
+
+    @Test func `pages of other origins may connect if they are listed`() async throws {
+        let target = "/socket.io/?EIO=4&transport=polling"
+        try await TestServer.run({
+            $0.origins = .these(["https://chat.example"])
+            $0.allowsCredentials = true
+        }) { server in
+            let listed = try await RawSocket.get(target, port: server.port, headers: "Origin: https://chat.example\r\n")
+            #expect(listed.contains("Access-Control-Allow-Origin: https://chat.example\r\n"))
+            #expect(listed.contains("Access-Control-Allow-Credentials: true\r\n"))
+            let other = try await RawSocket.get(target, port: server.port, headers: "Origin: https://evil.example\r\n")
+            #expect(other.hasPrefix("HTTP/1.1 403") && other.hasSuffix(#"{"code":4,"message":"Forbidden"}"#))
+            let own = try await RawSocket.get(
+                target, port: server.port, headers: "Origin: http://127.0.0.1:\(server.port)\r\n")
+            #expect(own.hasPrefix("HTTP/1.1 200"))
+            let preflight = try await RawSocket.get(
+                target, port: server.port, method: "OPTIONS", headers: "Origin: https://chat.example\r\n")
+            #expect(preflight.hasPrefix("HTTP/1.1 204") && preflight.contains("Access-Control-Allow-Methods: GET,POST"))
+        }
+    }
+
+    @Test func `two polls at once end the session`() async throws {
+        try await TestServer.run { server in
+            let opened = try await RawSocket.get("/socket.io/?EIO=4&transport=polling", port: server.port)
+            let sid = try #require(opened.firstMatch(of: /"sid":"([^"]+)"/)?.1)
+            async let first = RawSocket.get("/socket.io/?EIO=4&transport=polling&sid=\(sid)", port: server.port)
+            async let second = RawSocket.get("/socket.io/?EIO=4&transport=polling&sid=\(sid)", port: server.port)
+            for response in try await [first, second] {
+                #expect(response.hasSuffix("\r\n\r\n1") || response.contains("\"code\":1"))
+            }
+            #expect(server.server.statistics.closedByReason["transport_error"] == 1)
+        }
+    }
+
+    @Test func `every other path is answered by the fallback, with a file if it likes`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "roost-\(UUID().uuidString)")
+        let content = String(repeating: "0123456789", count: 20_000)
+        try content.write(to: file, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try await TestServer.run({
+            $0.fallback = { request in
+                switch request.path {
+                case "/file": SocketIOHTTPResponse(body: .file(path: file.path))
+                case "/none": SocketIOHTTPResponse(body: .file(path: "/nonexistent"))
+                default: .text("\(request.method) \(request.path) \(request.query["q"] ?? "") \(request.body.count)")
+                }
+            }
+        }) { server in
+            let text = try await RawSocket.get("/health?q=a%20b", port: server.port, method: "POST", body: "12345")
+            #expect(text.hasPrefix("HTTP/1.1 200 OK") && text.hasSuffix("\r\n\r\nPOST /health a b 5"))
+            let streamed = try await RawSocket.get("/file", port: server.port)
+            #expect(streamed.contains("Content-Length: 200000\r\n") && streamed.hasSuffix("\r\n\r\n" + content))
+            let head = try await RawSocket.get("/file", port: server.port, method: "HEAD")
+            #expect(head.hasSuffix("\r\n\r\n") && head.contains("Content-Length: 200000"))
+            let none = try await RawSocket.get("/none", port: server.port)
+            #expect(none.hasPrefix("HTTP/1.1 404"))
+        }
+    }
+
+    @Test func `broken HTTP gets 400 and disturbs nobody`() async throws {
+        try await TestServer.run { server in
+            let socket = try await RawSocket(port: server.port)
+            socket.send("NONSENSE\r\n\r\n")
+            #expect(await socket.readToEnd().hasPrefix("HTTP/1.1 400"))
+            let next = try await RawSocket.get("/", port: server.port)
+            #expect(next.hasPrefix("HTTP/1.1 404"))
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import SocketIO
+import Testing
+
+/// What one connection does wrong is told to it, and nobody else notices.
+struct HostileInputTests {
+    private static func flooding(_ configuration: inout SocketIOServerConfiguration) {
+        configuration.flood = .init(messagesPerSecond: 1, messageBurst: 20)
+        configuration.maxPayload = 10_000
+    }
+
+    private func neighbour(of server: TestServer) async throws -> SocketIOClient {
+        var configuration = SocketIOClientConfiguration()
+        configuration.transports = .webSocketOnly
+        configuration.reconnection = .never
+        let client = try SocketIOClient(url: server.url, configuration: configuration)
+        try await client.connect()
+        return client
+    }
+
+    @Test(arguments: [
+        ("2[\"a\"", "parse_error"), ("not a packet", "parse_error"), ("", "parse_error"),
+        ("2[\"early\"]", "parse_error"),
+        ("40/../\u{0},[", "parse_error"), ("452-[\"a\",{\"_placeholder\":true,\"num\":9}]", "parse_error"),
+        ("4" + String(repeating: "[", count: 5_000), "parse_error"), ("2probe", "transport_error"),
+        ("1", "transport_closed"),
+        (String(repeating: "x", count: 20_000), "payload_too_large"),
+    ])
+    func `a malformed message closes its connection only`(text: String, label: String) async throws {
+        try await TestServer.run(Self.flooding) { server in
+            let client = try await neighbour(of: server)
+            let socket = try await RawSocket.webSocket(port: server.port)
+            socket.sendFrame(text.hasPrefix("2[") ? "4" + text : text)
+            // The server answers with a close frame; ours says goodbye in turn.
+            _ = await socket.read(until: "\u{3}")
+            socket.close()
+            while server.server.statistics.connections > 1 { await Task.yield() }
+            #expect(server.server.statistics.closedByReason[label] == 1)
+            #expect(try await client.emit("echo", [1], timeout: .seconds(10)).first?.int == 1)
+            await client.disconnect()
+        }
+    }
+
+    @Test func `a flood ends the connection that makes it`() async throws {
+        try await TestServer.run(Self.flooding) { server in
+            let client = try await neighbour(of: server)
+            let socket = try await RawSocket.webSocket(port: server.port)
+            socket.sendFrame("40")
+            for _ in 0..<30 { socket.sendFrame("42[\"echo\"]") }
+            #expect(await socket.read(until: "Too many").contains("Too many messages a second."))
+            socket.close()
+            #expect(try await client.emit("echo", ["on"], timeout: .seconds(10)).first?.string == "on")
+            #expect(server.server.statistics.closedByReason["flood"] == 1)
+            await client.disconnect()
+        }
+    }
+
+    @Test func `fragments are put together, unmasked frames are refused`() async throws {
+        try await TestServer.run { server in
+            let socket = try await RawSocket.webSocket(port: server.port)
+            socket.sendFrame("40")
+            _ = await socket.read(until: "40{")
+            socket.sendFrame("421[\"ec", isLast: false)
+            socket.sendFrame("keep-alive", opcode: 9)
+            socket.sendFrame("ho\",\"whole\"]", opcode: 0)
+            #expect(await socket.read(until: "431").contains(#"431["whole"]"#))
+            socket.send([0x81, 1, 0x33])
+            #expect(await socket.read(until: "masking").contains("wrong masking"))
+        }
+    }
+
+    @Test func `a client that joins no namespace is closed`() async throws {
+        try await TestServer.run({ $0.connectTimeout = .milliseconds(20) }) { server in
+            _ = try await RawSocket.webSocket(port: server.port, reading: "No namespace was joined in time.")
+        }
+    }
+
+    @Test func `a client that does not read is dropped before it costs memory`() async throws {
+        try await TestServer.run({ $0.outboundLimit = 200_000 }) { server in
+            let slow = try await RawSocket.webSocket(port: server.port)
+            slow.sendFrame("40")
+            slow.pauseReading()
+            let text = RawJSON(string: String(repeating: "z", count: 100_000))
+            let main = server.server.namespace("/")
+            while server.server.statistics.closedByReason["slow_consumer"] == nil {
+                main.emit("news", [.json(text)])
+                await Task.yield()
+            }
+            #expect(server.server.statistics.connections == 0)
+        }
+    }
+}

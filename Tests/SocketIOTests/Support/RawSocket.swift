@@ -1,0 +1,96 @@
+import NIOCore
+import NIOPosix
+
+/// A TCP connection of a test: sends any bytes and collects what comes back.
+final class RawSocket: Sendable {
+    private let channel: any Channel
+    private let chunks: AsyncStream<[UInt8]>
+
+    private final class Collector: ChannelInboundHandler, Sendable {
+        typealias InboundIn = ByteBuffer
+        let continuation: AsyncStream<[UInt8]>.Continuation
+
+        init(_ continuation: AsyncStream<[UInt8]>.Continuation) { self.continuation = continuation }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            continuation.yield(Array(unwrapInboundIn(data).readableBytesView))
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+
+    /// The connection was closed before this text had come.
+    struct Missing: Error {
+        let text: String
+    }
+
+    init(port: Int) async throws {
+        let (chunks, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+        self.chunks = chunks
+        channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in channel.pipeline.addHandler(Collector(continuation)) }
+            .connect(host: "127.0.0.1", port: port).get()
+    }
+
+    func send(_ text: String) { send(Array(text.utf8)) }
+
+    func send(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
+
+    /// Reads until `text` has come, or the connection is closed; all that was read.
+    func read(until text: String) async -> String {
+        var bytes: [UInt8] = []
+        for await chunk in chunks {
+            bytes += chunk
+            if String(decoding: bytes, as: UTF8.self).contains(text) { break }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Reads until the other side closes.
+    func readToEnd() async -> String { await read(until: "no text has this \u{0}") }
+
+    /// Takes nothing off the socket any more.
+    func pauseReading() { channel.setOption(.autoRead, value: false).whenComplete { _ in } }
+
+    func close() { channel.close(promise: nil) }
+
+    deinit { channel.close(promise: nil) }
+
+    /// Asks for a path and returns the whole response.
+    static func get(_ target: String, port: Int, method: String = "GET", headers: String = "", body: String = "")
+        async throws -> String
+    {
+        let socket = try await RawSocket(port: port)
+        let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
+        socket.send(
+            "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n\(headers)\(length)\r\n\(body)"
+        )
+        return await socket.readToEnd()
+    }
+
+    /// Opens a WebSocket by hand, and reads until `text` has come (the handshake's end, if nothing else is asked).
+    static func webSocket(port: Int, reading text: String = "\"sid\"") async throws -> RawSocket {
+        let socket = try await RawSocket(port: port)
+        socket.send(
+            """
+            GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\
+            Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+            Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n
+            """)
+        guard await socket.read(until: text).contains(text) else { throw Missing(text: text) }
+        return socket
+    }
+
+    /// A masked frame as a client sends it. The masking key is zero, which the protocol allows.
+    func sendFrame(_ payload: String, opcode: UInt8 = 1, isLast: Bool = true) {
+        let bytes = Array(payload.utf8)
+        var frame: [UInt8] = [(isLast ? 0x80 : 0) | opcode]
+        if bytes.count < 126 {
+            frame.append(0x80 | UInt8(bytes.count))
+        } else {
+            frame += [0x80 | 126, UInt8(bytes.count >> 8 & 0xff), UInt8(bytes.count & 0xff)]
+        }
+        send(frame + [0, 0, 0, 0] + bytes)
+    }
+}
