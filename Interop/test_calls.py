@@ -54,7 +54,7 @@ def test_a_peer_with_one_srtp_profile(srtp, role, kind, peers):
         assert chosen == {"cm": "SRTP_AES128_CM_SHA1_80", "gcm": "SRTP_AEAD_AES_128_GCM"}[srtp]
 
 
-@pytest.mark.parametrize("srtp, cipher", [("cm", "AES_CM_128_HMAC_SHA1_80"), ("gcm", "AEAD_AES_128_GCM")])
+@pytest.mark.parametrize("srtp, cipher", [("cm", "SRTP_AES128_CM_HMAC_SHA1_80"), ("gcm", "SRTP_AEAD_AES_128_GCM")])
 def test_chromium_uses_the_srtp_profile_that_roost_insists_on(srtp, cipher, peers):
     result = hold_call(peers("chromium", "caller"), peers("roost", "callee", srtp=srtp))
     for evidence in (result.caller, result.callee):

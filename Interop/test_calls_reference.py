@@ -22,7 +22,8 @@ def caller_and_callee(kinds, namespace, browser, server, codec):
 @pytest.mark.parametrize("codec", ["VP8", "H264"])
 @pytest.mark.parametrize("kinds", ["chromium-chromium", "chromium-aiortc", "aiortc-chromium", "aiortc-aiortc"])
 def test_calls_over_the_seeds_server(kinds, codec, namespace, browser, seed_server):
-    result = hold_call(*caller_and_callee(kinds, namespace, browser, seed_server, codec))
+    peers = caller_and_callee(kinds, namespace, browser, seed_server, codec)
+    result = hold_call(*peers, first="caller")
     for evidence in (result.caller, result.callee):
         evidence.check()
         assert evidence.codec == codec

@@ -20,10 +20,11 @@ class CallResult:
     callee: object
 
 
-def hold_call(make_caller, make_callee, frames=60, tones=3, during=None, timeout=60):
-    """Joins the caller, then the callee; talks until both have received enough; ends both; returns the evidence.
+def hold_call(make_caller, make_callee, frames=60, tones=3, during=None, timeout=60, first="callee"):
+    """Joins both, talks until both have received enough; ends both; returns the evidence.
 
-    The caller joins first: the seed's server tells only those present about a newcomer, and who is told calls.
+    Over the seed's server the caller has to be `first`: it tells only those present about a newcomer, and who is told
+    calls.
     """
     with ExitStack() as stack:
         peers = []
@@ -35,9 +36,12 @@ def hold_call(make_caller, make_callee, frames=60, tones=3, during=None, timeout
             return peer
 
         try:
-            caller = start(make_caller)
-            caller.wait_joined()
-            callee = start(make_callee)
+            makers = {"caller": make_caller, "callee": make_callee}
+            joined = {}
+            for role in (first, "callee" if first == "caller" else "caller"):
+                joined[role] = start(makers[role])
+                joined[role].wait_joined()
+            caller, callee = joined["caller"], joined["callee"]
             for peer in peers:
                 peer.wait_connected()
             if during:

@@ -144,7 +144,10 @@ export class App {
       case 'state': return this.#signalingMoved(event);
       case 'joined':
         this.#roster.joined(event);
-        if (this.#chat && event.isCaller !== (this.#role === 'caller')) this.#chat.peer ??= event.username;
+        if (this.#chat && event.isCaller !== (this.#role === 'caller')) {
+          this.#chat.peer ??= event.username;
+          this.#chat.call.partnerJoined();
+        }
         break;
       case 'left': return this.#partnerMayHaveLeft(event.username);
       case 'offer':

@@ -110,6 +110,15 @@ export class Call {
     });
   }
 
+  /** The other side has just come: what was said before, it has missed. */
+  partnerJoined() {
+    this.#step(async () => {
+      if (this.#connection.signalingState !== 'have-local-offer') return;
+      this.#describe(this.#connection.localDescription);
+      this.#repeatOffer();
+    });
+  }
+
   /** The signaling connection is back: says again what the other side may have missed. */
   signalingRestored() {
     if (this.state === 'ended') return;

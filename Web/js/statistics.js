@@ -1,7 +1,7 @@
 // What the statistics overlay shows, from W3C's getStats.
 
-/** Cipher names as people know them. */
-const CIPHERS = { AES_CM_128_HMAC_SHA1_80: 'AES-CM 128', AEAD_AES_128_GCM: 'AES-GCM 128', AEAD_AES_256_GCM: 'AES-GCM 256' };
+/** Cipher names as people know them; browsers write them with and without a prefix. */
+const CIPHERS = [[/AES(_CM_|)128.*SHA1_80/, 'AES-CM 128'], [/AES_128_GCM/, 'AES-GCM 128'], [/AES_256_GCM/, 'AES-GCM 256']];
 
 /** Turns successive reports into rates. */
 export class Statistics {
@@ -42,7 +42,7 @@ export class Statistics {
       ['Picture', video.frameWidth ? `${video.frameWidth}×${video.frameHeight}, ${Math.round(video.framesPerSecond ?? 0)} fps` : '–'],
       ['Frames', `${video.framesDecoded ?? 0} decoded, ${video.framesDropped ?? 0} dropped`],
       ['Codecs', `${codec(video)} in, ${codec(sent)} out, ${codec(audio)}`],
-      ['Cipher', CIPHERS[transport.srtpCipher] ?? transport.srtpCipher ?? '–'],
+      ['Cipher', CIPHERS.find(([pattern]) => pattern.test(transport.srtpCipher))?.[1] ?? transport.srtpCipher ?? '–'],
       ['Path', near.candidateType ? `${near.candidateType} → ${far.candidateType}, ${near.protocol}` : '–'],
     ];
   }
