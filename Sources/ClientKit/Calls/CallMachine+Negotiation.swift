@@ -70,7 +70,7 @@ extension CallMachine {
                 makeAnswer(to: offer)
             }
         case .makingOffer, .offerSent:
-            // Glare (RFC 8829 §3.4). As in W3C's "perfect negotiation" (WebRTC 1.0 §10.7) one side is impolite, the
+            // Glare (RFC 3264 §4). As in W3C's "perfect negotiation" (WebRTC 1.0 §10.7) one side is impolite, the
             // caller: its own offer stands. The callee rolls its own back, which `createAnswer` does by contract.
             if role == .callee { makeAnswer(to: offer) }
         case .applyingAnswer:

@@ -35,7 +35,7 @@ public protocol CallMediaSession: Sendable {
     /// One that cannot be used throws; the call goes on without it.
     func addRemoteCandidate(_ candidate: IceCandidatePayload) async throws(CallMediaError)
 
-    /// The next `createOffer` carries new ICE credentials (RFC 8829 §4.1.18).
+    /// The next `createOffer` carries new ICE credentials (RFC 8829 §5.2.3.1).
     func restartIce() async throws(CallMediaError)
 
     /// Sends the microphone's sound or silence.

@@ -1,6 +1,6 @@
 /// The payload of `candidate`: `{"candidate": "candidate:…", "sdpMid": "0", "sdpMLineIndex": 0}`.
 public struct IceCandidatePayload: Hashable, Sendable, Codable {
-    /// The candidate-attribute (RFC 8839 §5.1) without `a=`; empty: no more candidates (RFC 8838 §8.2).
+    /// The candidate-attribute (RFC 8839 §5.1) without `a=`; empty: no more candidates (RFC 8838 §13).
     public var candidate: String
     /// The media section by its identification tag.
     public var sdpMid: String?

@@ -11,7 +11,7 @@ extension ICEAgent {
         _ request: STUNMessage, _ datagram: RawSpan, over route: ICERoute, at now: Instant
     ) {
         counters.requestsReceived += 1
-        // RFC 8445 §7.1: every check ends with FINGERPRINT. Without it this may not even be STUN.
+        // RFC 8445 §7.3: every check ends with FINGERPRINT. Without it this may not even be STUN.
         guard request.hasFingerprint else {
             counters.datagramsIgnored += 1
             return

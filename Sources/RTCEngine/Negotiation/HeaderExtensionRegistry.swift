@@ -29,7 +29,7 @@ struct HeaderExtensionRegistry: Sendable, Equatable {
 
 /// Which header extensions both sides want.
 enum HeaderExtensionNegotiation {
-    /// Our answer to an offer's extensions: those that we know, under the offer's identifiers (RFC 8285 §6).
+    /// Our answer to an offer's extensions: those that we know, under the offer's identifiers (RFC 8285 §7).
     static func answer(
         offered: [SDP.ExtensionMap], supported: [HeaderExtensionCapability], kind: MediaKind, allowsMixed: Bool
     ) -> [SDP.ExtensionMap] {

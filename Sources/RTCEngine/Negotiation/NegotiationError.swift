@@ -28,7 +28,7 @@ public enum NegotiationError: Error, Sendable, Hashable {
 
     /// The description differs from the one that was created last.
     case modifiedDescription
-    /// The peer restarts ICE: the answer needs a new credential of ours too (RFC 8839 §4.4.3).
+    /// The peer restarts ICE: the answer needs a new credential of ours too (RFC 8839 §4.4.2.1).
     case iceRestartUnanswered
 
     // MARK: The remote description cannot be applied.

@@ -76,7 +76,7 @@ public struct Negotiator: Sendable {
         wantsICERestart = transport.localICE != nil
     }
 
-    /// The peer's offer restarts ICE, so `createAnswer` needs new credentials of ours too (RFC 8839 §4.4.3).
+    /// The peer's offer restarts ICE, so `createAnswer` needs new credentials of ours too (RFC 8839 §4.4.2.1).
     public var answerNeedsNewICE: Bool {
         guard let offer = pendingRemoteDescription, offer.type == .offer, let known = stable?.transport.remoteICE,
             let index = offer.sdp.firstUsableSection, let peer = try? PeerTransport(reading: offer.sdp, section: index)

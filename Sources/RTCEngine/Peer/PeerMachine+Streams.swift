@@ -73,7 +73,7 @@ extension PeerMachine {
         receivers[id] = receiver
     }
 
-    /// The identifiers of header extensions are the same in all bundled sections (RFC 9143 §7.4), but not every
+    /// The identifiers of header extensions are the same in all bundled sections (RFC 9143 §12), but not every
     /// section has every extension.
     private mutating func noteExtensions() {
         var all: [String: UInt8] = [:]

@@ -27,7 +27,7 @@ public struct PeerMachine {
     var sentPackets = SentPackets()
     let clock: WallClock
     var allowsReducedSizeRTCP = false
-    /// The identifiers of header extensions, which are the same in all bundled sections (RFC 9143 §7.4).
+    /// The identifiers of header extensions, which are the same in all bundled sections (RFC 9143 §12).
     var extensionIDs = HeaderExtensionIDs()
 
     var transmits = FIFO<Transmit>()

@@ -54,7 +54,7 @@ final class PeerVerifier {
         return true
     }
 
-    /// RFC 8122 §5: of several fingerprints any one may match; hash functions that we refuse never do.
+    /// RFC 8122 §5.1: of several fingerprints any one may match; hash functions that we refuse never do.
     private func matches(_ certificate: OpaquePointer) -> Bool {
         fingerprints.contains { promised in
             guard let algorithm = FingerprintAlgorithm(rawValue: promised.algorithm.lowercased()),

@@ -4,7 +4,7 @@ import RTCEngine
 ///
 ///     SRTP                header | body | tag
 ///     SRTCP, AES-CM       header | body | word | tag      (RFC 3711 §3.4)
-///     SRTCP, AES-GCM      header | body | tag | word      (RFC 7714 §9.1)
+///     SRTCP, AES-GCM      header | body | tag | word      (RFC 7714 §9.2)
 struct PacketLayout {
     /// Authenticated and readable.
     var headerLength: Int

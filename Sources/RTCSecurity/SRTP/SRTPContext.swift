@@ -56,7 +56,7 @@ public final class SRTPContext: SRTPPort {
     /// Encrypts and authenticates an RTP packet, which grows by the tag.
     ///
     /// A second packet with an SSRC and sequence number that were used is refused with `.replayed`: its keystream
-    /// would be used twice, which with GCM gives the authentication key away (RFC 7714 §10.1). Who repeats a packet
+    /// would be used twice, which with GCM gives the authentication key away (RFC 7714 §8.4). Who repeats a packet
     /// without RFC 4588 keeps the protected bytes.
     public func protectRTP(_ packet: inout [UInt8]) throws(SRTPError) {
         guard let header = SRTPHeader(rtp: packet.span.bytes) else { throw .malformed }

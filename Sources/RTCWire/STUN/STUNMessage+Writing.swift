@@ -1,6 +1,7 @@
 extension STUNMessage {
     /// The datagram: header, attributes, then MESSAGE-INTEGRITY when there is a key, then FINGERPRINT if wanted.
-    /// ICE wants both on everything (RFC 8445 §7.1), except that errors about authentication carry no integrity.
+    /// ICE wants both on everything (RFC 8445 §7.2.2, §7.2.4), except that errors about authentication carry no
+    /// integrity.
     public func encoded(key: HMACSHA1? = nil, fingerprint: Bool = true) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(160)

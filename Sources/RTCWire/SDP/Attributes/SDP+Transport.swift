@@ -1,5 +1,5 @@
 extension SDP {
-    /// `a=setup`: who opens the DTLS association (RFC 8842 §4, RFC 4145 §4).
+    /// `a=setup`: who opens the DTLS association (RFC 8842 §5, RFC 4145 §4).
     public enum Setup: String, SDPAttributeValue, CaseIterable {
         case active, passive, actpass, holdconn
 
