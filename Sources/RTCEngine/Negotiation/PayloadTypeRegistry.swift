@@ -1,7 +1,7 @@
 internal import RTCWire
 
-/// Which payload type means what in this session. Under BUNDLE a payload type may mean one thing only (RFC 9143 §9.1.1),
-/// and one that was used is not given another meaning later (RFC 3264 §8.3.2), so offers ask here.
+/// Which payload type means what in this session. Under BUNDLE a payload type may mean one thing only (RFC 9143
+/// §9.1.1), and one that was used is not given another meaning later (RFC 3264 §8.3.2), so offers ask here.
 struct PayloadTypeRegistry: Sendable, Equatable {
     private struct Entry: Sendable, Equatable {
         var codec: CodecParameters
