@@ -27,7 +27,12 @@ extension CallSimulation {
     mutating func makeFrame(_ side: Side, _ id: TransceiverID) {
         let index = side.rawValue
         guard var source = peers[index].sources[id] else { return }
-        if sabotage == .sendsMediaAtOnce, self[side].sent == 1 { sendStrayMedia(side) }
+        if sabotage == .sendsMediaAtOnce, self[side].sentBesidesSTUN == 0, let base = self[side.other].bases.first {
+            sendStrayMedia(side, to: base)
+        }
+        if sabotage == .sendsToStranger, self[side].connectedAt != nil {
+            sendStrayMedia(side, to: endpoint("192.0.2.99", 9))
+        }
         if let format = self[side].machine.sendingFormat(of: id), let mid = mid(of: id, side) {
             let frame = CountedFrame(
                 side: index, mid: mid, number: source.number, isKeyFrame: source.wantsKeyFrame || !format.isVideo,
@@ -85,7 +90,7 @@ extension CallSimulation {
     private func sabotaged(_ frame: EncodedFrame, count: Int) -> [EncodedFrame] {
         switch sabotage {
         case .none, .sendsMediaAtOnce, .sendsToStranger, .talksAfterTheEnd: return [frame]
-        case .losesFrame: return count == 3 && !frame.isKeyFrame ? [] : [frame]
+        case .losesFrame: return (CountedFrame(frame)?.number ?? 0) % 10 == 8 && !frame.isKeyFrame ? [] : [frame]
         case .repeatsFrame: return count == 3 ? [frame, frame] : [frame]
         case .damagesFrame:
             guard count == 3 else { return [frame] }
@@ -96,8 +101,8 @@ extension CallSimulation {
     }
 
     /// A packet that looks like media, from a driver that does not ask.
-    mutating func sendStrayMedia(_ side: Side) {
-        guard let base = self[side].bases.first, let remote = self[side.other].bases.first else { return }
+    mutating func sendStrayMedia(_ side: Side, to remote: TransportAddress) {
+        guard let base = self[side].bases.first else { return }
         send(Transmit(bytes: [0x80, 96] + [UInt8](repeating: 1, count: 20), from: base, to: remote), side)
     }
 }

@@ -6,7 +6,7 @@ import RTCWire
 struct VirtualSignaling {
     /// What an application does with a candidate that comes before the description it belongs to.
     enum EarlyCandidates {
-        /// Keeps it until then.
+        /// Keeps it until then, also one of a generation of ICE that no description has told yet.
         case wait
         /// Hands it over and ignores the refusal.
         case pass
@@ -48,7 +48,7 @@ extension CallSimulation {
         let text = attempt(side) { machine, now in
             let offer = try machine.createOffer(iceRestart: iceRestart)
             try machine.setLocalDescription(.offer, offer, at: now)
-            return offer.text
+            return machine.localDescription?.sdp.text ?? offer.text
         }
         guard let text else { return }
         peers[side.rawValue].offer += 1
@@ -60,7 +60,9 @@ extension CallSimulation {
         guard signaling.offersWhenNeeded else { return }
         // As an event loop would: after what is being done now.
         after(.zero) { call in
-            if call[side].machine.signalingState == .stable { call.offer(side) }
+            guard call[side].machine.signalingState == .stable, call[side].machine.negotiator.negotiationNeeded
+            else { return }
+            call.offer(side)
         }
     }
 
@@ -109,7 +111,7 @@ extension CallSimulation {
         let text = attempt(side) { machine, now in
             let answer = try machine.createAnswer()
             try machine.setLocalDescription(.answer, answer, at: now)
-            return answer.text
+            return machine.localDescription?.sdp.text ?? answer.text
         }
         guard let text else { return }
         signal(.description(.answer, text, offer: number), from: side)
@@ -135,10 +137,14 @@ extension CallSimulation {
     }
 
     private mutating func add(_ candidate: CandidateMessage, at side: Side) {
-        attempt(side) { machine, now in
+        let added: Void? = attempt(side) { machine, now in
             try machine.addICECandidate(
                 candidate.attribute, mid: candidate.mid, mLineIndex: candidate.mLineIndex,
                 usernameFragment: candidate.fragment, at: now)
+        }
+        switch signaling.earlyCandidates {
+        case .wait where added == nil: peers[side.rawValue].waitingCandidates.append(candidate)
+        case .wait, .pass: return
         }
     }
 
@@ -149,7 +155,9 @@ extension CallSimulation {
         case .description: signals.schedule((side.other, message), at: now + signaling.delay)
         case .candidate:
             guard signaling.trickling.contains(side) else { return }
-            signals.schedule((side.other, message), at: now + (signaling.candidateDelays[side] ?? signaling.delay))
+            // As with an event loop: what setting a description brings about is told after it has been sent.
+            let delay = signaling.candidateDelays[side] ?? signaling.delay + .microseconds(1)
+            signals.schedule((side.other, message), at: now + delay)
         }
     }
 

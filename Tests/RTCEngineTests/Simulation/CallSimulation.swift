@@ -230,6 +230,9 @@ struct CallSimulation {
             peers[index].connectionStates.append(state)
             peers[index].reasons.append(because)
             if state == .connected, peers[index].connectedAt == nil { peers[index].connectedAt = now }
+            if state == .closed, sabotage == .talksAfterTheEnd {
+                after(.milliseconds(10)) { $0.sendStrayMedia(side, to: Self.rightBase) }
+            }
         case .localCandidate(let candidate, let mid, let mLineIndex):
             signal(
                 .candidate(

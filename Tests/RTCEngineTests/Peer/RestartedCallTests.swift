@@ -1,0 +1,81 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+/// Calls whose network fails or changes.
+@Suite struct RestartedCallTests {
+    private func connected(_ adjust: (inout CallSimulation.Options) -> Void = { _ in }) -> CallSimulation {
+        var call = CallSimulation(adjust)
+        call.begin()
+        call.connects()
+        call.run(for: .seconds(Int64(1)))
+        return call
+    }
+
+    @Test(arguments: CallSimulation.Side.allCases)
+    func `media does not notice an ICE restart`(side: CallSimulation.Side) {
+        var call = connected()
+        let fragments = CallSimulation.Side.allCases.map { call[$0].machine.ice.localParameters.usernameFragment }
+        call.offer(side, iceRestart: true)
+        call.run(for: .seconds(Int64(3)))
+        for side in CallSimulation.Side.allCases {
+            #expect(call[side].machine.ice.localParameters.usernameFragment != fragments[side.rawValue])
+            #expect(call[side].connectionStates == [.connecting, .connected])
+            #expect(call[side].refusals == [])
+            #expect(call.judge(.audio, at: side).skips == 0)
+            #expect(call.judge(.audio, at: side).longestPause <= .milliseconds(21))
+            #expect(call.judge(.video, at: side).skips == 0)
+        }
+        #expect(call.violations == [])
+    }
+
+    @Test func `a line that is cut for 10 seconds comes back by itself`() {
+        var call = connected()
+        call.setConditions(.cut, of: .right)
+        call.run(for: .seconds(Int64(10)))
+        #expect(call[.left].connectionStates.last == .disconnected)
+        call.setConditions(.access, of: .right)
+        call.run(for: .seconds(Int64(6)))
+        for side in CallSimulation.Side.allCases {
+            #expect(call[side].connectionStates == [.connecting, .connected, .disconnected, .connected])
+            #expect(call.judge(.video, at: side).keyFrames == 2)
+            #expect(call.judge(.video, at: side).skips == 1)
+            #expect(call.judge(.video, at: side).count > 60)
+        }
+        #expect(call.violations == [])
+    }
+
+    @Test func `a line that is cut for 40 seconds costs the consent, and nothing more is sent`() {
+        var call = connected()
+        call.setConditions(.cut, of: .right)
+        call.run(for: .seconds(Int64(40)))
+        for side in CallSimulation.Side.allCases {
+            #expect(call[side].connectionStates == [.connecting, .connected, .disconnected, .failed])
+        }
+        let sent = CallSimulation.Side.allCases.map { call[$0].sent }
+        call.setConditions(.access, of: .right)
+        call.run(for: .seconds(Int64(10)))
+        #expect(CallSimulation.Side.allCases.map { call[$0].sent } == sent)
+        #expect(call.violations == [])
+    }
+
+    @Test func `an ICE restart brings a failed call back, with a key frame first`() {
+        var call = connected()
+        call.setConditions(.cut, of: .right)
+        call.run(for: .seconds(Int64(40)))
+        call.setConditions(.access, of: .right)
+        call.offer(.left, iceRestart: true)
+        call.connects()
+        call.run(for: .seconds(Int64(1)))
+        for side in CallSimulation.Side.allCases {
+            #expect(
+                call[side].connectionStates == [
+                    .connecting, .connected, .disconnected, .failed, .connecting, .connected,
+                ])
+            #expect(call.judge(.video, at: side).keyFrames >= 2)
+            #expect(call.judge(.video, at: side).count > 25)
+        }
+        #expect(call.violations == [])
+    }
+}

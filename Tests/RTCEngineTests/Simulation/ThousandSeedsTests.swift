@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+@testable import RTCEngine
+
+/// A thousand random calls, and what has to hold in each of them (`CallInvariants`).
+///
+/// A failing seed is lived through again, with everything that happens printed, by
+///
+///     ROOST_SEED=123 swift test --filter ThousandSeedsTests
+@Suite struct ThousandSeedsTests {
+    private static let chosenSeed = ProcessInfo.processInfo.environment["ROOST_SEED"].flatMap { UInt64($0) }
+    private static let chunk: UInt64 = 25
+
+    @Test(.enabled(if: chosenSeed == nil), arguments: 0..<40 as Range<UInt64>)
+    func `in a thousand calls nothing goes wrong`(part: UInt64) {
+        for seed in part * Self.chunk..<(part + 1) * Self.chunk {
+            let scenario = CallScenario(seed: seed)
+            let violations = scenario.run().violations
+            guard !violations.isEmpty else { continue }
+            Issue.record(
+                """
+                \(scenario.summary)
+                \(violations.joined(separator: "\n"))
+                Again, with a trace: ROOST_SEED=\(seed) swift test --filter ThousandSeedsTests
+                """)
+        }
+    }
+
+    @Test(.enabled(if: chosenSeed != nil))
+    func `the chosen seed is lived through with a trace`() {
+        let scenario = CallScenario(seed: Self.chosenSeed ?? 0)
+        let call = scenario.run(isTracing: true)
+        print(scenario.summary)
+        for line in call.trace { print(line) }
+        #expect(call.violations == [])
+    }
+
+    @Test(arguments: [3, 14, 159] as [UInt64])
+    func `a seed repeats to the last datagram`(seed: UInt64) {
+        let scenario = CallScenario(seed: seed)
+        let first = scenario.run(isTracing: true)
+        let second = scenario.run(isTracing: true)
+        #expect(first.trace.count > 50)
+        #expect(first.trace == second.trace)
+    }
+
+    @Test(arguments: [
+        (CallSimulation.Sabotage.losesFrame, "cannot be decoded"), (.repeatsFrame, "came after frame"),
+        (.damagesFrame, "is damaged"), (.sendsMediaAtOnce, "rtp is sent before DTLS is done"),
+        (.sendsToStranger, "never answered"), (.talksAfterTheEnd, "rtp is sent after the end"),
+    ])
+    func `a driver that breaks a rule is found out`(sabotage: CallSimulation.Sabotage, complaint: String) {
+        var scenario = CallScenario(seed: 1)
+        scenario.options = CallSimulation.Options()
+        scenario.signaling = VirtualSignaling()
+        scenario.kinds = [.video]
+        scenario.answersWith = [.video]
+        scenario.incident = sabotage == .talksAfterTheEnd ? .leftCloses : .nothing
+        scenario.incidentAt = .milliseconds(1_000)
+        #expect(scenario.run().violations == [])
+        let violations = scenario.run(sabotage: sabotage).violations
+        #expect(violations.contains { $0.contains(complaint) }, "\(violations)")
+    }
+}
