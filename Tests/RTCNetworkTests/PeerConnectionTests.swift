@@ -1,0 +1,141 @@
+import MediaFiles
+import RTCEngine
+import RTCNetwork
+import RTCWire
+import Testing
+
+/// Two real connections over UDP on 127.0.0.1.
+@Suite struct PeerConnectionTests {
+    @Test func `frames arrive complete, in order and unchanged`() async throws {
+        let pair = try await ConnectedPair.connected()
+        let frames = pair.answererVideo.receiver.frames
+        let sent = try testVideo().frames.prefix(60)
+        for (index, frame) in sent.enumerated() {
+            try await pair.offererVideo.sender.send(
+                EncodedFrame(
+                    payload: frame.payload, timestamp: UInt32(index) * 3_000, isKeyFrame: frame.isKeyFrame,
+                    format: .h264))
+        }
+        var received: [EncodedFrame] = []
+        for await frame in frames {
+            received.append(frame)
+            if received.count == sent.count { break }
+        }
+        #expect(received.map(\.payload) == sent.map(\.payload))
+        #expect(received.map(\.isKeyFrame) == sent.map(\.isKeyFrame))
+        let steps = zip(received, received.dropFirst()).map { $1.timestamp &- $0.timestamp }
+        #expect(steps.allSatisfy { $0 == 3_000 })
+        await pair.close()
+    }
+
+    @Test func `a wanted key frame is asked of the other side`() async throws {
+        let pair = try await ConnectedPair.connected()
+        let events = pair.offerer.events
+        let video = try testVideo().frames
+        try await pair.offererVideo.sender.send(
+            EncodedFrame(payload: video[0].payload, timestamp: 0, isKeyFrame: true, format: .h264))
+        for await _ in pair.answererVideo.receiver.frames { break }
+        await pair.answerer.requestKeyFrame(on: pair.answererVideo)
+        for await event in events {
+            if case .keyFrameRequested(let transceiver) = event {
+                #expect(transceiver == pair.offererVideo)
+                break
+            }
+        }
+        await pair.close()
+    }
+
+    @Test func `closing one side closes the other, and ends every stream`() async throws {
+        let pair = try await ConnectedPair.connected()
+        let events = pair.answerer.events
+        await pair.offerer.close()
+        var last: PeerConnectionState?
+        for await event in events {
+            if case .connectionStateChange(let state, _) = event { last = state }
+            if last == .closed { break }
+        }
+        #expect(last == .closed)
+        for await _ in pair.offererVideo.receiver.frames {}
+        for await _ in pair.offerer.events {}
+        await pair.close()
+    }
+
+    @Test func `a closed connection refuses everything, and may be closed again`() async throws {
+        let connection = PeerConnection(configuration: try ConnectedPair.configuration())
+        let video = try await connection.addTransceiver(.video)
+        await connection.close()
+        await connection.close()
+        await #expect(throws: PeerConnectionError.peer(.closed)) { try await connection.createOffer() }
+        await #expect(throws: PeerConnectionError.peer(.closed)) { try await connection.addTransceiver(.audio) }
+        await #expect(throws: PeerConnectionError.peer(.closed)) {
+            try await video.sender.send(EncodedFrame(payload: [0], timestamp: 0, isKeyFrame: true, format: .vp8))
+        }
+        #expect(await connection.connectionState == .closed)
+    }
+
+    @Test func `closing while descriptions are being set does no harm`() async throws {
+        for _ in 0..<20 {
+            let connection = PeerConnection(configuration: try ConnectedPair.configuration())
+            _ = try await connection.addTransceiver(.video)
+            async let setting: Void = connection.setLocalDescription()
+            async let closing: Void = connection.close()
+            _ = try? await setting
+            await closing
+            #expect(await connection.connectionState == .closed)
+        }
+    }
+
+    @Test func `a connection that is forgotten is freed with its sockets`() async throws {
+        weak var forgotten: PeerConnection?
+        var events: AsyncStream<PeerConnectionEvent>?
+        do {
+            let connection = PeerConnection(configuration: try ConnectedPair.configuration())
+            events = connection.events
+            _ = try await connection.addTransceiver(.video)
+            try await connection.setLocalDescription()
+            forgotten = connection
+        }
+        // The stream ends when the connection is gone.
+        if let events { for await _ in events {} }
+        #expect(forgotten == nil)
+    }
+
+    @Test func `a description that is none is refused, and nothing has changed`() async throws {
+        let connection = PeerConnection(configuration: try ConnectedPair.configuration())
+        await #expect(throws: PeerConnectionError.self) {
+            try await connection.setRemoteDescription(SessionDescriptionInit(type: .offer, sdp: "nonsense"))
+        }
+        #expect(await connection.signalingState == .stable)
+        await #expect(throws: PeerConnectionError.self) {
+            try await connection.addICECandidate(
+                ICECandidateInit(candidate: "candidate:1 1 udp 1 192.0.2.1 9 typ host", sdpMid: "0"))
+        }
+        await connection.close()
+    }
+
+    @Test func `statistics tell of both directions and of the path`() async throws {
+        let pair = try await ConnectedPair.connected()
+        let frames = pair.answererVideo.receiver.frames
+        let video = try testVideo().frames
+        for index in 0..<10 {
+            try await pair.offererVideo.sender.send(
+                EncodedFrame(
+                    payload: video[index].payload, timestamp: UInt32(index) * 3_000, isKeyFrame: index == 0,
+                    format: .h264))
+        }
+        var count = 0
+        for await _ in frames {
+            count += 1
+            if count == 10 { break }
+        }
+        let sending = await pair.offerer.getStats()
+        let receiving = await pair.answerer.getStats()
+        #expect(sending.outboundRTP.first?.framesSent == 10)
+        #expect(receiving.inboundRTP.first?.framesReceived == 10)
+        #expect(sending.transport?.dtlsState == "connected")
+        #expect(sending.transport?.srtpCipher == "AEAD_AES_128_GCM")
+        #expect(sending.transport?.selectedCandidatePairID != nil)
+        #expect(receiving.codecs.contains { $0.mimeType == "video/H264" })
+        await pair.close()
+    }
+}
