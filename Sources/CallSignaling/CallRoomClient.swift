@@ -48,14 +48,20 @@ public final class CallRoomClient: Sendable {
     private init(client: SocketIOClient, user: CallRoomUser) {
         self.client = client
         self.user = user
-        let (events, continuation) = AsyncStream.makeStream(of: CallRoomEvent.self)
+        let (events, continuation) = AsyncStream.makeStream(
+            of: CallRoomEvent.self, bufferingPolicy: .bufferingOldest(client.configuration.eventBufferLimit))
         self.events = events
         let happenings = client.happenings()
         pump = Task {
             var presence = CallRoomPresence(user: user)
             for await happening in happenings {
-                for event in presence.received(happening) { continuation.yield(event) }
-                if presence.isOver { break }
+                var isTaken = true
+                for event in presence.received(happening) {
+                    if case .dropped = continuation.yield(event) { isTaken = false }
+                }
+                // A reader that does not keep up has lost track of the room: better no connection than a wrong one.
+                if !isTaken { await client.disconnect() }
+                if presence.isOver || !isTaken { break }
             }
             continuation.finish()
         }
