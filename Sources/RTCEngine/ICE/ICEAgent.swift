@@ -31,7 +31,7 @@ public struct ICEAgent: Sendable {
     var retired: RetiredCredential?
     /// RFC 8445 §14.2: no new transaction before this.
     var nextTransactionAt = Instant.zero
-    var outputs = ICEOutputQueue()
+    var outputs = FIFO<ICEOutput>()
     var counters = ICEStatistics()
     /// The gathering state that the owner was last told.
     var announcedGathering = ICEGatheringState.new

@@ -14,28 +14,3 @@ public enum ICEOutput: Hashable, Sendable {
     /// A conflict of roles was settled against what we had, or the peer turned out to be lite.
     case roleChanged(ICERole)
 }
-
-/// First in, first out, without moving what waits.
-struct ICEOutputQueue: Sendable {
-    private var items: [ICEOutput] = []
-    private var head = 0
-
-    mutating func append(_ output: ICEOutput) { items.append(output) }
-
-    mutating func popFirst() -> ICEOutput? {
-        guard head < items.count else { return nil }
-        defer {
-            head += 1
-            if head == items.count {
-                items.removeAll(keepingCapacity: true)
-                head = 0
-            }
-        }
-        return items[head]
-    }
-
-    mutating func removeAll() {
-        items.removeAll()
-        head = 0
-    }
-}
