@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Server CPU per delivered `candidate` (300 bytes) and memory per connection: Roost's Socket.IO server and
 # python-socketio's, loaded by the same program in the same run, rounds interleaved. Usage: run.sh [ROUNDS]
-# The clock speed of a shared machine drifts: compare the ratios within a run, not figures of different days.
+# The clock speed of a shared machine drifts: compare the ratios within a run, not figures of different days. At low
+# rates every server pays mostly for being woken up; the higher rates show what a message costs.
 set -euo pipefail
 cd "$(dirname "$0")"
 rounds=${1:-3}
@@ -33,11 +34,14 @@ measure() { # name, scenario, connections, room size, messages a second, command
 
 echo "server scenario us/delivery KiB/connection delivered lost"
 for _ in $(seq "$rounds"); do
-    measure roost pairs 200 2 2000 "$server"
-    measure python-socketio pairs 200 2 1000 "$python" relay_server.py
-    measure roost rooms-of-200 200 200 50 "$server"
-    measure python-socketio rooms-of-200 200 200 10 "$python" relay_server.py
-    measure roost idle-2000 2000 2 10 "$server"
+    echo "kernel one-send $(.build/load floor)" | tee -a "$results"
+    measure roost pairs-2000/s 200 2 2000 "$server"
+    measure roost pairs-10000/s 200 2 10000 "$server"
+    measure python-socketio pairs-2000/s 200 2 2000 "$python" relay_server.py
+    measure roost rooms-of-200-50/s 200 200 50 "$server"
+    measure roost rooms-of-200-200/s 200 200 200 "$server"
+    measure python-socketio rooms-of-200-50/s 200 200 50 "$python" relay_server.py
+    measure roost 2000-connections 2000 2 10 "$server"
 done
 
 awk '
@@ -51,11 +55,16 @@ awk '
         print ""
         print "medians                          us per delivery   KiB per connection   lost"
         for (key in values) printf "%-32s %15.1f %20.1f %6d\n", key, median(values[key]), median(memory[key]), lost[key]
-        pair = median(values["roost pairs"]); fan = median(values["roost rooms-of-200"])
+        pair = median(values["roost pairs-2000/s"]); fan = median(values["roost rooms-of-200-50/s"])
         print ""
+        printf "roost / the kernel\047s own cost of one send:  rooms of 200 %.1fx\n", fan / median(values["kernel one-send"])
         printf "python-socketio / roost:  pairs %.1fx   rooms of 200 %.1fx\n", \
-            median(values["python-socketio pairs"]) / pair, median(values["python-socketio rooms-of-200"]) / fan
+            median(values["python-socketio pairs-2000/s"]) / pair, median(values["python-socketio rooms-of-200-50/s"]) / fan
+        busy = median(values["roost pairs-10000/s"]); busyfan = median(values["roost rooms-of-200-200/s"])
         print "The official Node server is not on this machine. Its first figures, from another day: 48 to 64 us to one,"
         print "12 to 15 us in a fan-out, 27 to 53 KiB a connection. Against those (a hint, not a measurement):"
-        printf "node / roost:  pairs %.1fx to %.1fx   fan-out %.1fx to %.1fx\n", 48 / pair, 64 / pair, 12 / fan, 15 / fan
+        printf "node / roost, low rates:   pairs %.1fx to %.1fx   fan-out %.1fx to %.1fx\n", \
+            48 / pair, 64 / pair, 12 / fan, 15 / fan
+        printf "node / roost, high rates:  pairs %.1fx to %.1fx   fan-out %.1fx to %.1fx\n", \
+            48 / busy, 64 / busy, 12 / busyfan, 15 / busyfan
     }' "$results"
