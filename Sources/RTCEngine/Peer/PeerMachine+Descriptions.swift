@@ -80,12 +80,16 @@ extension PeerMachine {
     }
 
     /// The next offer asks for new paths.
-    public mutating func restartICE() { negotiator.restartICE() }
+    public mutating func restartICE() {
+        negotiator.restartICE()
+        negotiationNotice.changed()
+    }
 
     private mutating func negotiating<Value>(
         _ body: (inout Negotiator) throws(NegotiationError) -> Value
     ) throws(PeerError) -> Value {
         guard connectionState != .closed else { throw .closed }
+        defer { negotiationNotice.changed() }
         do {
             return try body(&negotiator)
         } catch {

@@ -32,8 +32,7 @@ public struct PeerMachine {
 
     var transmits = FIFO<Transmit>()
     var events = FIFO<PeerEvent>()
-    /// Negotiation was said to be needed, and no offer has come of it yet.
-    var hasAskedForNegotiation = false
+    var negotiationNotice = NegotiationNotice.settled
     /// Sequence number of the next packet for transport-wide feedback.
     var transportSequence: UInt16 = 0
     var counters = TransportCounters()
@@ -99,14 +98,15 @@ public struct PeerMachine {
     /// The next event; nil when there is none.
     public mutating func pollEvent() -> PeerEvent? {
         if let event = events.popFirst() { return event }
-        // W3C WebRTC §4.7.3: said once, when all else has settled, and again only after it was satisfied.
-        guard connectionState != .closed, negotiator.negotiationNeeded else {
-            hasAskedForNegotiation = false
+        // W3C WebRTC §4.7.3: said once, when all else has settled, and again only after it was satisfied. Finding out
+        // reads the descriptions, so it is only done after one of the application's calls.
+        guard connectionState != .closed, case .unknown(let wasTold) = negotiationNotice else { return nil }
+        guard negotiator.negotiationNeeded else {
+            negotiationNotice = .settled
             return nil
         }
-        guard !hasAskedForNegotiation else { return nil }
-        hasAskedForNegotiation = true
-        return .negotiationNeeded
+        negotiationNotice = .told
+        return wasTold ? nil : .negotiationNeeded
     }
 
     // MARK: Closing
@@ -134,6 +134,25 @@ public struct PeerMachine {
         guard state != connectionState, connectionState != .closed else { return }
         connectionState = state
         events.append(.connectionStateChanged(state, because: reason))
+    }
+}
+
+/// Whether the application has been told that negotiation is needed.
+enum NegotiationNotice {
+    /// It is not needed.
+    case settled
+    /// Something has changed since the last look.
+    case unknown(wasTold: Bool)
+    /// It is needed, and no negotiation has come of it yet.
+    case told
+
+    /// Something that negotiation is about has changed.
+    mutating func changed() {
+        switch self {
+        case .settled: self = .unknown(wasTold: false)
+        case .told: self = .unknown(wasTold: true)
+        case .unknown: return
+        }
     }
 }
 

@@ -35,7 +35,7 @@ struct CallInvariants {
     }
 
     /// A call to the machine is over, and nothing of it has been taken out yet.
-    mutating func called(_ machine: PeerMachine, _ side: CallSimulation.Side, at now: Instant) {
+    mutating func called(_ machine: borrowing PeerMachine, _ side: CallSimulation.Side, at now: Instant) {
         if machine.secure.isProtected { watches[side.rawValue].wasProtected = true }
         if now < watches[side.rawValue].now { note("time went back", side, at: now) }
         watches[side.rawValue].now = now
@@ -47,17 +47,16 @@ struct CallInvariants {
     }
 
     mutating func sends(_ transmit: Transmit, _ side: CallSimulation.Side, at now: Instant) {
-        let watch = watches[side.rawValue]
         let kind = DatagramKind(transmit.bytes)
-        if watch.isClosed { note("\(kind) is sent after the end", side, at: now) }
+        if watches[side.rawValue].isClosed { note("\(kind) is sent after the end", side, at: now) }
         switch kind {
         case .stun: return
         case .unknown: note("a datagram of no protocol is sent", side, at: now)
         case .rtp, .rtcp:
-            if !watch.wasProtected { note("\(kind) is sent before DTLS is done", side, at: now) }
+            if !watches[side.rawValue].wasProtected { note("\(kind) is sent before DTLS is done", side, at: now) }
         case .dtls: break
         }
-        guard let consent = watch.consents[ICERoute(base: transmit.from, remote: transmit.to)] else {
+        guard let consent = watches[side.rawValue].consents[ICERoute(base: transmit.from, remote: transmit.to)] else {
             return note("\(kind) is sent to an address that never answered", side, at: now)
         }
         if now - consent > Self.consentLifetime { note("\(kind) is sent without fresh consent", side, at: now) }
@@ -69,7 +68,7 @@ struct CallInvariants {
     }
 
     /// All outputs have been taken.
-    mutating func settled(_ machine: PeerMachine, _ side: CallSimulation.Side, at now: Instant) {
+    mutating func settled(_ machine: borrowing PeerMachine, _ side: CallSimulation.Side, at now: Instant) {
         guard machine.connectionState == .closed else { return }
         if !watches[side.rawValue].isClosed { note("the end was not told", side, at: now) }
         if machine.nextWake != nil { note("a timer outlives the end", side, at: now) }

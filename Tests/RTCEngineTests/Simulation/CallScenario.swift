@@ -73,6 +73,7 @@ struct CallScenario {
         call.signaling = signaling
         call.isTracing = isTracing
         call.sabotage = sabotage
+        call.audioStride = 3
         call.begin(kinds, answersWith: answersWith)
         call.after(incidentAt, happen)
         let connected = call.run(within: Self.connectLimit) { isOver($0) || $0.bothConnected }

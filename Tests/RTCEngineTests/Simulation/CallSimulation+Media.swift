@@ -18,7 +18,7 @@ extension CallSimulation {
         let interval: Interval =
             switch kind {
             case .video: .microseconds(66_667)
-            case .audio: .milliseconds(20)
+            case .audio: .milliseconds(20) * Int64(audioStride)
             }
         peers[side.rawValue].sources[id] = CallSource(kind: kind, interval: interval)
         agenda.schedule(.frame(side, id), at: now)
@@ -47,7 +47,7 @@ extension CallSimulation {
         } else {
             source.refused += 1
         }
-        source.number += 1
+        source.number += source.kind == .audio ? audioStride : 1
         peers[index].sources[id] = source
         guard self[side].machine.connectionState != .closed else { return }
         agenda.schedule(.frame(side, id), at: now + source.interval)

@@ -57,6 +57,8 @@ struct CallSimulation {
     var signaling = VirtualSignaling()
     var invariants = CallInvariants()
     var sabotage = Sabotage.none
+    /// Of so many packets of sound only one is made: a thousand calls have other things to show.
+    var audioStride = 1
     var peers: [Peer]
     var signals = EventQueue<(Side, SignalMessage)>()
     var agenda = EventQueue<Agenda>()
@@ -90,7 +92,10 @@ struct CallSimulation {
         }
     }
 
-    subscript(side: Side) -> Peer { peers[side.rawValue] }
+    /// To look at; a copy of a whole peer for each look would be most of the work.
+    subscript(side: Side) -> Peer {
+        _read { yield peers[side.rawValue] }
+    }
 
     var violations: [String] { invariants.violations }
 
@@ -131,7 +136,7 @@ struct CallSimulation {
         consider(network.nextEvent)
         consider(signals.nextAt)
         consider(agenda.nextAt)
-        for peer in peers { consider(peer.machine.nextWake) }
+        for index in peers.indices { consider(peers[index].machine.nextWake) }
         guard let next, next <= end, violations.isEmpty || sabotage != .none else { return false }
         now = max(now, next)
         steps += 1
