@@ -56,6 +56,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
 
     // MARK: Executor
 
+    /// Takes a job of an actor that lives here. From any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let mustWake = inbox.withLock { inbox in
@@ -66,10 +67,12 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         if mustWake { signal() }
     }
 
+    /// Stops the program unless called on the loop's thread.
     public func checkIsolated() {
         precondition(isCurrent, "must be called on the loop's thread")
     }
 
+    /// Whether this is the loop's thread.
     public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
     /// Whether the caller runs on this loop's thread.

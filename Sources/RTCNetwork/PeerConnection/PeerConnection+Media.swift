@@ -5,6 +5,8 @@ extension PeerConnection {
     /// Adds an m-line to what the next offer describes (W3C: addTransceiver).
     ///
     /// - Parameters:
+    ///   - kind: sound or pictures; which codecs is the configuration's.
+    ///   - direction: what we want; an answer may allow less.
     ///   - streams: ids of the media streams that the track belongs to; the peer plays tracks of one stream in step.
     public func addTransceiver(
         _ kind: MediaKind, direction: TransceiverDirection = .sendrecv, streams: [String] = []
@@ -55,7 +57,8 @@ extension PeerConnection {
         flush()
     }
 
-    /// Statistics as they stand now (W3C: getStats).
+    /// Statistics as they stand now (W3C: getStats). Counters begin with the connection and only grow; rates are the
+    /// caller's to make from two reports.
     public func getStats() -> StatsReport {
         machine.stats(at: NetworkLoop.now)
     }

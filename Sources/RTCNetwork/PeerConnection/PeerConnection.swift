@@ -8,14 +8,25 @@ internal import RTCWire
 /// with `.closed` or does nothing.
 ///
 /// ```swift
+/// import RTCNetwork
+/// import RTCEngine                                             // to name frames, codecs, directions and states
+///
 /// let connection = try PeerConnection()
 /// let video = try await connection.addTransceiver(.video)
 /// let offer = try await connection.createOffer()
-/// try await connection.setLocalDescription(offer)
-/// for await event in connection.events { … }
+/// try await connection.setLocalDescription(offer)              // opens sockets and begins to gather candidates
+/// // Send `offer` to the peer by your own signaling. Hand in what comes back:
+/// try await connection.setRemoteDescription(answer)
+/// try await connection.addICECandidate(candidate)
+/// for await event in connection.events { … }                   // send each `.iceCandidate` to the peer
+/// try await video.sender.send(frame)                           // once `connectionState` is `.connected`
 /// ```
+/// Who answers calls `setRemoteDescription(offer)`, `addTrack` for what it wants to send, and then
+/// `setLocalDescription()`, which makes the answer.
 public actor PeerConnection {
+    /// The thread that this connection lives on.
     nonisolated public let loop: NetworkLoop
+    /// What makes calls from elsewhere run on the loop's thread.
     nonisolated public var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let configuration: PeerConnectionConfiguration
@@ -57,9 +68,13 @@ public actor PeerConnection {
     /// What happens, from now on, in order; each access is a stream of its own. It ends when the connection is closed.
     nonisolated public var events: AsyncStream<PeerConnectionEvent> { eventBroadcast.stream() }
 
+    /// Where the exchange of descriptions stands.
     public var signalingState: SignalingState { machine.signalingState }
+    /// Whether a path to the peer has been found and still carries.
     public var iceConnectionState: ICEConnectionState { machine.iceConnectionState }
+    /// Whether all our candidates are known.
     public var iceGatheringState: ICEGatheringState { machine.iceGatheringState }
+    /// ICE and DTLS together: media flows while this is `.connected`.
     public var connectionState: PeerConnectionState { machine.connectionState }
 
     /// Ends the connection: says goodbye to the peer (RTCP BYE, DTLS close_notify), closes the sockets and ends all

@@ -7,7 +7,8 @@ public import RTCWire
 public struct PeerConnectionConfiguration: Sendable {
     /// A server that helps to find a path (W3C: RTCIceServer).
     public struct ICEServer: Sendable, Equatable {
-        /// `stun:host`, `stun:host:port`, `stun:[v6]:port`.
+        /// `stun:host`, `stun:host:port`, `stun:[v6]:port`. Anything else, `turn:` too, fails `setLocalDescription` with
+        /// `PeerConnectionError.iceServer`.
         public var urls: [String]
 
         public init(urls: [String]) { self.urls = urls }
@@ -23,7 +24,9 @@ public struct PeerConnectionConfiguration: Sendable {
         case only([IPAddress])
     }
 
+    /// Servers that tell the address under which the peer sees us. None are needed on a local network.
     public var iceServers: [ICEServer]
+    /// On which of the host's addresses sockets are opened.
     public var addresses: Addresses
     /// Times and limits of connectivity checks.
     public var ice: ICEConfiguration

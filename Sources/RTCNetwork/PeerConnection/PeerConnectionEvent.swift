@@ -6,10 +6,13 @@ public enum PeerConnectionEvent: Sendable {
     case negotiationNeeded
     /// A candidate to send to the peer; nil when gathering is complete (`icecandidate`).
     case iceCandidate(ICECandidateInit?)
+    /// The exchange of descriptions has moved on (`signalingstatechange`).
     case signalingStateChange(SignalingState)
     /// With the reason, in words for a log; it names no address.
     case iceConnectionStateChange(ICEConnectionState, because: String)
+    /// Gathering has begun or is complete (`icegatheringstatechange`).
     case iceGatheringStateChange(ICEGatheringState)
+    /// Media can flow, or cannot any more (`connectionstatechange`); with the reason, as above.
     case connectionStateChange(PeerConnectionState, because: String)
     /// The peer sends on this transceiver (`track`).
     case track(RTPTransceiver)
@@ -36,8 +39,11 @@ public struct SessionDescriptionInit: Sendable, Hashable, Codable {
 public struct ICECandidateInit: Sendable, Hashable, Codable {
     /// `candidate:…`; empty for the end of candidates.
     public var candidate: String
+    /// The name of the media section it belongs to; goes before `sdpMLineIndex`.
     public var sdpMid: String?
+    /// The place of the media section, counted from 0. One of the two is needed, except for the end of candidates.
     public var sdpMLineIndex: Int?
+    /// The generation of ICE that it belongs to; nil for the newest.
     public var usernameFragment: String?
 
     public init(

@@ -3,9 +3,13 @@ public import RTCEngine
 /// One m-line: a way to send and a way to receive (W3C: RTCRtpTransceiver). A handle: it may be kept and passed around,
 /// and does nothing once its connection is closed.
 public struct RTPTransceiver: Sendable, Hashable, Identifiable {
+    /// Unique in its connection.
     public let id: TransceiverID
+    /// Sound or pictures.
     public let kind: MediaKind
+    /// What goes to the peer.
     public let sender: RTPSender
+    /// What comes from the peer.
     public let receiver: RTPReceiver
 
     public static func == (lhs: Self, rhs: Self) -> Bool { lhs.receiver === rhs.receiver }
@@ -17,9 +21,12 @@ public struct RTPSender: Sendable {
     let transceiver: TransceiverID
     weak let connection: PeerConnection?
 
-    /// Packs and sends one frame now; a file's player or an encoder sets the pace.
+    /// Packs and sends one frame now; a file's player or an encoder sets the pace, and `frame.timestamp` tells the peer
+    /// when it belongs. Nothing is queued: until the connection is up, and while the peer does not answer, frames are
+    /// passed over without an error, and video goes on at the next key frame.
     ///
-    /// - Throws: `PeerConnectionError.peer(.notSending)` when nothing is negotiated yet, or another format is.
+    /// - Throws: `PeerConnectionError.peer(.notSending)` when nothing is negotiated yet, or another format is;
+    ///   `.peer(.closed)` once the connection is closed or gone.
     public func send(_ frame: EncodedFrame) async throws(PeerConnectionError) {
         guard let connection else { throw .peer(.closed) }
         try await connection.send(frame, on: transceiver)
@@ -28,6 +35,7 @@ public struct RTPSender: Sendable {
 
 /// Receives coded frames on one transceiver (W3C: RTCRtpReceiver).
 public final class RTPReceiver: Sendable {
+    /// Sound or pictures.
     public let kind: MediaKind
     let frameBroadcast = EventBroadcast<EncodedFrame>(backlog: 1_024)
 

@@ -5,7 +5,9 @@ public import RTCWire
 public struct NetworkInterface: Sendable, Equatable {
     /// The system's name, as `eth0`.
     public var name: String
+    /// One of its addresses; an interface with several is listed once for each.
     public var address: IPAddress
+    /// Reaches this host only.
     public var isLoopback: Bool
     /// IPv6 scope, 0 when none.
     var scope: UInt32
