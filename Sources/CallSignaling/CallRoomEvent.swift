@@ -11,7 +11,9 @@ public enum CallRoomEvent: Hashable, Sendable {
     case userLeft(username: String)
     /// The JSON is what the other side sent, byte for byte.
     case offer(RawJSON)
+    /// Likewise.
     case answer(RawJSON)
+    /// Likewise; the end of candidates looks as the other side made it.
     case candidate(RawJSON)
     /// The connection is gone. If `willReconnect`, `connected` follows when it is back.
     case disconnected(SocketIOClientDisconnectReason, willReconnect: Bool)

@@ -3,8 +3,11 @@ public import SocketIO
 /// What a client gives when it connects: `roomId`, `username`, `isCaller`, from the query (where `connectParams`
 /// puts them) or from the auth object.
 public struct CallRoomParameters: Hashable, Sendable {
+    /// The room's number; any integer.
     public var roomId: Int
+    /// What the others are shown. It need not be unique.
     public var username: String
+    /// Whether this one makes the offer.
     public var isCaller: Bool
 
     /// The longest name, in characters.

@@ -3,6 +3,7 @@ public final class LocalParticipant: Sendable {
     /// How many events may wait for the reader; with more the participant leaves.
     private static let eventLimit = 4_096
 
+    /// Ourselves, as the others are told.
     public let user: CallRoomUser
     /// What happens in the room, the others' signals among it. For one reader; ends when the participant left.
     public let events: AsyncStream<CallRoomEvent>

@@ -44,8 +44,11 @@ public struct CallMachine: Sendable {
         case open
     }
 
+    /// Which side of the call this is.
     public let role: CallRole
+    /// How long each step may take.
     public let policy: CallPolicy
+    /// Where the call stands.
     public private(set) var state: CallState = .idle
 
     var negotiation: Negotiation = .opening

@@ -50,6 +50,7 @@ public protocol CallMediaSession: Sendable {
 
 /// Something a view can show. The view asks the engine's adapter for the picture behind the id.
 public struct VideoSurface: Hashable, Sendable, Identifiable {
+    /// Given by the engine; means something to its adapter only.
     public let id: String
 
     public init(id: String) {
@@ -77,9 +78,11 @@ public enum CallMediaConnectionState: String, Hashable, Sendable {
 public enum CallMediaEvent: Hashable, Sendable {
     /// A candidate of ours for the partner; an empty one ends them.
     case localCandidate(IceCandidatePayload)
+    /// Whether media flows.
     case connectionState(CallMediaConnectionState)
     /// The partner's track arrived.
     case remoteTrack(kind: CallTrackKind, id: String)
+    /// How the call is doing, about once a second.
     case statistics(CallStatistics)
     /// An offer is needed. As in W3C (§4.7.3 of WebRTC 1.0), one that is not made because an exchange is under way
     /// is asked for again afterwards if still needed.

@@ -6,6 +6,7 @@ public enum CallSessionUpdate: Hashable, Sendable {
     case localVideo(VideoSurface)
     /// The partner's track arrived; for video with what shows it.
     case remoteTrack(kind: CallTrackKind, VideoSurface?)
+    /// How the call is doing, as often as the engine tells.
     case statistics(CallStatistics)
 }
 
@@ -13,6 +14,12 @@ public enum CallSessionUpdate: Hashable, Sendable {
 ///
 /// The session does not read the signaling's events itself, because the room's screen reads them too: their reader
 /// passes them on through `receive(_:)`. It holds itself while the call lasts and lets go at its end.
+///
+/// ```swift
+/// let call = CallSession(role: .caller, signaling: signaling, engine: engine, clock: CallClock(ContinuousClock()))
+/// call.start()
+/// for await update in call.updates { … }      // ends with `.state(.ended(reason), …)`
+/// ```
 public actor CallSession {
     /// Everything that enters the machine goes through one queue, so that its order is the order of arrival.
     private enum Input {

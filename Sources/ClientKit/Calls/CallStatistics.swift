@@ -6,6 +6,7 @@ public struct CallStatistics: Hashable, Sendable {
         public var codec: String?
         /// Payload bits per second over the last interval.
         public var bitrate: Int
+        /// Sent or received since the call began.
         public var packets: Int
         /// Packets that never arrived (for the sending direction: by the partner's report).
         public var packetsLost: Int
@@ -13,6 +14,7 @@ public struct CallStatistics: Hashable, Sendable {
         public var frames: Int
         /// Frames per second over the last interval.
         public var frameRate: Double?
+        /// How unevenly packets arrive (for the sending direction: by the partner's report).
         public var jitter: Duration?
 
         public init(
@@ -35,9 +37,13 @@ public struct CallStatistics: Hashable, Sendable {
         }
     }
 
+    /// Nil while nothing of it is negotiated.
     public var videoSent: Flow?
+    /// Likewise.
     public var videoReceived: Flow?
+    /// Likewise.
     public var audioSent: Flow?
+    /// Likewise.
     public var audioReceived: Flow?
     /// To the partner and back, on the selected candidate pair.
     public var roundTrip: Duration?

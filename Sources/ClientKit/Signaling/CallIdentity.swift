@@ -43,7 +43,9 @@ public struct CallRoomID: Hashable, Sendable, CustomStringConvertible {
 
 /// Somebody in a call room, as the signaling server announces them.
 public struct CallParticipant: Hashable, Sendable {
+    /// What they are called.
     public var username: String
+    /// Which side of a call they take.
     public var role: CallRole
 
     public init(username: String, role: CallRole) {

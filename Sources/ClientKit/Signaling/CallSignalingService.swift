@@ -20,8 +20,11 @@ public protocol CallSignalingService: Sendable {
 
 /// What one side of a call tells the other.
 public enum CallSignal: Hashable, Sendable {
+    /// The caller's description, or a later one of either side.
     case offer(SessionDescriptionPayload)
+    /// The description that answers the last offer.
     case answer(SessionDescriptionPayload)
+    /// One candidate, or the end of them.
     case candidate(IceCandidatePayload)
 }
 
@@ -35,7 +38,9 @@ public enum CallSignalingEvent: Hashable, Sendable {
     case peerJoined(CallParticipant)
     /// Somebody left. The protocol gives the name only.
     case peerLeft(username: String)
+    /// Somebody calls, or wants the call changed.
     case offer(SessionDescriptionPayload)
+    /// Somebody answers our offer.
     case answer(SessionDescriptionPayload)
     /// A candidate, or the end of candidates.
     case candidate(IceCandidatePayload)

@@ -6,7 +6,9 @@ public struct SessionDescriptionPayload: Hashable, Sendable, Codable {
         case answer
     }
 
+    /// What the description is for.
     public var type: Kind
+    /// The description's text, as it came.
     public var sdp: String
 
     public init(type: Kind, sdp: String) {

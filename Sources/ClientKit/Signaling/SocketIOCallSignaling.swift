@@ -3,6 +3,7 @@ internal import Synchronization
 
 /// The call room's signaling over Socket.IO.
 public final class SocketIOCallSignaling: CallSignalingService {
+    /// What the server says, for one reader.
     public let events: AsyncStream<CallSignalingEvent>
 
     private let server: String

@@ -15,6 +15,7 @@ import Synchronization
 /// A lost connection is made again by itself (`configuration.reconnection`). Emits made meanwhile wait, in order, up
 /// to `emitBufferLimit`; what was written just before the loss may be lost, as with every Socket.IO client.
 public final class SocketIOClient: Sendable {
+    /// What it was made with. A namespace and a query in the URL count too.
     public let configuration: SocketIOClientConfiguration
     private let core: ClientCore
 

@@ -55,7 +55,9 @@ public struct SocketIOClientConfiguration: Sendable {
     public var auth: RawJSON?
     /// Added to every HTTP request.
     public var headers: [(name: String, value: String)] = []
+    /// How the connection is made.
     public var transports = Transports.pollingThenWebSocket
+    /// What happens when it is lost.
     public var reconnection = Reconnection()
     /// From the start of an attempt until the namespace has been joined.
     public var connectTimeout: Duration = .seconds(20)

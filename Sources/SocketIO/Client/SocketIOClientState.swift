@@ -12,7 +12,9 @@ public enum SocketIOClientState: Hashable, Sendable {
 
 /// What `SocketIOClient.happenings` tells.
 public enum SocketIOClientHappening: Sendable {
+    /// The connection's state has changed.
     case state(SocketIOClientState)
+    /// The server sent an event.
     case event(SocketIOEvent)
 }
 

@@ -5,7 +5,9 @@ public struct EngineIOQuery: Hashable, Sendable {
 
     /// A name and its value, both without percent encoding.
     public struct Item: Hashable, Sendable {
+        /// Without percent encoding.
         public let name: String
+        /// Without percent encoding; empty when there was no `=`.
         public let value: String
 
         public init(name: String, value: String) {

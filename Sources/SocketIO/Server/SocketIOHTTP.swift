@@ -8,6 +8,7 @@ public struct SocketIOHTTPRequest: Sendable {
     public var query: EngineIOQuery
     /// Names and values in the order they came.
     public var headers: [(name: String, value: String)]
+    /// At most `SocketIOServerConfiguration.fallbackBodyLimit` bytes.
     public var body: [UInt8]
     /// The client's address, as `127.0.0.1:5000`.
     public var remoteAddress: String
@@ -27,8 +28,11 @@ public struct SocketIOHTTPResponse: Sendable {
         case file(path: String)
     }
 
+    /// As 200.
     public var status: Int
+    /// Names and values, written in this order.
     public var headers: [(name: String, value: String)]
+    /// What follows the headers.
     public var body: Body
 
     public init(status: Int = 200, headers: [(name: String, value: String)] = [], body: Body = .bytes([])) {

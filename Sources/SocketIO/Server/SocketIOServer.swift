@@ -16,6 +16,7 @@ import Synchronization
 /// ```
 /// Register namespaces and handlers first, then `bind`, as often as there are ports; `shutdown` ends everything.
 public final class SocketIOServer: Sendable {
+    /// What it was made with.
     public let configuration: SocketIOServerConfiguration
     let logger: Logger
     let counters = ServerCounters()

@@ -73,7 +73,9 @@ public struct SocketIOServerConfiguration: Sendable {
 
     /// PEM files of a certificate chain and its key.
     public struct TLS: Hashable, Sendable {
+        /// Path of the certificate chain, the server's own first.
         public var certificateChainFile: String
+        /// Path of the key that belongs to the first certificate.
         public var privateKeyFile: String
 
         public init(certificateChainFile: String, privateKeyFile: String) {

@@ -16,6 +16,7 @@ public final class SocketIOSocket: @unchecked Sendable {
 
     /// The id that the client knows as `socket.id`.
     public let id: String
+    /// What the client brought along: query, auth object, headers, address.
     public let handshake: SocketIOHandshake
     let context: LoopContext
     let namespaceObject: SocketIONamespace

@@ -79,6 +79,17 @@ public struct RawJSON: Sendable {
         self.init(checked: bytes[...])
     }
 
+    /// An array of values.
+    public init(array elements: [RawJSON]) {
+        var bytes: [UInt8] = [UInt8(ascii: "[")]
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += element.bytes
+        }
+        bytes.append(UInt8(ascii: "]"))
+        self.init(checked: bytes[...])
+    }
+
     /// The text.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
     /// How many bytes the text has.

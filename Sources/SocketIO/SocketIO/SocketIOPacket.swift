@@ -4,11 +4,15 @@ public enum SocketIOPacketKind: UInt8, Hashable, Sendable {
     case connect = 0x30
     /// Either side leaves the namespace.
     case disconnect = 0x31
+    /// Either side: a name and arguments.
     case event = 0x32
+    /// Either side: the answer to an event that had an id.
     case ack = 0x33
     /// Server: the namespace refused, with a message and optional data.
     case connectError = 0x34
+    /// An event whose arguments hold placeholders for attachments that follow.
     case binaryEvent = 0x35
+    /// An answer of the same kind.
     case binaryAck = 0x36
 
     /// Whether attachments follow.
