@@ -68,8 +68,11 @@ public enum CallRoomField: String, Hashable, Sendable {
 
 /// Why somebody was not let into a room.
 public enum CallRoomRefusal: Error, Hashable, Sendable {
+    /// Not given, or null.
     case missing(CallRoomField)
+    /// Given, but not of the kind or within the limits.
     case malformed(CallRoomField)
+    /// As many people as one room takes are in it.
     case roomFull(limit: Int)
 
     /// For programs; the `code` of the `connect_error`'s data.

@@ -56,8 +56,11 @@ public struct CallParticipant: Hashable, Sendable {
 
 /// What a client tells the signaling server about itself when it connects.
 public struct CallIdentity: Hashable, Sendable {
+    /// What the others are shown.
     public var username: String
+    /// The room to join.
     public var room: CallRoomID
+    /// Which side of a call we take.
     public var role: CallRole
 
     public init(username: String, room: CallRoomID, role: CallRole) {

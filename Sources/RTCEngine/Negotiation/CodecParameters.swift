@@ -6,6 +6,7 @@ public struct CodecParameters: Sendable, Hashable {
     public var payloadType: UInt8
     /// As `H264`; compared without regard to case.
     public var name: String
+    /// Ticks of the RTP timestamp in a second: 90,000 for video, 48,000 for Opus.
     public var clockRate: UInt32
     /// 1 for video.
     public var channels: UInt8

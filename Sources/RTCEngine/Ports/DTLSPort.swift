@@ -7,6 +7,7 @@ public enum DTLSRole: Sendable, Equatable {
 public struct Fingerprint: Hashable, Sendable {
     /// Lower case, as `sha-256`.
     public var algorithm: String
+    /// The hash itself.
     public var value: [UInt8]
 
     public init(algorithm: String, value: [UInt8]) {
@@ -23,6 +24,7 @@ public enum SRTPProfile: UInt16, Sendable, CaseIterable {
 
 /// The keys that a finished handshake exports (RFC 5764 §4.2), already told apart by direction.
 public struct SRTPKeyingMaterial: Sendable, Equatable {
+    /// What the keys are for.
     public var profile: SRTPProfile
     /// Master key and salt for what we send.
     public var localKey: [UInt8], localSalt: [UInt8]

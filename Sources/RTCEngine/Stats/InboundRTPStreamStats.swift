@@ -2,8 +2,11 @@ public import RTCWire
 
 /// A stream that is received (W3C webrtc-stats §8.3–§8.4: `inbound-rtp`).
 public struct InboundRTPStreamStats: Sendable, Hashable {
+    /// Unique in a report, and the same from report to report.
     public var id: String
+    /// When the figures were taken, on the engine's clock.
     public var timestamp: Instant
+    /// Of the stream.
     public var ssrc: UInt32
     /// `audio` or `video`.
     public var kind: String
@@ -11,6 +14,7 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var mid: String?
     /// The `codec` entry; nil when not known to the stream.
     public var codecID: String?
+    /// Packets of this stream, duplicates among them; retransmissions by RTX are another stream's.
     public var packetsReceived: UInt64 = 0
     /// Payload, without headers and padding.
     public var bytesReceived: UInt64 = 0
@@ -22,17 +26,25 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var jitter: Double = 0
     /// Came too late, or twice, or were of no use.
     public var packetsDiscarded: UInt64 = 0
+    /// Came twice.
     public var packetsDuplicated: UInt64 = 0
     /// Given up: no frame waited for them any longer.
     public var packetsSkipped: UInt64 = 0
+    /// Packets that filled a gap, by RTX or sent again as they were.
     public var retransmittedPacketsReceived: UInt64 = 0
+    /// Their payload.
     public var retransmittedBytesReceived: UInt64 = 0
+    /// Complete frames that were passed on.
     public var framesReceived: UInt64 = 0
+    /// Key frames among them.
     public var keyFramesReceived: UInt64 = 0
     /// Complete, but malformed or without their beginning.
     public var framesDropped: UInt64 = 0
+    /// NACK packets that we sent.
     public var nackCount: UInt64 = 0
+    /// PLI packets that we sent.
     public var pliCount: UInt64 = 0
+    /// FIR packets that we sent.
     public var firCount: UInt64 = 0
     /// When the last packet came; nil before the first.
     public var lastPacketReceivedTimestamp: Instant?
@@ -49,16 +61,22 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
 
 /// What the sender of a received stream reports (`remote-outbound-rtp`).
 public struct RemoteOutboundRTPStreamStats: Sendable, Hashable {
+    /// Unique in a report, and the same from report to report.
     public var id: String
+    /// When the figures were taken, on the engine's clock.
     public var timestamp: Instant
+    /// Of the stream.
     public var ssrc: UInt32
     public var kind: String
     /// The `inbound-rtp` entry of the same stream.
     public var localID: String
+    /// As the sender counts; wraps at 2³².
     public var packetsSent: UInt32 = 0
+    /// Payload, as the sender counts; wraps at 2³².
     public var bytesSent: UInt32 = 0
     /// The sender's wall clock when it made the last report.
     public var remoteTimestamp: NTPTimestamp?
+    /// Sender reports that arrived.
     public var reportsSent: UInt64 = 0
 
     public init(id: String, timestamp: Instant, ssrc: UInt32, kind: String, localID: String) {

@@ -2,11 +2,15 @@ public import RTCWire
 
 /// A stream that is sent (W3C webrtc-stats §8.6: `outbound-rtp`).
 public struct OutboundRTPStreamStats: Sendable, Hashable {
+    /// Unique in a report, and the same from report to report.
     public var id: String
+    /// When the figures were taken, on the engine's clock.
     public var timestamp: Instant
+    /// Of the stream.
     public var ssrc: UInt32
     /// `audio` or `video`.
     public var kind: String
+    /// Of the media section; nil when not known to the stream.
     public var mid: String?
     /// The `codec` entry; nil when not known to the stream.
     public var codecID: String?
@@ -14,18 +18,27 @@ public struct OutboundRTPStreamStats: Sendable, Hashable {
     public var remoteID: String?
     /// Of the retransmissions; nil without RTX.
     public var rtxSSRC: UInt32?
+    /// Packets of this stream; retransmissions by RTX are another stream's.
     public var packetsSent: UInt64 = 0
     /// Payload, without headers and padding.
     public var bytesSent: UInt64 = 0
+    /// Headers and extensions.
     public var headerBytesSent: UInt64 = 0
+    /// Answers to NACKs, by RTX or as they were.
     public var retransmittedPacketsSent: UInt64 = 0
+    /// Their payload.
     public var retransmittedBytesSent: UInt64 = 0
+    /// Frames that were cut into packets.
     public var framesSent: UInt64 = 0
     /// Key frames among them.
     public var keyFramesSent: UInt64 = 0
+    /// NACK packets that arrived.
     public var nackCount: UInt64 = 0
+    /// PLI packets that arrived.
     public var pliCount: UInt64 = 0
+    /// FIR commands that arrived, repetitions among them.
     public var firCount: UInt64 = 0
+    /// What the frames are.
     public var format: PayloadFormat
 
     public init(id: String, timestamp: Instant, ssrc: UInt32, format: PayloadFormat) {
@@ -39,12 +52,16 @@ public struct OutboundRTPStreamStats: Sendable, Hashable {
 
 /// What the receiver of a sent stream reports (`remote-inbound-rtp`).
 public struct RemoteInboundRTPStreamStats: Sendable, Hashable {
+    /// Unique in a report, and the same from report to report.
     public var id: String
+    /// When the figures were taken, on the engine's clock.
     public var timestamp: Instant
+    /// Of the stream.
     public var ssrc: UInt32
     public var kind: String
     /// The `outbound-rtp` entry of the same stream.
     public var localID: String
+    /// As the receiver counts; negative when duplicates came.
     public var packetsLost: Int64 = 0
     /// The share lost between the last two reports, 0 to 1.
     public var fractionLost: Double = 0
@@ -54,6 +71,7 @@ public struct RemoteInboundRTPStreamStats: Sendable, Hashable {
     public var roundTripTime: Double?
     /// In seconds: the sum of all measurements.
     public var totalRoundTripTime: Double = 0
+    /// How many measurements that sum is of.
     public var roundTripTimeMeasurements: UInt64 = 0
 
     public init(id: String, timestamp: Instant, ssrc: UInt32, kind: String, localID: String) {

@@ -1,10 +1,16 @@
 /// The one transport of a peer connection (`transport`): always bundled, RTCP on the same port.
 public struct TransportStats: Sendable, Hashable {
+    /// Unique in a report, and the same from report to report.
     public var id: String
+    /// When the figures were taken, on the engine's clock.
     public var timestamp: Instant
+    /// Datagrams of every protocol.
     public var packetsSent: UInt64 = 0
+    /// Datagrams of every protocol.
     public var packetsReceived: UInt64 = 0
+    /// Their bytes, without those of UDP and IP.
     public var bytesSent: UInt64 = 0
+    /// Their bytes, without those of UDP and IP.
     public var bytesReceived: UInt64 = 0
     /// Datagrams of no known protocol, and packets that do not parse.
     public var packetsDropped: UInt64 = 0
@@ -18,6 +24,7 @@ public struct TransportStats: Sendable, Hashable {
     public var srtpCipher: String?
     /// The `candidate-pair` entry in use; nil before there is one.
     public var selectedCandidatePairID: String?
+    /// How often a pair was selected, the first one counted.
     public var selectedCandidatePairChanges: UInt64 = 0
 
     public init(id: String, timestamp: Instant) {
@@ -28,20 +35,29 @@ public struct TransportStats: Sendable, Hashable {
 
 /// Two candidates that were paired (`candidate-pair`).
 public struct CandidatePairStats: Sendable, Hashable {
+    /// Unique in a report, and the same from report to report.
     public var id: String
+    /// When the figures were taken, on the engine's clock.
     public var timestamp: Instant
+    /// The `local-candidate` entry.
     public var localCandidateID: String
+    /// The `remote-candidate` entry.
     public var remoteCandidateID: String
     /// `frozen`, `waiting`, `in-progress`, `failed` or `succeeded`.
     public var state: String
+    /// Whether the pair was chosen to carry media.
     public var nominated = false
     /// In seconds; nil before a measurement.
     public var currentRoundTripTime: Double?
     /// In seconds: the sum of all measurements.
     public var totalRoundTripTime: Double = 0
+    /// The agent's STUN requests over all pairs, repetitions among them; told at the selected pair, 0 elsewhere.
     public var requestsSent: UInt64 = 0
+    /// The peer's requests, likewise.
     public var requestsReceived: UInt64 = 0
+    /// Answers to the peer, likewise.
     public var responsesSent: UInt64 = 0
+    /// The peer's answers, likewise.
     public var responsesReceived: UInt64 = 0
 
     public init(id: String, timestamp: Instant, localCandidateID: String, remoteCandidateID: String, state: String) {
@@ -60,16 +76,21 @@ public struct CandidateStats: Sendable, Hashable {
         case local, remote
     }
 
+    /// Unique in a report, and the same from report to report.
     public var id: String
+    /// When the figures were taken, on the engine's clock.
     public var timestamp: Instant
+    /// Whose candidate it is.
     public var side: Side
     /// `host`, `srflx`, `prflx` or `relay`.
     public var candidateType: String
     /// `udp` or `tcp`.
     public var transportProtocol: String
+    /// As it was signaled (RFC 8445 §5.1.2).
     public var priority: UInt32
     /// Nil where it is not to be shown: behind mDNS, or peer-reflexive.
     public var address: String?
+    /// Of UDP or TCP.
     public var port: UInt16
 
     public init(
@@ -89,11 +110,15 @@ public struct CandidateStats: Sendable, Hashable {
 
 /// A negotiated payload type (`codec`).
 public struct CodecStats: Sendable, Hashable {
+    /// Unique in a report, and the same from report to report.
     public var id: String
+    /// When the figures were taken, on the engine's clock.
     public var timestamp: Instant
+    /// Its number in RTP.
     public var payloadType: UInt8
     /// As `video/H264`.
     public var mimeType: String
+    /// Ticks of the timestamp in a second.
     public var clockRate: UInt32
     /// Of sound; nil for video.
     public var channels: UInt8?
