@@ -6,6 +6,7 @@ public struct MediaFile: Sendable, Equatable {
     /// The longest file that is read, in bytes.
     public static let maximumSize = 512 << 20
 
+    /// What kind of file it is.
     public var container: MediaContainer
     /// At most one for each format, video first; never empty.
     public var tracks: [MediaTrack]
@@ -35,6 +36,8 @@ public struct MediaFile: Sendable, Equatable {
         try self.init(reading: [UInt8](data ?? Data()), name: name)
     }
 
+    /// The track of pictures, if there is one.
     public var video: MediaTrack? { tracks.first { $0.format.isVideo } }
+    /// The track of sound, if there is one.
     public var audio: MediaTrack? { tracks.first { !$0.format.isVideo } }
 }

@@ -6,11 +6,15 @@ public import RTCWire
 public struct MediaSource: Sendable {
     /// What happens after the last frame.
     public enum Ending: Sendable {
+        /// The first frame follows; timestamps go on.
         case loop
+        /// Nothing follows: `nextDue` is nil.
         case stop
     }
 
+    /// What is played.
     public let track: MediaTrack
+    /// What happens after the last frame.
     public let ending: Ending
     /// Index of the frame that `next()` gives; `track.frames.count` at the end.
     public private(set) var position = 0
@@ -22,6 +26,7 @@ public struct MediaSource: Sendable {
         self.ending = ending
     }
 
+    /// What the frames are.
     public var format: PayloadFormat { track.format }
 
     /// How long after the first frame the next one is to be sent; nil when the source has ended.

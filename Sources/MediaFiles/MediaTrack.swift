@@ -13,6 +13,7 @@ public struct MediaTrack: Sendable, Equatable {
         public var presentationOffset: Int64
         /// How long until the next frame.
         public var duration: Int64
+        /// A decoder can begin here. Always true for sound.
         public var isKeyFrame: Bool
 
         public init(
@@ -26,10 +27,13 @@ public struct MediaTrack: Sendable, Equatable {
         }
     }
 
+    /// What the frames are.
     public var format: PayloadFormat
+    /// In decoding order.
     public var frames: [Frame]
     /// In pixels; 0 for sound.
     public var width = 0
+    /// In pixels; 0 for sound.
     public var height = 0
     /// 1 or 2; 0 for video.
     public var channels = 0

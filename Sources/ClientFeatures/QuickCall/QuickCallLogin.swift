@@ -2,7 +2,9 @@ public import ClientKit
 
 /// Who calls, and where.
 public struct QuickCallLogin: Hashable, Sendable {
+    /// The name that others are shown.
     public var username: String
+    /// The room to go to.
     public var room: CallRoomID
 
     public init(username: String, room: CallRoomID) {

@@ -21,8 +21,11 @@ public struct Recorder: Sendable {
         case finished
     }
 
+    /// The kind of file.
     public let container: MediaContainer
+    /// The pictures' format; nil for a recording of sound alone.
     public let video: PayloadFormat?
+    /// The sound's format; nil for a recording without sound.
     public let audio: PayloadFormat?
     /// Frames that did not enter the file: before the first key frame, of a codec that the recording was not made for,
     /// or after the end.

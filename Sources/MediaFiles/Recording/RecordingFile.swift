@@ -4,7 +4,9 @@ public import RTCWire
 
 /// A recording on disk: a `Recorder` and the file that it fills. Owned and called by one task at a time.
 public final class RecordingFile {
+    /// Where the file is.
     public let path: String
+    /// What has been recorded so far, in figures.
     public private(set) var recorder: Recorder
     private let handle: FileHandle
 

@@ -2,6 +2,7 @@
 public struct SendParameters: Sendable, Hashable {
     /// The media section's name, for the header extension of RFC 9143.
     public var mid: String
+    /// The source we send as.
     public var ssrc: UInt32
     /// The source of retransmissions; nil when the codec has none negotiated.
     public var rtxSSRC: UInt32?
@@ -21,9 +22,11 @@ public struct SendParameters: Sendable, Hashable {
 
 /// The sources that the peer says it sends with (RFC 5576).
 public struct SignaledSources: Sendable, Hashable {
+    /// The source of the media itself.
     public var primary: UInt32
     /// The other one of an FID group.
     public var rtx: UInt32?
+    /// The canonical name; nil when the peer does not say it.
     public var cname: String?
 }
 
