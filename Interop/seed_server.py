@@ -57,7 +57,11 @@ def make_signaling(ping_interval=25):
         relay(name)
     # For the page's own client: something that answers, and somebody who ends the connection.
     server.on("echo", lambda sid, *payload: payload)
-    server.on("leave", lambda sid: server.disconnect(sid))
+
+    @server.event
+    async def leave(sid):
+        await server.disconnect(sid)
+
     return server
 
 

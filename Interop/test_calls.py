@@ -4,7 +4,7 @@ import pytest
 
 from peers.aiortc_process import AiortcPeer
 from peers.chromium import ChromiumPeer, wait_until
-from peers.roost_peer import RoostPeer
+from peers.roost_peer import RoostPeer, start_server
 from support.call import hold_call, new_room
 
 
@@ -89,3 +89,18 @@ def test_roost_restarts_ice_in_mid_call(other, peers):
     )
     for evidence in (result.caller, result.callee):
         evidence.check()
+
+
+def test_one_person_alone_calls_the_echo_peer(namespace, browser):
+    """What a newcomer does after `make run`: the test picture comes, and one's own voice, here a tone, comes back."""
+    process, port = start_server(namespace, "127.0.0.1", "--echo", "--address", namespace.address)
+    page = ChromiumPeer(browser, f"http://127.0.0.1:{port}", 1, "Ann", "caller", tone=700)
+    try:
+        page.wait_connected()
+        wait_until(lambda: page.received()[0] > 60 and page.received()[1] > 4, 30, "picture and sound")
+        page.collect()
+        page.evidence.check_picture()
+        page.evidence.check_sound([700])
+    finally:
+        page.close()
+        process.finish()

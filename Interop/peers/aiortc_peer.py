@@ -35,7 +35,8 @@ class Peer:
         self.arguments = arguments
         self.socket = socketio.AsyncClient(reconnection=False)
         self.connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
-        self.players = [MediaPlayer(str(MEDIA / name), loop=True) for name in ("webRtcTestVideo.mp4", "webRtcTestVideo.ogg")]
+        files = ("webRtcTestVideo.mp4", "webRtcTestVideo.ogg")
+        self.players = [MediaPlayer(str(MEDIA / name), loop=True) for name in files]
         self.counters, self.hertz, self.held, self.tasks = [], [], [], []
         self.ended = asyncio.Event()
         for name in ("room_user_joined", "room_user_left", "offer", "answer", "candidate"):
@@ -111,8 +112,8 @@ class Peer:
     def add_tracks(self):
         for player in self.players:
             self.connection.addTrack(player.video or player.audio)
-        wanted = f"video/{self.arguments.codec}".lower()
-        codecs = [codec for codec in RTCRtpSender.getCapabilities("video").codecs if codec.mimeType.lower() in (wanted, "video/rtx")]
+        wanted = (f"video/{self.arguments.codec}".lower(), "video/rtx")
+        codecs = [codec for codec in RTCRtpSender.getCapabilities("video").codecs if codec.mimeType.lower() in wanted]
         for transceiver in self.connection.getTransceivers():
             if transceiver.kind == "video":
                 transceiver.setCodecPreferences(codecs)
@@ -179,10 +180,10 @@ def main():
         rtcdtlstransport.SRTP_PROFILES[:] = [
             profile for profile in rtcdtlstransport.SRTP_PROFILES if profile.openssl_profile == names[arguments.srtp]
         ]
-    asyncio.run(_main(arguments))
+    asyncio.run(run(arguments))
 
 
-async def _main(arguments):
+async def run(arguments):
     await Peer(arguments).run()
 
 

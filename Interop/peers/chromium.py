@@ -1,6 +1,7 @@
 """Chromium with the browser page: one browser a namespace, one page a peer, driven by Playwright.
 
-The browser runs inside the namespace, by a wrapper script in place of its executable; Playwright talks to it over a pipe.
+The browser runs inside the namespace, by a wrapper script in place of its executable; Playwright talks to it over a
+pipe.
 """
 
 import os
@@ -21,6 +22,8 @@ ARGUMENTS = [
     "--autoplay-policy=no-user-gesture-required",
     # Candidates show addresses and not names that only multicast DNS could resolve.
     "--disable-features=WebRtcHideLocalIpsWithMdns",
+    # A name that is not localhost, so that browsers take its http pages for insecure.
+    "--host-resolver-rules=MAP roost.test 127.0.0.1",
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import numpy as np
+
 from support.evidence import MEDIA, REPOSITORY, Evidence, frame_counter
 from support.process import JSONProcess
 
@@ -17,7 +19,9 @@ def find_roost():
 
 def start_server(namespace, host="127.0.0.1", *options):
     """`roost serve` on free ports, without the echo peer; returns the process and the page's port."""
-    command = [find_roost(), "serve", "--host", host, "--port", 0, "--signaling-port", 0, "--no-echo", "--json"]
+    command = [find_roost(), "serve", "--host", host, "--port", 0, "--signaling-port", 0, "--json"]
+    if "--echo" not in options:
+        command.append("--no-echo")
     process = JSONProcess("roost serve", namespace.command(*command, *options), cwd=REPOSITORY)
     return process, process.wait_for("listening")["port"]
 
@@ -71,10 +75,9 @@ class RoostPeer:
 
 def read_counters(path):
     """The counter of each frame of a file, as ffmpeg decodes it."""
-    import numpy as np
-
     width, height = frame_counter.WIDTH, frame_counter.HEIGHT
-    process = frame_counter.decoded(path, "-vf", f"scale={width}:{height}", "-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "gray")
+    as_it_is = ("-fps_mode", "passthrough", "-f", "rawvideo", "-pix_fmt", "gray")
+    process = frame_counter.decoded(path, "-vf", f"scale={width}:{height}", *as_it_is)
     counters = []
     while len(data := process.stdout.read(width * height)) == width * height:
         counters.append(frame_counter.read_counter(np.frombuffer(data, np.uint8).reshape(height, width)))
@@ -85,8 +88,6 @@ def read_counters(path):
 
 def read_tones(path):
     """The loudest frequency of each half second of a file's sound; silence is left out."""
-    import numpy as np
-
     rate = frame_counter.SAMPLE_RATE
     process = frame_counter.decoded(path, "-f", "s16le", "-ac", "1", "-ar", str(rate))
     samples = np.frombuffer(process.stdout.read(), "<i2").astype(np.float64)

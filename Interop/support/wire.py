@@ -1,7 +1,7 @@
 """wire.py PID PID LOSS DELAY JITTER SEED: a TUN device in each of two namespaces, and what happens between them.
 
-Kernels in containers often have no netem; TUN is everywhere. UDP is lost with probability LOSS and comes DELAY plus up to
-JITTER seconds later, so datagrams overtake each other; everything else (the signaling's TCP) passes untouched.
+Kernels in containers often have no netem; TUN is everywhere. UDP is lost with probability LOSS and comes DELAY plus up
+to JITTER seconds later, so datagrams overtake each other; everything else (the signaling's TCP) passes untouched.
 Ends with its standard input and then says how many datagrams it carried and lost.
 """
 

@@ -83,8 +83,8 @@ export class App {
     this.#renderRoom();
   }
 
-  async #connect() {
-    this.#notice = null;
+  async #connect(notice = null) {
+    this.#notice = notice;
     const { transport } = this.#parameters;
     try {
       await this.#signaling.connect({
@@ -142,6 +142,9 @@ export class App {
   #signaled(event) {
     switch (event.kind) {
       case 'state': return this.#signalingMoved(event);
+      case 'roster':
+        this.#roster.listed(event.users);
+        break;
       case 'joined':
         this.#roster.joined(event);
         if (this.#chat && event.isCaller !== (this.#role === 'caller')) {
@@ -169,21 +172,24 @@ export class App {
     }
     this.#renderRoom();
     this.#renderChat();
-    if (this.#parameters.isAutomatic && !this.#chat && this.#roster.presence(this.#role).kind === 'present') this.#startCall();
+    const isSomebodyHere = this.#roster.presence(this.#role).kind === 'present';
+    if (this.#parameters.isAutomatic && !this.#chat && isSomebodyHere) this.#startCall();
   }
 
   #signalingMoved({ state, reason }) {
     const before = this.#connection;
     this.#moveConnection(state);
     if (!this.#chat) {
-      if (state === 'closed' && before !== 'connecting') this.#notice = `The connection to the server ended: ${reason}.`;
+      const wasOpen = before !== 'connecting';
+      if (state === 'closed' && wasOpen) this.#notice = `The connection to the server ended: ${reason}.`;
       return this.#renderRoom();
     }
     const { call } = this.#chat;
     const flows = call.state === 'connected';
     switch (state) {
       case 'reconnecting':
-        this.#chatView.notify(`The connection to the server broke; ${flows ? 'the call goes on.' : 'reconnecting…'}`, 'signaling');
+        this.#chatView.notify(
+          `The connection to the server broke; ${flows ? 'the call goes on.' : 'reconnecting…'}`, 'signaling');
         break;
       case 'connected':
         this.#chatView.withdraw('signaling');
@@ -274,11 +280,8 @@ export class App {
   }
 
   /** The protocol has no message for the end of a call, only `room_user_left`: so we leave and come back. */
-  async #rejoin() {
-    const notice = this.#notice;
-    await this.#connect();
-    this.#notice ??= notice;
-    this.#renderRoom();
+  #rejoin() {
+    return this.#connect(this.#notice);
   }
 
   #toggle(flag, kind) {
@@ -308,5 +311,6 @@ export class App {
 function connectFault(error) {
   if (error instanceof ConnectError) return `The server did not let you in: ${error.message}`;
   if (globalThis.navigator.onLine === false) return 'You are offline. Connect to a network and try again.';
-  return 'The server is away: it does not answer. Check that “roost serve” is running at this address, then try again.';
+  return 'The server is away: it does not answer. '
+    + 'Check that “roost serve” is running at this address, then try again.';
 }

@@ -17,7 +17,8 @@ const HELD_CANDIDATES = 256;
 
 /**
  * The call's states, in the words of the screen. A call moves through one door, `#move`, with a reason.
- * `preparing` → (`calling` | `waiting` → `answering`) → `connecting` → `connected` ⇄ `interrupted` → `ended`.
+ * `preparing` → (`calling` | `waiting` → `answering`) → `connecting` → `connected` ⇄ `interrupted`;
+ * from each of them `ended`.
  */
 export const STATE_TEXT = Object.freeze({
   preparing: 'Preparing…',
@@ -29,6 +30,8 @@ export const STATE_TEXT = Object.freeze({
   interrupted: 'The connection is interrupted, trying to restore it…',
   ended: 'The call is over',
 });
+
+const LOST = '{peer} is no longer reachable: the connection was lost.';
 
 export class Call {
   #connection;
@@ -135,7 +138,7 @@ export class Call {
     if (['preparing', 'waiting', 'calling', 'answering'].includes(this.state)) {
       this.end(`The connection to the server is gone: ${reason}.`);
     } else if (this.#repair === 'wanted') {
-      this.end('{peer} is no longer reachable: the connection was lost.');
+      this.end(LOST);
     }
   }
 
@@ -211,7 +214,8 @@ export class Call {
   async #agreed() {
     if (['calling', 'answering'].includes(this.state)) {
       this.#move('connecting', 'offer and answer are agreed');
-      this.#deadline('connect', this.#policy.connectDeadline, () => this.end('{peer} could not be reached: no path was found.'));
+      this.#deadline('connect', this.#policy.connectDeadline, () =>
+        this.end('{peer} could not be reached: no path was found.'));
       this.#connectionMoved();
     }
     for (const candidate of this.#heldRemote.splice(0)) await this.#addCandidate(candidate);
@@ -304,7 +308,7 @@ export class Call {
     this.#cancel('heal');
     this.#move('interrupted', 'media failed');
     this.#deadline('restart', this.#policy.restartDeadline, () =>
-      this.end(this.#hasConnected ? '{peer} is no longer reachable: the connection was lost.' : '{peer} could not be reached.'));
+      this.end(this.#hasConnected ? LOST : '{peer} could not be reached.'));
     this.#repair = 'wanted';
     this.#restart();
   }

@@ -61,19 +61,25 @@ function parseJSON(text) {
   }
 }
 
+/** Servers refuse bodies of many packets; python-engineio's limit is the lowest that we know. */
+const PACKETS_PER_BODY = 16;
+
 /** Cuts packets into bodies of at most `limit` UTF-8 bytes; a packet that is longer alone goes alone. */
 export function batches(packets, limit) {
   const encoder = new TextEncoder();
   const bodies = [];
   let room = 0;
+  let count = 0;
   for (const packet of packets) {
     const size = encoder.encode(packet).length + 1;
-    if (bodies.length > 0 && size <= room) {
+    if (bodies.length > 0 && size <= room && count < PACKETS_PER_BODY) {
       bodies[bodies.length - 1] += SEPARATOR + packet;
       room -= size;
+      count += 1;
     } else {
       bodies.push(packet);
       room = limit - size;
+      count = 1;
     }
   }
   return bodies;

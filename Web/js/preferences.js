@@ -34,7 +34,10 @@ export const preferences = {
  */
 export function readParameters(search) {
   const query = new URLSearchParams(search);
-  const oneOf = (name, ...allowed) => allowed.find((value) => value.toLowerCase() === query.get(name)?.toLowerCase()) ?? null;
+  const oneOf = (name, ...allowed) => {
+    const given = query.get(name)?.toLowerCase();
+    return allowed.find((value) => value.toLowerCase() === given) ?? null;
+  };
   return {
     room: parseRoom(query.get('room') ?? ''),
     name: parseName(query.get('name') ?? ''),

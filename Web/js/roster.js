@@ -15,6 +15,13 @@ export class Roster {
     if (this.#entries.length < Roster.LIMIT) this.#entries.push({ username, isCaller });
   }
 
+  /** Everybody who is there: from now on an empty room is known to be empty. */
+  listed(users) {
+    this.#entries = users.slice(0, Roster.LIMIT).map(({ username, isCaller }) => ({ username, isCaller }));
+    this.#isComplete = true;
+    this.#hasUnnamedCaller = false;
+  }
+
   /** Takes one connection of that name away; returns its entry, or null when nothing was known of it. */
   left(username, ourRole) {
     const index = this.#entries.findIndex((entry) => entry.username === username);

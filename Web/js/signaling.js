@@ -5,6 +5,7 @@ import { SocketIOClient } from './socketio.js';
  * Events, all to one listener, in order:
  * - `{kind: 'state', state, reason}`: see `SocketIOClient`
  * - `{kind: 'joined', username, isCaller}`, `{kind: 'left', username}`
+ * - `{kind: 'roster', users}`: everybody else who is there, from servers that tell a newcomer
  * - `{kind: 'offer' | 'answer', sdp}`, `{kind: 'candidate', candidate}`
  * - `{kind: 'unreadable', detail}`
  */
@@ -31,9 +32,11 @@ export class Signaling {
     await client.connect();
   }
 
+  /** Leaves; the listener hears nothing of it. */
   disconnect() {
-    this.#client?.disconnect();
+    const client = this.#client;
     this.#client = null;
+    client?.disconnect();
   }
 
   get isConnected() {
@@ -63,12 +66,16 @@ export class Signaling {
 
 /** One Socket.IO event of the protocol as a value; null for an event that is not the protocol's. */
 export function readEvent(name, payload) {
-  const unreadable = { kind: 'unreadable', detail: `The server or the other side sent an “${name}” that makes no sense.` };
+  const detail = `The server or the other side sent an “${name}” that makes no sense.`;
+  const unreadable = { kind: 'unreadable', detail };
   switch (name) {
     case 'room_user_joined': {
-      const { username, isCaller } = payload ?? {};
-      if (typeof username !== 'string') return unreadable;
-      return { kind: 'joined', username, isCaller: isCaller === true || isCaller === 'true' || isCaller === 1 };
+      const user = readUser(payload);
+      return user ? { kind: 'joined', ...user } : unreadable;
+    }
+    case 'room_users': {
+      const users = Array.isArray(payload?.users) ? payload.users.map(readUser) : [null];
+      return users.includes(null) ? unreadable : { kind: 'roster', users };
     }
     case 'room_user_left':
       return typeof payload?.username === 'string' ? { kind: 'left', username: payload.username } : unreadable;
@@ -83,6 +90,13 @@ export function readEvent(name, payload) {
     default:
       return null;
   }
+}
+
+/** `{username, isCaller}`; null without a name. */
+function readUser(payload) {
+  const { username, isCaller } = payload ?? {};
+  if (typeof username !== 'string') return null;
+  return { username, isCaller: isCaller === true || isCaller === 'true' || isCaller === 1 };
 }
 
 /** W3C's shape, the same one level deeper, `sdp` for `candidate` (iOS engines), or nothing (no more candidates). */

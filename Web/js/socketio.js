@@ -46,7 +46,7 @@ export class SocketIOClient {
   /**
    * @param {string|URL} server for example `location.origin`
    * @param {object} options `query`, `auth`, `path`, `transports` (in the order to try), `environment` (for tests)
-   * @param {{onEvent?: (name: string, ...args: any[]) => void, onState?: (state: string, reason: string) => void}} handlers
+   * @param {object} handlers `onEvent(name, ...args)`, `onState(state, reason)`
    */
   constructor(server, options, handlers) {
     this.#address = new URL(options.path ?? '/socket.io/', server);
@@ -162,7 +162,7 @@ export class SocketIOClient {
       if (epoch !== this.#epoch) throw new Error('cancelled');
     } catch (error) {
       session.close();
-      throw error;
+      throw epoch === this.#epoch ? error : new Error('cancelled');
     } finally {
       this.#giveUp = null;
       clearTimeout(timer);
@@ -182,7 +182,7 @@ export class SocketIOClient {
         accepted.resolve();
         break;
       case Socket.connectError:
-        accepted.reject(new ConnectError(typeof packet.data === 'object' ? packet.data ?? {} : { message: packet.data }));
+        accepted.reject(new ConnectError(Object(packet.data) === packet.data ? packet.data : { message: packet.data }));
         break;
       case Socket.event:
         if (session === this.#session) this.#handlers.onEvent?.(...packet.data);

@@ -1,7 +1,12 @@
 // What the statistics overlay shows, from W3C's getStats.
 
 /** Cipher names as people know them; browsers write them with and without a prefix. */
-const CIPHERS = [[/AES(_CM_|)128.*SHA1_80/, 'AES-CM 128'], [/AES_128_GCM/, 'AES-GCM 128'], [/AES_256_GCM/, 'AES-GCM 256']];
+const CIPHERS = [
+  [/AES(_CM_|)128.*SHA1_80/, 'AES-CM 128'], [/AES_128_GCM/, 'AES-GCM 128'], [/AES_256_GCM/, 'AES-GCM 256'],
+];
+
+const picture = ({ frameWidth, frameHeight, framesPerSecond = 0 }) =>
+  (frameWidth ? `${frameWidth}×${frameHeight}, ${Math.round(framesPerSecond)} fps` : '–');
 
 /** Turns successive reports into rates. */
 export class Statistics {
@@ -28,7 +33,8 @@ export class Statistics {
     const before = this.#before ?? now;
     this.#before = now;
     const seconds = (now.at - before.at) / 1000;
-    const rate = (after, earlier) => (seconds > 0 ? `${Math.round(((after - earlier) * 8) / seconds / 1000)} kbit/s` : '–');
+    const kilobits = (bytes) => Math.round((bytes * 8) / seconds / 1000);
+    const rate = (after, earlier) => (seconds > 0 ? `${kilobits(after - earlier)} kbit/s` : '–');
     const packets = now.received - before.received + (now.lost - before.lost);
     const loss = packets > 0 ? `${((100 * Math.max(0, now.lost - before.lost)) / packets).toFixed(1)} %` : '–';
     const milliseconds = (value) => (Number.isFinite(value) ? `${Math.round(value * 1000)} ms` : '–');
@@ -39,7 +45,7 @@ export class Statistics {
       ['Round trip', milliseconds(pair.currentRoundTripTime ?? remote.roundTripTime)],
       ['Loss', loss],
       ['Jitter', milliseconds(video.jitter)],
-      ['Picture', video.frameWidth ? `${video.frameWidth}×${video.frameHeight}, ${Math.round(video.framesPerSecond ?? 0)} fps` : '–'],
+      ['Picture', picture(video)],
       ['Frames', `${video.framesDecoded ?? 0} decoded, ${video.framesDropped ?? 0} dropped`],
       ['Codecs', `${codec(video)} in, ${codec(sent)} out, ${codec(audio)}`],
       ['Cipher', CIPHERS.find(([pattern]) => pattern.test(transport.srtpCipher))?.[1] ?? transport.srtpCipher ?? '–'],

@@ -67,7 +67,7 @@ function picture(context, number, name, isStill) {
   const clock = new Date(Math.floor(time) * 1000).toISOString().slice(14, 19);
   context.fillText(clock, 290, 190);
   context.font = '400 20px system-ui, sans-serif';
-  context.fillText('Test picture: no camera', 290, 230, 320);
+  context.fillText('Test picture', 290, 230, 320);
   drawCounter(context, number % FRAMES, WIDTH, HEIGHT);
 }
 

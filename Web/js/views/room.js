@@ -51,8 +51,7 @@ export class RoomView {
     const button = byID('room-call');
     button.disabled = !state.canCall;
     setText(byID('room-call-text'), callText(state));
-    setText(byID('room-call-hint'), isConnected || connection === 'connecting' ? '' : 'Connect first, then start the call.');
-    if (isConnected && presence.kind === 'absent') setText(byID('room-call-hint'), `The call can start when a ${opposite(role)} is here.`);
+    setText(byID('room-call-hint'), callHint(state));
   }
 
   #people({ role, partners, others }) {
@@ -85,6 +84,11 @@ function peerText({ role, presence, others, isRinging }) {
   }
   if (presence.kind === 'absent') return `No ${kind} is in the room.`;
   return `Nobody has come since you connected. Not every server says who was here before.`;
+}
+
+function callHint({ role, connection, presence }) {
+  if (connection === 'closed') return 'Connect first, then start the call.';
+  return presence.kind === 'absent' ? `The call can start when a ${opposite(role)} is here.` : '';
 }
 
 function callText({ role, isRinging, presence }) {
