@@ -7,7 +7,7 @@ import Synchronization
 /// A client gives `roomId`, `username` and `isCaller` when it connects and is in that room until it leaves. The
 /// others get `room_user_joined` and `room_user_left`; `offer`, `answer` and `candidate` go to the others of the room
 /// byte for byte. Unlike the protocol's first server, a newcomer gets one `room_user_joined` for each person who is
-/// there already.
+/// there already, and then `room_users` with the whole list, empty or not.
 public final class CallRoomServer: Sendable {
     /// The limits of the rooms. Rates and sizes of whole connections are the `SocketIOServer`'s.
     public struct Limits: Hashable, Sendable {
@@ -100,6 +100,10 @@ public final class CallRoomServer: Sendable {
         }
         guard let present else { throw .roomFull(limit: limit) }
         for other in present { member.receive(.userJoined(other.user), over: namespace) }
+        if case .socket(let socket) = member.connection {
+            // Ours: says that these are all, so that a newcomer to an empty room knows that it is empty.
+            socket.emit(CallRoomEventName.users, [.json(CallRoomUser.listPayload(present.map(\.user)))])
+        }
         Self.tell(present, .userJoined(user), over: namespace)
     }
 

@@ -23,6 +23,14 @@ public struct CallRoomUser: Hashable, Sendable {
         ])
     }
 
+    /// The payload of `room_users`.
+    static func listPayload(_ users: [CallRoomUser]) -> RawJSON {
+        let members = users.map { user in
+            RawJSON(object: ["username": RawJSON(string: user.username), "isCaller": RawJSON(user.isCaller)])
+        }
+        return RawJSON(object: ["users": RawJSON(array: members)])
+    }
+
     /// The payload of `room_user_left`.
     var leftPayload: RawJSON { RawJSON(object: ["username": RawJSON(string: username)]) }
 
@@ -40,6 +48,8 @@ public struct CallRoomUser: Hashable, Sendable {
 enum CallRoomEventName {
     static let joined = "room_user_joined"
     static let left = "room_user_left"
+    /// Ours: everybody who is there, told to a newcomer.
+    static let users = "room_users"
     static let offer = "offer"
     static let answer = "answer"
     static let candidate = "candidate"

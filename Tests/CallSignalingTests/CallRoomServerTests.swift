@@ -53,6 +53,29 @@ struct CallRoomServerTests {
         }
     }
 
+    @Test func `a newcomer is told who is there, and that nobody is`() async throws {
+        try await withRooms { rooms, url in
+            func lists(_ name: String, isCaller: Bool) async throws -> (SocketIOClient, RawJSON?) {
+                var configuration = SocketIOClientConfiguration()
+                configuration.connectParams = [
+                    .init(name: "roomId", value: "9"), .init(name: "username", value: name),
+                    .init(name: "isCaller", value: isCaller ? "true" : "false"),
+                ]
+                let client = try SocketIOClient(url: url, configuration: configuration)
+                let events = client.events()
+                try await client.connect()
+                for await event in events where event.name == "room_users" { return (client, event.arguments.first) }
+                return (client, nil)
+            }
+            let (ann, empty) = try await lists("Ann", isCaller: true)
+            #expect(empty == RawJSON(#"{"users":[]}"#))
+            let (bob, one) = try await lists("Bob", isCaller: false)
+            #expect(one == RawJSON(#"{"users":[{"username":"Ann","isCaller":true}]}"#))
+            await ann.disconnect()
+            await bob.disconnect()
+        }
+    }
+
     @Test func `rooms do not hear each other`() async throws {
         try await withRooms { rooms, url in
             let ann = try await join(url, "Ann", isCaller: true, room: 1)
