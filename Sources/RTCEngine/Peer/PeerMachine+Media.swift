@@ -111,19 +111,23 @@ extension PeerMachine {
     }
 
     private mutating func receive(_ packet: [UInt8], _ header: RTPHeader, on id: TransceiverID, at now: Instant) {
-        guard let receiver = receivers[id] else {
+        // Looked at in place: a copy of the stream would make the first change copy its buffers.
+        guard let isMedia = receivers[id]?.isMedia(header.payloadType) else {
             counters.dropped += 1
             return
         }
         // A source that no description named: its first packet of media names it.
-        if receiver.stream?.ssrc != header.ssrc, receiver.isMedia(header.payloadType) {
-            let configuration = streamConfiguration(
-                receiver.parameters, ssrc: header.ssrc, rtx: receiver.retransmissionSSRC(of: header.ssrc))
-            receivers[id]?.stream = ReceiveStream(configuration: configuration)
-        }
+        if isMedia, receivers[id]?.stream?.ssrc != header.ssrc { startStream(of: header.ssrc, on: id) }
         receivers[id]?.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
         drainReceiver(id)
         sendPackets(at: now)
+    }
+
+    private mutating func startStream(of ssrc: UInt32, on id: TransceiverID) {
+        guard let parameters = receivers[id]?.parameters else { return }
+        let rtx = receivers[id]?.retransmissionSSRC(of: ssrc)
+        let configuration = streamConfiguration(parameters, ssrc: ssrc, rtx: rtx)
+        receivers[id]?.stream = ReceiveStream(configuration: configuration)
     }
 
     private mutating func drainReceiver(_ id: TransceiverID) {

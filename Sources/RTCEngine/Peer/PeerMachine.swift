@@ -73,8 +73,8 @@ public struct PeerMachine {
         guard secure.isProtected else { return wake }
         consider(reports.nextWake)
         consider(feedbackGenerator?.nextWake)
-        for receiver in receivers.entries { consider(receiver.value?.stream?.nextWake) }
-        for sender in senders.entries { consider(sender.value?.stream.nextWake) }
+        for index in receivers.entries.indices { consider(receivers.entries[index].value?.stream?.nextWake) }
+        for index in senders.entries.indices { consider(senders.entries[index].value?.stream.nextWake) }
         return wake
     }
 

@@ -14,9 +14,15 @@ struct TransceiverMap<Value> {
     var values: some Sequence<Value> { entries.lazy.compactMap(\.value) }
     var first: Value? { entries.first?.value }
 
-    /// Changes happen in place: a stream's buffers are not copied.
+    /// Looks and changes happen in place: a stream's buffers are neither copied nor counted.
     subscript(id: TransceiverID) -> Value? {
-        get { entries.first { $0.id == id }?.value }
+        _read {
+            if let index = entries.firstIndex(where: { $0.id == id }) {
+                yield entries[index].value
+            } else {
+                yield nil
+            }
+        }
         _modify {
             let index = entries.firstIndex { $0.id >= id } ?? entries.endIndex
             if index == entries.endIndex || entries[index].id != id {
