@@ -201,6 +201,7 @@ def test_payloads_of_other_engines_are_understood(run):
         ["candidate", {"candidate": "candidate:1 x", "sdpMid": 0, "sdpMLineIndex": "0"}],
         ["candidate", {"sdp": "candidate:2 x", "sdpMLineIndex": 1}], ["candidate", "a=candidate:3 x"], ["candidate", 5],
         ["room_user_left", {"username": "Bob"}], ["room_user_left", []], ["room_user_joined", {}], ["typing", {}],
+        ["room_users", {"users": [{"username": "Bob"}]}], ["room_users", {"users": [1]}], ["room_users", []],
     ])
 
     def candidate(line, mid, index):
@@ -211,6 +212,7 @@ def test_payloads_of_other_engines_are_understood(run):
         ["candidate", None], ["candidate", None], ["candidate", None],
         candidate("candidate:1 x", "0", 0), candidate("candidate:2 x", None, 1), candidate("candidate:3 x", "0", 0),
         ["unreadable", None], ["left", "Bob"], ["unreadable", None], ["unreadable", None], None,
+        ["roster", None], ["unreadable", None], ["unreadable", None],
     ]
 
 

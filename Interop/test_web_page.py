@@ -299,6 +299,19 @@ def test_each_screen_is_readable_and_fits(width, height, scheme, new_page, brows
     assert page.lines == []
 
 
+def test_our_own_server_says_who_was_here_before(new_page, roost_server):
+    ann, bob, room = new_page(), new_page(), new_room()
+    login(ann, roost_server, "Ann", room)
+    connect(ann, "caller")
+    wait_text(ann, "#room-peer", "No callee is in the room.")
+    assert ann.is_disabled("#room-call")
+    login(bob, roost_server, "Bob", room)
+    connect(bob, "callee")
+    wait_text(bob, "#room-peer", "Ann is here and can call you.")
+    wait_text(ann, "#room-peer", "Bob is here and can be called.")
+    assert ann.locator("#room-people li").count() == bob.locator("#room-people li").count() == 1
+
+
 def test_the_page_of_our_own_server_breaks_none_of_its_rules(new_page, roost_server):
     page = new_page()
     response = page.goto(roost_server)
