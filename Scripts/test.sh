@@ -17,6 +17,7 @@ step() { # name, command…
 if [ "$what" = all ] || [ "$what" = lint ]; then
     step "format" swift format lint --strict --recursive --parallel Sources Tests Fuzz Package.swift
     step "imports" python3 Scripts/check-imports.py
+    step "documents" python3 Scripts/check-docs.py
 fi
 if [ "$what" = all ] || [ "$what" = unit ]; then
     step "build" swift build --build-tests

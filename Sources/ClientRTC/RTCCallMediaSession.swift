@@ -59,7 +59,9 @@ actor RTCCallMediaSession: CallMediaSession {
             }
             let offer = try await connection.createOffer(iceRestart: restarting)
             try await connection.setLocalDescription(offer)
-            return offer
+            // With the candidates that are known by now: on a restart they come out at once, and one that overtakes
+            // the description of its generation would be refused.
+            return await connection.localDescription ?? offer
         }
         wantsIceRestart = false
         hasNegotiated = true
@@ -79,7 +81,7 @@ actor RTCCallMediaSession: CallMediaSession {
             try await connection.setRemoteDescription(SessionDescriptionInit(type: .offer, sdp: offer.sdp))
             let answer = try await connection.createAnswer()
             try await connection.setLocalDescription(answer)
-            return answer
+            return await connection.localDescription ?? answer
         }
         hasNegotiated = true
         return SessionDescriptionPayload(type: .answer, sdp: answer.sdp)

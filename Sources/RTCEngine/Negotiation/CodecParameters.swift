@@ -43,7 +43,7 @@ public struct CodecParameters: Sendable, Hashable {
 
 extension CodecParameters {
     /// What every video sender of WebRTC understands (RFC 8834 §5.1).
-    public static let videoFeedback = ["goog-remb", "transport-cc", "ccm fir", "nack", "nack pli"]
+    public static let videoFeedback = ["transport-cc", "ccm fir", "nack", "nack pli"]
 
     /// H.264 Constrained Baseline level 3.1 in packetization mode 1, which RFC 7742 §6.2 asks for.
     public static let h264 = CodecParameters(

@@ -143,6 +143,8 @@ extension Negotiator {
             isSectionKnown = true
             let generation = (try? PeerTransport(reading: description.sdp, section: index))?.ice.parameters
             if let fragment, fragment != generation?.usernameFragment { continue }
+            // A peer that never stops signaling candidates makes us keep no more than a description may hold.
+            guard description.sdp.media[index].lines.count < SDPLimits.linesPerSection else { return }
             switch fact {
             case .candidate(let candidate): description.sdp.media[index].append(SDP.Candidate(candidate))
             case .endOfCandidates where description.sdp.media[index].has(.endOfCandidates): break

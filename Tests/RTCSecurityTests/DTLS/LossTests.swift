@@ -1,3 +1,4 @@
+import Foundation
 import RTCEngine
 import Testing
 
@@ -41,7 +42,7 @@ struct LossTests {
         Row(side: .client, flight: 0), Row(side: .client, flight: 1), Row(side: .server, flight: 0),
         Row(side: .server, flight: 1),
     ])
-    func `a lost flight is sent again`(lost: Row) async throws {
+    func `a lost flight is sent again`(lost: Row) throws {
         let pair = try DTLSPair()
         var flights: [DTLSPair.Side: Int] = [:]
         pair.wire = { side, datagrams in
@@ -49,12 +50,12 @@ struct LossTests {
             defer { flights[side, default: 0] += 1 }
             return side == lost.side && flights[side, default: 0] == lost.flight ? [] : datagrams
         }
-        try await pair.runInRealTime(for: .milliseconds(500))
+        pair.runInRealTime()
         #expect(pair.isConnected)
         #expect(pair.keys(.client)?.mirrored == pair.keys(.server))
     }
 
-    @Test func `a flight is put together from what arrived of two sendings`() async throws {
+    @Test func `a flight is put together from what arrived of two sendings`() throws {
         let pair = try DTLSPair(mtu: 300)
         var sendings: [DTLSPair.Side: Int] = [:]
         pair.wire = { side, datagrams in
@@ -64,7 +65,7 @@ struct LossTests {
             // Every other datagram is lost, by turns the even and the odd ones.
             return datagrams.enumerated().filter { $0.offset % 2 != sending % 2 }.map(\.element)
         }
-        try await pair.runInRealTime(for: .milliseconds(1_500))
+        pair.runInRealTime()
         #expect(pair.isConnected)
     }
 
@@ -153,7 +154,7 @@ extension DTLSPair.Side: CaseIterable {
 
 extension DTLSPair {
     /// Starts, delivers and ticks by the system's clock until both ends are connected, or `limit` has passed.
-    fileprivate func runInRealTime(for limit: Duration) async throws {
+    fileprivate func runInRealTime(within limit: Duration = .seconds(10)) {
         let clock = ContinuousClock()
         let began = clock.now
         start()
@@ -163,7 +164,8 @@ extension DTLSPair {
                 if let wake = port(side).nextWake, wake <= now { port(side).tick(at: now) }
             }
             run(at: now)
-            try await clock.sleep(for: .milliseconds(2))
+            // Not `Task.sleep`: other tests may keep the pool's threads busy for longer than a handshake may last.
+            Thread.sleep(forTimeInterval: 0.002)
         }
     }
 }
