@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 
 import numpy as np
 import socketio
-from aiortc import RTCConfiguration, RTCPeerConnection, RTCRtpSender, RTCSessionDescription, rtcdtlstransport
+from aiortc import RTCConfiguration, RTCPeerConnection, RTCRtpSender, RTCSessionDescription
+from aiortc import rtcdtlstransport, rtcrtpreceiver
 from aiortc.contrib.media import MediaPlayer
 from aiortc.mediastreams import MediaStreamError
 from aiortc.sdp import candidate_from_sdp
@@ -28,6 +29,19 @@ SAMPLE_RATE = 48_000
 
 def say(event, **fields):
     print(json.dumps({"event": event, **fields}), flush=True)
+
+
+# aiortc's statistics do not tell which codec it decodes, so its choice of a decoder is watched.
+decoders = []
+get_decoder = rtcrtpreceiver.get_decoder
+
+
+def noted_decoder(codec):
+    decoders.append(codec.mimeType)
+    return get_decoder(codec)
+
+
+rtcrtpreceiver.get_decoder = noted_decoder
 
 
 class Peer:
@@ -57,7 +71,8 @@ class Peer:
         reporter.cancel()
         await self.socket.disconnect()
         await self.connection.close()
-        say("summary", counters=self.counters, hertz=self.hertz)
+        video = [name.split("/")[1] for name in decoders if name.startswith("video/")]
+        say("summary", counters=self.counters, hertz=self.hertz, codec=video[-1] if video else None)
 
     # The room
 
@@ -159,11 +174,7 @@ class Peer:
     async def report(self):
         while True:
             await asyncio.sleep(0.5)
-            codec = None
-            for report in (await self.connection.getStats()).values():
-                if report.type == "inbound-rtp" and report.kind == "video":
-                    codec = self.arguments.codec
-            say("statistics", frames=len(self.counters), tones=len(self.hertz), codec=codec)
+            say("statistics", frames=len(self.counters), tones=len(self.hertz))
 
 
 def main():

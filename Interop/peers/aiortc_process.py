@@ -15,7 +15,7 @@ class AiortcPeer:
     def __init__(self, namespace, server, room, name, role, codec="VP8", srtp=None):
         command = [sys.executable, HERE / "aiortc_peer.py", "--server", server, "--room", room, "--name", name]
         command += ["--codec", codec] + (["--caller"] if role == "caller" else []) + (["--srtp", srtp] if srtp else [])
-        self.name, self.codec = name, codec
+        self.name = name
         self.process = JSONProcess(f"aiortc {name}", namespace.command(*command))
 
     def wait_joined(self):
@@ -37,7 +37,7 @@ class AiortcPeer:
         self.status = self.process.finish()
         summary = self.process.last("summary")
         assert summary is not None, f"{self.name} gave no summary\n{self.process.transcript()}"
-        return Evidence(self.name, summary["counters"], summary["hertz"], self.codec, transport.get("cipher"))
+        return Evidence(self.name, summary["counters"], summary["hertz"], summary["codec"], transport.get("cipher"))
 
     def transcript(self):
         return self.process.transcript()
