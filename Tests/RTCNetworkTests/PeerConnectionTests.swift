@@ -28,6 +28,23 @@ import Testing
         await pair.close()
     }
 
+    private static let hasIPv6 =
+        (try? NetworkInterface.current().contains { $0.address == .v6(0, 1) }) ?? false
+
+    @Test(.enabled(if: hasIPv6, "this host has no ::1"))
+    func `the same over IPv6`() async throws {
+        let pair = try await ConnectedPair.connected(over: .v6(0, 1))
+        let frames = pair.answererVideo.receiver.frames
+        let first = try testVideo().frames[0]
+        try await pair.offererVideo.sender.send(
+            EncodedFrame(payload: first.payload, timestamp: 0, isKeyFrame: true, format: .h264))
+        for await frame in frames {
+            #expect(frame.payload == first.payload)
+            break
+        }
+        await pair.close()
+    }
+
     @Test func `a wanted key frame is asked of the other side`() async throws {
         let pair = try await ConnectedPair.connected()
         let events = pair.offerer.events

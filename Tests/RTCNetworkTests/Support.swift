@@ -11,14 +11,14 @@ struct ConnectedPair {
     let offererVideo: RTPTransceiver
     let answererVideo: RTPTransceiver
 
-    static func configuration() throws -> PeerConnectionConfiguration {
-        try PeerConnectionConfiguration(addresses: .only([.v4(0x7f00_0001)]))
+    static func configuration(_ address: IPAddress = .v4(0x7f00_0001)) throws -> PeerConnectionConfiguration {
+        try PeerConnectionConfiguration(addresses: .only([address]))
     }
 
     /// Negotiates one video section in both directions and waits until both sides are connected.
-    static func connected() async throws -> ConnectedPair {
-        let offerer = PeerConnection(configuration: try configuration())
-        let answerer = PeerConnection(configuration: try configuration())
+    static func connected(over address: IPAddress = .v4(0x7f00_0001)) async throws -> ConnectedPair {
+        let offerer = PeerConnection(configuration: try configuration(address))
+        let answerer = PeerConnection(configuration: try configuration(address))
         let fromOfferer = offerer.events
         let fromAnswerer = answerer.events
         let offererVideo = try await offerer.addTransceiver(.video, streams: ["camera"])
