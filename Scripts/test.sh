@@ -27,7 +27,7 @@ fi
 if [ "$what" = all ] || [ "$what" = interop ]; then
     step "build roost" swift build --product roost
     export ROOST_BIN=${ROOST_BIN:-$PWD/.build/debug/roost}
-    step "interop tests" .venv/bin/python -m pytest -q Interop
+    step "interop tests" .venv/bin/python -m pytest -q -n 2 Interop
 fi
 
 if [ ${#failed[@]} -gt 0 ]; then

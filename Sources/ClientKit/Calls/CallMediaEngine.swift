@@ -102,7 +102,7 @@ public enum CallMediaError: Error, Hashable, Sendable {
     public var sentence: String {
         switch self {
         case .unavailable(let sentence): sentence
-        case .rejected(let detail): "The call could not be agreed on: \(detail)."
+        case .rejected(let detail): "The call could not be agreed on: \(detail.hasSuffix(".") ? detail : detail + ".")"
         case .closed: "The call is already closed."
         }
     }

@@ -44,6 +44,7 @@ public actor CallSession {
     private let engine: any CallMediaEngine
     private let clock: CallClock
     private var machine: CallMachine
+    private var correspondence: CallCorrespondence
     private var media: Media = .none
     private var switches = (microphone: true, camera: true)
     private var closing: Task<Void, Never>?
@@ -63,6 +64,8 @@ public actor CallSession {
         self.engine = engine
         self.clock = clock
         machine = CallMachine(role: role, policy: policy)
+        let name = String(UInt64.random(in: .min ... .max), radix: 36)
+        correspondence = CallCorrespondence(role: role, call: name)
         (inputs, inbox) = AsyncStream.makeStream()
         (updates, updated) = AsyncStream.makeStream()
         (orderList, orders) = AsyncStream.makeStream()
@@ -126,6 +129,7 @@ public actor CallSession {
     private func take(_ input: Input) async {
         switch input {
         case .fact(let fact):
+            guard correspondence.accepts(fact) else { return }
             execute(machine.receive(fact, at: clock.now()))
         case .tick:
             alarm = nil
@@ -229,7 +233,7 @@ public actor CallSession {
             try? await openSession().addRemoteCandidate(candidate)
         case .send(let signal):
             // A socket that is just breaking reports it by itself; the machine then says everything again.
-            try? await signaling.send(signal)
+            try? await signaling.send(correspondence.addressed(signal))
         case .announce, .closeMedia:
             // Done at once by `execute`.
             break

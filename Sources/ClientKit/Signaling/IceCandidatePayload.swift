@@ -6,6 +6,9 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
     public var sdpMid: String?
     /// The media section by its place.
     public var sdpMLineIndex: Int?
+    /// Which call of the sender's it belongs to, and which of the receiver's; ours (see `CallCorrespondence`).
+    public var fromCall: String?
+    public var toCall: String?
 
     public init(candidate: String, sdpMid: String? = nil, sdpMLineIndex: Int? = nil) {
         self.candidate = candidate
@@ -40,6 +43,8 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
     init(tolerating json: LooseJSON?) throws(CallPayloadError) {
         guard let found = IceCandidatePayload.read(json ?? .null, depth: 0) else { throw .noCandidate }
         self = found
+        fromCall = json?["fromCall"]?.text
+        toCall = json?["toCall"]?.text
     }
 
     private static let texts = ["candidate", "sdp"]

@@ -32,6 +32,14 @@ enum LooseJSON: Hashable, Sendable, Decodable {
         }
     }
 
+    /// A member of an object.
+    subscript(key: String) -> LooseJSON? {
+        switch self {
+        case .object(let members): members[key]
+        case .null, .bool, .number, .string, .array: nil
+        }
+    }
+
     /// A text, or a whole number written out.
     var text: String? {
         switch self {

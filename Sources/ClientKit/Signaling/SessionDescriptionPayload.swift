@@ -10,6 +10,9 @@ public struct SessionDescriptionPayload: Hashable, Sendable, Codable {
     public var type: Kind
     /// The description's text, as it came.
     public var sdp: String
+    /// Which call of the sender's it belongs to, and which of the receiver's; ours (see `CallCorrespondence`).
+    public var fromCall: String?
+    public var toCall: String?
 
     public init(type: Kind, sdp: String) {
         self.type = type
@@ -27,6 +30,8 @@ public struct SessionDescriptionPayload: Hashable, Sendable, Codable {
             throw .noSessionDescription(event)
         }
         self.init(type: event, sdp: sdp)
+        fromCall = json["fromCall"]?.text
+        toCall = json["toCall"]?.text
     }
 
     private static let wrappers = ["sdp", "offer", "answer", "description", "sessionDescription", "payload", "data"]

@@ -36,7 +36,8 @@ enum CallFiles {
 
     private static func testFile(_ name: String) throws -> MediaFile {
         guard let url = ProjectFiles.locate("Media/\(name)") else {
-            throw CommandError("The test media (Media/\(name)) were not found; name files with --video and --audio.")
+            throw CommandError(
+                "The test media (Media/\(name)) were not found: start roost in its folder, or set ROOST_HOME to it.")
         }
         return try file(url.path)
     }

@@ -27,7 +27,7 @@ final class CallOutput {
             say("state", chat.callText, ["state": .text(chat.call.name), "because": .text(chat.because)])
         }
         if let notice = chat.notice, notice != last?.videoChat?.notice { say("notice", notice, [:]) }
-        if chat.remoteVideo != nil, last?.videoChat?.remoteVideo == nil { say("video", "Their picture arrives.", [:]) }
+        if chat.hasPicture, last?.videoChat?.hasPicture != true { say("video", "Their picture arrives.", [:]) }
         if let statistics = chat.statistics, statistics != last?.videoChat?.statistics {
             say("statistics", statistics.line, statistics.fields)
         }
@@ -80,6 +80,11 @@ enum JSONField {
             return "{" + members.joined(separator: ",") + "}"
         }
     }
+}
+
+extension VideoChatState {
+    /// Pictures have come, not only the promise of them.
+    fileprivate var hasPicture: Bool { (statistics?.videoReceived?.frames ?? 0) > 0 }
 }
 
 extension CallState {

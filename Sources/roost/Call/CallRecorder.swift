@@ -24,6 +24,7 @@ actor CallRecorder: CallFrameSink {
     private static let heldLimit = 500
 
     init(folder: String, name: String) throws {
+        guard !folder.isEmpty else { throw CommandError("--record wants the name of a folder.") }
         self.folder = URL(filePath: folder, directoryHint: .isDirectory)
         // A user's name becomes a file's name: letters, digits and a few signs of it.
         let safe = name.map { $0.isLetter || $0.isNumber || "-_".contains($0) ? $0 : "_" }
@@ -31,7 +32,10 @@ actor CallRecorder: CallFrameSink {
         do {
             try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         } catch {
-            throw CommandError("The folder \(folder) cannot be made: \(error.localizedDescription)")
+            throw CommandError("The folder \(folder) for recordings cannot be made.")
+        }
+        guard FileManager.default.isWritableFile(atPath: self.folder.path) else {
+            throw CommandError("Nothing can be written into the folder \(folder).")
         }
     }
 

@@ -66,9 +66,7 @@ final class CallRunner {
                 }
                 if hasEnded { break loop }
             case .waitedEnough where !wasConnected:
-                failure = CommandError(
-                    "No call began within \(options.wait.components.seconds) seconds: nobody of the opposite role came "
-                        + "into room \(options.room), or did not answer.")
+                failure = waitedInVain()
                 break loop
             case .interrupted, .callEnough, .over:
                 break loop
@@ -79,6 +77,20 @@ final class CallRunner {
         callTimer?.cancel()
         await coordinator.shutDown()
         if let failure { throw failure }
+    }
+
+    /// What was missing until now.
+    private func waitedInVain() -> CommandError {
+        let wait = "within \(options.wait.components.seconds) s"
+        guard let room = coordinator.room?.state, room.connection == .connected else {
+            return CommandError("The server at \(options.server) did not let us in \(wait).")
+        }
+        guard room.presence.name != nil else {
+            return CommandError(
+                "Nobody came into room \(options.room) as \(options.isCaller ? "callee" : "caller") \(wait).")
+        }
+        return CommandError(
+            "No call came about \(wait): \(options.isCaller ? "it was not answered" : "nobody called").")
     }
 
     private func logIn() throws {
@@ -97,7 +109,8 @@ final class CallRunner {
         if let chat = snapshot.videoChat {
             guard let reason = chat.call.endReason else { return nil }
             hasEnded = true
-            return reason.isFailure ? CommandError(reason.sentence) : nil
+            // However politely it ended: without media there was no call.
+            return reason.isFailure || !wasConnected ? CommandError("No call came about. \(reason.sentence)") : nil
         }
         if wasConnected {
             hasEnded = true

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// A program that we start, with its output as lines. It is ended with us: nothing of a demo stays behind.
+/// A program that we start, with its output as lines. Whoever starts it ends it.
 final class ChildProcess: Sendable {
     let lines: AsyncStream<String>
     private let errors = Mutex("")

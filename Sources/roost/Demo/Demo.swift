@@ -23,6 +23,10 @@ struct Demo: AsyncParsableCommand {
     @Option(help: "The video codec.")
     var codec: Call.Codec = .h264
 
+    func validate() throws {
+        if duration.duration < .seconds(3) { throw ValidationError("--duration takes 3s or more: less shows nothing.") }
+    }
+
     func run() async throws {
         do {
             let passed = try await play()

@@ -63,6 +63,14 @@ struct Serve: AsyncParsableCommand {
         if (tlsCertificate == nil) != (tlsKey == nil) {
             throw ValidationError("--tls-certificate and --tls-key belong together.")
         }
+        for (name, value) in [("--port", port), ("--signaling-port", signalingPort)] where !(0...65_535).contains(value)
+        {
+            throw ValidationError("\(name) takes a number from 0 to 65535.")
+        }
+        for origin in allowOrigin where origin != "*" && !origin.contains("://") {
+            throw ValidationError(
+                "--allow-origin takes '*' or an origin such as https://chat.example, not '\(origin)'.")
+        }
     }
 
     func run() async throws {
@@ -75,28 +83,41 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func serve() async throws {
-        let server = makeServer()
+        let page = try pageFolder()
+        let media = echo ? try CallFiles.load(video: nil, audio: nil, codec: nil) : nil
+        let server = makeServer(page: page)
         let rooms = CallRoomServer(server: server)
-        let page: Int
+        let pagePort: Int
         let signaling: Int
         do {
-            page = try await server.bind(host: host, port: port)
-            signaling = signalingPort == port ? page : try await server.bind(host: host, port: signalingPort)
+            pagePort = try await server.bind(host: host, port: port)
+            let isSame = signalingPort == port && port != 0
+            signaling = isSame ? pagePort : try await server.bind(host: host, port: signalingPort)
         } catch {
             await server.shutdown()
             throw CommandError("\(error)")
         }
-        let echoPeer = echo ? try await makeEchoPeer(rooms) : nil
+        var echoPeer: EchoPeer?
+        if let media { echoPeer = try await makeEchoPeer(rooms, media) }
         await echoPeer?.start()
-        announce(page: page, signaling: signaling)
+        announce(page: pagePort, signaling: signaling, hasPage: page != nil)
         for await _ in Interrupts.stream() { break }
         if !json { print("Going down.") }
         await echoPeer?.stop()
         await server.shutdown()
     }
 
-    private func makeServer() -> SocketIOServer {
-        let folder = web.map { URL(filePath: $0) } ?? ProjectFiles.locate("Web")
+    /// Where the page is; nil when it is nowhere, which is said but no error: signaling works without.
+    private func pageFolder() throws -> URL? {
+        guard let web else { return ProjectFiles.locate("Web") }
+        let folder = URL(filePath: web, directoryHint: .isDirectory)
+        guard FileManager.default.isReadableFile(atPath: folder.appending(path: "index.html").path) else {
+            throw CommandError("There is no web page in \(web): index.html is missing or cannot be read.")
+        }
+        return folder
+    }
+
+    private func makeServer(page folder: URL?) -> SocketIOServer {
         var configuration = SocketIOServerConfiguration()
         if allowOrigin.contains("*") {
             configuration.origins = .any
@@ -117,8 +138,7 @@ struct Serve: AsyncParsableCommand {
     }
 
     @MainActor
-    private func makeEchoPeer(_ rooms: CallRoomServer) throws -> EchoPeer {
-        let media = try CallFiles.load(video: nil, audio: nil, codec: nil)
+    private func makeEchoPeer(_ rooms: CallRoomServer, _ media: CallMedia) throws -> EchoPeer {
         let configuration: PeerConnectionConfiguration
         do {
             configuration = try PeerConnectionConfiguration(addresses: try PeerAddresses.parse(address))
@@ -130,7 +150,7 @@ struct Serve: AsyncParsableCommand {
             configuration: configuration)
     }
 
-    private func announce(page: Int, signaling: Int) {
+    private func announce(page: Int, signaling: Int, hasPage: Bool) {
         if json {
             print(
                 JSONField.object([
@@ -140,7 +160,10 @@ struct Serve: AsyncParsableCommand {
         } else {
             let scheme = tlsCertificate == nil ? "http" : "https"
             print("Roost is serving.")
-            print("  Open       \(scheme)://localhost:\(page)")
+            print(
+                hasPage
+                    ? "  Open       \(scheme)://localhost:\(page)"
+                    : "  The web page's files were not found (--web names their folder); there is signaling only.")
             print("  Signaling  \(scheme)://localhost:\(signaling)  (Socket.IO; also under /socket.io on port \(page))")
             print("  Watch      \(scheme)://localhost:\(page)/health and /metrics")
             if echo { print("An echo peer waits in room \(echoRoom): call it as caller to try everything alone.") }

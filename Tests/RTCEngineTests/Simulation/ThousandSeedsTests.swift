@@ -12,9 +12,10 @@ import Testing
     private static let chosenSeed = ProcessInfo.processInfo.environment["ROOST_SEED"].flatMap { UInt64($0) }
     /// Another thousand, for a machine that has nothing else to do.
     private static let firstSeed = ProcessInfo.processInfo.environment["ROOST_FIRST_SEED"].flatMap { UInt64($0) } ?? 0
-    private static let chunk: UInt64 = 25
+    /// Two parts for two cores. More would stand in line before every step of every other test.
+    private static let chunk: UInt64 = 500
 
-    @Test(.enabled(if: chosenSeed == nil), arguments: 0..<40 as Range<UInt64>)
+    @Test(.enabled(if: chosenSeed == nil), arguments: 0..<2 as Range<UInt64>)
     func `in a thousand calls nothing goes wrong`(part: UInt64) async {
         for seed in (part * Self.chunk..<(part + 1) * Self.chunk).map({ Self.firstSeed + $0 }) {
             // Tests with real peers run on the same threads, and have deadlines.
