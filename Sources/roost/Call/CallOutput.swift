@@ -19,7 +19,10 @@ final class CallOutput {
         defer { last = snapshot }
         if let room = snapshot.room {
             if room.connection != last?.room?.connection { say("room", room.connectionText, [:]) }
-            if let text = room.peerText, text != last?.room?.peerText { say("presence", text, [:]) }
+            // Right after joining nothing is known yet; a server that says who is there does so at once.
+            if let text = room.peerText, text != last?.room?.peerText, room.presence != .unknown {
+                say("presence", text, [:])
+            }
             if let notice = room.notice, notice != last?.room?.notice { say("notice", notice, [:]) }
         }
         guard let chat = snapshot.videoChat else { return }

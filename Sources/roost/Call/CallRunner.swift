@@ -22,6 +22,8 @@ final class CallRunner {
         case interrupted
         case waitedEnough
         case callEnough
+        /// A server that says who is present has said it by now.
+        case presenceSettled
         case over
     }
 
@@ -29,6 +31,8 @@ final class CallRunner {
     private let coordinator: QuickCallCoordinator
     private let output: CallOutput
     private var wasConnected = false
+    /// Whether a call may be tried although the server does not say who is there.
+    private var mayCallUnseen = false
     private var hasEnded = false
 
     init(options: Options, engine: any CallMediaEngine, output: CallOutput) {
@@ -48,7 +52,7 @@ final class CallRunner {
         let (steps, queue) = AsyncStream.makeStream(of: Step.self)
         let helpers = [
             follow(coordinator.snapshots, into: queue), watchInterrupts(queue),
-            timer(options.wait, .waitedEnough, into: queue),
+            timer(options.wait, .waitedEnough, into: queue), timer(.seconds(1), .presenceSettled, into: queue),
         ]
         defer { for helper in helpers { helper.cancel() } }
         coordinator.start()
@@ -68,6 +72,9 @@ final class CallRunner {
             case .waitedEnough where !wasConnected:
                 failure = waitedInVain()
                 break loop
+            case .presenceSettled:
+                mayCallUnseen = true
+                startCallIfPossible()
             case .interrupted, .callEnough, .over:
                 break loop
             case .waitedEnough:
@@ -121,12 +128,19 @@ final class CallRunner {
             guard let notice = room.notice else { return nil }
             hasEnded = true
             return CommandError(notice)
-        case .connected where options.isCaller && room.canStartCall:
-            coordinator.room?.send(.startCallTapped)
+        case .connected:
+            startCallIfPossible()
             return nil
-        case .connecting, .connected, .reconnecting:
+        case .connecting, .reconnecting:
             return nil
         }
+    }
+
+    private func startCallIfPossible() {
+        guard options.isCaller, coordinator.videoChat == nil, let room = coordinator.room, room.state.canStartCall,
+            room.state.presence != .unknown || mayCallUnseen
+        else { return }
+        room.send(.startCallTapped)
     }
 
     private func isConnected(_ snapshot: QuickCallSnapshot) -> Bool { snapshot.videoChat?.call == .connected }
