@@ -1,4 +1,4 @@
-"""The page's modules by themselves, in Chromium: Socket.IO client, candidates, frame counter, glare."""
+"""The page's modules by themselves, in Chromium: Socket.IO client, candidates, frame counter, glare, strangers."""
 
 import numpy as np
 import pytest
@@ -216,6 +216,58 @@ def test_payloads_of_other_engines_are_understood(run):
     ]
 
 
+def test_a_payload_may_say_whose_it_is_and_for_whom(run):
+    ids = run("""
+      const { readEvent } = await import('/js/signaling.js');
+      return argument.map(([name, payload]) => readEvent(name, payload)).map(({ from, to }) => [from, to]);
+    """, [
+        ["offer", {"sdp": "v=0", "fromCall": "a"}], ["answer", {"sdp": {"sdp": "v=0"}, "fromCall": "b", "toCall": "a"}],
+        ["candidate", {"candidate": {"candidate": "candidate:1 x"}, "fromCall": "b", "toCall": "a"}],
+        ["candidate", {"candidate": "", "fromCall": "b"}], ["offer", "v=0"], ["candidate", None],
+        ["offer", {"sdp": "v=0", "fromCall": 5, "toCall": ""}], ["offer", {"sdp": "v=0", "fromCall": "x" * 129}],
+    ])
+    assert ids == [["a", None], ["b", "a"], ["b", "a"], ["b", None]] + [[None, None]] * 4
+
+
+def test_a_call_takes_what_its_partner_sent_to_it_and_what_nobody_signed(run):
+    result = run("""
+      const { Addressing } = await import('/js/addressing.js');
+      const [ann, bob, cid] = [new Addressing(), new Addressing(), new Addressing()];
+      const verdicts = {};
+      const offer = ann.stamp;
+      verdicts['before the first offer'] = [offer, cid.stamp, {}].map((stamp) => bob.accepts(stamp));
+      bob.applied(offer);
+      verdicts['the answer'] = [ann, cid].map((caller) => caller.accepts(bob.stamp));
+      ann.applied(bob.stamp);
+      bob.applied(cid.stamp);
+      verdicts['in the call'] = [ann.stamp, offer, cid.stamp, {}].map((stamp) => bob.accepts(stamp));
+      const isNamed = bob.stamp.from === bob.id && bob.stamp.to === ann.id && !('to' in offer);
+      return { verdicts, isNamed, lengths: [ann, bob, cid].map(({ id }) => id.length) };
+    """)
+    assert result == {
+        "verdicts": {
+            "before the first offer": [True, True, True],
+            "the answer": [True, False],
+            "in the call": [True, True, False, True],
+        },
+        "isNamed": True,
+        "lengths": [32] * 3,
+    }
+
+
+@pytest.mark.parametrize("lines, same", [
+    (["sha-256 AA:BB"], True), (["SHA-256 aa:bb"], True), (["sha-256 AA:BB", "sha-256 AA:BB"], True),
+    (["sha-256 CC:DD"], False), (["sha-512 AA:BB"], False), (["sha-256 AA:BB", "sha-256 CC:DD"], False), ([], False),
+])
+def test_who_shows_another_certificate_is_somebody_else(lines, same, run):
+    def description(fingerprints):
+        lines = ["v=0", *(f"a=fingerprint:{each}" for each in fingerprints), "m=audio"]
+        return "".join(f"{line}\r\n" for line in lines)
+
+    judge = "return (await import('/js/addressing.js')).isOfSamePeer(...argument)"
+    assert run(judge, [description(["sha-256 AA:BB"]), description(lines)]) is same
+
+
 def test_the_frame_counter_is_the_one_of_the_test_media(run):
     pixels = run("""
       const { drawCounter, readCounter } = await import('/js/frame-counter.js');
@@ -271,3 +323,115 @@ def test_candidates_before_the_description_wait_and_a_repeated_offer_gets_the_sa
       return { states, first: [sent.caller[0], sent.callee[0]] };
     """)
     assert result == {"states": ["connected", "connected"], "first": ["offer", "answer"]}
+
+
+THREE_IN_A_ROOM = """
+const { Call } = await import('/js/call.js');
+const { patternTrack } = await import('/js/test-pattern.js');
+const everybody = new Map(), log = [];
+const has = async (check) => {
+  const start = performance.now();
+  while (!check()) {
+    if (performance.now() - start > 15_000) throw new Error(`not in 15 s: ${check}; ${JSON.stringify(log)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+const pass = (from, event) => { for (const [name, call] of everybody) if (name !== from) call.receive(event); };
+// Says everything to everybody, as the room does; `isSigned` as our clients do, or as the seed's.
+const join = (name, role, isSigned = true) => {
+  const stamp = (address) => (isSigned ? address : {});
+  const call = new Call({
+    role, connection: new RTCPeerConnection(), policy: { ...argument.policy },
+    send: {
+      description: ({ type, sdp }, address) => {
+        log.push([name, type]);
+        pass(name, { kind: type, sdp, ...stamp(address) });
+      },
+      candidate: (candidate, address) => pass(name, { kind: 'candidate', candidate, ...stamp(address) }),
+      isConnected: () => true,
+    },
+  }, ({ kind }) => kind === 'stranger' && log.push([name, kind]));
+  everybody.set(name, call);
+  call.start(new MediaStream([patternTrack(name).track]));
+  return call;
+};
+const says = (name, kind) => log.filter((entry) => entry[0] === name && entry[1] === kind).length;
+"""
+POLICY = {
+    "offerRepeat": 200, "answerDeadline": 60_000, "connectDeadline": 30_000, "disturbanceGrace": 5_000,
+    "restartDeadline": 20_000,
+}
+
+
+@pytest.mark.parametrize("are_signed", [(True, True), (True, False), (False, True), (False, False)])
+def test_a_second_caller_does_not_take_a_call_over(are_signed, run):
+    """By their ids or, where one of the callers has none, by the fingerprints."""
+    result = run(THREE_IN_A_ROOM + """
+      const [isAnnSigned, isCidSigned] = argument.are;
+      const bob = join('Bob', 'callee'), ann = join('Ann', 'caller', isAnnSigned);
+      await has(() => ann.state === 'connected' && bob.state === 'connected');
+      const remote = () => bob.connection.remoteDescription.sdp.match(/^a=(ice-ufrag|fingerprint):.*/gm).join();
+      const before = remote();
+      const cid = join('Cid', 'caller', isCidSigned);
+      await has(() => says('Cid', 'offer') >= 4);
+      const states = [ann.state, bob.state, cid.state];
+      const isUnmoved = remote() === before;
+      // The partner's own change gets through all the same.
+      ann.restartICE();
+      await has(() => says('Ann', 'offer') >= 2 && remote() !== before);
+      await has(() => ann.connection.signalingState === 'stable' && ann.state === 'connected');
+      const counts = [says('Bob', 'stranger'), says('Ann', 'stranger'), says('Ann', 'answer')];
+      for (const call of everybody.values()) call.end('over');
+      return { states, isUnmoved, counts };
+    """, {"are": are_signed, "policy": POLICY})
+    assert result == {"states": ["connected", "connected", "calling"], "isUnmoved": True, "counts": [1, 0, 0]}
+
+
+def test_one_callee_answers_one_of_two_callers(run):
+    result = run(THREE_IN_A_ROOM + """
+      const ann = join('Ann', 'caller'), cid = join('Cid', 'caller');
+      await has(() => says('Ann', 'offer') >= 1 && says('Cid', 'offer') >= 1);
+      const bob = join('Bob', 'callee');
+      await has(() => bob.state === 'connected' && [ann, cid].some(({ state }) => state === 'connected'));
+      const offers = [says('Ann', 'offer'), says('Cid', 'offer')];
+      await has(() => ['Ann', 'Cid'].some((name, place) => says(name, 'offer') >= offers[place] + 2));
+      const [first, second] = ann.state === 'connected' ? [ann, cid] : [cid, ann];
+      const states = [first.state, second.state, bob.state];
+      first.end('over');
+      bob.end('over');
+      everybody.delete('Bob');
+      // Who answers next is somebody else: the caller who waited gets through.
+      const eve = join('Eve', 'callee');
+      await has(() => second.state === 'connected' && eve.state === 'connected');
+      for (const call of everybody.values()) call.end('over');
+      return { states, answers: says('Ann', 'answer') + says('Cid', 'answer') };
+    """, {"policy": POLICY})
+    assert result == {"states": ["connected", "calling", "connected"], "answers": 0}
+
+
+def test_candidates_of_others_that_waited_for_the_offer_are_left_out(run):
+    added = run(THREE_IN_A_ROOM + """
+      const candidate = (port) => ({
+        candidate: `candidate:1 1 udp 2130706431 192.0.2.1 ${port} typ host`, sdpMid: '0', sdpMLineIndex: 0,
+      });
+      const added = [];
+      const bob = join('Bob', 'callee');
+      const add = bob.connection.addIceCandidate.bind(bob.connection);
+      bob.connection.addIceCandidate = (one) => (added.push(one.candidate.split(' ')[5]), add(one));
+      bob.receive({ kind: 'candidate', candidate: candidate(1), from: 'ann', to: null });
+      bob.receive({ kind: 'candidate', candidate: candidate(2), from: 'cid', to: null });
+      bob.receive({ kind: 'candidate', candidate: candidate(3), from: 'ann', to: 'eve' });
+      bob.receive({ kind: 'candidate', candidate: candidate(4) });
+      const ann = new RTCPeerConnection();
+      ann.addTrack(patternTrack('Ann').track);
+      await ann.setLocalDescription();
+      bob.receive({ kind: 'offer', sdp: ann.localDescription.sdp, from: 'ann', to: null });
+      await has(() => says('Bob', 'answer') === 1);
+      bob.receive({ kind: 'candidate', candidate: candidate(5), from: 'cid', to: null });
+      bob.receive({ kind: 'candidate', candidate: candidate(6), from: 'ann', to: null });
+      await has(() => added.includes('6'));
+      ann.close();
+      bob.end('over');
+      return added;
+    """, {"policy": POLICY})
+    assert added == ["1", "4", "6"]

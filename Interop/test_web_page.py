@@ -312,6 +312,52 @@ def test_our_own_server_says_who_was_here_before(new_page, roost_server):
     assert ann.locator("#room-people li").count() == bob.locator("#room-people li").count() == 1
 
 
+def test_a_third_person_who_calls_waits_for_the_end_of_the_call(new_page, browser, roost_server):
+    room, peers = new_room(), []
+
+    def join(name, role, tone):
+        peers.append(ChromiumPeer(browser, roost_server, room, name, role, tone=tone))
+        peers[-1].wait_joined()
+        return peers[-1]
+
+    try:
+        bob, ann = join("Bob", "callee", 700), join("Ann", "caller", 440)
+        ann.wait_connected()
+        bob.wait_connected()
+        cid = join("Cid", "caller", 900)
+        cid.wait_state("calling")
+        # Cid's offer is repeated every four seconds.
+        wait_text(bob.page, "#chat-notices", "Somebody else in the room tried to call; this call goes on.")
+        before = [peer.received() for peer in (ann, bob)]
+        for peer, (frames, tones) in zip((ann, bob), before):
+            wait_until(lambda: peer.received()[0] > frames + 120 and peer.received()[1] > tones + 12, 40, "two go on")
+            peer.collect()
+        ann.evidence.check_picture()
+        ann.evidence.check_sound([700])
+        bob.evidence.check_picture()
+        bob.evidence.check_sound([440])
+        assert text(cid.page, "#chat-state") == "Calling…"
+        assert ann.page.evaluate("roost.call.state") == bob.page.evaluate("roost.call.state") == "connected"
+
+        ann.page.click("#chat-end")
+        wait_text(bob.page, "#room-notice", "Ann left the room, so the call is over.")
+        assert cid.page.evaluate("roost.call.state") == "calling"
+        wait_text(bob.page, "#room-call", "Answer Cid")
+        bob.page.click("#room-call")
+        bob.wait_connected()
+        cid.wait_connected()
+        wait_until(lambda: bob.received()[0] > 60 and bob.received()[1] > 4, 30, "Cid's picture and sound")
+        bob.collect()
+        bob.evidence.check_picture()
+        bob.evidence.check_sound([900])
+    except AssertionError as error:
+        error.add_note("\n".join(peer.transcript() for peer in peers))
+        raise
+    finally:
+        for peer in peers:
+            peer.close()
+
+
 def test_the_page_of_our_own_server_breaks_none_of_its_rules(new_page, roost_server):
     page = new_page()
     response = page.goto(roost_server)

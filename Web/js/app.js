@@ -1,5 +1,5 @@
 // The coordinator: which screen shows, and what the user's wishes and the network's news lead to.
-import { Call, STATE_TEXT } from './call.js';
+import { Call, HELD_CANDIDATES, STATE_TEXT } from './call.js';
 import { openMedia } from './media.js';
 import { preferences } from './preferences.js';
 import { Roster } from './roster.js';
@@ -155,11 +155,12 @@ export class App {
       case 'left': return this.#partnerMayHaveLeft(event.username);
       case 'offer':
         if (this.#role === 'callee') this.#roster.offered();
-        if (!this.#chat && this.#role === 'callee') this.#ringing = [event];
+        // An offer to somebody belongs to a call in which we are not.
+        if (!this.#chat && this.#role === 'callee' && event.to === null) this.#ringing = [event];
         this.#chat?.call.receive(event);
         break;
       case 'candidate':
-        if (this.#ringing.length > 0) this.#ringing.push(event);
+        if (this.#isOfRingingCall(event)) this.#ringing.push(event);
         this.#chat?.call.receive(event);
         break;
       case 'answer':
@@ -174,6 +175,11 @@ export class App {
     this.#renderChat();
     const isSomebodyHere = this.#roster.presence(this.#role).kind === 'present';
     if (this.#parameters.isAutomatic && !this.#chat && isSomebodyHere) this.#startCall();
+  }
+
+  #isOfRingingCall({ from }) {
+    const [offer] = this.#ringing;
+    return offer !== undefined && offer.from === from && this.#ringing.length <= HELD_CANDIDATES;
   }
 
   #signalingMoved({ state, reason }) {
@@ -223,8 +229,8 @@ export class App {
     this.#notice = null;
     const connection = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
     const send = {
-      description: (description) => this.#signaling.sendDescription(description),
-      candidate: (candidate) => this.#signaling.sendCandidate(candidate),
+      description: (description, address) => this.#signaling.sendDescription(description, address),
+      candidate: (candidate, address) => this.#signaling.sendCandidate(candidate, address),
       isConnected: () => this.#signaling.isConnected,
     };
     const call = new Call({ role: this.#role, connection, send, codec: this.#parameters.codec }, (event) =>
@@ -257,6 +263,8 @@ export class App {
     if (this.#chat !== chat) return;
     switch (event.kind) {
       case 'track': return this.#chatView.showRemote(event.stream);
+      case 'stranger':
+        return this.#chatView.notify('Somebody else in the room tried to call; this call goes on.', 'stranger');
       case 'state':
         if (event.state === 'answering') chat.hadPartner = true;
         if (event.state === 'ended') return this.#callEnded(chat, event);

@@ -1,5 +1,6 @@
 // One call: offer, answer, candidates, and what is done when media stops. Follows W3C's "perfect negotiation"
 // (WebRTC 1.0 §10.7) with the caller as the impolite side.
+import { Addressing, isOfSamePeer } from './addressing.js';
 
 /** How long a call's steps may take, in milliseconds. */
 export const POLICY = Object.freeze({
@@ -13,7 +14,7 @@ export const POLICY = Object.freeze({
 });
 
 /** More candidates than any real peer sends before its description. */
-const HELD_CANDIDATES = 256;
+export const HELD_CANDIDATES = 256;
 
 /**
  * The call's states, in the words of the screen. A call moves through one door, `#move`, with a reason.
@@ -39,8 +40,11 @@ export class Call {
   #policy;
   #listener;
   #deadlines = new Map();
+  #addressing = new Addressing();
+  #stranger = 'unheard';
   /** Steps of the exchange run one after another, in the order in which they came. */
   #steps = Promise.resolve();
+  /** Candidates, with their senders, that came before the description to which they belong. */
   #heldRemote = [];
   /** False until our description is out: partners written to the seed need it before our candidates. */
   #mayTrickle = false;
@@ -58,9 +62,10 @@ export class Call {
    * @param {object} options
    * @param {'caller'|'callee'} options.role
    * @param {RTCPeerConnection} options.connection
-   * @param {{description: Function, candidate: Function, isConnected: () => boolean}} options.send
+   * @param {{description: Function, candidate: Function, isConnected: () => boolean}} options.send takes a description
+   *   or candidate and its address, `{from, to}`
    * @param {(event: {kind: 'state', state: string, reason: string, by: 'us'|'peer'|null}
-   *   | {kind: 'track', stream: MediaStream}) => void} listener
+   *   | {kind: 'track', stream: MediaStream} | {kind: 'stranger'}) => void} listener
    */
   constructor({ role, connection, send, policy = POLICY, codec = null }, listener) {
     this.role = role;
@@ -100,15 +105,17 @@ export class Call {
     this.#ready.resolve();
   }
 
-  /** Takes an offer, an answer or a candidate of the other side. */
+  /** Takes an offer, an answer or a candidate of somebody in the room, who need not be the partner. */
   receive(event) {
     if (this.state === 'ended') return;
     this.#step(async () => {
       await this.#ready.promise;
+      // Only now: the steps before may have settled who the partner is.
+      if (!this.#isPartners(event)) return this.#strangerCame(event);
       switch (event.kind) {
-        case 'offer': return this.#offerCame(event.sdp);
-        case 'answer': return this.#answerCame(event.sdp);
-        case 'candidate': return this.#candidateCame(event.candidate);
+        case 'offer': return this.#offerCame(event);
+        case 'answer': return this.#answerCame(event);
+        case 'candidate': return this.#candidateCame(event);
       }
     });
   }
@@ -182,8 +189,24 @@ export class Call {
     });
   }
 
-  async #offerCame(sdp) {
-    const { signalingState, localDescription } = this.#connection;
+  #isPartners(event) {
+    if (!this.#addressing.accepts(event)) return false;
+    const { remoteDescription } = this.#connection;
+    return event.kind === 'candidate' || remoteDescription === null || isOfSamePeer(remoteDescription.sdp, event.sdp);
+  }
+
+  /** Told once a call: the stranger's offer is repeated every few seconds. */
+  #strangerCame({ kind, to }) {
+    if (this.role !== 'callee' || kind !== 'offer' || to || this.#stranger === 'told') return;
+    this.#stranger = 'told';
+    this.#listener({ kind: 'stranger' });
+  }
+
+  async #offerCame(event) {
+    const { sdp } = event;
+    const { signalingState, localDescription, remoteDescription } = this.#connection;
+    // The caller begins; an offer before its own is agreed on is another caller's.
+    if (this.role === 'caller' && remoteDescription === null) return;
     if (signalingState === 'stable' && sdp === this.#lastOffer && localDescription?.type === 'answer') {
       // Our answer was lost on its way, or the other side joined late: it asks again.
       return this.#describe(localDescription);
@@ -194,6 +217,7 @@ export class Call {
     this.#mayTrickle = false;
     this.#sentLocal = [];
     await this.#connection.setRemoteDescription({ type: 'offer', sdp });
+    this.#addressing.applied(event);
     this.#preferCodec();
     await this.#connection.setLocalDescription();
     this.#lastOffer = sdp;
@@ -201,10 +225,11 @@ export class Call {
     await this.#agreed();
   }
 
-  async #answerCame(sdp) {
+  async #answerCame(event) {
     // An answer to a repeated offer, and a second callee's, come late.
     if (this.#connection.signalingState !== 'have-local-offer') return;
-    await this.#connection.setRemoteDescription({ type: 'answer', sdp });
+    await this.#connection.setRemoteDescription({ type: 'answer', sdp: event.sdp });
+    this.#addressing.applied(event);
     this.#cancel('offer');
     this.#cancel('answer');
     await this.#agreed();
@@ -218,15 +243,17 @@ export class Call {
         this.end('{peer} could not be reached: no path was found.'));
       this.#connectionMoved();
     }
-    for (const candidate of this.#heldRemote.splice(0)) await this.#addCandidate(candidate);
+    for (const event of this.#heldRemote.splice(0)) {
+      if (this.#addressing.accepts(event)) await this.#addCandidate(event.candidate);
+    }
   }
 
-  async #candidateCame(candidate) {
+  async #candidateCame(event) {
     // Before the description that it belongs to, the browser refuses a candidate.
     if (this.#connection.remoteDescription === null) {
-      if (this.#heldRemote.length < HELD_CANDIDATES) this.#heldRemote.push(candidate);
+      if (this.#heldRemote.length < HELD_CANDIDATES) this.#heldRemote.push(event);
     } else {
-      await this.#addCandidate(candidate);
+      await this.#addCandidate(event.candidate);
     }
   }
 
@@ -243,13 +270,13 @@ export class Call {
     // Gathering's end stays here: W3C's empty candidate is not known to the seed's partners.
     if (!candidate?.candidate) return;
     this.#sentLocal.push(candidate);
-    if (this.#mayTrickle) this.#send.candidate(candidate);
+    if (this.#mayTrickle) this.#send.candidate(candidate, this.#addressing.stamp);
   }
 
   #describe(description) {
-    this.#send.description(description);
+    this.#send.description(description, this.#addressing.stamp);
     this.#mayTrickle = true;
-    for (const candidate of this.#sentLocal) this.#send.candidate(candidate);
+    for (const candidate of this.#sentLocal) this.#send.candidate(candidate, this.#addressing.stamp);
   }
 
   #preferCodec() {

@@ -1,12 +1,16 @@
 // The call-room protocol over Socket.IO: joins a room, passes on what its members send.
 import { SocketIOClient } from './socketio.js';
 
+/** Longer ones are nobody's id. */
+const LONGEST_ID = 128;
+
 /**
  * Events, all to one listener, in order:
  * - `{kind: 'state', state, reason}`: see `SocketIOClient`
  * - `{kind: 'joined', username, isCaller}`, `{kind: 'left', username}`
  * - `{kind: 'roster', users}`: everybody else who is there, from servers that tell a newcomer
- * - `{kind: 'offer' | 'answer', sdp}`, `{kind: 'candidate', candidate}`
+ * - `{kind: 'offer' | 'answer', sdp, from, to}`, `{kind: 'candidate', candidate, from, to}`: `from` and `to` are null
+ *   when the sender does not say them, see `Addressing`
  * - `{kind: 'unreadable', detail}`
  */
 export class Signaling {
@@ -43,14 +47,18 @@ export class Signaling {
     return this.#client?.state === 'connected';
   }
 
-  /** Sends `{type, sdp}` as `offer` or `answer`; false when there is no connection at this moment. */
-  sendDescription({ type, sdp }) {
-    return this.#client?.emit(type, { type, sdp }) ?? false;
+  /**
+   * Sends `{type, sdp}` as `offer` or `answer`, with its address, `{from, to}`; false when there is no connection at
+   * this moment.
+   */
+  sendDescription({ type, sdp }, address) {
+    return this.#client?.emit(type, { type, sdp, ...writeAddress(address) }) ?? false;
   }
 
-  sendCandidate(candidate) {
+  sendCandidate(candidate, address) {
     const { candidate: line, sdpMid, sdpMLineIndex } = candidate;
-    return this.#client?.emit('candidate', { candidate: line, sdpMid, sdpMLineIndex }) ?? false;
+    const payload = { candidate: line, sdpMid, sdpMLineIndex, ...writeAddress(address) };
+    return this.#client?.emit('candidate', payload) ?? false;
   }
 
   /** The network is back: do not wait for the next attempt. */
@@ -83,10 +91,12 @@ export function readEvent(name, payload) {
     case 'answer': {
       // Untyped by the protocol: some engines send the bare SDP, some wrap it.
       const sdp = typeof payload === 'string' ? payload : payload?.sdp?.sdp ?? payload?.sdp;
-      return typeof sdp === 'string' ? { kind: name, sdp } : unreadable;
+      return typeof sdp === 'string' ? { kind: name, sdp, ...readAddress(payload) } : unreadable;
     }
-    case 'candidate':
-      return readCandidate(payload) ?? unreadable;
+    case 'candidate': {
+      const event = readCandidate(payload);
+      return event ? { ...event, ...readAddress(payload) } : unreadable;
+    }
     default:
       return null;
   }
@@ -97,6 +107,17 @@ function readUser(payload) {
   const { username, isCaller } = payload ?? {};
   if (typeof username !== 'string') return null;
   return { username, isCaller: isCaller === true || isCaller === 'true' || isCaller === 1 };
+}
+
+/** Who sent a signal and who is meant; null what is not said. It stands outside of what an engine may wrap. */
+function readAddress(payload) {
+  const id = (value) => (typeof value === 'string' && value !== '' && value.length <= LONGEST_ID ? value : null);
+  return { from: id(payload?.fromCall), to: id(payload?.toCall) };
+}
+
+/** The keys of our clients; JSON leaves out a receiver who is not known yet. */
+function writeAddress({ from, to }) {
+  return { fromCall: from, toCall: to };
 }
 
 /** W3C's shape, the same one level deeper, `sdp` for `candidate` (iOS engines), or nothing (no more candidates). */
