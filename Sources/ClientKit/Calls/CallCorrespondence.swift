@@ -46,8 +46,8 @@ struct CallCorrespondence: Sendable {
             partner = Partner(call: description.fromCall, fingerprints: fingerprints)
             return true
         }
-        return partner.fingerprints.isEmpty || fingerprints.isEmpty
-            || !partner.fingerprints.isDisjoint(with: fingerprints)
+        // All have to be known: one that is known beside one that is not would let a stranger in.
+        return partner.fingerprints.isEmpty || fingerprints.isSubset(of: partner.fingerprints)
     }
 
     private func isAddressedToUs(_ address: String?) -> Bool { address == nil || address == call }

@@ -67,6 +67,15 @@ import Testing
         #expect(verdicts == [true, false])
     }
 
+    @Test func `the partner's certificate beside a stranger's is a stranger's`() {
+        var bob = CallCorrespondence(role: .callee, call: "bob")
+        let both = "AA\r\na=fingerprint:sha-256 CC"
+        let verdicts = bob.verdicts(
+            .offerReceived(Self.description(.offer, certificate: "AA")),
+            .offerReceived(Self.description(.offer, certificate: both)))
+        #expect(verdicts == [true, false])
+    }
+
     @Test func `what goes out names both calls, as far as they are known`() {
         var bob = CallCorrespondence(role: .callee, call: "bob")
         let candidate = IceCandidatePayload(candidate: "")
