@@ -25,8 +25,9 @@ if [ "$what" = all ] || [ "$what" = unit ]; then
     step "swift tests" swift test --skip-build
 fi
 if [ "$what" = all ] || [ "$what" = interop ]; then
-    step "build roost" swift build --product roost
-    export ROOST_BIN=${ROOST_BIN:-$PWD/.build/debug/roost}
+    # The binary that `make run` builds: a fault of the optimizer is a fault of ours.
+    step "build roost" env -u ROOST_STRICT swift build -c release --product roost
+    export ROOST_BIN=${ROOST_BIN:-$PWD/.build/release/roost}
     step "interop tests" .venv/bin/python -m pytest -q -n 2 Interop
 fi
 

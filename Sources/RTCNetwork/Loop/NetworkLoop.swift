@@ -21,6 +21,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
 
     private struct Inbox {
         var jobs: [UnownedJob] = []
+        /// Readers that are gone.
+        var forgotten: [UInt64] = []
         var isAwake = false
         var thread: pthread_t?
     }
@@ -29,7 +31,11 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     private let poller: Int32
     private let wakeup: (Int32, Int32)
 
-    private var readers: [UInt64: any SocketReader] = [:]
+    private struct Reader {
+        weak var object: (any SocketReader)?
+    }
+
+    private var readers: [UInt64: Reader] = [:]
     private var nextToken: UInt64 = 1
     private var timers = TimerQueue()
     private var receiveBatch = ReceiveBatch()
@@ -86,6 +92,13 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
+    /// These readers are gone. From any thread.
+    func forget(_ tokens: [UInt64]) {
+        guard !tokens.isEmpty else { return }
+        inbox.withLock { $0.forgotten += tokens }
+        signal()
+    }
+
     // MARK: The loop
 
     private func run() {
@@ -103,11 +116,16 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
                     withUnsafeBytes(of: wakeup) { bytes in
                         cdatagram_wakeup_drain(bytes.baseAddress?.assumingMemoryBound(to: Int32.self))
                     }
-                } else if let reader = readers[token] {
+                } else if let reader = readers[token]?.object {
                     reader.socketReadable(token, &receiveBatch)
                 }
             }
-            inbox.withLock { swap(&$0.jobs, &jobs) }
+            let forgotten = inbox.withLock { inbox in
+                swap(&inbox.jobs, &jobs)
+                defer { inbox.forgotten = [] }
+                return inbox.forgotten
+            }
+            for token in forgotten { readers[token] = nil }
             for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
             jobs.removeAll(keepingCapacity: true)
             let now = Self.now
@@ -122,19 +140,15 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
 
     // MARK: For what lives on the loop; on its thread only
 
-    /// Calls `reader` whenever `socket` has something to read, until `remove`.
+    /// Calls `reader` whenever `socket` has something to read, as long as both exist: a closed descriptor leaves the
+    /// poller by itself.
     func add(_ socket: UDPSocket, reader: any SocketReader) throws(SystemError) -> UInt64 {
         let token = nextToken
         nextToken += 1
         let result = cdatagram_poller_add(poller, socket.descriptor, token)
         guard result >= 0 else { throw SystemError("epoll_ctl", negated: result) }
-        readers[token] = reader
+        readers[token] = Reader(object: reader)
         return token
-    }
-
-    func remove(_ socket: UDPSocket, token: UInt64) {
-        guard readers.removeValue(forKey: token) != nil else { return }
-        cdatagram_poller_remove(poller, socket.descriptor)
     }
 
     /// Calls `target` once at `deadline`, or earlier if an earlier call is pending; a call may come for nothing.

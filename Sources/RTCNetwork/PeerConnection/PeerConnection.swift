@@ -59,8 +59,9 @@ public actor PeerConnection {
         self.init(configuration: try PeerConnectionConfiguration(), loop: loop)
     }
 
-    isolated deinit {
-        for bound in sockets { link.remove(bound, from: loop) }
+    // Not an `isolated deinit`: the optimizer of Swift 6.3 fails on one in another module ("circular reference"). What is
+    // left to do needs no isolation: the sockets close with their objects, and the link takes itself off the loop.
+    deinit {
         eventBroadcast.finish()
         for receiver in receivers.values { receiver.frameBroadcast.finish() }
     }
@@ -82,7 +83,7 @@ public actor PeerConnection {
     public func close() {
         machine.close(at: NetworkLoop.now)
         flush()
-        for bound in sockets { link.remove(bound, from: loop) }
+        for bound in sockets { bound.socket.close() }
         sockets = []
         gathering = .closed
         eventBroadcast.finish()
@@ -159,6 +160,7 @@ public actor PeerConnection {
     func open(_ address: IPAddress) throws(SystemError) {
         let socket = try UDPSocket(binding: TransportAddress(address, port: 0))
         let token = try loop.add(socket, reader: link)
+        link.tokens.append(token)
         sockets.append(BoundSocket(socket: socket, token: token))
     }
 }
@@ -172,11 +174,20 @@ struct BoundSocket {
     mutating func flush() { outgoing.flush(on: socket) }
 }
 
-/// What the loop holds of a connection: a weak reference, so that a connection that its user forgot goes away.
+/// What the loop knows of a connection: it holds this weakly, and this holds the connection weakly, so that a connection
+/// that its user forgot goes away.
 final class LoopLink: SocketReader, TimerTarget {
     private weak var connection: PeerConnection?
+    private let loop: NetworkLoop
+    /// Of the sockets that are read for the connection.
+    var tokens: [UInt64] = []
 
-    init(_ connection: PeerConnection) { self.connection = connection }
+    init(_ connection: PeerConnection) {
+        self.connection = connection
+        self.loop = connection.loop
+    }
+
+    deinit { loop.forget(tokens) }
 
     func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
         connection?.assumeIsolated { $0.socketReadable(token, &batch) }
@@ -184,10 +195,5 @@ final class LoopLink: SocketReader, TimerTarget {
 
     func timerFired(at now: Instant) {
         connection?.assumeIsolated { $0.timerFired(at: now) }
-    }
-
-    func remove(_ bound: BoundSocket, from loop: NetworkLoop) {
-        loop.remove(bound.socket, token: bound.token)
-        bound.socket.close()
     }
 }
