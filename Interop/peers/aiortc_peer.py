@@ -61,7 +61,7 @@ class Peer:
     async def run(self):
         a = self.arguments
         query = urlencode({"roomId": a.room, "username": a.name, "isCaller": str(a.caller).lower()})
-        await self.socket.connect(f"{a.server}?{query}", transports=["websocket"])
+        await self.socket.connect(f"{a.server}?{query}", transports=["websocket"], wait_timeout=20)
         say("room")
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self.ended.set)

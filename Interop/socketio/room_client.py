@@ -28,10 +28,10 @@ class Peer:
     async def connect(self, room="7", by_auth=False):
         if by_auth:
             auth = {"roomId": int(room), "username": self.name, "isCaller": self.is_caller}
-            await self.client.connect(URL, transports=TRANSPORTS, auth=auth)
+            await self.client.connect(URL, transports=TRANSPORTS, auth=auth, wait_timeout=20)
         else:
             query = f"?roomId={room}&username={self.name}&isCaller={'true' if self.is_caller else 'false'}"
-            await self.client.connect(URL + query, transports=TRANSPORTS)
+            await self.client.connect(URL + query, transports=TRANSPORTS, wait_timeout=20)
 
     async def next(self):
         return await asyncio.wait_for(self.heard.get(), 10)
