@@ -12,6 +12,8 @@ public struct CallRoomParameters: Hashable, Sendable {
 
     /// The longest name, in characters.
     public static let usernameLimit = 64
+    /// The longest name, in bytes of UTF-8: one character may hold any number of combining marks.
+    public static let usernameByteLimit = 256
 
     public init(roomId: Int, username: String, isCaller: Bool) {
         self.roomId = roomId
@@ -22,7 +24,8 @@ public struct CallRoomParameters: Hashable, Sendable {
     /// Reads a handshake; the query comes before the auth object.
     public init(_ handshake: SocketIOHandshake) throws(CallRoomRefusal) {
         roomId = try Self.require(.roomId, handshake, Self.roomId)
-        username = try Self.require(.username, handshake, Self.username)
+        username = try Self.require(.username, handshake, \.string)
+        try Self.checkName(username)
         isCaller = try Self.require(.isCaller, handshake, Self.flag)
     }
 
@@ -42,12 +45,25 @@ public struct CallRoomParameters: Hashable, Sendable {
         return Int(text)
     }
 
-    /// Not empty or blank, not too long, no control characters.
-    static func username(_ json: RawJSON) -> String? {
-        guard let text = json.string, text.contains(where: { !$0.isWhitespace }), text.count <= usernameLimit,
-            !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-        else { return nil }
-        return text
+    /// Not empty or blank, not too long, and nothing in it that would break or turn round the line it is shown in.
+    static func checkName(_ name: String) throws(CallRoomRefusal) {
+        guard name.utf8.count <= usernameByteLimit, name.count <= usernameLimit else { throw .usernameTooLong }
+        guard !name.unicodeScalars.contains(where: disturbsDisplay) else { throw .usernameUnprintable }
+        guard name.contains(where: { !$0.isWhitespace }) else { throw .malformed(.username) }
+    }
+
+    private static func disturbsDisplay(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        // Unicode Standard Annex 9 §2: embeddings, overrides and isolates reorder the text around the name.
+        case 0x202a...0x202e, 0x2066...0x2069: return true
+        // What broken UTF-8 was decoded to.
+        case 0xfffd: return true
+        default: break
+        }
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: return true
+        default: return false
+        }
     }
 
     /// A Bool, or `true`, `false`, `1`, `0` as number or string.
@@ -72,6 +88,10 @@ public enum CallRoomRefusal: Error, Hashable, Sendable {
     case missing(CallRoomField)
     /// Given, but not of the kind or within the limits.
     case malformed(CallRoomField)
+    /// The name has more characters or bytes than a name may have.
+    case usernameTooLong
+    /// The name has line breaks, control characters, or bytes that are not UTF-8.
+    case usernameUnprintable
     /// As many people as one room takes are in it.
     case roomFull(limit: Int)
 
@@ -79,7 +99,7 @@ public enum CallRoomRefusal: Error, Hashable, Sendable {
     public var code: String {
         switch self {
         case .missing: "missing_parameter"
-        case .malformed: "malformed_parameter"
+        case .malformed, .usernameTooLong, .usernameUnprintable: "malformed_parameter"
         case .roomFull: "room_full"
         }
     }
@@ -88,6 +108,7 @@ public enum CallRoomRefusal: Error, Hashable, Sendable {
     public var field: CallRoomField {
         switch self {
         case .missing(let field), .malformed(let field): field
+        case .usernameTooLong, .usernameUnprintable: .username
         case .roomFull: .roomId
         }
     }
@@ -98,7 +119,13 @@ public enum CallRoomRefusal: Error, Hashable, Sendable {
         case .missing(let field): "\(field.rawValue) is missing"
         case .malformed(.roomId): "roomId has to be an integer"
         case .malformed(.username):
-            "username has to be 1 to \(CallRoomParameters.usernameLimit) characters, not only spaces"
+            "username has to be text of 1 to \(CallRoomParameters.usernameLimit) characters, not only spaces"
+        case .usernameTooLong:
+            "username has to be at most \(CallRoomParameters.usernameLimit) characters and "
+                + "\(CallRoomParameters.usernameByteLimit) bytes"
+        case .usernameUnprintable:
+            "username has to be one line of valid UTF-8, without control characters or ones that change "
+                + "the direction of text"
         case .malformed(.isCaller): "isCaller has to be true or false"
         case .roomFull(let limit): "the room is full: \(limit) people are in it"
         }

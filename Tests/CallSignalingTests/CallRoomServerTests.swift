@@ -122,6 +122,8 @@ struct CallRoomServerTests {
         ("roomId=1&isCaller=1", "", "missing_parameter", "username"),
         ("roomId=1&username=%20&isCaller=1", "", "malformed_parameter", "username"),
         ("roomId=1&username=a", "", "missing_parameter", "isCaller"),
+        ("roomId=1&username=a%0Ab&isCaller=1", "", "malformed_parameter", "username"),
+        ("roomId=1&username=%FF&isCaller=1", "", "malformed_parameter", "username"),
         ("roomId=1&username=a&isCaller=maybe", "", "malformed_parameter", "isCaller"),
         ("", #"{"roomId":1.5,"username":"a","isCaller":true}"#, "malformed_parameter", "roomId"),
         ("", #"{"roomId":1,"username":7,"isCaller":true}"#, "malformed_parameter", "username"),

@@ -206,7 +206,7 @@ final class ClientCore: @unchecked Sendable {
         case .connect: joined(packet, engine)
         case .connectError:
             let message = packet.payload?["message"]?.string ?? packet.payload?.string ?? "no reason given"
-            lost(.refused(message: message, data: packet.payload?["data"]))
+            lost(.refused(message: explained(message), data: packet.payload?["data"]))
         case .disconnect: lost(.serverDisconnected)
         case .event, .binaryEvent: receivedEvent(packet)
         case .ack, .binaryAck:
@@ -215,6 +215,12 @@ final class ClientCore: @unchecked Sendable {
             pending.timer.cancel()
             pending.handler(.success(arguments))
         }
+    }
+
+    /// The path of a URL is the namespace: not what somebody expects whose server is at that path.
+    private func explained(_ refusal: String) -> String {
+        guard refusal == "Invalid namespace", url.path != "/" else { return refusal }
+        return "\(refusal): the path of the URL, \(url.path), is taken as the namespace"
     }
 
     private func receivedEvent(_ packet: SocketIOPacket) {
@@ -231,7 +237,7 @@ final class ClientCore: @unchecked Sendable {
 
     private func joined(_ packet: SocketIOPacket, _ engine: ClientEngine) {
         guard case .connecting = phase else { return }
-        guard let id = packet.payload?["sid"]?.string else { return lost(.protocolError("CONNECT without sid")) }
+        guard let id = packet.payload?["sid"]?.string else { return lost(.protocolError("its CONNECT has no sid")) }
         attemptTimer?.cancel()
         phase = .connected(engine)
         hasBeenConnected = true

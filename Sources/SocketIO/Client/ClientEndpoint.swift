@@ -45,8 +45,9 @@ struct ClientEndpoint {
                     if let tls {
                         // RFC 6066 §3: no addresses as server names.
                         let isAddress = (try? SocketAddress(ipAddress: url.host, port: 0)) != nil
-                        try channel.pipeline.syncOperations.addHandler(
-                            NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : url.host))
+                        let handler = try NIOSSLClientHandler(context: tls, serverHostname: isAddress ? nil : url.host)
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                        try channel.pipeline.syncOperations.addHandler(CertificateFaultHandler(above: handler))
                     }
                     try install(channel)
                 }
@@ -59,28 +60,5 @@ struct ClientEndpoint {
         tls.applicationProtocols = ["http/1.1"]
         if !configuration.verifiesCertificates { tls.certificateVerification = .none }
         return try NIOSSLContext(configuration: tls)
-    }
-}
-
-extension EngineIOClientCloseReason {
-    /// What a failed connection means, in words for a person.
-    init(connectionError error: any Error) {
-        switch error {
-        case let reason as EngineIOClientCloseReason: self = reason
-        case let failure as NIOConnectionError:
-            let text = failure.connectionErrors.first.map { Self.text(of: $0.error) }
-            let dns = failure.dnsAError ?? failure.dnsAAAAError
-            self = .transportFailed(
-                text ?? (dns == nil ? "no connection" : "the name \(failure.host) is not known"))
-        default: self = .transportFailed(Self.text(of: error))
-        }
-    }
-
-    private static func text(of error: any Error) -> String {
-        switch error {
-        case let error as IOError where error.errnoCode == 111 || error.errnoCode == 61: "connection refused"
-        case ChannelError.connectTimeout: "no answer"
-        default: "\(error)"
-        }
     }
 }

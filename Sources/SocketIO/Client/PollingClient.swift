@@ -13,6 +13,7 @@ final class PollingClient: @unchecked Sendable {
 
     private let gets: HTTPClientConnection
     private let posts: HTTPClientConnection
+    private let endpoint: ClientEndpoint
     private let loop: any EventLoop
     private let report: (Fact) -> Void
     private var isClosed = false
@@ -22,6 +23,7 @@ final class PollingClient: @unchecked Sendable {
     init(endpoint: ClientEndpoint, loop: any EventLoop, limit: Int, report: @escaping (Fact) -> Void) {
         gets = HTTPClientConnection(endpoint: endpoint, loop: loop, limit: limit)
         posts = HTTPClientConnection(endpoint: endpoint, loop: loop, limit: limit)
+        self.endpoint = endpoint
         self.loop = loop
         self.report = report
     }
@@ -47,7 +49,7 @@ final class PollingClient: @unchecked Sendable {
         switch result {
         case .success(let response) where response.status == 200: report(fact(response.body))
         case .success(let response): report(.failed(.refusal(response.status, response.body)))
-        case .failure(let error): report(.failed(EngineIOClientCloseReason(connectionError: error)))
+        case .failure(let error): report(.failed(endpoint.closeReason(error)))
         }
     }
 
@@ -71,10 +73,27 @@ final class PollingClient: @unchecked Sendable {
 }
 
 extension EngineIOClientCloseReason {
-    /// An HTTP status other than 200: Engine.IO's JSON if the body is that.
+    /// An HTTP status other than the one hoped for, in Engine.IO's words if the body is its JSON.
     static func refusal(_ status: Int, _ body: [UInt8]) -> EngineIOClientCloseReason {
         let json = RawJSON(body)
-        let message = (json?["message"] ?? json)?.string ?? "no reason given"
-        return .refused(status: status, message: message)
+        let message = (json?["message"] ?? json)?.string.map(oneLine)
+        return .refused(status: status, message: message ?? meaning(of: status))
+    }
+
+    /// Short and without line breaks, whatever a stranger's server sends.
+    private static func oneLine(_ text: String) -> String {
+        text.prefix(200).split { $0.isNewline || $0.unicodeScalars.contains { $0.value < 0x20 } }.joined(separator: " ")
+    }
+
+    private static func meaning(of status: Int) -> String {
+        switch status {
+        case 200..<300, 404, 405, 410, 501: "it is no Socket.IO server"
+        case 300..<400: "it sends clients to another address"
+        case 400: "it does not understand the request"
+        case 401, 403, 407: "it does not let us in"
+        case 429, 503: "it is too busy or out of service"
+        case 500...: "it is out of order"
+        default: "no reason given"
+        }
     }
 }

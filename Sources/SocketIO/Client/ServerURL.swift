@@ -45,8 +45,10 @@ struct ServerURL: Hashable, Sendable {
     }
 
     /// For the `Host` header (RFC 9110 §7.2).
-    var hostHeader: String {
-        let name = host.contains(":") ? "[\(host)]" : host
-        return port == (usesTLS ? 443 : 80) ? name : "\(name):\(port)"
-    }
+    var hostHeader: String { port == (usesTLS ? 443 : 80) ? name : authority }
+
+    /// Host and port, for people.
+    var authority: String { "\(name):\(port)" }
+
+    private var name: String { host.contains(":") ? "[\(host)]" : host }
 }

@@ -49,7 +49,7 @@ public enum SocketIOClientDisconnectReason: Error, Hashable, Sendable {
         case .refused(let message, _): "The server refused to let us in: \(message)."
         case .transportClosed: "The connection to the server was lost."
         case .transportFailed(let text): "The server cannot be reached: \(text)."
-        case .serverRefused(let status, let message): "The server refused the connection (HTTP \(status)): \(message)."
+        case .serverRefused(let status, let message): "The server answered \(status): \(message)."
         case .heartbeatMissed: "The server has not been heard of for too long."
         case .timedOut: "The server did not answer in time."
         case .protocolError(let text): "The server does not speak Socket.IO as expected: \(text)."
@@ -90,7 +90,9 @@ public enum SocketIOClientError: Error, Hashable, Sendable, CustomStringConverti
 
     public var description: String {
         switch self {
-        case .invalidURL(let text): "\(text) is not the URL of a server (as http://localhost:3000)."
+        case .invalidURL(let text) where !text.isEmpty && !text.contains("://"):
+            "\(text) is not the URL of a server: did you mean http://\(text)?"
+        case .invalidURL(let text): "\(text) is not the URL of a server: one looks like http://localhost:3000."
         case .disconnected(let reason): reason.sentence
         case .acknowledgementTimedOut: "The server did not acknowledge in time."
         case .bufferFull: "Too much waits to be sent."

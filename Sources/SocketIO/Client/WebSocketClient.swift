@@ -29,7 +29,9 @@ final class WebSocketClient: @unchecked Sendable {
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandlers(encoder, decoder)
             try pipeline.addHandler(
-                WebSocketHandshakeHandler(request: head, limit: limit, encoder: encoder, decoder: decoder) {
+                WebSocketHandshakeHandler(
+                    endpoint: endpoint, request: head, limit: limit, encoder: encoder, decoder: decoder
+                ) {
                     self?.received($0)
                 })
         }.whenComplete { result in
@@ -37,7 +39,7 @@ final class WebSocketClient: @unchecked Sendable {
             case .success(let channel):
                 self.channel = channel
                 if self.isClosed { channel.close(promise: nil) }
-            case .failure(let error): self.ended(EngineIOClientCloseReason(connectionError: error))
+            case .failure(let error): self.ended(endpoint.closeReason(error))
             }
         }
     }
@@ -106,6 +108,7 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
         case done
     }
 
+    private let endpoint: ClientEndpoint
     private var request: HTTPRequestHead
     private let limit: Int
     private let encoder: HTTPRequestEncoder
@@ -115,9 +118,10 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
     private var phase = Phase.waiting
 
     init(
-        request: HTTPRequestHead, limit: Int, encoder: HTTPRequestEncoder,
+        endpoint: ClientEndpoint, request: HTTPRequestHead, limit: Int, encoder: HTTPRequestEncoder,
         decoder: ByteToMessageHandler<HTTPResponseDecoder>, report: @escaping (WebSocketClient.Fact) -> Void
     ) {
+        self.endpoint = endpoint
         self.request = request
         self.limit = limit
         self.encoder = encoder
@@ -184,9 +188,9 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
         do {
             try pipeline.addHandlers(
                 ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: limit)),
-                WebSocketClientHandler(limit: limit, report: report))
+                WebSocketClientHandler(endpoint: endpoint, limit: limit, report: report))
         } catch {
-            report(.closed(EngineIOClientCloseReason(connectionError: error)))
+            report(.closed(endpoint.closeReason(error)))
             return context.close(promise: nil)
         }
         report(.connected)
@@ -205,12 +209,12 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end(.transportFailed("the server closed the connection during the WebSocket handshake"), context)
+        end(endpoint.closeReason(HTTPClientHandler.ClosedBeforeResponse()), context)
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        end(EngineIOClientCloseReason(connectionError: error), context)
+        end(endpoint.closeReason(error), context)
     }
 }
 
@@ -218,10 +222,12 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
 private final class WebSocketClientHandler: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
 
+    private let endpoint: ClientEndpoint
     private var assembler: WebSocketAssembler
     private let report: (WebSocketClient.Fact) -> Void
 
-    init(limit: Int, report: @escaping (WebSocketClient.Fact) -> Void) {
+    init(endpoint: ClientEndpoint, limit: Int, report: @escaping (WebSocketClient.Fact) -> Void) {
+        self.endpoint = endpoint
         assembler = WebSocketAssembler(limit: limit, expectsMask: false)
         self.report = report
     }
@@ -260,7 +266,7 @@ private final class WebSocketClientHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        report(.closed(EngineIOClientCloseReason(connectionError: error)))
+        report(.closed(endpoint.closeReason(error)))
         context.close(promise: nil)
     }
 }

@@ -103,7 +103,7 @@ public struct EngineIOClientSession: Sendable {
         _ packet: EngineIOPacket, over transport: EngineIOTransport, at now: ContinuousClock.Instant
     ) -> [Action] {
         guard case .text(.open, let body) = packet, let handshake = EngineIOHandshake(body) else {
-            return close(.protocolError("The server did not begin with an Engine.IO handshake."))
+            return close(.protocolError("it did not begin with an Engine.IO handshake"))
         }
         self.handshake = handshake
         phase = .open(transport)

@@ -49,13 +49,22 @@ public enum EngineIOPacket: Hashable, Sendable {
 }
 
 /// Why bytes are no Engine.IO packet.
-public enum EngineIOPacketError: Error, Hashable, Sendable {
+public enum EngineIOPacketError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Empty, or a first byte that is no packet type.
     case unknownKind
     /// Not base64 after `b`.
     case malformedBase64
     /// More packets in one polling body than `EngineIOPayload.packetLimit`.
     case tooManyPackets
+
+    /// A part of a sentence.
+    public var description: String {
+        switch self {
+        case .unknownKind: "a packet is of no known type"
+        case .malformedBase64: "a packet is not base64"
+        case .tooManyPackets: "too many packets came at once"
+        }
+    }
 }
 
 /// The body of a polling request or response: packets with a record separator between them, bytes as `b` and

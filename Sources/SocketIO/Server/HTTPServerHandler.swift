@@ -104,6 +104,11 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        // RFC 9112 §3.2: exactly one Host since HTTP/1.1.
+        let hosts = head.headers["host"].count
+        guard hosts == 1 || (hosts == 0 && head.version == .http1_0) else {
+            return refuse(head, "A request needs one Host header.\n", status: 400, context)
+        }
         let isEngine = server.isEnginePath(head.uri)
         let limit = isEngine ? server.configuration.maxPayload : server.configuration.fallbackBodyLimit
         if let length = head.headers.first(name: "content-length").flatMap(Int.init), length > limit {
@@ -116,12 +121,15 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// RFC 9110 §15.5.14; what follows on this connection is not worth reading.
+    /// RFC 9110 §15.5.14.
     private func refuseSize(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
+        refuse(head, "The request's body is too large.\n", status: 413, context)
+    }
+
+    /// What follows on this connection is not worth reading.
+    private func refuse(_ head: HTTPRequestHead, _ text: String, status: Int, _ context: ChannelHandlerContext) {
         phase = .discarding
-        respond(
-            to: head, SocketIOHTTPResponse.text("The request's body is too large.\n", status: 413),
-            keepAlive: false, context)
+        respond(to: head, SocketIOHTTPResponse.text(text, status: status), keepAlive: false, context)
     }
 
     // MARK: Responses

@@ -68,11 +68,19 @@ public final class SocketIOServer: Sendable {
     /// Listens on a port; 0 takes a free one. Returns the port.
     @discardableResult
     public func bind(host: String, port: Int) async throws(SocketIOServerError) -> Int {
+        guard (0...65_535).contains(port) else {
+            throw .cannotListen(host: host, port: port, "\(port) is not a port: it has to be in 0...65535.")
+        }
         do {
-            let tls = try configuration.tls.map(Self.makeTLS)
+            let tls = try configuration.tls.map { try $0.makeContext() }
             let listener = try await ServerBootstrap(group: group)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .serverChannelOption(.backlog, value: 1024)
+                .serverChannelInitializer { [logger] channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler(logger: logger))
+                    }
+                }
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .childChannelOption(
                     // Small receive buffers: an idle connection keeps one.
@@ -99,19 +107,8 @@ public final class SocketIOServer: Sendable {
         } catch let error as SocketIOServerError {
             throw error
         } catch {
-            throw .cannotListen(host: host, port: port, "\(error)")
+            throw SocketIOServerError(error, host: host, port: port)
         }
-    }
-
-    private static func makeTLS(_ files: SocketIOServerConfiguration.TLS) throws -> NIOSSLContext {
-        let chain = try NIOSSLCertificate.fromPEMFile(files.certificateChainFile).map {
-            NIOSSLCertificateSource.certificate($0)
-        }
-        let key = try NIOSSLPrivateKey(file: files.privateKeyFile, format: .pem)
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain, privateKey: .privateKey(key))
-        configuration.applicationProtocols = ["http/1.1"]
-        return try NIOSSLContext(configuration: configuration)
     }
 
     /// Stops listening, tells every client that the server is going down, and returns when all connections are
@@ -177,18 +174,3 @@ public final class SocketIOServer: Sendable {
 
 /// Sent through every channel when the server goes down.
 struct ServerShutdownEvent: Sendable {}
-
-/// Why a server could not do what it was asked.
-public enum SocketIOServerError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The port is taken, the address is not ours, or the TLS files cannot be read.
-    case cannotListen(host: String, port: Int, String)
-    /// `shutdown` was called before.
-    case shutDown
-
-    public var description: String {
-        switch self {
-        case .cannotListen(let host, let port, let reason): "Cannot listen on \(host):\(port): \(reason)"
-        case .shutDown: "The server has been shut down."
-        }
-    }
-}

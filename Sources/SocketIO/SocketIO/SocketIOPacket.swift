@@ -79,7 +79,7 @@ public struct SocketIOPacket: Hashable, Sendable {
 }
 
 /// Why bytes are no Socket.IO packet. The connection that sent them is closed; nobody else notices.
-public enum SocketIOPacketError: Error, Hashable, Sendable {
+public enum SocketIOPacketError: Error, Hashable, Sendable, CustomStringConvertible {
     /// No type, or one that does not exist.
     case unknownKind
     /// Too large a number, or a missing separator.
@@ -92,4 +92,16 @@ public enum SocketIOPacketError: Error, Hashable, Sendable {
     case illegalAttachments
     /// A text packet while attachments were still missing.
     case attachmentsExpected
+
+    /// A part of a sentence.
+    public var description: String {
+        switch self {
+        case .unknownKind: "a packet is of no known type"
+        case .malformedHeader: "a packet's head is malformed"
+        case .malformedPayload: "a packet's payload is malformed"
+        case .reservedEventName(let name): "the event name \(name) is reserved"
+        case .illegalAttachments: "attachments and placeholders do not match"
+        case .attachmentsExpected: "attachments of a packet are missing"
+        }
+    }
 }

@@ -95,4 +95,16 @@ struct HTTPTests {
             #expect(next.hasPrefix("HTTP/1.1 404"))
         }
     }
+
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400"), ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "HTTP/1.1 400"),
+        ("GET / HTTP/1.0\r\n\r\n", "HTTP/1.0 404"),
+    ])
+    func `HTTP 1 1 needs one Host`(request: String, answer: String) async throws {
+        try await TestServer.run { server in
+            let socket = try await RawSocket(port: server.port)
+            socket.send(request)
+            #expect(await socket.readToEnd().hasPrefix(answer))
+        }
+    }
 }

@@ -1,0 +1,53 @@
+import NIOSSL
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension SocketIOServerConfiguration.TLS {
+    /// Reads the files; an error names the one at fault.
+    func makeContext() throws(SocketIOServerError) -> NIOSSLContext {
+        try Self.checkReadable(certificateChainFile, "certificate")
+        try Self.checkReadable(privateKeyFile, "key")
+        let chain: [NIOSSLCertificateSource]
+        do {
+            chain = try NIOSSLCertificate.fromPEMFile(certificateChainFile).map { .certificate($0) }
+        } catch {
+            chain = []
+        }
+        guard !chain.isEmpty else {
+            throw .cannotUseTLSFile(
+                certificateChainFile, "The certificate file \(certificateChainFile) holds no certificate in PEM form.")
+        }
+        let key: NIOSSLPrivateKey
+        do {
+            key = try NIOSSLPrivateKey(file: privateKeyFile, format: .pem)
+        } catch {
+            throw .cannotUseTLSFile(
+                privateKeyFile, "The key file \(privateKeyFile) holds no private key in PEM form without a password.")
+        }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain, privateKey: .privateKey(key))
+        configuration.applicationProtocols = ["http/1.1"]
+        do {
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw .cannotUseTLSFile(
+                privateKeyFile,
+                "The key in \(privateKeyFile) does not belong to the certificate in \(certificateChainFile).")
+        }
+    }
+
+    /// The TLS library does not say why it could not open a file; the system does.
+    private static func checkReadable(_ path: String, _ kind: String) throws(SocketIOServerError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw .cannotUseTLSFile(path, "The \(kind) file \(path) cannot be read: \(systemText(of: errno)).")
+        }
+        close(descriptor)
+    }
+}
