@@ -39,7 +39,7 @@ async def echo():
     assert answer is None or answer == [], answer
     print("echoed", client.transport())
     await client.emit("ask me")
-    assert await asyncio.wait_for(asked, 10) == ("what?", b"\x07")
+    assert await asyncio.wait_for(asked, 30) == ("what?", b"\x07")
     while (answered := await client.call("what was answered", timeout=10)).startswith("nothing"):
         await asyncio.sleep(0.01)
     print(answered)
