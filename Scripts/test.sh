@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 what=${1:-all}
 export ROOST_STRICT=1 # warnings are errors in our own modules
 failed=()
+unsteady=()
 
 step() { # name, command…
     local name=$1 started=$SECONDS
@@ -12,6 +13,24 @@ step() { # name, command…
     echo "== $name"
     "$@" || failed+=("$name")
     echo "== $name: $((SECONDS - started)) s"
+}
+
+# Tests with real peers have deadlines, and CI's machine may be busy with other work. There, what failed runs once more;
+# what passes only then is named at the end: a fault to find, and no reason to lose a day's work. On a person's machine
+# the first failure counts.
+in_ci() { [ "${CI:-}" = true ]; }
+limited() { # seconds, command: CI ends what hangs; a person presses Ctrl-C, which `timeout` would swallow
+    if in_ci; then timeout -k 10 "$@"; else "${@:2}"; fi
+}
+steady() { # name, the command, and after -- the command for the second run
+    local name=$1 first=()
+    shift
+    while [ "$1" != -- ]; do first+=("$1"); shift; done
+    shift
+    "${first[@]}" && return
+    in_ci || return 1
+    echo "== $name failed; once more"
+    "$@" && unsteady+=("$name")
 }
 
 if [ "$what" = all ] || [ "$what" = lint ]; then
@@ -23,16 +42,21 @@ if [ "$what" = all ] || [ "$what" = unit ]; then
     step "build" swift build --build-tests
     [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
     # The thousand calls keep every core busy; tests with real peers have deadlines, so they do not run beside them.
-    step "swift tests" swift test --skip-build --skip ThousandSeedsTests
-    step "simulation" swift test --skip-build --filter ThousandSeedsTests
+    swift_tests=(limited 900 swift test --skip-build --skip ThousandSeedsTests)
+    step "swift tests" steady "swift tests" "${swift_tests[@]}" -- "${swift_tests[@]}"
+    step "simulation" limited 900 swift test --skip-build --filter ThousandSeedsTests
 fi
 if [ "$what" = all ] || [ "$what" = interop ]; then
     # The binary that `make run` builds: a fault of the optimizer is a fault of ours.
     step "build roost" env -u ROOST_STRICT swift build -c release --product roost
     export ROOST_BIN=${ROOST_BIN:-$PWD/.build/release/roost}
-    step "interop tests" .venv/bin/python -m pytest -q -n 2 Interop
+    interop=(limited 1500 .venv/bin/python -m pytest -q Interop)
+    step "interop tests" steady "interop tests" "${interop[@]}" -n 2 -- "${interop[@]}" --last-failed
 fi
 
+if [ ${#unsteady[@]} -gt 0 ]; then
+    echo "Passed only the second time: ${unsteady[*]}. See above what failed the first time."
+fi
 if [ ${#failed[@]} -gt 0 ]; then
     echo "failed: ${failed[*]}"
     exit 1
