@@ -74,3 +74,31 @@ def wire():
     yield wire
     if wire.process.poll() is None:
         wire.close()
+
+
+@pytest.fixture
+def new_page(browser):
+    """Makes pages, each with storage of its own."""
+    pages = []
+
+    def make(**options):
+        pages.append(browser.new_page(**options))
+        return pages[-1]
+
+    yield make
+    for page in pages:
+        page.context.close()
+
+
+@pytest.fixture
+def module_page(browser, seed_server):
+    page = browser.new_page()
+    page.goto(f"{seed_server}/js/packets.js")
+    yield page
+    page.context.close()
+
+
+@pytest.fixture
+def run(module_page):
+    """Runs the body of an async function on a page of the seed's server."""
+    return lambda body, argument=None: module_page.evaluate(f"async (argument) => {{ {body} }}", argument)

@@ -23,6 +23,7 @@ from aiortc.sdp import candidate_from_sdp
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support.evidence import MEDIA, frame_counter  # noqa: E402
+from support.waiting import PATIENCE  # noqa: E402
 
 SAMPLE_RATE = 48_000
 
@@ -47,7 +48,7 @@ rtcrtpreceiver.get_decoder = noted_decoder
 class Peer:
     def __init__(self, arguments):
         self.arguments = arguments
-        self.socket = socketio.AsyncClient(reconnection=False)
+        self.socket = socketio.AsyncClient(reconnection=False, request_timeout=PATIENCE)
         self.connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         files = ("webRtcTestVideo.mp4", "webRtcTestVideo.ogg")
         self.players = [MediaPlayer(str(MEDIA / name), loop=True) for name in files]
@@ -61,7 +62,7 @@ class Peer:
     async def run(self):
         a = self.arguments
         query = urlencode({"roomId": a.room, "username": a.name, "isCaller": str(a.caller).lower()})
-        await self.socket.connect(f"{a.server}?{query}", transports=["websocket"], wait_timeout=20)
+        await self.socket.connect(f"{a.server}?{query}", transports=["websocket"], wait_timeout=PATIENCE)
         say("room")
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, self.ended.set)

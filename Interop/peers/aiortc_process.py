@@ -21,8 +21,8 @@ class AiortcPeer:
     def wait_joined(self):
         self.process.wait_for("room")
 
-    def wait_connected(self, timeout=40):
-        self.process.wait_for("state", timeout, state="connected")
+    def wait_connected(self):
+        self.process.wait_for("state", state="connected")
 
     def received(self):
         """How many frames and pieces of sound have come so far."""

@@ -9,11 +9,11 @@ import shlex
 import shutil
 import stat
 import tempfile
-import time
 from pathlib import Path
 from urllib.parse import urlencode
 
 from support.evidence import Evidence
+from support.waiting import PATIENCE, wait_until
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -76,6 +76,19 @@ async () => {
 }
 """
 
+# Keeps the ICE credentials that the other side names: whoever looks only now and then may miss a change.
+NOTE_CREDENTIALS = r"""
+{
+  globalThis.remoteCredentials = [];
+  const { setRemoteDescription } = RTCPeerConnection.prototype;
+  RTCPeerConnection.prototype.setRemoteDescription = function (...all) {
+    const [, ufrag] = /^a=ice-ufrag:(.*?)\r?$/m.exec(all[0].sdp) ?? [];
+    if (ufrag !== globalThis.remoteCredentials.at(-1)) globalThis.remoteCredentials.push(ufrag);
+    return setRemoteDescription.apply(this, all);
+  };
+}
+"""
+
 
 def find_chromium():
     found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
@@ -92,12 +105,14 @@ class Browser:
         wrapper = self.folder / "chromium"
         wrapper.write_text(f'#!/bin/sh\nexec {shlex.join(namespace.command(find_chromium()))} "$@"\n')
         wrapper.chmod(wrapper.stat().st_mode | stat.S_IXUSR)
-        self.browser = playwright.chromium.launch(executable_path=str(wrapper), args=arguments)
+        self.browser = playwright.chromium.launch(executable_path=str(wrapper), args=arguments, timeout=1000 * PATIENCE)
 
     def new_page(self, **options):
         """A page with storage of its own; its console is kept for the report of a failed test."""
         page = self.browser.new_context(**options).new_page()
+        page.set_default_timeout(1000 * PATIENCE)
         page.lines = []
+        page.add_init_script(NOTE_CREDENTIALS)
         page.on("console", lambda message: page.lines.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: page.lines.append(f"error: {error}"))
         return page
@@ -119,19 +134,19 @@ class ChromiumPeer:
         self.page.goto(f"{server}/?{urlencode(query)}")
 
     def wait_joined(self):
-        self.wait_true("document.getElementById('room-connection').dataset.state === 'connected'", 20)
+        self.wait_true("document.getElementById('room-connection').dataset.state === 'connected'")
 
-    def wait_connected(self, timeout=40):
-        self.wait_state("connected", timeout)
-        self.wait_true("document.getElementById('chat-remote').videoWidth > 0", timeout)
+    def wait_connected(self):
+        self.wait_state("connected")
+        self.wait_true("document.getElementById('chat-remote').videoWidth > 0")
         self.page.evaluate(WATCH)
 
-    def wait_state(self, state, timeout=30):
-        self.wait_true(f"globalThis.roost.call?.state === '{state}'", timeout)
+    def wait_state(self, state):
+        self.wait_true(f"globalThis.roost.call?.state === '{state}'")
 
-    def wait_true(self, expression, timeout):
+    def wait_true(self, expression):
         """Playwright's own wait_for_function needs eval in the page, which the page's policy forbids."""
-        wait_until(lambda: self.page.evaluate(expression), timeout, f"{self.name}: {expression}")
+        wait_until(lambda: self.page.evaluate(expression), f"{self.name}: {expression}")
 
     def received(self):
         return tuple(self.page.evaluate("[seen.counters.length, seen.hertz.length]"))
@@ -163,11 +178,3 @@ class ChromiumPeer:
     def close(self):
         if not self.page.is_closed():
             self.page.context.close()
-
-
-def wait_until(check, timeout, what):
-    """Polls until `check` is true; for the little that has no event to wait for."""
-    deadline = time.monotonic() + timeout
-    while not check():
-        assert time.monotonic() < deadline, f"not in {timeout} s: {what}"
-        time.sleep(0.1)

@@ -7,6 +7,7 @@ import numpy as np
 
 from support.evidence import MEDIA, REPOSITORY, Evidence, frame_counter
 from support.process import JSONProcess
+from support.waiting import PATIENCE
 
 
 def find_roost():
@@ -32,7 +33,7 @@ class RoostPeer:
     def __init__(self, namespace, server, room, name, role, folder, codec=None, srtp=None, restart_ice=None):
         self.name, self.folder = name, folder
         command = [find_roost(), "call", "--room", room, "--as", name, f"--{role}", "--server", server, "--json"]
-        command += ["--record", folder, "--address", namespace.address, "--wait", "60s"]
+        command += ["--record", folder, "--address", namespace.address, "--wait", f"{PATIENCE}s"]
         if codec:
             video = {"H264": "webRtcTestVideo.mp4", "VP8": "webRtcTestVideo.ivf"}[codec]
             command += ["--video", MEDIA / video, "--audio", MEDIA / "webRtcTestVideo.ogg"]
@@ -45,8 +46,8 @@ class RoostPeer:
     def wait_joined(self):
         self.process.wait_for("room", message="Connected")
 
-    def wait_connected(self, timeout=40):
-        self.process.wait_for("state", timeout, state="connected")
+    def wait_connected(self):
+        self.process.wait_for("state", state="connected")
 
     def statistics(self):
         return self.process.last("statistics") or {}

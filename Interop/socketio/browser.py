@@ -33,14 +33,15 @@ def watch(socket):
 
 
 with sync_playwright() as playwright:
-    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+    browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"], timeout=90_000)
     page = browser.new_page()
+    page.set_default_timeout(90_000)
     # Seen only when something goes wrong.
     page.on("console", lambda message: print(message.text, file=sys.stderr))
     page.on("websocket", lambda socket: watch(socket))
     page.goto(sys.argv[1] + "/")
     for step in STEPS:
-        limit = "new Promise((_, fail) => setTimeout(() => fail('slow'), 20000))"
+        limit = "new Promise((_, fail) => setTimeout(() => fail('slow'), 60000))"
         print(step, page.evaluate(f"Promise.race([{step}, {limit}])"), flush=True)
     browser.close()
 print("done", flush=True)

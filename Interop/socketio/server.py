@@ -10,7 +10,7 @@ import socketio
 from aiohttp import web
 
 sio = socketio.AsyncServer(
-    async_mode="aiohttp", cors_allowed_origins="*", ping_interval=1, ping_timeout=15, max_http_buffer_size=200_000
+    async_mode="aiohttp", cors_allowed_origins="*", ping_interval=1, ping_timeout=60, max_http_buffer_size=200_000
 )
 app = web.Application()
 sio.attach(app)
@@ -34,7 +34,7 @@ async def session(sid):
 
 @sio.on("ask me")
 async def ask_me(sid, *arguments):
-    answer = await sio.call("question", ("what?", b"\x07"), to=sid, timeout=10)
+    answer = await sio.call("question", ("what?", b"\x07"), to=sid, timeout=60)
     await sio.emit("answered", answer, to=sid)
 
 

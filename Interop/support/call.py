@@ -4,7 +4,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import count
 
-from peers.chromium import wait_until
+from support.waiting import wait_until
 
 _rooms = count(100)
 
@@ -20,7 +20,7 @@ class CallResult:
     callee: object
 
 
-def hold_call(make_caller, make_callee, frames=60, tones=3, during=None, timeout=60, first="callee"):
+def hold_call(make_caller, make_callee, frames=60, tones=3, during=None, first="callee"):
     """Joins both, talks until both have received enough; ends both; returns the evidence.
 
     Over the seed's server the caller has to be `first`: it tells only those present about a newcomer, and who is told
@@ -55,7 +55,7 @@ def hold_call(make_caller, make_callee, frames=60, tones=3, during=None, timeout
                     for now, earlier, wanted in zip(peer.received(), before[peer], (frames, tones))
                 )
 
-            wait_until(enough, timeout, "both sides received enough picture and sound")
+            wait_until(enough, "both sides received enough picture and sound")
             for peer in peers:
                 peer.collect()
             return CallResult(caller=caller.finish(), callee=callee.finish())

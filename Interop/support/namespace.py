@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.waiting import PATIENCE
+
 INTERFACE_ADDRESS = "127.1.1.1"
 WIRE_ADDRESSES = ("192.0.2.1", "192.0.2.2")  # TEST-NET-1 (RFC 5737)
 
@@ -54,7 +56,7 @@ class Namespace:
 
     def close(self):
         self.holder.stdin.close()
-        self.holder.wait(timeout=10)
+        self.holder.wait(timeout=PATIENCE)
         self.holder.stdout.close()
 
 
@@ -79,7 +81,7 @@ class Wire:
         """Ends the wire; returns how many datagrams it carried and how many it lost."""
         self.process.stdin.close()
         carried, lost = map(int, self.process.stdout.readline().split())
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=PATIENCE)
         self.process.stdout.close()
         for end in self.ends:
             end.close()

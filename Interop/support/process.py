@@ -6,6 +6,8 @@ import subprocess
 import threading
 import time
 
+from support.waiting import PATIENCE
+
 
 class JSONProcess:
     """Runs a command; collects its JSON lines; everything that waits has a deadline."""
@@ -38,7 +40,7 @@ class JSONProcess:
             self._process.wait()
             self._changed.notify_all()
 
-    def wait_for(self, event, timeout=30, **fields):
+    def wait_for(self, event, timeout=PATIENCE, **fields):
         """The first line with this `event` and these fields. Fails with all that the process said."""
         deadline = time.monotonic() + timeout
         wanted = {"event": event, **fields}
@@ -67,7 +69,7 @@ class JSONProcess:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
 
-    def finish(self, timeout=15):
+    def finish(self, timeout=PATIENCE):
         """Ends it as Ctrl-C does; returns its exit status. Killed when it does not go."""
         self.interrupt()
         try:

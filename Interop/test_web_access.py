@@ -1,0 +1,100 @@
+"""The page by keyboard, for screen readers, on a phone's width, in both colour schemes."""
+
+import pytest
+
+from peers.chromium import ChromiumPeer
+from support.call import new_room
+from support.page import ACCESSIBILITY, connect, login, text, wait_text
+
+
+def test_the_whole_story_by_keyboard(new_page, browser, seed_server):
+    page, room = new_page(), new_room()
+    press, focused = page.keyboard.press, lambda: page.evaluate("document.activeElement.id")
+    page.goto(f"{seed_server}/?pattern=1")
+    assert focused() == "login-name"
+    press("Enter")
+    assert focused() == "login-name" and "enter a name" in text(page, "#login-name-error")
+    page.keyboard.type("Ann")
+    press("Tab")
+    page.keyboard.type("one")
+    press("Enter")
+    assert focused() == "login-room" and "whole number" in text(page, "#login-room-error")
+    press("Control+a")
+    page.keyboard.type(str(room))
+    press("Enter")
+    assert focused() == "room-title"
+
+    press("Tab")  # Log out
+    press("Tab")  # the role; the arrows choose
+    press("ArrowRight")
+    assert page.is_checked("input[value=callee]")
+    press("ArrowLeft")
+    assert page.is_checked("input[value=caller]")
+    press("Tab")
+    assert focused() == "room-connect"
+    press("Enter")
+    wait_text(page, "#room-connection", "Connected")
+    assert text(page, "#room-fixed-role") == "You are the caller"
+    assert page.is_hidden("#room-role")
+
+    partner = ChromiumPeer(browser, seed_server, room, "Bob", "callee")
+    try:
+        wait_text(page, "#room-peer", "Bob is here and can be called.")
+        press("Tab")
+        assert focused() == "room-call"
+        press("Enter")
+        assert focused() == "chat-peer"
+        wait_text(page, "#chat-state", "In the call")
+        assert text(page, "#chat-peer") == "Bob"
+        press("m")
+        assert page.get_attribute("#chat-mute", "aria-pressed") == "true"
+        press("Tab")
+        press("Tab")
+        assert focused() == "chat-camera"
+        press("Space")
+        assert page.get_attribute("#chat-camera", "aria-pressed") == "true"
+        enabled = "roost.call.connection.getSenders().map(({ track }) => track.enabled)"
+        assert page.evaluate(enabled) == [False, False]
+        press("s")
+        wait_text(page, "#chat-statistics", "Round trip")
+        page.focus("#chat-end")
+        press("Enter")
+        assert focused() == "room-title"
+        assert text(page, "#room-notice") == "You ended the call."
+        # The protocol's only word for the end of a call is `room_user_left`.
+        wait_text(partner.page, "#room-notice", "Ann left the room, so the call is over.")
+    finally:
+        partner.close()
+    page.click("#room-logout")
+    assert focused() == "login-name"
+    assert page.input_value("#login-name") == page.input_value("#login-room") == ""
+    assert page.evaluate("localStorage.length") == 0
+    assert page.lines == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width, height", [(1280, 800), (390, 844), (320, 568)])
+def test_each_screen_is_readable_and_fits(width, height, scheme, new_page, browser, seed_server):
+    page, room = new_page(viewport={"width": width, "height": height}, color_scheme=scheme), new_room()
+    page.goto(f"{seed_server}/?pattern=1")
+    page.click("#login-continue")
+    assert page.evaluate(ACCESSIBILITY) == []
+    login(page, seed_server, "Wolfeschlegelsteinhausenbergerdorff the Elder of a Long Name", room, "?pattern=1")
+    assert page.evaluate(ACCESSIBILITY) == []
+    connect(page, "caller")
+    partner = ChromiumPeer(browser, seed_server, room, "Bob", "callee")
+    try:
+        wait_text(page, "#room-peer", "Bob is here")
+        assert page.evaluate(ACCESSIBILITY) == []
+        page.click("#room-call")
+        wait_text(page, "#chat-state", "In the call")
+        page.click("#chat-stats")
+        wait_text(page, "#chat-statistics", "Round trip")
+        assert page.evaluate(ACCESSIBILITY) == []
+        for button in page.locator(".controls button").all():
+            box = button.bounding_box()
+            assert 0 <= box["x"] and box["x"] + box["width"] <= width and box["y"] + box["height"] <= height
+            assert min(box["width"], box["height"]) >= 44
+    finally:
+        partner.close()
+    assert page.lines == []

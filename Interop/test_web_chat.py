@@ -1,0 +1,82 @@
+"""The page's call as its people live it: three in a room, a server that goes away."""
+
+from conftest import start_seed_server
+from peers.chromium import ChromiumPeer
+from support.call import new_room
+from support.page import login, text, wait_text
+from support.waiting import wait_until
+
+
+def test_a_server_that_goes_away(namespace, browser, new_page):
+    server, port = start_seed_server(namespace)
+    url, room = f"http://127.0.0.1:{port}", new_room()
+    caller = ChromiumPeer(browser, url, room, "Ann", "caller")
+    caller.wait_joined()
+    callee = ChromiumPeer(browser, url, room, "Bob", "callee")
+    page = new_page()
+    try:
+        login(page, url, "Eve", room)
+        caller.wait_connected()
+        callee.wait_connected()
+        server._process.kill()
+        wait_text(caller.page, "#chat-notices", "The connection to the server broke; the call goes on.")
+        before = callee.received()[0]
+        wait_until(lambda: callee.received()[0] > before + 60, "the picture goes on")
+        page.click("#room-connect")
+        wait_text(page, "#room-notice", "The server is away")
+        server.finish()
+        server, _ = start_seed_server(namespace, "--port", str(port))
+        # The notice goes when the server is back.
+        wait_text(caller.page, "#chat-notices", "")
+        assert caller.page.evaluate("roost.call.state") == "connected"
+    finally:
+        caller.close()
+        callee.close()
+        server.finish()
+
+
+def test_a_third_person_who_calls_waits_for_the_end_of_the_call(new_page, browser, roost_server):
+    room, peers = new_room(), []
+
+    def join(name, role, tone):
+        peers.append(ChromiumPeer(browser, roost_server, room, name, role, tone=tone))
+        peers[-1].wait_joined()
+        return peers[-1]
+
+    try:
+        bob, ann = join("Bob", "callee", 700), join("Ann", "caller", 440)
+        ann.wait_connected()
+        bob.wait_connected()
+        cid = join("Cid", "caller", 900)
+        cid.wait_state("calling")
+        # Cid's offer is repeated every four seconds.
+        wait_text(bob.page, "#chat-notices", "Somebody else in the room tried to call; this call goes on.")
+        before = [peer.received() for peer in (ann, bob)]
+        # Not long: Cid gives up after a minute.
+        for peer, (frames, tones) in zip((ann, bob), before):
+            wait_until(lambda: peer.received()[0] > frames + 45 and peer.received()[1] > tones + 4, "the two go on")
+            peer.collect()
+        ann.evidence.check_picture()
+        ann.evidence.check_sound([700])
+        bob.evidence.check_picture()
+        bob.evidence.check_sound([440])
+        assert text(cid.page, "#chat-state") == "Calling…"
+        assert ann.page.evaluate("roost.call.state") == bob.page.evaluate("roost.call.state") == "connected"
+
+        ann.page.click("#chat-end")
+        wait_text(bob.page, "#room-notice", "Ann left the room, so the call is over.")
+        assert cid.page.evaluate("roost.call.state") == "calling"
+        wait_text(bob.page, "#room-call", "Answer Cid")
+        bob.page.click("#room-call")
+        bob.wait_connected()
+        cid.wait_connected()
+        wait_until(lambda: bob.received()[0] > 60 and bob.received()[1] > 4, "Cid's picture and sound")
+        bob.collect()
+        bob.evidence.check_picture()
+        bob.evidence.check_sound([900])
+    except AssertionError as error:
+        error.add_note("\n".join(peer.transcript() for peer in peers))
+        raise
+    finally:
+        for peer in peers:
+            peer.close()
