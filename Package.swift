@@ -79,6 +79,13 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
 
+        // Runs reducers that are written for The Composable Architecture where the library does not build.
+        library("ComposableArchitectureStandIn"),
+        library("ComposableArchitectureStandInTesting", ["ComposableArchitectureStandIn"]),
+        tests(
+            "ComposableArchitectureStandInTests",
+            ["ComposableArchitectureStandIn", "ComposableArchitectureStandInTesting"]),
+
         tests("RTCWireTests", ["RTCWire"]),
         tests("RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity"]),
         tests("RTCSecurityTests", ["RTCSecurity", "RTCEngine", "RTCWire", "COpenSSL"]),

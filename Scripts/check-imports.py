@@ -16,6 +16,8 @@ ALLOWED = {
     "ClientKit": {"SocketIO"},
     "ClientFeatures": {"ClientKit"},
     "ClientRTC": {"ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"},
+    "ComposableArchitectureStandIn": set(),
+    "ComposableArchitectureStandInTesting": {"ComposableArchitectureStandIn"},
     "roost": {
         "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC",
         "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles",

@@ -1,0 +1,79 @@
+/// Values as lines of text, one for each property, and the lines in which two of them differ.
+enum Description {
+    /// A value as text that is indented by `indent`.
+    static func text(of value: Any, indent: String = "  ") -> String {
+        lines(of: value).map { indent + $0 }.joined(separator: "\n")
+    }
+
+    /// A line for each difference with `−` for what was expected and `+` for what there is, and what is around it.
+    static func difference(_ expected: Any, _ actual: Any) -> String {
+        let old = lines(of: expected)
+        let new = lines(of: actual)
+        let changes = new.difference(from: old)
+        guard !changes.isEmpty else {
+            return
+                "  − \(expected)\n  + \(actual)\n\n  (Expected: −, Actual: +. They are described alike, but are not equal.)"
+        }
+        var removed: Set<Int> = []
+        var inserted: Set<Int> = []
+        for change in changes {
+            switch change {
+            case .remove(let offset, _, _): removed.insert(offset)
+            case .insert(let offset, _, _): inserted.insert(offset)
+            }
+        }
+        var result: [String] = []
+        var (left, right) = (0, 0)
+        while left < old.count || right < new.count {
+            if removed.contains(left) {
+                result.append("  − \(old[left])")
+                left += 1
+            } else if inserted.contains(right) {
+                result.append("  + \(new[right])")
+                right += 1
+            } else {
+                result.append("    \(new[right])")
+                left += 1
+                right += 1
+            }
+        }
+        return result.joined(separator: "\n") + "\n\n  (Expected: −, Actual: +)"
+    }
+
+    private static func lines(of value: Any, label: String = "", depth: Int = 0) -> [String] {
+        let mirror = Mirror(reflecting: value)
+        if mirror.displayStyle == .optional {
+            guard let wrapped = mirror.children.first?.value else { return [label + "nil"] }
+            return lines(of: wrapped, label: label, depth: depth)
+        }
+        // A registrar of observation describes itself as empty, and says nothing about a state.
+        let children = mirror.children.filter { !"\(type(of: $0.value))".hasPrefix("ObservationStateRegistrar") }
+        guard !children.isEmpty, depth < 12 else { return [label + leaf(value, mirror)] }
+        let (open, close) = brackets(value, mirror)
+        var result = [label + open]
+        for child in children {
+            let name = child.label.map { $0.hasPrefix(".") ? "" : "\($0): " } ?? ""
+            result += lines(of: child.value, label: name, depth: depth + 1).map { "  " + $0 }
+        }
+        return result + [close]
+    }
+
+    private static func leaf(_ value: Any, _ mirror: Mirror) -> String {
+        switch mirror.displayStyle {
+        case .struct?, .class?: "\(type(of: value))(\(value is any CustomStringConvertible ? "\(value)" : ""))"
+        case .enum?: ".\(value)"
+        case .collection?, .set?: "[]"
+        case .dictionary?: "[:]"
+        default: value is String ? "\"\(value)\"" : "\(value)"
+        }
+    }
+
+    private static func brackets(_ value: Any, _ mirror: Mirror) -> (String, String) {
+        switch mirror.displayStyle {
+        case .collection?, .set?, .dictionary?: ("[", "]")
+        case .tuple?: ("(", ")")
+        case .enum?: (".\(mirror.children.first?.label ?? "")(", ")")
+        default: ("\(type(of: value))(", ")")
+        }
+    }
+}
