@@ -50,12 +50,19 @@ enum Description {
         let children = mirror.children.filter { !"\(type(of: $0.value))".hasPrefix("ObservationStateRegistrar") }
         guard !children.isEmpty, depth < 12 else { return [label + leaf(value, mirror)] }
         let (open, close) = brackets(value, mirror)
+        let inside = mirror.displayStyle == .enum ? payload(of: children[0].value) : children
         var result = [label + open]
-        for child in children {
+        for child in inside {
             let name = child.label.map { $0.hasPrefix(".") ? "" : "\($0): " } ?? ""
             result += lines(of: child.value, label: name, depth: depth + 1).map { "  " + $0 }
         }
         return result + [close]
+    }
+
+    /// What a case holds: the values of a tuple, or a single one.
+    private static func payload(of value: Any) -> [Mirror.Child] {
+        let mirror = Mirror(reflecting: value)
+        return mirror.displayStyle == .tuple ? Array(mirror.children) : [(nil, value)]
     }
 
     private static func leaf(_ value: Any, _ mirror: Mirror) -> String {

@@ -48,7 +48,8 @@ extension TestStore {
     ) async {
         let path = AnyCasePath(actionCase)
         await receive(
-            Expectation(words: "an action of the case \(actionCase)", fits: { path.extract(from: $0) != nil }),
+            Expectation(
+                words: "an action of the case that holds \(Value.self)", fits: { path.extract(from: $0) != nil }),
             duration, updateStateToExpectedResult, Place(fileID: fileID, filePath: filePath, line: line, column: column)
         )
     }

@@ -40,4 +40,48 @@ struct TestStoreTests {
         feed.yield("ada")
         await store.finish()
     }
+
+    @Test func `a failure of the engine is an action`() async {
+        struct Broken: Error {}
+        let store = store()
+        store.dependencies.engine.answer = { _ in throw Broken() }
+        await store.send(\.view, .offer(from: "ada"))
+        await store.receive(.delegate(.failed))
+    }
+
+    @Test func `a case is received by its key path, at any depth`() async {
+        let store = store()
+        await store.send(.view(.offer(from: "ada")))
+        await store.receive({ if case .answered = $0 { true } else { false } }) {
+            $0.peers.append(Calls.Peer(id: "ada"))
+        }
+        await store.receive(\.delegate.answerGenerated)
+    }
+
+    @Test func `with exhaustivity off a test names what it cares for`() async {
+        let store = store()
+        store.exhaustivity = .off
+        await store.send(.view(.offer(from: "ada")))
+        await store.receive(\.delegate) { $0.peers = [Calls.Peer(id: "ada")] }
+        #expect(store.state.peers.ids == ["ada"])
+        await store.send(.answered("bob", ""))
+    }
+
+    @Test func `skipped actions change the state that the test follows`() async {
+        let store = store()
+        await store.send(.view(.offer(from: "ada")))
+        await store.skipReceivedActions()
+        #expect(store.state.peers.ids == ["ada"])
+        store.assert { $0.peers = [Calls.Peer(id: "ada")] }
+        await store.send(.view(.leave("ada"))) { $0.peers = [] }
+    }
+
+    @Test func `a task ends when all that came of its action has ended`() async {
+        let (events, feed) = AsyncStream.makeStream(of: String.self)
+        let store = store(events: events)
+        let task = await store.send(\.view.task) { $0.isListening = true }
+        feed.finish()
+        await task.finish()
+        #expect(!task.isCancelled)
+    }
 }
