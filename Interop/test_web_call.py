@@ -5,7 +5,8 @@ import pytest
 THREE_IN_A_ROOM = """
 const { Call } = await import('/js/call.js');
 const { patternTrack } = await import('/js/test-pattern.js');
-const everybody = new Map(), log = [];
+const everybody = new Map(), log = [], ends = [];
+let spoil = (name, sdp) => sdp;
 const has = async (check) => {
   const start = performance.now();
   while (!check()) {
@@ -22,12 +23,15 @@ const join = (name, role, isSigned = true) => {
     send: {
       description: ({ type, sdp }, address) => {
         log.push([name, type]);
-        pass(name, { kind: type, sdp, ...stamp(address) });
+        pass(name, { kind: type, sdp: spoil(name, sdp), ...stamp(address) });
       },
       candidate: (candidate, address) => pass(name, { kind: 'candidate', candidate, ...stamp(address) }),
       isConnected: () => true,
     },
-  }, ({ kind }) => kind === 'stranger' && log.push([name, kind]));
+  }, ({ kind, state, reason, by }) => {
+    if (kind === 'stranger') log.push([name, kind]);
+    if (state === 'ended') ends.push([reason, by]);
+  });
   everybody.set(name, call);
   call.start(new MediaStream([patternTrack(name).track]));
   return call;
@@ -153,3 +157,33 @@ def test_candidates_of_others_that_waited_for_the_offer_are_left_out(run):
       return added;
     """, {"policy": POLICY})
     assert added == ["1", "4", "6"]
+
+
+@pytest.mark.parametrize("who", ["caller", "callee"])
+def test_a_hang_up_is_noticed_at_once_without_a_word_of_the_server(who, run):
+    """By DTLS's close_notify; ICE alone would notice after half a minute."""
+    result = run(THREE_IN_A_ROOM + """
+      const bob = join('Bob', 'callee'), ann = join('Ann', 'caller');
+      await has(() => ann.state === 'connected' && bob.state === 'connected');
+      const [leaves, stays] = argument.who === 'caller' ? [ann, bob] : [bob, ann];
+      const start = performance.now();
+      leaves.end('over');
+      await has(() => stays.state === 'ended');
+      return { reason: ends.at(-1), isEarly: performance.now() - start < 4_000 };
+    """, {"who": who, "policy": POLICY})
+    assert result == {"reason": ["{peer} ended the call.", "peer"], "isEarly": True}
+
+
+def test_a_certificate_that_was_not_promised_is_no_call(run):
+    reason = run(THREE_IN_A_ROOM + """
+      const lie = (sdp) => sdp.replace(/^(a=fingerprint:sha-256 )(..)/m, (_, name, byte) =>
+        name + (byte === '00' ? '01' : '00'));
+      spoil = (name, sdp) => (name === 'Bob' ? lie(sdp) : sdp);
+      join('Bob', 'callee');
+      join('Ann', 'caller');
+      await has(() => ends.length > 0);
+      const [reason] = ends;
+      for (const call of everybody.values()) call.end('over');
+      return reason[0];
+    """, {"policy": POLICY})
+    assert reason == "The connection to {peer} could not be secured, so there is no call."

@@ -3,9 +3,27 @@
 from conftest import start_seed_server
 from peers.chromium import ChromiumPeer
 from support.call import new_room
-from support.page import login, text, wait_text
+from support.page import connect, login, text, wait_text
 from support.waiting import wait_until
 
+COUNT_NOTICES = """
+() => {
+  globalThis.notices = 0;
+  const count = (changes) => changes.forEach(({ addedNodes }) => (notices += addedNodes.length));
+  new MutationObserver(count).observe(document.getElementById('chat-notices'), { childList: true });
+}
+"""
+SEND_NONSENSE = """
+async (room) => {
+  const { SocketIOClient } = await import('/js/socketio.js');
+  const eve = new SocketIOClient(location.origin, { query: { roomId: room, username: 'Eve', isCaller: true } }, {});
+  await eve.connect();
+  for (let count = 0; count < 5; count += 1) eve.emit('offer', {});
+  eve.emit('answer', {});
+  await eve.request('echo', 1);
+  eve.disconnect();
+}
+"""
 
 def test_a_server_that_goes_away(namespace, browser, new_page):
     server, port = start_seed_server(namespace)
@@ -18,7 +36,7 @@ def test_a_server_that_goes_away(namespace, browser, new_page):
         login(page, url, "Eve", room)
         caller.wait_connected()
         callee.wait_connected()
-        server._process.kill()
+        server.kill()
         wait_text(caller.page, "#chat-notices", "The connection to the server broke; the call goes on.")
         before = callee.received()[0]
         wait_until(lambda: callee.received()[0] > before + 60, "the picture goes on")
@@ -29,10 +47,72 @@ def test_a_server_that_goes_away(namespace, browser, new_page):
         # The notice goes when the server is back.
         wait_text(caller.page, "#chat-notices", "")
         assert caller.page.evaluate("roost.call.state") == "connected"
+        # Who hangs up after that is heard too, though neither server knows of the call.
+        callee.page.click("#chat-end")
+        wait_text(caller.page, "#room-notice", "Bob ended the call.")
+        wait_text(caller.page, "#room-connection", "Connected")
+        assert caller.page.title() == f"Room {room} – Roost"
     finally:
         caller.close()
         callee.close()
         server.finish()
+
+
+def test_a_hang_up_while_the_server_is_away_reaches_the_partner(namespace, browser):
+    server, port = start_seed_server(namespace)
+    url, room = f"http://127.0.0.1:{port}", new_room()
+    caller, callee = (ChromiumPeer(browser, url, room, *who) for who in (("Ann", "caller"), ("Bob", "callee")))
+    try:
+        for peer in (caller, callee):
+            peer.wait_connected()
+        server.kill()
+        wait_text(callee.page, "#chat-notices", "The connection to the server broke; the call goes on.")
+        assert callee.page.title() == "In a call with Ann – Roost"
+        caller.page.click("#chat-end")
+        wait_text(callee.page, "#room-notice", "Ann ended the call.")
+        wait_text(callee.page, "#room-connection", "The connection broke, reconnecting…")
+    finally:
+        caller.close()
+        callee.close()
+        server.finish()
+
+
+def test_a_page_that_is_left_hangs_up_and_says_so_when_it_is_shown_again(browser, seed_server):
+    """Browsers may keep a page that was left, and show it again as it was."""
+    room = new_room()
+    caller = ChromiumPeer(browser, seed_server, room, "Ann", "caller")
+    caller.wait_joined()
+    callee = ChromiumPeer(browser, seed_server, room, "Bob", "callee")
+    try:
+        for peer in (caller, callee):
+            peer.wait_connected()
+        caller.page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
+        wait_text(callee.page, "#room-notice", "Ann ended the call.")
+        assert text(caller.page, "#room-notice") == "You left the page."
+        assert text(caller.page, "#room-connection") == "Not connected"
+        connect(caller.page, "caller")
+        wait_text(callee.page, "#room-people", "Ann")
+    finally:
+        caller.close()
+        callee.close()
+
+
+def test_what_makes_no_sense_is_told_once(browser, seed_server):
+    """A screen reader reads each message that appears."""
+    room = new_room()
+    caller = ChromiumPeer(browser, seed_server, room, "Ann", "caller")
+    caller.wait_joined()
+    callee = ChromiumPeer(browser, seed_server, room, "Bob", "callee")
+    try:
+        callee.wait_connected()
+        callee.page.evaluate(COUNT_NOTICES)
+        caller.page.evaluate(SEND_NONSENSE, room)
+        wait_text(callee.page, "#chat-notices", "“answer” that makes no sense.")
+        assert callee.page.evaluate("notices") == 2
+        assert callee.page.locator("#chat-notices > div").count() == 1
+    finally:
+        caller.close()
+        callee.close()
 
 
 def test_a_third_person_who_calls_waits_for_the_end_of_the_call(new_page, browser, roost_server):
@@ -64,7 +144,7 @@ def test_a_third_person_who_calls_waits_for_the_end_of_the_call(new_page, browse
         assert ann.page.evaluate("roost.call.state") == bob.page.evaluate("roost.call.state") == "connected"
 
         ann.page.click("#chat-end")
-        wait_text(bob.page, "#room-notice", "Ann left the room, so the call is over.")
+        wait_text(bob.page, "#room-notice", "Ann ended the call.")
         assert cid.page.evaluate("roost.call.state") == "calling"
         wait_text(bob.page, "#room-call", "Answer Cid")
         bob.page.click("#room-call")

@@ -1,12 +1,32 @@
 """What the page sends: devices, and the test picture and tone in their place."""
 
 import numpy as np
+import pytest
 
-from peers.chromium import ChromiumPeer
+from peers.chromium import ARGUMENTS, Browser, ChromiumPeer
 from support.call import new_room
 from support.evidence import frame_counter
-from support.page import ACCESSIBILITY, wait_text
+from support.page import ACCESSIBILITY, text, wait_text
 from support.waiting import wait_until
+
+LABELS = "Object.fromEntries(roost.call.connection.getSenders().map(({ track }) => [track.kind, track.label]))"
+SENT = "Object.fromEntries(roost.call.connection.getSenders().map(({ track }) => [track.kind, track.enabled]))"
+
+
+@pytest.fixture(scope="module")
+def browser_that_asks(playwright, namespace):
+    """With devices that are not real and permissions that are."""
+    browser = Browser(playwright, namespace, [argument for argument in ARGUMENTS if "fake-ui" not in argument])
+    yield browser
+    browser.close()
+
+
+def wait_in_the_call_screen(page, server, room):
+    """As callee, so that nobody else is needed."""
+    page.goto(f"{server}/?room={room}&name=Ann&role=callee")
+    page.click("#login-continue")
+    page.click("#room-connect")
+    page.click("#room-call")
 
 
 def test_the_frame_counter_is_the_one_of_the_test_media(run):
@@ -33,8 +53,9 @@ def test_without_a_camera_the_test_picture_goes_out(browser_without_devices, bro
     partner = ChromiumPeer(browser, seed_server, room, "Bob", "callee")
     try:
         partner.wait_connected()
-        wait_text(page, "#chat-notices", "test picture instead")
-        wait_text(page, "#chat-notices", "test tone instead")
+        wait_text(page, "#chat-notices", "No camera and no microphone was found.")
+        wait_text(page, "#chat-notices", "a test picture and a test tone instead")
+        assert page.locator("#chat-notices > div").count() == 1
         wait_until(lambda: partner.received()[0] > 60 and partner.received()[1] > 3, "picture and sound")
         partner.collect()
         partner.evidence.check_picture()
@@ -56,3 +77,76 @@ def test_an_insecure_page_explains_why_there_is_no_camera(new_page, browser, see
         wait_text(page, "#chat-state", "In the call")
     finally:
         partner.close()
+
+
+def test_what_is_forbidden_is_replaced_and_what_is_taken_back_too(browser_that_asks, seed_server):
+    """Real permissions of a real browser: first the microphone alone, then both, and both taken away in mid-call."""
+    context = browser_that_asks.browser.new_context()
+    page, room = context.new_page(), new_room()
+    context.grant_permissions(["microphone"], origin=seed_server)
+    try:
+        wait_in_the_call_screen(page, seed_server, room)
+        wait_text(page, "#chat-notices", "This page may not use your camera. The other side gets a test picture instead.")
+        assert page.locator("#chat-notices > div").count() == 1
+        assert page.evaluate(LABELS)["audio"].startswith("Fake")
+        page.click("#chat-end")
+        context.grant_permissions(["camera", "microphone"], origin=seed_server)
+        page.click("#room-call")
+        wait_until(lambda: page.evaluate(LABELS).get("video", "").startswith("fake"), "the camera")
+        assert page.is_visible("#chat-local.is-mirrored") and text(page, "#chat-notices") == ""
+        page.click("#chat-mute")
+        context.clear_permissions()
+        wait_text(page, "#chat-notices", "Your camera is gone")
+        wait_text(page, "#chat-notices", "Your microphone is gone")
+        # The test picture goes out now; the tone is as mute as the microphone was.
+        assert page.evaluate(SENT) == {"audio": False, "video": True}
+        assert page.is_hidden("#chat-local.is-mirrored")
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize(
+    "error, words",
+    [
+        ("NotReadableError", "Your camera and microphone are there but they do not answer; another program"),
+        ("NotFoundError", "No camera and no microphone was found."),
+        ("TypeError", "Your camera and microphone could not be opened (TypeError)."),
+    ],
+)
+def test_devices_that_do_not_open_are_explained(error, words, new_page, seed_server):
+    """No device of this machine can be busy or broken, so the browser's answer is given in its place."""
+    page = new_page()
+    page.add_init_script(f"navigator.mediaDevices.getUserMedia = async () => {{ throw new DOMException('', '{error}'); }}")
+    wait_in_the_call_screen(page, seed_server, new_room())
+    wait_text(page, "#chat-notices", words)
+    wait_text(page, "#chat-state", "Waiting for the call")
+
+
+def test_a_browser_without_webrtc_is_told(new_page, seed_server):
+    page = new_page()
+    page.add_init_script("delete globalThis.RTCPeerConnection")
+    page.goto(f"{seed_server}/?room={new_room()}&name=Ann&role=callee")
+    page.click("#login-continue")
+    page.click("#room-connect")
+    page.click("#room-call")
+    wait_text(page, "#room-notice", "This browser cannot make calls: WebRTC is missing or switched off.")
+    assert [line for line in page.lines if line.startswith("error")] == []
+
+
+def test_sound_that_the_browser_holds_back_waits_for_a_touch(playwright, namespace, seed_server):
+    silent = Browser(playwright, namespace, [argument for argument in ARGUMENTS if "autoplay" not in argument])
+    ann, bob, query = silent.new_page(), silent.new_page(), f"room={new_room()}&autostart=1&pattern=1"
+    try:
+        ann.goto(f"{seed_server}/?{query}&name=Ann&role=caller")
+        wait_text(ann, "#room-connection", "Connected")
+        bob.goto(f"{seed_server}/?{query}&name=Bob&role=callee")
+        # Each look at Bob's page is a touch to the browser.
+        wait_text(ann, "#chat-state", "In the call")
+        wait_until(lambda: bob.is_visible("#chat-sound"), "the button")
+        wait_until(lambda: bob.evaluate("document.getElementById('chat-remote').currentTime") > 0, "the picture")
+        bob.click("#chat-sound")
+        wait_until(lambda: not bob.evaluate("document.getElementById('chat-remote').muted"), "the sound")
+        assert bob.is_hidden("#chat-sound")
+        assert bob.evaluate("document.activeElement.id") == "chat-mute"
+    finally:
+        silent.close()

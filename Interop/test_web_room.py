@@ -30,7 +30,7 @@ def test_a_callee_is_asked_before_the_camera_is_shown(new_page, seed_server):
     connect(bob, "callee")
     wait_text(ann, "#room-peer", "Bob is here")
     ann.click("#room-call")
-    wait_text(bob, "#room-call", "Answer the call")
+    wait_text(bob, "#room-call", "Answer Ann")
     assert bob.evaluate("roost.call") is None
     bob.click("#room-call")
     wait_text(bob, "#chat-state", "In the call")

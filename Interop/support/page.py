@@ -58,6 +58,12 @@ ACCESSIBILITY = """
     // WCAG 2.2, 1.4.3.
     if (contrast < 4.5) faults.push(`contrast ${contrast.toFixed(1)}: ${element.textContent.trim().slice(0, 40)}`);
   }
+  for (const card of document.querySelectorAll('.card')) {
+    const { right } = card.getBoundingClientRect();
+    for (const element of card.querySelectorAll('*')) {
+      if (visible(element) && element.getBoundingClientRect().right > right) faults.push(`juts out: ${element.id}`);
+    }
+  }
   const width = document.documentElement.scrollWidth;
   if (width > innerWidth) faults.push(`scrolls sideways: ${width}`);
   return faults;

@@ -69,6 +69,10 @@ class JSONProcess:
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGINT)
 
+    def kill(self):
+        """As a power cut does."""
+        self._process.kill()
+
     def finish(self, timeout=PATIENCE):
         """Ends it as Ctrl-C does; returns its exit status. Killed when it does not go."""
         self.interrupt()

@@ -2,12 +2,16 @@
 // say who sent it. So our clients say it themselves, with two optional keys that others ignore: `fromCall`, the
 // sender's call, and `toCall`, the call that is meant; here `from` and `to`. Clients without these keys are taken at
 // their word, as ever; that nobody takes a call over from its partner is then up to the pinned fingerprint.
+//
+// Two more keys are names of people: `fromUser` says who calls or answers, `toUser` who is meant when several could
+// answer. Without it two who wait would answer one caller, and neither would get through.
 
 /** One call's own id, and its partner's once an offer or answer of it was applied. */
 export class Addressing {
   /** Random, and new with each call: who calls again is somebody else. */
   id = randomID();
   partner = null;
+  partnerName = null;
 
   /** What goes out with each signal. */
   get stamp() {
@@ -21,8 +25,9 @@ export class Addressing {
   }
 
   /** An offer or answer was applied: its sender is the partner. */
-  applied({ from = null }) {
+  applied({ from = null, fromUser = null }) {
     this.partner ??= from;
+    this.partnerName ??= fromUser;
   }
 }
 

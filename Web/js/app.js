@@ -1,5 +1,5 @@
 // The coordinator: which screen shows, and what the user's wishes and the network's news lead to.
-import { Call, HELD_CANDIDATES, STATE_TEXT } from './call.js';
+import { Call, HELD_CANDIDATES } from './call.js';
 import { openMedia } from './media.js';
 import { preferences } from './preferences.js';
 import { Roster } from './roster.js';
@@ -22,7 +22,10 @@ export class App {
   /** An offer that came while nobody had opened the call, and the candidates behind it. */
   #ringing = [];
   #notice = null;
-  /** The call on the screen: `{call, media, peer, isMuted, isCameraOff, showsStatistics, timer}`; null in the room. */
+  /**
+   * The call on the screen: `{call, media, peer, hadPartner, isMuted, isCameraOff, statistics, timer}`; null in the
+   * room. `peer` is the partner's name, null while nobody knows it; `statistics` is null while they are hidden.
+   */
   #chat = null;
   #loginView = new LoginView({ continued: (login) => this.#enter(login) });
   #roomView = new RoomView({
@@ -34,10 +37,7 @@ export class App {
   #chatView = new ChatView({
     microphoneTapped: () => this.#toggle('isMuted', 'audio'),
     cameraTapped: () => this.#toggle('isCameraOff', 'video'),
-    statisticsTapped: () => {
-      this.#chat.showsStatistics = !this.#chat.showsStatistics;
-      this.#renderChat();
-    },
+    statisticsTapped: () => this.#toggleStatistics(),
     endTapped: () => this.#chat?.call.end('You ended the call.'),
   });
 
@@ -46,9 +46,10 @@ export class App {
     this.#role = parameters.role ?? preferences.load().role ?? 'caller';
     addEventListener('online', () => this.#signaling.hurry());
     // A page that goes away leaves at once: the other side should not wait for a time-out.
+    // Disconnected first: the browser may keep the page and show it again, and it should say then how things stand.
     addEventListener('pagehide', () => {
+      this.#disconnect();
       this.#chat?.call.end('You left the page.');
-      this.#signaling.disconnect();
     });
   }
 
@@ -71,8 +72,8 @@ export class App {
   #enter(login) {
     this.#login = login;
     preferences.save({ ...preferences.load(), ...login });
-    this.#roomView.show();
     this.#renderRoom();
+    this.#roomView.show();
     if (this.#parameters.isAutomatic) this.#connect();
   }
 
@@ -132,14 +133,17 @@ export class App {
       partners: this.#roster.partners(this.#role),
       others: this.#roster.others(this.#role),
       isRinging: this.#ringing.length > 0,
+      ringer: this.#ringer,
       canCall: this.#connection === 'connected' && presence.kind !== 'absent',
       notice: this.#notice,
+      isShown: this.#chat === null,
     });
   }
 
   // News of the signaling
 
   #signaled(event) {
+    if (this.#isForSomebodyElse(event)) return;
     switch (event.kind) {
       case 'state': return this.#signalingMoved(event);
       case 'roster':
@@ -148,7 +152,7 @@ export class App {
       case 'joined':
         this.#roster.joined(event);
         if (this.#chat && event.isCaller !== (this.#role === 'caller')) {
-          this.#chat.peer ??= event.username;
+          if (this.#role === 'caller') this.#chat.peer ??= event.username;
           this.#chat.call.partnerJoined();
         }
         break;
@@ -167,7 +171,7 @@ export class App {
         this.#chat?.call.receive(event);
         break;
       case 'unreadable':
-        if (this.#chat) this.#chatView.notify(event.detail);
+        if (this.#chat) this.#chatView.notify(event.detail, event.kind);
         else this.#notice = event.detail;
         break;
     }
@@ -175,6 +179,15 @@ export class App {
     this.#renderChat();
     const isSomebodyHere = this.#roster.presence(this.#role).kind === 'present';
     if (this.#parameters.isAutomatic && !this.#chat && isSomebodyHere) this.#startCall();
+  }
+
+  /** A caller who sees several callees calls one of them; the others leave that alone. */
+  #isForSomebodyElse({ toUser = null }) {
+    return toUser !== null && toUser !== this.#login?.name;
+  }
+
+  get #ringer() {
+    return this.#roster.nameOf(this.#ringing[0]?.fromUser ?? null, this.#role);
   }
 
   #isOfRingingCall({ from }) {
@@ -213,11 +226,13 @@ export class App {
     const entry = this.#roster.left(username, this.#role);
     // Somebody whose connection broke joins again before the server notices the break: they are still here.
     const isBack = this.#roster.partners(this.#role).includes(username);
+    // Whose offer it was may be unknown; who still calls repeats theirs every few seconds.
+    if (wasPartner && !isBack && [null, username].includes(this.#ringing[0]?.fromUser ?? null)) this.#ringing = [];
     if (this.#roster.presence(this.#role).kind !== 'present') this.#ringing = [];
-    const isUnknown = entry === null && (this.#chat?.peer ?? username) === username;
-    if (this.#chat && !isBack && (wasPartner ? (this.#chat.peer ?? username) === username : isUnknown)) {
+    const isOurs = (wasPartner || entry === null) && (this.#chat?.peer ?? username) === username;
+    if (this.#chat && !isBack && isOurs && this.#chat.hadPartner) {
       this.#chat.peer ??= username;
-      this.#chat.call.end('{peer} left the room, so the call is over.', { by: 'peer' });
+      this.#chat.call.partnerLeft();
     }
     this.#renderRoom();
   }
@@ -227,36 +242,50 @@ export class App {
   async #startCall() {
     if (this.#chat || this.#connection !== 'connected') return;
     this.#notice = null;
+    if (!globalThis.RTCPeerConnection) {
+      this.#notice = 'This browser cannot make calls: WebRTC is missing or switched off. '
+        + 'Allow it in the browser’s settings or extensions, or open this page in another browser.';
+      return this.#renderRoom();
+    }
     const connection = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
+    const isCaller = this.#role === 'caller';
+    const peer = isCaller ? (this.#roster.presence(this.#role).name ?? null) : this.#ringer;
+    const users = { fromUser: this.#login.name, toUser: isCaller ? peer : null };
     const send = {
-      description: (description, address) => this.#signaling.sendDescription(description, address),
-      candidate: (candidate, address) => this.#signaling.sendCandidate(candidate, address),
+      description: (description, address) => this.#signaling.sendDescription(description, { ...users, ...address }),
+      candidate: (candidate, address) => this.#signaling.sendCandidate(candidate, { ...users, ...address }),
       isConnected: () => this.#signaling.isConnected,
     };
     const call = new Call({ role: this.#role, connection, send, codec: this.#parameters.codec }, (event) =>
       this.#callMoved(chat, event));
     const chat = {
-      call, media: null, peer: this.#roster.presence(this.#role).name ?? null,
-      isMuted: false, isCameraOff: false, showsStatistics: false, timer: null, hadPartner: this.#role === 'caller',
+      call, media: null, peer, hadPartner: isCaller || this.#ringing.length > 0,
+      isMuted: false, isCameraOff: false, statistics: null, timer: null,
     };
     this.#chat = chat;
-    this.#chatView.show();
     this.#renderChat();
+    this.#chatView.show();
     for (const event of this.#ringing.splice(0)) call.receive(event);
 
     const { usePattern, tone } = this.#parameters;
-    const media = await openMedia({ name: this.#login.name, usePattern, tone });
+    const media = await openMedia({ name: this.#login.name, usePattern, tone }, (change) =>
+      this.#deviceLost(chat, change));
     // The call may have ended while the browser asked for the camera.
     if (this.#chat !== chat) return media.stop();
     chat.media = media;
     for (const notice of media.notices) this.#chatView.notify(notice);
     this.#applyToggles();
     this.#chatView.showLocal(media.stream, media.hasCamera);
-    const statistics = new Statistics();
-    chat.timer = setInterval(async () => {
-      if (chat.showsStatistics) this.#chatView.renderStatistics(statistics.rows(await connection.getStats()));
-    }, STATISTICS_INTERVAL);
     call.start(media.stream);
+  }
+
+  /** A camera was pulled out, or its permission taken back: the other side gets something else to see. */
+  #deviceLost(chat, { ended, next, notice }) {
+    if (this.#chat !== chat || !chat.media) return;
+    chat.call.replaceTrack(ended, next);
+    this.#applyToggles();
+    this.#chatView.showLocal(chat.media.stream, chat.media.hasCamera);
+    this.#chatView.notify(notice);
   }
 
   #callMoved(chat, event) {
@@ -267,6 +296,7 @@ export class App {
         return this.#chatView.notify('Somebody else in the room tried to call; this call goes on.', 'stranger');
       case 'state':
         if (event.state === 'answering') chat.hadPartner = true;
+        if (chat.hadPartner) chat.peer = this.#roster.nameOf(chat.call.partnerName ?? chat.peer, this.#role) ?? chat.peer;
         if (event.state === 'ended') return this.#callEnded(chat, event);
         return this.#renderChat();
     }
@@ -282,8 +312,8 @@ export class App {
     const partner = chat.peer ?? (this.#role === 'caller' ? 'The callee' : 'The caller');
     this.#notice = reason.replace('{peer}', partner);
     const mustBeTold = chat.hadPartner && by === 'us';
-    this.#roomView.show();
     this.#renderRoom();
+    this.#roomView.show();
     if (mustBeTold && this.#connection === 'connected') this.#rejoin();
   }
 
@@ -304,13 +334,31 @@ export class App {
     }
   }
 
+  /** They cost nothing while hidden, and their rates begin when they appear. */
+  #toggleStatistics() {
+    const chat = this.#chat;
+    clearInterval(chat.timer);
+    chat.statistics = chat.statistics ? null : new Statistics();
+    if (chat.statistics) {
+      const refresh = async (statistics) => {
+        const report = await chat.call.connection.getStats();
+        if (this.#chat === chat && chat.statistics === statistics) {
+          this.#chatView.renderStatistics(statistics.rows(report));
+        }
+      };
+      chat.timer = setInterval(refresh, STATISTICS_INTERVAL, chat.statistics);
+      refresh(chat.statistics);
+    }
+    this.#renderChat();
+  }
+
   #renderChat() {
     if (!this.#chat) return;
-    const { call, peer, isMuted, isCameraOff, showsStatistics } = this.#chat;
+    const { call, peer, isMuted, isCameraOff, statistics } = this.#chat;
     this.#chatView.render({
       peer: peer ?? (this.#role === 'caller' ? 'The callee' : 'The caller'),
-      stateText: STATE_TEXT[call.state],
-      isMuted, isCameraOff, showsStatistics,
+      state: call.state,
+      isMuted, isCameraOff, showsStatistics: statistics !== null,
     });
   }
 }

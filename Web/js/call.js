@@ -1,6 +1,7 @@
 // One call: offer, answer, candidates, and what is done when media stops. Follows W3C's "perfect negotiation"
 // (WebRTC 1.0 §10.7) with the caller as the impolite side.
 import { Addressing, isOfSamePeer } from './addressing.js';
+import { preferCodec } from './codecs.js';
 
 /** How long a call's steps may take, in milliseconds. */
 export const POLICY = Object.freeze({
@@ -16,24 +17,14 @@ export const POLICY = Object.freeze({
 /** More candidates than any real peer sends before its description. */
 export const HELD_CANDIDATES = 256;
 
+const LOST = '{peer} is no longer reachable: the connection was lost.';
+const HUNG_UP = '{peer} ended the call.';
+
 /**
- * The call's states, in the words of the screen. A call moves through one door, `#move`, with a reason.
+ * A call's states; it moves from one to another through one door, `#move`, with a reason.
  * `preparing` → (`calling` | `waiting` → `answering`) → `connecting` → `connected` ⇄ `interrupted`;
  * from each of them `ended`.
  */
-export const STATE_TEXT = Object.freeze({
-  preparing: 'Preparing…',
-  waiting: 'Waiting for the call…',
-  calling: 'Calling…',
-  answering: 'Answering…',
-  connecting: 'Connecting…',
-  connected: 'In the call',
-  interrupted: 'The connection is interrupted, trying to restore it…',
-  ended: 'The call is over',
-});
-
-const LOST = '{peer} is no longer reachable: the connection was lost.';
-
 export class Call {
   #connection;
   #send;
@@ -89,11 +80,23 @@ export class Call {
     return this.#connection;
   }
 
+  /** What the partner calls itself; null for one that does not say it. */
+  get partnerName() {
+    return this.#addressing.partnerName;
+  }
+
+  /** Sends something else from now on, in the place of a track that ended. */
+  replaceTrack(ended, next) {
+    if (this.state === 'ended') return;
+    const sender = this.#connection.getSenders().find(({ track }) => track === ended);
+    sender?.replaceTrack(next).catch((error) => console.warn('A track could not be replaced:', error));
+  }
+
   /** Begins with what we send; the caller makes its offer, the callee waits for one. */
   start(stream) {
     if (this.state === 'ended') return;
     for (const track of stream.getTracks()) this.#connection.addTrack(track, stream);
-    this.#preferCodec();
+    preferCodec(this.#connection, this.codec);
     if (this.role === 'caller') {
       this.#move('calling', 'the user started the call');
       this.#deadline('answer', this.#policy.answerDeadline, () => this.end('{peer} did not answer.'));
@@ -149,6 +152,11 @@ export class Call {
     }
   }
 
+  /** The room says that the partner went. */
+  partnerLeft() {
+    this.end(this.state === 'connected' ? HUNG_UP : '{peer} left the room, so the call is over.', { by: 'peer' });
+  }
+
   /**
    * Ends the call. `reason` is a sentence for people, `{peer}` in it stands for the partner's name; `by` says whether
    * the partner knows already.
@@ -160,6 +168,7 @@ export class Call {
     this.#connection.onconnectionstatechange = null;
     this.#connection.oniceconnectionstatechange = null;
     this.#connection.ontrack = null;
+    for (const transport of this.#transports) transport.onstatechange = null;
     this.#connection.close();
     this.#move('ended', reason, by);
   }
@@ -218,7 +227,7 @@ export class Call {
     this.#sentLocal = [];
     await this.#connection.setRemoteDescription({ type: 'offer', sdp });
     this.#addressing.applied(event);
-    this.#preferCodec();
+    preferCodec(this.#connection, this.codec);
     await this.#connection.setLocalDescription();
     this.#lastOffer = sdp;
     this.#describe(this.#connection.localDescription);
@@ -237,6 +246,7 @@ export class Call {
   }
 
   async #agreed() {
+    for (const transport of this.#transports) transport.onstatechange = () => this.#transportMoved();
     if (['calling', 'answering'].includes(this.state)) {
       this.#move('connecting', 'offer and answer are agreed');
       this.#deadline('connect', this.#policy.connectDeadline, () =>
@@ -279,18 +289,6 @@ export class Call {
     for (const candidate of this.#sentLocal) this.#send.candidate(candidate, this.#addressing.stamp);
   }
 
-  #preferCodec() {
-    if (!this.codec || !globalThis.RTCRtpReceiver?.getCapabilities) return;
-    const codecs = RTCRtpReceiver.getCapabilities('video').codecs;
-    const wanted = `video/${this.codec}`.toLowerCase();
-    const isHelper = (name) => /\/(rtx|red|ulpfec|flexfec-03)$/.test(name);
-    const chosen = codecs.filter(({ mimeType }) => [wanted].includes(mimeType.toLowerCase()) || isHelper(mimeType));
-    if (!chosen.some(({ mimeType }) => !isHelper(mimeType))) return;
-    for (const transceiver of this.#connection.getTransceivers()) {
-      if (transceiver.receiver.track.kind === 'video') transceiver.setCodecPreferences(chosen);
-    }
-  }
-
   #step(run) {
     this.#steps = this.#steps.then(async () => {
       if (this.state === 'ended') return;
@@ -324,9 +322,25 @@ export class Call {
         this.#deadline('heal', this.#policy.disturbanceGrace, () => this.#mediaFailed());
         break;
       case 'closed':
-        this.end('{peer} ended the call.', { by: 'peer' });
+        this.end(HUNG_UP, { by: 'peer' });
         break;
     }
+  }
+
+  /** Our senders' DTLS: one transport, since everything is bundled, once there is a description of both sides. */
+  get #transports() {
+    const all = this.#connection.getSenders().map(({ transport }) => transport);
+    return [...new Set(all)].filter((transport) => transport);
+  }
+
+  /**
+   * Who hangs up says goodbye by DTLS (close_notify, RFC 5246 §7.2.1), server or no server. The connection's own state
+   * does not tell: without this ICE would notice half a minute later.
+   */
+  #transportMoved() {
+    const states = this.#transports.map(({ state }) => state);
+    if (states.includes('failed')) this.end('The connection to {peer} could not be secured, so there is no call.');
+    else if (states.every((state) => state === 'closed')) this.end(HUNG_UP, { by: 'peer' });
   }
 
   #mediaFailed() {

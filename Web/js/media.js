@@ -3,25 +3,34 @@ import { patternTrack, toneTrack } from './test-pattern.js';
 
 const VIDEO = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
 const AUDIO = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
+const WORDS = {
+  video: { device: 'camera', substitute: 'a test picture' },
+  audio: { device: 'microphone', substitute: 'a test tone' },
+};
 
-/** One sentence for what happened and one for what to do. */
-function explain(error, device) {
-  const substitute = device === 'camera' ? 'a test picture' : 'a test tone';
-  const sent = `The other side gets ${substitute} instead.`;
+const words = (kinds, key) => kinds.map((kind) => WORDS[kind][key]).join(' and ');
+const sentInstead = (kinds) => `The other side gets ${words(kinds, 'substitute')} instead.`;
+
+/** One sentence for what happened, one for what the other side gets, one for what to do. */
+function explain(error, kinds) {
+  const device = words(kinds, 'device');
+  const [are, they, them] = kinds.length > 1 ? ['are', 'they do', 'them'] : ['is', 'it does', 'it'];
+  const sent = sentInstead(kinds);
   if (!globalThis.isSecureContext) {
     return `Browsers allow the ${device} only on https:// pages and on localhost, and this page is neither. ${sent} `
       + 'Open Roost by its https address, or on the server’s own machine as http://localhost.';
   }
   switch (error?.name) {
     case 'NotAllowedError':
-      return `This page may not use your ${device}. ${sent} To allow it, use the icon beside the address bar, `
+      return `This page may not use your ${device}. ${sent} To allow ${them}, use the icon beside the address bar, `
         + 'then start the call again.';
     case 'NotFoundError':
     case 'OverconstrainedError':
-      return `No ${device} was found. ${sent} Plug one in and start the call again to use it.`;
+      return `No ${words(kinds, 'device').replace(' and ', ' and no ')} was found. ${sent} `
+        + 'Plug one in and start the call again to use it.';
     case 'NotReadableError':
     case 'AbortError':
-      return `Your ${device} is there but does not answer; another program may be using it. ${sent} `
+      return `Your ${device} ${are} there but ${they} not answer; another program may be using ${them}. ${sent} `
         + 'Close that program and start the call again.';
     default:
       return `Your ${device} could not be opened (${error?.name ?? 'not supported'}). ${sent}`;
@@ -29,42 +38,101 @@ function explain(error, device) {
 }
 
 /**
- * Opens what there is. Never fails: what is missing is replaced.
+ * Opens what there is. Never fails: what is missing, or goes in mid-call, is replaced.
  *
  * @param {{name: string, usePattern: boolean, tone?: number}} options `usePattern`: ask for no device at all
- * @returns {Promise<{stream: MediaStream, hasCamera: boolean, notices: string[], stop: () => void}>}
+ * @param {(change: {ended: MediaStreamTrack, next: MediaStreamTrack, notice: string}) => void} lost
  */
-export async function openMedia({ name, usePattern, tone }) {
-  const parts = usePattern
-    ? [patternTrack(name), toneTrack(tone)]
-    : await openDevices(name, tone);
-  return {
-    stream: new MediaStream(parts.map((part) => part.track)),
-    hasCamera: parts.every((part) => part.track.kind !== 'video' || part.isDevice === true),
-    notices: parts.map((part) => part.notice).filter(Boolean),
-    stop: () => parts.forEach((part) => part.stop()),
-  };
+export async function openMedia(options, lost) {
+  const media = new OutgoingMedia(options, lost);
+  await media.open();
+  return media;
 }
 
-async function openDevices(name, tone) {
-  // Both at once first: one question to the user instead of two.
-  try {
-    const stream = await getUserMedia({ video: VIDEO, audio: AUDIO });
-    return stream.getTracks().map((track) => ({ track, isDevice: true, stop: () => track.stop() }));
-  } catch {
-    return [
-      await openDevice({ video: VIDEO }, 'camera', () => patternTrack(name)),
-      await openDevice({ audio: AUDIO }, 'microphone', () => toneTrack(tone)),
-    ];
+class OutgoingMedia {
+  stream = new MediaStream();
+  hasCamera = false;
+  /** What people should know about what they send. */
+  notices = [];
+  /** What ends each of the tracks. */
+  #stops = new Map();
+  #options;
+  #lost;
+
+  constructor(options, lost) {
+    this.#options = options;
+    this.#lost = lost;
   }
-}
 
-async function openDevice(constraints, device, substitute) {
-  try {
-    const [track] = (await getUserMedia(constraints)).getTracks();
-    return { track, isDevice: true, stop: () => track.stop() };
-  } catch (error) {
-    return { ...substitute(), notice: explain(error, device) };
+  async open() {
+    if (this.#options.usePattern) return ['video', 'audio'].forEach((kind) => this.#substitute(kind));
+    try {
+      // Both at once first: one question to the user instead of two.
+      const both = await getUserMedia({ video: VIDEO, audio: AUDIO });
+      both.getTracks().forEach((track) => this.#device(track));
+    } catch {
+      const faults = [await this.#openOne('video', { video: VIDEO }), await this.#openOne('audio', { audio: AUDIO })];
+      this.#explainAll(faults.filter((fault) => fault !== null));
+    }
+  }
+
+  stop() {
+    for (const track of [...this.#stops.keys()]) this.#remove(track);
+  }
+
+  /** Null, or what stood against it. */
+  async #openOne(kind, constraints) {
+    try {
+      (await getUserMedia(constraints)).getTracks().forEach((track) => this.#device(track));
+      return null;
+    } catch (error) {
+      this.#substitute(kind);
+      return { kind, error };
+    }
+  }
+
+  /** Two devices that are missing for one reason are one message. */
+  #explainAll(faults) {
+    for (const [name, alike] of Map.groupBy(faults, ({ error }) => error?.name)) {
+      this.notices.push(explain({ name }, alike.map(({ kind }) => kind)));
+    }
+  }
+
+  #device(track) {
+    // Not fired by our own `stop`: the device is gone, or may not be used any more.
+    track.onended = () => this.#deviceEnded(track);
+    this.#add(track, () => {
+      track.onended = null;
+      track.stop();
+    });
+  }
+
+  #deviceEnded(track) {
+    this.#remove(track);
+    const next = this.#substitute(track.kind);
+    const notice = `Your ${WORDS[track.kind].device} is gone: it was unplugged, or this page may not use it any more. `
+      + `${sentInstead([track.kind])} Start the call again when it is back.`;
+    this.#lost({ ended: track, next, notice });
+  }
+
+  #substitute(kind) {
+    const { name, tone } = this.#options;
+    const { track, stop } = kind === 'video' ? patternTrack(name) : toneTrack(tone);
+    this.#add(track, stop);
+    if (kind === 'video') this.hasCamera = false;
+    return track;
+  }
+
+  #add(track, stop) {
+    this.#stops.set(track, stop);
+    this.stream.addTrack(track);
+    if (track.kind === 'video') this.hasCamera = true;
+  }
+
+  #remove(track) {
+    this.stream.removeTrack(track);
+    this.#stops.get(track)?.();
+    this.#stops.delete(track);
   }
 }
 

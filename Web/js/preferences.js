@@ -1,4 +1,5 @@
 // Name and room kept between visits, and what the page's address asks for.
+import { parseName } from './names.js';
 
 const KEY = 'roost.login';
 
@@ -55,10 +56,4 @@ export function parseRoom(text) {
   const trimmed = text.trim();
   if (!/^-?\d{1,15}$/.test(trimmed)) return null;
   return Number(trimmed);
-}
-
-/** A name is something to read, of at most 64 characters; null for anything else. */
-export function parseName(text) {
-  const trimmed = text.trim();
-  return trimmed !== '' && [...trimmed].length <= 64 ? trimmed : null;
 }

@@ -48,6 +48,16 @@ export class Roster {
     return this.#entries.filter((entry) => entry.isCaller !== (ourRole === 'caller')).map((entry) => entry.username);
   }
 
+  /**
+   * Whose name that is which an offer or answer gives: a name that the server has told, or anybody's while it has told
+   * none. Without one, whoever alone can be meant; null when there are several.
+   */
+  nameOf(given, ourRole) {
+    const partners = this.partners(ourRole);
+    if (partners.length === 0 || partners.includes(given)) return given;
+    return partners.length === 1 ? partners[0] : null;
+  }
+
   /** The names of those with our own role, whom a call cannot reach. */
   others(ourRole) {
     return this.#entries.filter((entry) => entry.isCaller === (ourRole === 'caller')).map((entry) => entry.username);

@@ -1,4 +1,5 @@
 // The call-room protocol over Socket.IO: joins a room, passes on what its members send.
+import { readableName } from './names.js';
 import { SocketIOClient } from './socketio.js';
 
 /** Longer ones are nobody's id. */
@@ -9,8 +10,8 @@ const LONGEST_ID = 128;
  * - `{kind: 'state', state, reason}`: see `SocketIOClient`
  * - `{kind: 'joined', username, isCaller}`, `{kind: 'left', username}`
  * - `{kind: 'roster', users}`: everybody else who is there, from servers that tell a newcomer
- * - `{kind: 'offer' | 'answer', sdp, from, to}`, `{kind: 'candidate', candidate, from, to}`: `from` and `to` are null
- *   when the sender does not say them, see `Addressing`
+ * - `{kind: 'offer' | 'answer', sdp, from, to, fromUser, toUser}`, `{kind: 'candidate', candidate, …}`: the last four
+ *   are null when the sender does not say them, see `Addressing`
  * - `{kind: 'unreadable', detail}`
  */
 export class Signaling {
@@ -48,8 +49,8 @@ export class Signaling {
   }
 
   /**
-   * Sends `{type, sdp}` as `offer` or `answer`, with its address, `{from, to}`; false when there is no connection at
-   * this moment.
+   * Sends `{type, sdp}` as `offer` or `answer`, with its address, `{from, to, fromUser, toUser}`; false when there is
+   * no connection at this moment.
    */
   sendDescription({ type, sdp }, address) {
     return this.#client?.emit(type, { type, sdp, ...writeAddress(address) }) ?? false;
@@ -86,7 +87,7 @@ export function readEvent(name, payload) {
       return users.includes(null) ? unreadable : { kind: 'roster', users };
     }
     case 'room_user_left':
-      return typeof payload?.username === 'string' ? { kind: 'left', username: payload.username } : unreadable;
+      return typeof payload?.username === 'string' ? { kind: 'left', username: readableName(payload.username) } : unreadable;
     case 'offer':
     case 'answer': {
       // Untyped by the protocol: some engines send the bare SDP, some wrap it.
@@ -106,18 +107,22 @@ export function readEvent(name, payload) {
 function readUser(payload) {
   const { username, isCaller } = payload ?? {};
   if (typeof username !== 'string') return null;
-  return { username, isCaller: isCaller === true || isCaller === 'true' || isCaller === 1 };
+  return { username: readableName(username), isCaller: isCaller === true || isCaller === 'true' || isCaller === 1 };
 }
 
 /** Who sent a signal and who is meant; null what is not said. It stands outside of what an engine may wrap. */
 function readAddress(payload) {
   const id = (value) => (typeof value === 'string' && value !== '' && value.length <= LONGEST_ID ? value : null);
-  return { from: id(payload?.fromCall), to: id(payload?.toCall) };
+  const name = (value) => (typeof value === 'string' ? readableName(value) : null);
+  return {
+    from: id(payload?.fromCall), to: id(payload?.toCall),
+    fromUser: name(payload?.fromUser), toUser: name(payload?.toUser),
+  };
 }
 
-/** The keys of our clients; JSON leaves out a receiver who is not known yet. */
-function writeAddress({ from, to }) {
-  return { fromCall: from, toCall: to };
+/** The keys of our clients; JSON leaves out what is undefined: a receiver who is not known yet. */
+function writeAddress({ from, to, fromUser, toUser }) {
+  return { fromCall: from, toCall: to, fromUser, toUser: toUser ?? undefined };
 }
 
 /** W3C's shape, the same one level deeper, `sdp` for `candidate` (iOS engines), or nothing (no more candidates). */

@@ -17,7 +17,10 @@ export class Statistics {
     const all = [...report.values()];
     const find = (type, kind) => all.find((entry) => entry.type === type && (!kind || entry.kind === kind)) ?? {};
     const transport = find('transport');
-    const pair = report.get(transport.selectedCandidatePairId) ?? {};
+    // Where the transport does not say which pair it uses, the pair says it itself.
+    const isUsed = ({ type, state, selected, nominated }) =>
+      type === 'candidate-pair' && state === 'succeeded' && (selected ?? nominated);
+    const pair = report.get(transport.selectedCandidatePairId) ?? all.find(isUsed) ?? {};
     const [near, far] = [report.get(pair.localCandidateId) ?? {}, report.get(pair.remoteCandidateId) ?? {}];
     const [video, audio] = [find('inbound-rtp', 'video'), find('inbound-rtp', 'audio')];
     const sent = find('outbound-rtp', 'video');
@@ -25,15 +28,16 @@ export class Statistics {
     const codec = (entry) => report.get(entry.codecId)?.mimeType?.split('/')[1] ?? '–';
 
     const now = {
-      at: transport.timestamp ?? 0,
-      in: pair.bytesReceived ?? 0, out: pair.bytesSent ?? 0,
+      at: transport.timestamp ?? pair.timestamp ?? 0,
+      // The transport's bytes go on when the path changes; a new pair begins with none.
+      in: transport.bytesReceived ?? pair.bytesReceived ?? 0, out: transport.bytesSent ?? pair.bytesSent ?? 0,
       lost: (video.packetsLost ?? 0) + (audio.packetsLost ?? 0),
       received: (video.packetsReceived ?? 0) + (audio.packetsReceived ?? 0),
     };
     const before = this.#before ?? now;
     this.#before = now;
     const seconds = (now.at - before.at) / 1000;
-    const kilobits = (bytes) => Math.round((bytes * 8) / seconds / 1000);
+    const kilobits = (bytes) => Math.round((Math.max(0, bytes) * 8) / seconds / 1000);
     const rate = (after, earlier) => (seconds > 0 ? `${kilobits(after - earlier)} kbit/s` : '–');
     const packets = now.received - before.received + (now.lost - before.lost);
     const loss = packets > 0 ? `${((100 * Math.max(0, now.lost - before.lost)) / packets).toFixed(1)} %` : '–';

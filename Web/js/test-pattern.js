@@ -62,7 +62,7 @@ function picture(context, number, name, isStill) {
 
   context.fillStyle = '#faf6e8';
   context.font = '600 52px system-ui, sans-serif';
-  context.fillText(name.slice(0, 40), 290, 130, 320);
+  context.fillText([...name].slice(0, 40).join(''), 290, 130, 320);
   context.font = '500 40px ui-monospace, monospace';
   const clock = new Date(Math.floor(time) * 1000).toISOString().slice(14, 19);
   context.fillText(clock, 290, 190);
@@ -71,7 +71,7 @@ function picture(context, number, name, isStill) {
   drawCounter(context, number % FRAMES, WIDTH, HEIGHT);
 }
 
-/** A quiet tone as an audio track, in Hz. Resolves once it sounds, or at once where the browser waits for a gesture. */
+/** A quiet tone as an audio track, in Hz. `stop()` ends it. */
 export function toneTrack(frequency = 440) {
   const context = new AudioContext();
   const oscillator = new OscillatorNode(context, { frequency });
@@ -80,11 +80,17 @@ export function toneTrack(frequency = 440) {
   oscillator.connect(volume).connect(out);
   oscillator.start();
   // Without a gesture on the page the browser holds the sound back; the next gesture lets it out.
-  const resume = () => context.resume();
-  if (context.state === 'suspended') addEventListener('pointerdown', resume, { once: true });
+  const gestures = new AbortController();
+  const resume = () => {
+    gestures.abort();
+    context.resume();
+  };
+  if (context.state === 'suspended') {
+    for (const gesture of ['pointerdown', 'keydown']) addEventListener(gesture, resume, { signal: gestures.signal });
+  }
   const [track] = out.stream.getAudioTracks();
   const stop = () => {
-    removeEventListener('pointerdown', resume);
+    gestures.abort();
     track.stop();
     context.close();
   };

@@ -1,7 +1,19 @@
 // Video chat: both pictures, the partner's name, the call's controls and statistics.
-import { byID, initial, setText, showScreen } from './screens.js';
+import { initial } from '../names.js';
+import { byID, setIcon, setText, setTitle, showScreen } from './screens.js';
 
-const KEYS = { m: 'chat-mute', v: 'chat-camera', s: 'chat-stats' };
+const STATE_TEXT = {
+  preparing: 'Opening camera and microphone…',
+  waiting: 'Waiting for the call…',
+  calling: 'Calling…',
+  answering: 'Answering…',
+  connecting: 'Connecting…',
+  connected: 'In the call',
+  interrupted: 'The connection is interrupted, trying to restore it…',
+};
+
+/** With Alt, since letters alone are words to people who speak to their computer (WCAG 2.2, 2.1.4). */
+const KEYS = { KeyM: 'chat-mute', KeyV: 'chat-camera', KeyS: 'chat-stats' };
 
 export class ChatView {
   #remote = byID('chat-remote');
@@ -13,10 +25,12 @@ export class ChatView {
     byID('chat-camera').addEventListener('click', intents.cameraTapped);
     byID('chat-stats').addEventListener('click', intents.statisticsTapped);
     byID('chat-end').addEventListener('click', intents.endTapped);
-    byID('chat-sound').addEventListener('click', () => this.#play());
+    byID('chat-sound').addEventListener('click', () => this.#soundTapped());
     document.addEventListener('keydown', (event) => {
-      if (byID('chat').hidden || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-      if (KEYS[event.key.toLowerCase()]) byID(KEYS[event.key.toLowerCase()]).click();
+      if (byID('chat').hidden || !event.altKey || event.ctrlKey || event.metaKey || event.repeat) return;
+      if (!KEYS[event.code]) return;
+      event.preventDefault();
+      byID(KEYS[event.code]).click();
     });
     // The picture is there once its size is known; before, the name's initial stands in its place.
     const shown = () => (byID('chat-empty').hidden = this.#remote.videoWidth > 0);
@@ -30,17 +44,21 @@ export class ChatView {
     showScreen('chat');
   }
 
-  /** @param state `{peer, stateText, isMuted, isCameraOff, showsStatistics}` */
-  render({ peer, stateText, isMuted, isCameraOff, showsStatistics }) {
+  /** @param view `{peer, state, isMuted, isCameraOff, showsStatistics}` */
+  render({ peer, state, isMuted, isCameraOff, showsStatistics }) {
     setText(byID('chat-peer'), peer);
+    setTitle(state === 'connected' ? `In a call with ${peer}` : STATE_TEXT[state]);
     setText(byID('chat-initial'), initial(peer));
-    setText(byID('chat-state'), stateText);
+    setText(byID('chat-state'), STATE_TEXT[state]);
+    byID('chat').dataset.state = state;
     // The label stays, the pressed state says which: that is how screen readers expect a toggle.
     byID('chat-mute').setAttribute('aria-pressed', String(isMuted));
+    setIcon(byID('chat-mute'), isMuted ? 'icon-microphone-off' : 'icon-microphone');
     byID('chat-camera').setAttribute('aria-pressed', String(isCameraOff));
+    setIcon(byID('chat-camera'), isCameraOff ? 'icon-camera-off' : 'icon-camera');
     byID('chat-stats').setAttribute('aria-expanded', String(showsStatistics));
     byID('chat-statistics').hidden = !showsStatistics;
-    this.#local.classList.toggle('is-off', isCameraOff);
+    byID('chat-self').classList.toggle('is-off', isCameraOff);
   }
 
   renderStatistics(rows) {
@@ -61,8 +79,11 @@ export class ChatView {
     this.#play();
   }
 
-  /** Something to know that does not end the call; stays until it is closed or the call ends. */
+  /** Something to know that does not end the call; stays until it is closed or the call ends. Said once. */
   notify(text, key = text) {
+    for (const entry of byID('chat-notices').children) {
+      if (entry.dataset.key === key && entry.firstElementChild.textContent === text) return;
+    }
     this.withdraw(key);
     const entry = document.createElement('div');
     entry.dataset.key = key;
@@ -81,22 +102,38 @@ export class ChatView {
   }
 
   withdraw(key) {
-    for (const entry of byID('chat-notices').children) if (entry.dataset.key === key) entry.remove();
+    for (const entry of byID('chat-notices').children) {
+      if (entry.dataset.key !== key) continue;
+      // A focus that goes with its element would begin again at the top of the page.
+      if (entry.contains(document.activeElement)) byID('chat-mute').focus();
+      entry.remove();
+    }
   }
 
   clear() {
     this.#remote.srcObject = null;
+    this.#remote.muted = false;
     this.#local.srcObject = null;
     byID('chat-sound').hidden = true;
+    byID('chat-statistics').replaceChildren();
   }
 
-  /** Browsers hold sound back until somebody has touched the page; then a button asks for that touch. */
+  /** Browsers hold sound back until somebody has touched the page: the picture comes alone, a button asks for a touch. */
   async #play() {
     try {
       await this.#remote.play();
-      byID('chat-sound').hidden = true;
+      if (!this.#remote.muted) byID('chat-sound').hidden = true;
     } catch (error) {
-      if (error.name === 'NotAllowedError') byID('chat-sound').hidden = false;
+      if (error.name !== 'NotAllowedError' || this.#remote.muted) return;
+      this.#remote.muted = true;
+      byID('chat-sound').hidden = false;
+      this.#play();
     }
+  }
+
+  async #soundTapped() {
+    this.#remote.muted = false;
+    byID('chat-mute').focus();
+    await this.#play();
   }
 }

@@ -1,6 +1,7 @@
 // Login: a name and a room's number.
-import { parseName, parseRoom } from '../preferences.js';
-import { byID, setNotice, showScreen } from './screens.js';
+import { parseName } from '../names.js';
+import { parseRoom } from '../preferences.js';
+import { byID, setNotice, setTitle, showScreen } from './screens.js';
 
 export class LoginView {
   #name = byID('login-name');
@@ -21,6 +22,7 @@ export class LoginView {
   show({ name, room }) {
     this.#name.value = name ?? '';
     this.#room.value = room ?? '';
+    setTitle('Video calls');
     showScreen('login');
     (this.#name.value === '' ? this.#name : this.#room.value === '' ? this.#room : byID('login-continue')).focus();
   }

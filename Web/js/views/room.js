@@ -1,5 +1,6 @@
 // Room: role, connection, who is here, and the start of a call.
-import { byID, initial, setNotice, setText, showScreen } from './screens.js';
+import { initial } from '../names.js';
+import { byID, setNotice, setText, setTitle, showScreen } from './screens.js';
 
 const CONNECTION_TEXT = {
   closed: 'Not connected',
@@ -7,10 +8,13 @@ const CONNECTION_TEXT = {
   connected: 'Connected',
   reconnecting: 'The connection broke, reconnecting…',
 };
+/** Rooms are for a few; a list of hundreds would push the button to call out of sight. */
+const SHOWN_PEOPLE = 20;
 const CONNECT_BUTTON = { closed: 'Connect', connecting: 'Cancel', connected: 'Disconnect', reconnecting: 'Disconnect' };
 const opposite = (role) => (role === 'caller' ? 'callee' : 'caller');
 
 export class RoomView {
+  #shownPeople = '';
   #roles = [...document.querySelectorAll('#room-role input')];
 
   /** @param intents `roleChosen(role)`, `connectTapped()`, `callTapped()`, `logoutTapped()` */
@@ -25,7 +29,10 @@ export class RoomView {
     showScreen('room');
   }
 
-  /** @param state `{name, room, role, connection, presence, partners, others, isRinging, canCall, notice}` */
+  /**
+   * @param state `{name, room, role, connection, presence, partners, others, isRinging, ringer, canCall, notice,
+   *   isShown}`
+   */
   render(state) {
     const { role, connection, presence } = state;
     const isConnected = connection === 'connected' || connection === 'reconnecting';
@@ -48,7 +55,9 @@ export class RoomView {
     this.#people(state);
     setText(byID('room-peer'), isConnected ? peerText(state) : '');
 
+    if (state.isShown) setTitle(state.isRinging ? peerText(state).replace(/\.$/, '') : `Room ${state.room}`);
     const button = byID('room-call');
+    button.classList.toggle('is-ringing', state.isRinging);
     button.disabled = !state.canCall;
     setText(byID('room-call-text'), callText(state));
     setText(byID('room-call-hint'), callHint(state));
@@ -58,7 +67,13 @@ export class RoomView {
     const rows = [
       ...partners.map((name) => [name, opposite(role)]),
       ...others.map((name) => [name, role]),
-    ].slice(0, 50);
+    ];
+    const more = rows.splice(SHOWN_PEOPLE).length;
+    if (more > 0) rows.push([`and ${more} more`, '']);
+    // Untouched while nobody comes or goes: somebody may just be reading it.
+    const text = JSON.stringify(rows);
+    if (text === this.#shownPeople) return;
+    this.#shownPeople = text;
     byID('room-people').replaceChildren(...rows.map(([name, kind]) => {
       const row = document.createElement('li');
       const part = (className, text, isDecoration = false) => {
@@ -74,10 +89,10 @@ export class RoomView {
   }
 }
 
-function peerText({ role, presence, others, isRinging }) {
+function peerText({ role, presence, others, isRinging, ringer }) {
   const kind = opposite(role);
+  if (isRinging) return `${ringer ?? 'Somebody'} is calling you.`;
   const name = presence.name ?? `The ${kind}`;
-  if (isRinging) return `${name} is calling you.`;
   if (presence.kind === 'present') return `${name} is here and can ${role === 'caller' ? 'be called' : 'call you'}.`;
   if (others.length > 0) {
     return `${others[0]} is a ${role} too. A call needs one of each: disconnect and choose the other role.`;
@@ -91,7 +106,8 @@ function callHint({ role, connection, presence }) {
   return presence.kind === 'absent' ? `The call can start when a ${opposite(role)} is here.` : '';
 }
 
-function callText({ role, isRinging, presence }) {
-  if (isRinging) return presence.name ? `Answer ${presence.name}` : 'Answer the call';
+function callText({ role, partners, isRinging, ringer }) {
+  if (isRinging) return ringer ? `Answer ${ringer}` : 'Answer the call';
+  if (role === 'caller' && partners.length > 1) return `Call ${partners[0]}`;
   return role === 'caller' ? 'Start call' : 'Wait for the call';
 }
