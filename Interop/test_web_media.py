@@ -86,7 +86,7 @@ def test_what_is_forbidden_is_replaced_and_what_is_taken_back_too(browser_that_a
     context.grant_permissions(["microphone"], origin=seed_server)
     try:
         wait_in_the_call_screen(page, seed_server, room)
-        wait_text(page, "#chat-notices", "This page may not use your camera. The other side gets a test picture instead.")
+        wait_text(page, "#chat-notices", "not use your camera. The other side gets a test picture instead.")
         assert page.locator("#chat-notices > div").count() == 1
         assert page.evaluate(LABELS)["audio"].startswith("Fake")
         page.click("#chat-end")
@@ -116,7 +116,8 @@ def test_what_is_forbidden_is_replaced_and_what_is_taken_back_too(browser_that_a
 def test_devices_that_do_not_open_are_explained(error, words, new_page, seed_server):
     """No device of this machine can be busy or broken, so the browser's answer is given in its place."""
     page = new_page()
-    page.add_init_script(f"navigator.mediaDevices.getUserMedia = async () => {{ throw new DOMException('', '{error}'); }}")
+    fault = f"async () => {{ throw new DOMException('', '{error}'); }}"
+    page.add_init_script(f"navigator.mediaDevices.getUserMedia = {fault}")
     wait_in_the_call_screen(page, seed_server, new_room())
     wait_text(page, "#chat-notices", words)
     wait_text(page, "#chat-state", "Waiting for the call")

@@ -98,7 +98,8 @@ def alive(page):
         prototype = session.send("Runtime.evaluate", {"expression": f"{kind}.prototype"})["result"]["objectId"]
         objects = session.send("Runtime.queryObjects", {"prototypeObjectId": prototype})["objects"]["objectId"]
         # Prototypes of subclasses are among them, and are no tracks.
-        count = f"function() {{ return this.filter((one) => Object.hasOwn(one, 'constructor') ? false : one.{is_open}).length; }}"
+        is_counted = f"(one) => !Object.hasOwn(one, 'constructor') && one.{is_open}"
+        count = f"function() {{ return this.filter({is_counted}).length; }}"
         call = {"functionDeclaration": count, "objectId": objects, "returnByValue": True}
         counts[kind] = session.send("Runtime.callFunctionOn", call)["result"]["value"]
     return counts
@@ -123,8 +124,9 @@ def test_anybodys_name_is_text_and_no_more(name, shown, run):
         """
       const { readEvent } = await import('/js/signaling.js');
       const { parseName } = await import('/js/names.js');
-      const names = ['room_user_joined', 'room_user_left'].map((kind) => readEvent(kind, { username: argument }).username);
-      return [...names, readEvent('room_users', { users: [{ username: argument }] }).users[0].username,
+      const named = { username: argument };
+      const names = ['room_user_joined', 'room_user_left'].map((kind) => readEvent(kind, named).username);
+      return [...names, readEvent('room_users', { users: [named] }).users[0].username,
               readEvent('offer', { sdp: 'v=0', fromUser: argument }).fromUser, parseName(argument)];
         """,
         name,

@@ -10,8 +10,8 @@ return rows.map((all) => Object.fromEntries(all));
 
 def chromium(at, received, lost, transport_bytes, pair, pair_bytes):
     return [
-        {"id": "T", "type": "transport", "timestamp": at, "selectedCandidatePairId": pair, "srtpCipher": "AES_CM_128_HMAC_SHA1_80",
-         "bytesReceived": transport_bytes, "bytesSent": 2 * transport_bytes},
+        {"id": "T", "type": "transport", "timestamp": at, "bytesReceived": transport_bytes,
+         "bytesSent": 2 * transport_bytes, "selectedCandidatePairId": pair, "srtpCipher": "AES_CM_128_HMAC_SHA1_80"},
         {"id": pair, "type": "candidate-pair", "bytesReceived": pair_bytes, "bytesSent": pair_bytes,
          "currentRoundTripTime": 0.0424},
         {"id": "V", "type": "inbound-rtp", "kind": "video", "packetsReceived": received, "packetsLost": lost,
@@ -38,7 +38,7 @@ def test_a_change_of_the_path_is_no_negative_rate(run):
 def test_a_browser_that_tells_nothing_of_its_transport(run):
     def firefox(at, received):
         return [
-            {"id": "A", "type": "candidate-pair", "timestamp": at, "state": "failed", "nominated": True, "selected": False},
+            {"id": "A", "type": "candidate-pair", "timestamp": at, "state": "failed", "selected": False},
             {"id": "B", "type": "candidate-pair", "timestamp": at, "state": "succeeded", "nominated": True,
              "selected": True, "bytesReceived": received, "bytesSent": received, "localCandidateId": "L"},
             {"id": "L", "type": "local-candidate", "candidateType": "host", "protocol": "udp"},

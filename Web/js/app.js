@@ -296,7 +296,9 @@ export class App {
         return this.#chatView.notify('Somebody else in the room tried to call; this call goes on.', 'stranger');
       case 'state':
         if (event.state === 'answering') chat.hadPartner = true;
-        if (chat.hadPartner) chat.peer = this.#roster.nameOf(chat.call.partnerName ?? chat.peer, this.#role) ?? chat.peer;
+        if (chat.hadPartner) {
+          chat.peer = this.#roster.nameOf(chat.call.partnerName ?? chat.peer, this.#role) ?? chat.peer;
+        }
         if (event.state === 'ended') return this.#callEnded(chat, event);
         return this.#renderChat();
     }

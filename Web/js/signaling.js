@@ -86,8 +86,10 @@ export function readEvent(name, payload) {
       const users = Array.isArray(payload?.users) ? payload.users.map(readUser) : [null];
       return users.includes(null) ? unreadable : { kind: 'roster', users };
     }
-    case 'room_user_left':
-      return typeof payload?.username === 'string' ? { kind: 'left', username: readableName(payload.username) } : unreadable;
+    case 'room_user_left': {
+      const username = payload?.username;
+      return typeof username === 'string' ? { kind: 'left', username: readableName(username) } : unreadable;
+    }
     case 'offer':
     case 'answer': {
       // Untyped by the protocol: some engines send the bare SDP, some wrap it.

@@ -118,7 +118,7 @@ export class ChatView {
     byID('chat-statistics').replaceChildren();
   }
 
-  /** Browsers hold sound back until somebody has touched the page: the picture comes alone, a button asks for a touch. */
+  /** Browsers hold sound back until somebody has touched the page: till then the picture comes alone, with a button. */
   async #play() {
     try {
       await this.#remote.play();
