@@ -22,22 +22,40 @@ enum Description {
             case .insert(let offset, _, _): inserted.insert(offset)
             }
         }
-        var result: [String] = []
+        var result: [(text: String, isSame: Bool)] = []
         var (left, right) = (0, 0)
         while left < old.count || right < new.count {
             if removed.contains(left) {
-                result.append("  − \(old[left])")
+                result.append(("  − \(old[left])", false))
                 left += 1
             } else if inserted.contains(right) {
-                result.append("  + \(new[right])")
+                result.append(("  + \(new[right])", false))
                 right += 1
             } else {
-                result.append("    \(new[right])")
+                result.append(("    \(new[right])", true))
                 left += 1
                 right += 1
             }
         }
-        return result.joined(separator: "\n") + "\n\n  (Expected: −, Actual: +)"
+        return shortened(result).joined(separator: "\n") + "\n\n  (Expected: −, Actual: +)"
+    }
+
+    /// The lines that differ with the three before and after; instead of others, how many there are.
+    private static func shortened(_ lines: [(text: String, isSame: Bool)]) -> [String] {
+        var result: [String] = []
+        var left = 0
+        for index in lines.indices {
+            let around = lines[max(0, index - 3)...min(lines.endIndex - 1, index + 3)]
+            if around.allSatisfy(\.isSame) {
+                left += 1
+                continue
+            }
+            if left > 0 { result.append("    … (\(count(left, "line")) alike)") }
+            left = 0
+            result.append(lines[index].text)
+        }
+        if left > 0 { result.append("    … (\(count(left, "line")) alike)") }
+        return result
     }
 
     private static func lines(of value: Any, label: String = "", depth: Int = 0) -> [String] {
@@ -51,12 +69,15 @@ enum Description {
         guard !children.isEmpty, depth < 12 else { return [label + leaf(value, mirror)] }
         let (open, close) = brackets(value, mirror)
         let inside = mirror.displayStyle == .enum ? payload(of: children[0].value) : children
-        var result = [label + open]
-        for child in inside {
+        var parts = inside.map { child in
             let name = child.label.map { $0.hasPrefix(".") ? "" : "\($0): " } ?? ""
-            result += lines(of: child.value, label: name, depth: depth + 1).map { "  " + $0 }
+            return lines(of: child.value, label: name, depth: depth + 1).map { "  " + $0 }
         }
-        return result + [close]
+        // Equal sets and dictionaries may keep their elements in different orders.
+        if mirror.displayStyle == .set || mirror.displayStyle == .dictionary {
+            parts.sort { $0.lexicographicallyPrecedes($1) }
+        }
+        return [label + open] + parts.joined() + [close]
     }
 
     /// What a case holds: the values of a tuple, or a single one.
