@@ -30,6 +30,31 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: swiftSettings)
 }
 
+/// `WebRTCCore` is The Composable Architecture over libwebrtc on a Mac, for it and for iOS; elsewhere, where neither
+/// builds, it is our stand-in over our own WebRTC.
+#if os(macOS)
+    let appleOnly: [Package.Dependency] = [
+        .package(url: "https://github.com/pointfreeco/swift-composable-architecture", from: "1.17.0"),
+        .package(url: "https://github.com/stasel/WebRTC", "120.0.0"..<"1000.0.0"),
+    ]
+    let receiving: [Target.Dependency] = [
+        .product(name: "ComposableArchitecture", package: "swift-composable-architecture"),
+        .product(name: "WebRTC", package: "WebRTC"),
+    ]
+    let receivingTests = receiving
+    let watching: [Target.Dependency] = []
+    let withoutOurPeers = ["RealPeers"]
+#else
+    let appleOnly: [Package.Dependency] = []
+    let receiving: [Target.Dependency] = ["ComposableArchitectureStandIn", "RTCNetwork", "RTCEngine"]
+    let receivingTests: [Target.Dependency] = [
+        "ComposableArchitectureStandIn", "ComposableArchitectureStandInTesting", "RTCNetwork", "RTCEngine", "RTCWire",
+        "MediaFiles",
+    ]
+    let watching: [Target.Dependency] = ["WebRTCCore", "ComposableArchitectureStandIn"]
+    let withoutOurPeers: [String] = []
+#endif
+
 let package = Package(
     name: "roost",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -37,6 +62,7 @@ let package = Package(
         .library(name: "RoostRTC", targets: ["RTCWire", "RTCEngine", "RTCSecurity", "RTCNetwork", "MediaFiles"]),
         .library(name: "SocketIO", targets: ["SocketIO"]),
         .library(name: "RoostKit", targets: ["ClientKit", "ClientFeatures"]),
+        .library(name: "WebRTCCore", targets: ["WebRTCCore"]),
         .executable(name: "roost", targets: ["roost"]),
     ],
     dependencies: [
@@ -44,7 +70,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
-    ],
+    ] + appleOnly,
     targets: [
         // Shims over system libraries and system calls: no logic.
         .systemLibrary(
@@ -67,6 +93,9 @@ let package = Package(
         library("ClientFeatures", ["ClientKit"]),
         library("ClientRTC", ["ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
 
+        // Receiving video in an app's reducer.
+        library("WebRTCCore", receiving),
+
         // The command.
         .executableTarget(
             name: "roost",
@@ -75,7 +104,7 @@ let package = Package(
                 "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
-            ] + nio,
+            ] + nio + watching,
             swiftSettings: swiftSettings
         ),
 
@@ -95,6 +124,9 @@ let package = Package(
         tests("CallSignalingTests", ["CallSignaling", "SocketIO"]),
         tests("ClientKitTests", ["ClientKit", "SocketIO"]),
         tests("ClientFeaturesTests", ["ClientFeatures", "ClientKit"]),
+        .testTarget(
+            name: "WebRTCCoreTests", dependencies: ["WebRTCCore"] + receivingTests, exclude: withoutOurPeers,
+            swiftSettings: swiftSettings),
 
         // One function a parser; libFuzzer runs them by Fuzz/run.sh, the tests replay their corpora.
         .target(

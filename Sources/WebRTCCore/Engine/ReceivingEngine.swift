@@ -1,0 +1,155 @@
+/// Connections by peer. It alone knows who they are to; each connection runs by itself, and what happens on any of them
+/// comes out of one broadcast.
+///
+/// An actor may begin one call while another waits, so what concerns one peer happens in turn (`enter`, `leave`), and
+/// what concerns several at the same time.
+actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
+    typealias MakeConnection = @Sendable () async throws(Refusal) -> Connection
+
+    private struct Peer {
+        let id: WebRTCConnectionID
+        let connection: Connection
+        /// The last offer that was answered.
+        var offer: DescriptionScan
+    }
+
+    private let makeConnection: MakeConnection
+    private var peers: [String: Peer] = [:]
+    private var early = EarlyCandidates()
+    /// Present while somebody has the turn: who waits for it.
+    private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
+    /// The last to go with the engine: whose stream ends finds the connections freed.
+    private nonisolated let broadcast = WebRTCEventBroadcast()
+
+    init(makeConnection: @escaping MakeConnection) {
+        self.makeConnection = makeConnection
+    }
+
+    func events() -> AsyncStream<WebRTCEvent> { broadcast.stream() }
+
+    /// Whom there is a connection to, and how many candidates wait for their offer.
+    var holdings: (peers: Set<String>, earlyCandidates: Int) { (Set(peers.keys), early.count) }
+
+    func setRemoteOffer(_ offer: WebRTCOffer) async throws(WebRTCError) -> WebRTCAnswer {
+        let userId = offer.from
+        await enter(userId)
+        defer { leave(userId) }
+        // Whoever cancels disconnects; an offer that gets here later must not bring the peer back.
+        guard !Task.isCancelled else { throw .disconnected(userId: userId) }
+        let scan = DescriptionScan(offer.sdp)
+        if let peer = peers[userId], peer.offer.isContinued(by: scan) {
+            return WebRTCAnswer(to: offer, sdp: try await renegotiate(peer, userId, offer.sdp, scan))
+        }
+        return WebRTCAnswer(to: offer, sdp: try await begin(userId, offer.sdp, scan))
+    }
+
+    private func renegotiate(
+        _ peer: Peer, _ userId: String, _ sdp: String, _ scan: DescriptionScan
+    ) async throws(WebRTCError) -> String {
+        // A sender that has not heard our answer repeats its offer; the same offer gets the same answer.
+        if scan.essence == peer.offer.essence, let answer = await peer.connection.presentAnswer() { return answer }
+        let answer: String
+        do throws(Refusal) {
+            answer = try await peer.connection.answer(sdp)
+        } catch {
+            throw .offerRefused(userId: userId, reason: error.reason)
+        }
+        if peers[userId]?.id == peer.id { peers[userId]?.offer = scan }
+        return answer
+    }
+
+    private func begin(_ userId: String, _ sdp: String, _ scan: DescriptionScan) async throws(WebRTCError) -> String {
+        let connection: Connection
+        do throws(Refusal) {
+            connection = try await makeConnection()
+        } catch {
+            throw .unavailable(reason: error.reason)
+        }
+        let happenings = connection.happenings
+        let answer: String
+        do throws(Refusal) {
+            answer = try await connection.answer(sdp)
+        } catch {
+            await connection.close()
+            throw .offerRefused(userId: userId, reason: error.reason)
+        }
+        guard scan.hasMedia else {
+            await connection.close()
+            throw .nothingToReceive(userId: userId)
+        }
+        // The peer has begun anew; what it had before goes, now that there is something in its place.
+        if let former = peers.removeValue(forKey: userId) { await former.connection.close() }
+        let id = WebRTCConnectionID(userId: userId, answerSDP: answer)
+        peers[userId] = Peer(id: id, connection: connection, offer: scan)
+        for candidate in early.take(for: userId, offer: scan) {
+            // It was looked at when it came; one that does not fit the offer is no loss.
+            try? await connection.add(candidate)
+        }
+        follow(happenings, of: id)
+        return answer
+    }
+
+    func addIceCandidate(_ candidate: ICECandidate) async throws(WebRTCError) {
+        let userId = candidate.from
+        await enter(userId)
+        defer { leave(userId) }
+        guard candidate.candidate.attribute != nil else {
+            throw .candidateRefused(userId: userId, reason: "It is no candidate.")
+        }
+        guard let peer = peers[userId] else { return early.keep(candidate.candidate, of: userId) }
+        do throws(Refusal) {
+            try await peer.connection.add(candidate.candidate)
+        } catch {
+            throw .candidateRefused(userId: userId, reason: error.reason)
+        }
+    }
+
+    func disconnect(_ userId: String) async {
+        await enter(userId)
+        defer { leave(userId) }
+        early.forget(userId)
+        await peers.removeValue(forKey: userId)?.connection.close()
+    }
+
+    // MARK: What happens
+
+    private func follow(_ happenings: AsyncStream<ConnectionHappening>, of id: WebRTCConnectionID) {
+        Task { [weak self] in
+            for await happening in happenings { await self?.happened(happening, on: id) }
+        }
+    }
+
+    private func happened(_ happening: ConnectionHappening, on id: WebRTCConnectionID) async {
+        // Late news of a connection that was ended or replaced.
+        guard peers[id.userId]?.id == id else { return }
+        switch happening {
+        case .state(let state, let because):
+            // Whoever hears that it is closed finds it freed.
+            if state == .closed { await peers.removeValue(forKey: id.userId)?.connection.close() }
+            broadcast.send(.connectionStateChanged(state, connection: id, because: because))
+        case .candidate(let candidate): broadcast.send(.iceCandidateGenerated(candidate, connection: id))
+        case .videoAdded(let track, let video):
+            broadcast.send(.videoTrackAdded(VideoTrackInfo(id: track, connection: id, track: video)))
+        case .videoRemoved(let track, let video):
+            broadcast.send(.videoTrackRemoved(VideoTrackInfo(id: track, connection: id, track: video)))
+        case .audioAdded(let track, let audio):
+            broadcast.send(.audioTrackAdded(AudioTrackInfo(id: track, connection: id, track: audio)))
+        case .audioRemoved(let track, let audio):
+            broadcast.send(.audioTrackRemoved(AudioTrackInfo(id: track, connection: id, track: audio)))
+        }
+    }
+
+    // MARK: Turns
+
+    private func enter(_ userId: String) async {
+        guard waiting[userId] != nil else { return waiting[userId] = [] }
+        await withCheckedContinuation { waiting[userId, default: []].append($0) }
+    }
+
+    private func leave(_ userId: String) {
+        guard var queue = waiting[userId], !queue.isEmpty else { return waiting[userId] = nil }
+        let next = queue.removeFirst()
+        waiting[userId] = queue
+        next.resume()
+    }
+}
