@@ -5,12 +5,10 @@ import { preferences } from './preferences.js';
 import { Roster } from './roster.js';
 import { Signaling } from './signaling.js';
 import { ConnectError } from './socketio.js';
-import { Statistics } from './statistics.js';
+import { StatisticsFeed } from './statistics.js';
 import { ChatView } from './views/chat.js';
 import { LoginView } from './views/login.js';
 import { RoomView } from './views/room.js';
-
-const STATISTICS_INTERVAL = 1_000;
 
 export class App {
   #parameters;
@@ -23,8 +21,8 @@ export class App {
   #ringing = [];
   #notice = null;
   /**
-   * The call on the screen: `{call, media, peer, hadPartner, isMuted, isCameraOff, statistics, timer}`; null in the
-   * room. `peer` is the partner's name, null while nobody knows it; `statistics` is null while they are hidden.
+   * The call on the screen: `{call, media, peer, hadPartner, isMuted, isCameraOff, statistics}`; null in the room.
+   * `peer` is the partner's name, null while nobody knows it; `statistics` is null while they are hidden.
    */
   #chat = null;
   #loginView = new LoginView({ continued: (login) => this.#enter(login) });
@@ -260,7 +258,7 @@ export class App {
       this.#callMoved(chat, event));
     const chat = {
       call, media: null, peer, hadPartner: isCaller || this.#ringing.length > 0,
-      isMuted: false, isCameraOff: false, statistics: null, timer: null,
+      isMuted: false, isCameraOff: false, statistics: null,
     };
     this.#chat = chat;
     this.#renderChat();
@@ -305,7 +303,7 @@ export class App {
   }
 
   #callEnded(chat, { reason, by }) {
-    clearInterval(chat.timer);
+    chat.statistics?.stop();
     chat.media?.stop();
     this.#chatView.clear();
     this.#chat = null;
@@ -339,18 +337,10 @@ export class App {
   /** They cost nothing while hidden, and their rates begin when they appear. */
   #toggleStatistics() {
     const chat = this.#chat;
-    clearInterval(chat.timer);
-    chat.statistics = chat.statistics ? null : new Statistics();
-    if (chat.statistics) {
-      const refresh = async (statistics) => {
-        const report = await chat.call.connection.getStats();
-        if (this.#chat === chat && chat.statistics === statistics) {
-          this.#chatView.renderStatistics(statistics.rows(report));
-        }
-      };
-      chat.timer = setInterval(refresh, STATISTICS_INTERVAL, chat.statistics);
-      refresh(chat.statistics);
-    }
+    chat.statistics?.stop();
+    chat.statistics = chat.statistics
+      ? null
+      : new StatisticsFeed(chat.call.connection, (rows) => this.#chatView.renderStatistics(rows));
     this.#renderChat();
   }
 

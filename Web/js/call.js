@@ -2,6 +2,7 @@
 // (WebRTC 1.0 §10.7) with the caller as the impolite side.
 import { Addressing, isOfSamePeer } from './addressing.js';
 import { preferCodec } from './codecs.js';
+import { Deadlines } from './deadlines.js';
 
 /** How long a call's steps may take, in milliseconds. */
 export const POLICY = Object.freeze({
@@ -30,7 +31,7 @@ export class Call {
   #send;
   #policy;
   #listener;
-  #deadlines = new Map();
+  #deadlines = new Deadlines();
   #addressing = new Addressing();
   #stranger = 'unheard';
   /** Steps of the exchange run one after another, in the order in which they came. */
@@ -99,7 +100,7 @@ export class Call {
     preferCodec(this.#connection, this.codec);
     if (this.role === 'caller') {
       this.#move('calling', 'the user started the call');
-      this.#deadline('answer', this.#policy.answerDeadline, () => this.end('{peer} did not answer.'));
+      this.#deadlines.set('answer', this.#policy.answerDeadline, () => this.end('{peer} did not answer.'));
       this.#step(() => this.#offer());
     } else {
       this.#move('waiting', 'the user is ready for the call');
@@ -163,7 +164,7 @@ export class Call {
    */
   end(reason, { by = 'us' } = {}) {
     if (this.state === 'ended') return;
-    for (const name of [...this.#deadlines.keys()]) this.#cancel(name);
+    this.#deadlines.cancelAll();
     this.#connection.onicecandidate = null;
     this.#connection.onconnectionstatechange = null;
     this.#connection.oniceconnectionstatechange = null;
@@ -191,7 +192,7 @@ export class Call {
   }
 
   #repeatOffer() {
-    this.#deadline('offer', this.#policy.offerRepeat, () => {
+    this.#deadlines.set('offer', this.#policy.offerRepeat, () => {
       if (this.#connection.signalingState !== 'have-local-offer') return;
       this.#describe(this.#connection.localDescription);
       this.#repeatOffer();
@@ -239,8 +240,7 @@ export class Call {
     if (this.#connection.signalingState !== 'have-local-offer') return;
     await this.#connection.setRemoteDescription({ type: 'answer', sdp: event.sdp });
     this.#addressing.applied(event);
-    this.#cancel('offer');
-    this.#cancel('answer');
+    this.#deadlines.cancel('offer', 'answer');
     await this.#agreed();
     if (this.#repair === 'wanted') this.#restart();
   }
@@ -249,7 +249,7 @@ export class Call {
     for (const transport of this.#transports) transport.onstatechange = () => this.#transportMoved();
     if (['calling', 'answering'].includes(this.state)) {
       this.#move('connecting', 'offer and answer are agreed');
-      this.#deadline('connect', this.#policy.connectDeadline, () =>
+      this.#deadlines.set('connect', this.#policy.connectDeadline, () =>
         this.end('{peer} could not be reached: no path was found.'));
       this.#connectionMoved();
     }
@@ -312,14 +312,14 @@ export class Call {
       case 'connected':
         this.#hasConnected = true;
         this.#repair = 'none';
-        for (const name of ['connect', 'heal', 'restart']) this.#cancel(name);
+        this.#deadlines.cancel('connect', 'heal', 'restart');
         if (this.state !== 'ended') this.#move('connected', 'media flows');
         break;
       case 'disconnected':
         if (this.state !== 'connected') break;
         this.#repair = 'healing';
         this.#move('interrupted', 'media is disturbed');
-        this.#deadline('heal', this.#policy.disturbanceGrace, () => this.#mediaFailed());
+        this.#deadlines.set('heal', this.#policy.disturbanceGrace, () => this.#mediaFailed());
         break;
       case 'closed':
         this.end(HUNG_UP, { by: 'peer' });
@@ -345,10 +345,9 @@ export class Call {
 
   #mediaFailed() {
     if (this.#repair === 'wanted' || this.#repair === 'restarting') return;
-    this.#cancel('connect');
-    this.#cancel('heal');
+    this.#deadlines.cancel('connect', 'heal');
     this.#move('interrupted', 'media failed');
-    this.#deadline('restart', this.#policy.restartDeadline, () =>
+    this.#deadlines.set('restart', this.#policy.restartDeadline, () =>
       this.end(this.#hasConnected ? LOST : '{peer} could not be reached.'));
     this.#repair = 'wanted';
     this.#restart();
@@ -359,18 +358,6 @@ export class Call {
     if (this.role !== 'caller' || !this.#send.isConnected()) return;
     this.#repair = 'restarting';
     this.restartICE();
-  }
-
-  // Time and states
-
-  #deadline(name, milliseconds, run) {
-    this.#cancel(name);
-    this.#deadlines.set(name, setTimeout(() => (this.#deadlines.delete(name), run()), milliseconds));
-  }
-
-  #cancel(name) {
-    clearTimeout(this.#deadlines.get(name));
-    this.#deadlines.delete(name);
   }
 
   #move(state, reason, by = null) {

@@ -8,6 +8,28 @@ const CIPHERS = [
 const picture = ({ frameWidth, frameHeight, framesPerSecond = 0 }) =>
   (frameWidth ? `${frameWidth}×${frameHeight}, ${Math.round(framesPerSecond)} fps` : '–');
 
+const INTERVAL = 1_000;
+
+/** Asks a connection once a second, from now until `stop()`, and hands on the rows. */
+export class StatisticsFeed {
+  #timer;
+  #statistics = new Statistics();
+
+  constructor(connection, show) {
+    const refresh = async () => {
+      const report = await connection.getStats();
+      if (this.#timer !== null) show(this.#statistics.rows(report));
+    };
+    this.#timer = setInterval(refresh, INTERVAL);
+    refresh();
+  }
+
+  stop() {
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}
+
 /** Turns successive reports into rates. */
 export class Statistics {
   #before = null;
