@@ -40,7 +40,7 @@ interop: ## Only the tests with Chromium, aiortc and python-socketio
 	@Scripts/python-environment.sh
 	@Scripts/test.sh interop
 
-lint: ## Formatting and the direction of imports
+lint: ## Formatting, the direction of imports, documents, the sources for Apple's platforms
 	@Scripts/test.sh lint
 
 bench: ## Signaling benchmark beside python-socketio's server, as ratios
