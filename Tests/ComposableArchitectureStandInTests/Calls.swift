@@ -124,3 +124,16 @@ extension Calls.Action.Delegate: CasePathable {
     }
     static var allCasePaths: AllCasePaths { AllCasePaths() }
 }
+
+/// A dependency without a value for tests.
+struct Clerk: DependencyKey {
+    var name: String
+    static let liveValue = Clerk(name: "live")
+}
+
+extension DependencyValues {
+    var clerk: Clerk {
+        get { self[Clerk.self] }
+        set { self[Clerk.self] = newValue }
+    }
+}

@@ -1,9 +1,5 @@
-#if canImport(ComposableArchitecture)
-    import ComposableArchitecture
-#else
-    import ComposableArchitectureStandIn
-    import ComposableArchitectureStandInTesting
-#endif
+import ComposableArchitectureStandIn
+import ComposableArchitectureStandInTesting
 import Testing
 
 /// Each expectation of a test store that is not met fails its test: these would pass silently if it did not.
@@ -199,17 +195,5 @@ struct CanaryTests {
             }
             await store.receive("late")
         }
-    }
-}
-
-struct Clerk: DependencyKey {
-    var name: String
-    static let liveValue = Clerk(name: "live")
-}
-
-extension DependencyValues {
-    var clerk: Clerk {
-        get { self[Clerk.self] }
-        set { self[Clerk.self] = newValue }
     }
 }

@@ -89,12 +89,14 @@ struct StoreTests {
     }
 
     @Test func `cancelling what an action set going cancels the effects that came of it`() async {
+        let (begun, begin) = AsyncStream.makeStream(of: Void.self)
         let (ended, end) = AsyncStream.makeStream(of: Void.self)
         let store = Store(initialState: 0) {
             Reduce<Int, Int> { state, action in
                 state = action
                 guard action > 0 else {
                     return .run { _ in
+                        begin.finish()
                         try? await Task.sleep(for: .seconds(3600))
                         end.finish()
                     }
@@ -103,7 +105,7 @@ struct StoreTests {
             }
         }
         let task = store.send(2)
-        while store.withState({ $0 }) != 0 { await Task.yield() }
+        for await _ in begun {}
         task.cancel()
         for await _ in ended {}
         await task.finish()
