@@ -11,10 +11,13 @@ struct CallRoom: Sendable {
 
         let user: CallRoomUser
         let connection: Connection
+        /// See `CallRoomParameters.client`.
+        let client: String?
 
-        init(user: CallRoomUser, connection: Connection) {
+        init(user: CallRoomUser, connection: Connection, client: String? = nil) {
             self.user = user
             self.connection = connection
+            self.client = client
         }
 
         var local: LocalParticipant? {
@@ -25,6 +28,11 @@ struct CallRoom: Sendable {
         }
 
         func isLocal(_ participant: LocalParticipant) -> Bool { local === participant }
+
+        /// Whether the newcomer is this very client, on a connection made anew.
+        func isLostConnection(of newcomer: Member) -> Bool {
+            client != nil && client == newcomer.client && user == newcomer.user
+        }
 
         func receive(_ event: CallRoomEvent, over namespace: SocketIONamespace) {
             switch connection {

@@ -9,6 +9,8 @@ public enum CallRoomEvent: Hashable, Sendable {
     case userJoined(CallRoomUser)
     /// Somebody went.
     case userLeft(username: String)
+    /// Everybody else who is there, in our server's own words: one connection less is not always one person less.
+    case users([CallRoomUser])
     /// The JSON is what the other side sent, byte for byte.
     case offer(RawJSON)
     /// Likewise.
@@ -32,6 +34,7 @@ public enum CallRoomEvent: Hashable, Sendable {
         case .userJoined(let user): (CallRoomEventName.joined, user.joinedPayload)
         case .userLeft(let username):
             (CallRoomEventName.left, CallRoomUser(username: username, roomId: 0, isCaller: false).leftPayload)
+        case .users(let users): (CallRoomEventName.users, CallRoomUser.listPayload(users))
         case .offer(let json): (CallRoomEventName.offer, json)
         case .answer(let json): (CallRoomEventName.answer, json)
         case .candidate(let json): (CallRoomEventName.candidate, json)

@@ -3,22 +3,31 @@ public import SocketIO
 /// What a client gives when it connects: `roomId`, `username`, `isCaller`, from the query (where `connectParams`
 /// puts them) or from the auth object.
 public struct CallRoomParameters: Hashable, Sendable {
-    /// The room's number; any integer.
+    /// The room's number, within `roomRange`.
     public var roomId: Int
     /// What the others are shown. It need not be unique.
     public var username: String
     /// Whether this one makes the offer.
     public var isCaller: Bool
+    /// Ours, and optional: names one client through all its reconnections, and is told to nobody. A connection that
+    /// is made again takes the place of the lost one, which the server may not miss for a while.
+    public var client: String?
 
     /// The longest name, in characters.
     public static let usernameLimit = 64
     /// The longest name, in bytes of UTF-8: one character may hold any number of combining marks.
     public static let usernameByteLimit = 256
 
-    public init(roomId: Int, username: String, isCaller: Bool) {
+    /// The longest name of a client, in bytes; a longer one is taken for none.
+    static let clientByteLimit = 64
+    /// The whole numbers that survive a JavaScript client unchanged (±(2⁵³ − 1)).
+    public static let roomRange = -9_007_199_254_740_991...9_007_199_254_740_991
+
+    public init(roomId: Int, username: String, isCaller: Bool, client: String? = nil) {
         self.roomId = roomId
         self.username = username
         self.isCaller = isCaller
+        self.client = client
     }
 
     /// Reads a handshake; the query comes before the auth object.
@@ -27,6 +36,8 @@ public struct CallRoomParameters: Hashable, Sendable {
         username = try Self.require(.username, handshake, \.string)
         try Self.checkName(username)
         isCaller = try Self.require(.isCaller, handshake, Self.flag)
+        let client = handshake.query["client"] ?? handshake.auth?["client"]?.string
+        self.client = client.flatMap { (1...Self.clientByteLimit).contains($0.utf8.count) ? $0 : nil }
     }
 
     private static func require<Value>(
@@ -40,9 +51,8 @@ public struct CallRoomParameters: Hashable, Sendable {
 
     /// A JSON integer, or its digits as a string.
     static func roomId(_ json: RawJSON) -> Int? {
-        if let number = json.int { return number }
-        guard let text = json.string, text.first != "+" else { return nil }
-        return Int(text)
+        guard let number = json.int ?? json.string.flatMap({ $0.first == "+" ? nil : Int($0) }) else { return nil }
+        return roomRange.contains(number) ? number : nil
     }
 
     /// Not empty or blank, not too long, and nothing in it that would break or turn round the line it is shown in.
@@ -117,7 +127,7 @@ public enum CallRoomRefusal: Error, Hashable, Sendable {
     public var message: String {
         switch self {
         case .missing(let field): "\(field.rawValue) is missing"
-        case .malformed(.roomId): "roomId has to be an integer"
+        case .malformed(.roomId): "roomId has to be an integer of at most 53 bits"
         case .malformed(.username):
             "username has to be text of 1 to \(CallRoomParameters.usernameLimit) characters, not only spaces"
         case .usernameTooLong:

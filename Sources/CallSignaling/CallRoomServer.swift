@@ -69,7 +69,7 @@ public final class CallRoomServer: Sendable {
             let parameters = try CallRoomParameters(socket.handshake)
             let user = CallRoomUser(
                 username: parameters.username, roomId: parameters.roomId, isCaller: parameters.isCaller)
-            let member = CallRoom.Member(user: user, connection: .socket(socket))
+            let member = CallRoom.Member(user: user, connection: .socket(socket), client: parameters.client)
             socket.userData = member
             try enter(member)
             return .accept()
@@ -81,34 +81,43 @@ public final class CallRoomServer: Sendable {
 
     private func disconnected(_ socket: SocketIOSocket, _ reason: SocketIODisconnectReason) {
         guard let member = socket.userData as? CallRoom.Member else { return }
-        leave(member)
+        switch reason {
+        case .connectionEnded(.serverShutdown):
+            // Nobody has left: a `room_user_left` that still gets through would end calls whose media flows.
+            leave(member, tellingOthers: false)
+        case .clientLeft, .serverLeft, .connectionEnded:
+            leave(member)
+        }
         logger.debug("left", metadata: ["room": "\(member.user.roomId)", "because": "\(reason.sentence)"])
     }
 
     private func enter(_ member: CallRoom.Member) throws(CallRoomRefusal) {
         let user = member.user
         let limit = limits.membersPerRoom
-        let present: [CallRoom.Member]? = rooms.withLock { rooms in
+        let entered: (present: [CallRoom.Member], lost: CallRoom.Member?)? = rooms.withLock { rooms in
             var room = rooms[user.roomId] ?? CallRoom()
+            let lost = room.members.firstIndex { $0.isLostConnection(of: member) }.map { room.members.remove(at: $0) }
             guard room.members.count < limit else { return nil }
             defer { rooms[user.roomId] = room }
             let present = room.members
             room.members.append(member)
             // Inside the lock, so that whoever is listed is also reached by what is relayed from now on.
             if case .socket(let socket) = member.connection { socket.join(Self.roomName(user.roomId)) }
-            return present
+            return (present, lost)
         }
-        guard let present else { throw .roomFull(limit: limit) }
+        guard let (present, lost) = entered else { throw .roomFull(limit: limit) }
         for other in present { member.receive(.userJoined(other.user), over: namespace) }
-        if case .socket(let socket) = member.connection {
+        if case .socket = member.connection {
             // Ours: says that these are all, so that a newcomer to an empty room knows that it is empty.
-            socket.emit(CallRoomEventName.users, [.json(CallRoomUser.listPayload(present.map(\.user)))])
+            member.receive(.users(present.map(\.user)), over: namespace)
         }
-        Self.tell(present, .userJoined(user), over: namespace)
+        guard let lost else { return Self.tell(present, .userJoined(user), over: namespace) }
+        // The others have not missed them, and are told nothing. The lost connection's own end finds nobody.
+        if case .socket(let socket) = lost.connection { socket.disconnect(closing: true) }
     }
 
     /// Takes a member out; nothing the second time.
-    func leave(_ member: CallRoom.Member) {
+    func leave(_ member: CallRoom.Member, tellingOthers: Bool = true) {
         let user = member.user
         let rest: [CallRoom.Member]? = rooms.withLock { rooms in
             guard var room = rooms[user.roomId], let index = room.members.firstIndex(where: { $0 === member }) else {
@@ -118,10 +127,14 @@ public final class CallRoomServer: Sendable {
             rooms[user.roomId] = room.members.isEmpty ? nil : room
             return room.members
         }
-        guard let rest else { return }
-        // Somebody who came back before the server noticed the loss of the first connection is still there.
-        guard !rest.contains(where: { $0.user.username == user.username }) else { return }
-        Self.tell(rest, .userLeft(username: user.username), over: namespace)
+        guard let rest, tellingOthers else { return }
+        if rest.contains(where: { $0.user.username == user.username }) {
+            // Somebody who came back before the server noticed the loss of the first connection is still there. Who
+            // counts connections is told how many are left.
+            for other in rest { other.receive(.users(rest.filter { $0 !== other }.map(\.user)), over: namespace) }
+        } else {
+            Self.tell(rest, .userLeft(username: user.username), over: namespace)
+        }
     }
 
     func leave(_ participant: LocalParticipant) {

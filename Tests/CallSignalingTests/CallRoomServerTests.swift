@@ -119,6 +119,7 @@ struct CallRoomServerTests {
     @Test(arguments: [
         ("", "", "missing_parameter", "roomId"),
         ("roomId=x&username=a&isCaller=1", "", "malformed_parameter", "roomId"),
+        ("roomId=9007199254740992&username=a&isCaller=1", "", "malformed_parameter", "roomId"),
         ("roomId=1&isCaller=1", "", "missing_parameter", "username"),
         ("roomId=1&username=%20&isCaller=1", "", "malformed_parameter", "username"),
         ("roomId=1&username=a", "", "missing_parameter", "isCaller"),
@@ -173,6 +174,81 @@ struct CallRoomServerTests {
             while let other = event, other.name != "room_error" { event = await events.next() }
             #expect(event?.name == "room_error" && event?.arguments.first?["code"]?.string == "payload_too_large")
             await client.disconnect()
+        }
+    }
+
+    @Test func `a server that goes down sends nobody away: calls go on while their media flows`() async throws {
+        let server = SocketIOServer()
+        let rooms = CallRoomServer(server: server)
+        let port = try await server.bind(host: "127.0.0.1", port: 0)
+        var people: [CallRoomClient] = []
+        for room in 1...10 {
+            for (name, isCaller) in [("Ann", true), ("Bob", false)] {
+                people.append(try await join("http://127.0.0.1:\(port)", name, isCaller: isCaller, room: room))
+            }
+        }
+        await server.shutdown()
+        for person in people {
+            var told: [CallRoomEvent] = []
+            for await event in person.events {
+                if case .disconnected(_, let willReconnect) = event {
+                    #expect(willReconnect)
+                    break
+                }
+                told.append(event)
+            }
+            #expect(!told.contains { if case .userLeft = $0 { true } else { false } })
+            await person.leave()
+        }
+        #expect(rooms.population == (rooms: 0, members: 0))
+    }
+
+    @Test func `a client that connects again takes its lost connection's place, and nobody notices`() async throws {
+        try await withRooms { rooms, url in
+            let ann = try await join(url, "Ann", isCaller: true)
+            func bob() async throws -> CallRoomClient {
+                var configuration = SocketIOClientConfiguration()
+                configuration.reconnection = .never
+                configuration.connectParams = [.init(name: "client", value: "b7")]
+                return try await CallRoomClient.join(
+                    url: url, room: 1, username: "Bob", isCaller: false, configuration: configuration)
+            }
+            let lost = try await bob()
+            let again = try await bob()
+            for await event in lost.events { if case .disconnected = event { break } }
+            #expect(rooms.users(in: 1).map(\.username) == ["Ann", "Bob"])
+            // Hanging up is leaving; no lost connection hides it.
+            await again.leave()
+            var heard: [CallRoomEvent] = []
+            for await event in ann.events {
+                heard.append(event)
+                if event == .userLeft(username: "Bob") { break }
+            }
+            let joined = CallRoomEvent.userJoined(CallRoomUser(username: "Bob", roomId: 1, isCaller: false))
+            #expect(heard == [.connected, joined, .userLeft(username: "Bob")])
+            await ann.leave()
+        }
+    }
+
+    @Test func `when one of two connections of a name goes, the others are told who is there`() async throws {
+        try await withRooms { rooms, url in
+            let ann = try SocketIOClient(url: url + "/?roomId=1&username=Ann&isCaller=1")
+            let events = ann.events()
+            try await ann.connect()
+            let lost = try await join(url, "Bob", isCaller: false)
+            let again = try await join(url, "Bob", isCaller: false)
+            await lost.leave()
+            var names: [String] = []
+            for await event in events {
+                names.append(event.name)
+                if event.name == "room_users", names.count > 1 {
+                    #expect(event.arguments.first == RawJSON(#"{"users":[{"username":"Bob","isCaller":false}]}"#))
+                    break
+                }
+            }
+            #expect(names == ["room_users", "room_user_joined", "room_user_joined", "room_users"])
+            await again.leave()
+            await ann.disconnect()
         }
     }
 }

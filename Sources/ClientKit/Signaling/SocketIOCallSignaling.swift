@@ -83,6 +83,8 @@ public final class SocketIOCallSignaling: CallSignalingService {
             .init(name: "roomId", value: identity.room.description),
             .init(name: "username", value: identity.username),
             .init(name: "isCaller", value: identity.role.isCaller ? "true" : "false"),
+            // Roost's own server: the same through all reconnections, so that a new connection replaces the lost one.
+            .init(name: "client", value: String(UInt64.random(in: .min ... .max), radix: 36)),
         ]
         do throws(SocketIOClientError) {
             return try SocketIOClient(url: server, configuration: configuration)

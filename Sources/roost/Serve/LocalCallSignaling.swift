@@ -61,6 +61,9 @@ final class LocalCallSignaling: CallSignalingService {
         case .userJoined(let user):
             return .peerJoined(CallParticipant(username: user.username, role: CallRole(isCaller: user.isCaller)))
         case .userLeft(let username): return .peerLeft(username: username)
+        case .users(let users):
+            return .roster(
+                users.map { CallParticipant(username: $0.username, role: CallRole(isCaller: $0.isCaller)) })
         case .offer(let json):
             // A person who takes calls in this room comes first.
             let others = rooms.users(in: participant.user.roomId)
