@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import CallSignaling
@@ -36,5 +37,21 @@ struct CallRoomParametersTests {
         #expect(CallRoomRefusal.usernameTooLong.message == "username has to be at most 64 characters and 256 bytes")
         #expect(CallRoomRefusal.usernameUnprintable.field == .username)
         #expect(CallRoomRefusal.usernameUnprintable.code == "malformed_parameter")
+    }
+
+    /// The same names as `CallNameTests` of the client.
+    @Test func `takes and refuses the same names as the client`() throws {
+        struct Names: Decodable {
+            let taken, unprintable, empty: [String]
+        }
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../Vectors/call-names.json")
+        let names = try JSONDecoder().decode(Names.self, from: Data(contentsOf: file))
+        for name in names.taken { #expect(throws: Never.self) { try CallRoomParameters.checkName(name) } }
+        for name in names.unprintable {
+            #expect(throws: CallRoomRefusal.usernameUnprintable) { try CallRoomParameters.checkName(name) }
+        }
+        for name in names.empty {
+            #expect(throws: CallRoomRefusal.malformed(.username)) { try CallRoomParameters.checkName(name) }
+        }
     }
 }

@@ -26,8 +26,10 @@ final class ValueFile: Sendable {
 
     private let url: URL
     private let audience: Audience
-    /// Serialises changes made through this value; other processes are kept apart by the rename alone.
+    /// Serialises changes made through this value; other processes are kept apart by a lock on the folder.
     private let changing = Mutex(())
+    /// How often a folder that another process has locked is asked for, and how long between: two seconds.
+    private static let lockAttempts = (count: 400, pause: UInt32(5_000))
 
     init(url: URL, audience: Audience) {
         self.url = url
@@ -55,11 +57,37 @@ final class ValueFile: Sendable {
     /// Changes one value. A file that cannot be trusted is put aside as `….damaged` first.
     func set(_ value: String?, for name: String) throws(StoreError) {
         try changing.withLock { _ throws(StoreError) in
+            if value != nil { try makeFolder() }
+            // Without it, of two processes that read and then write, one would undo the other's change.
+            let lock = lockFolder()
+            defer { if lock >= 0 { close(lock) } }
             var values = try readToChange()
             guard values[name] != value else { return }
             values[name] = value
             try write(values)
         }
+    }
+
+    private func makeFolder() throws(StoreError) {
+        do {
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw .unwritable(path: url.path, reason: ValueFile.reason(error))
+        }
+    }
+
+    /// Returns the open folder, whose closing releases the lock; negative without a folder. A process that holds it
+    /// for long has been stopped: a login is worth more than its change.
+    private func lockFolder() -> Int32 {
+        let folder = open(url.deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+        guard folder >= 0 else { return folder }
+        for _ in 0..<ValueFile.lockAttempts.count {
+            if flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK { break }
+            usleep(ValueFile.lockAttempts.pause)
+        }
+        return folder
     }
 
     private func readToChange() throws(StoreError) -> [String: String] {
@@ -98,9 +126,6 @@ final class ValueFile: Sendable {
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
         let temporary = url.path + ".\(UUID().uuidString)"
         do {
-            try FileManager.default.createDirectory(
-                at: url.deletingLastPathComponent(), withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
             try write(try encoder.encode(values), to: temporary)
         } catch let error as StoreError {
             unlink(temporary)
@@ -123,6 +148,7 @@ final class ValueFile: Sendable {
         var rest = [UInt8](data)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw unwritable() }
             rest = rest.dropFirst(count)
         }

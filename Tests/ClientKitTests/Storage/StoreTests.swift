@@ -100,6 +100,36 @@ import Testing
         for number in 0..<20 { #expect(try store.value(for: StoreKey("key\(number)")) == "\(number)") }
     }
 
+    /// Two values of one file know nothing of each other, as two processes don't.
+    @Test func `lose nothing when two programs write at once`() async throws {
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let stores = [FilePreferencesStore(directory: directory), FilePreferencesStore(directory: directory)]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, store) in stores.enumerated() {
+                group.addTask {
+                    for round in 0..<6 { try store.setValue("\(round)", for: StoreKey("key\(number).\(round)")) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        for number in 0..<2 {
+            for round in 0..<6 {
+                #expect(try stores[0].value(for: StoreKey("key\(number).\(round)")) == "\(round)")
+            }
+        }
+    }
+
+    @Test func `do not wait for ever for a program that was stopped while it wrote`() throws {
+        try withStores { preferences, _ in
+            try preferences.setValue("Bob", for: key)
+            let folder = open(directory.path, O_RDONLY)
+            defer { close(folder) }
+            #expect(flock(folder, LOCK_EX) == 0)
+            try preferences.setValue("Eve", for: key)
+            #expect(try preferences.value(for: key) == "Eve")
+        }
+    }
+
     @Test func `live where XDG says`() {
         let home = URL(fileURLWithPath: "/home/bob", isDirectory: true)
         #expect(clientConfigurationDirectory(environment: ["XDG_CONFIG_HOME": "/x"], home: home).path == "/x/roost")

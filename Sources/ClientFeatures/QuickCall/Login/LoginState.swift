@@ -32,14 +32,15 @@ public enum LoginIntent: Hashable, Sendable {
 
 /// Reads the two fields.
 enum LoginCheck {
-    static let longestUsername = 64
-
     /// The name, or what is wrong with it.
     static func username(_ typed: String) -> Result<String, LoginProblem> {
         let name = typed.trimmed
-        if name.isEmpty { return .failure(.usernameMissing) }
-        if name.count > longestUsername { return .failure(.usernameTooLong(limit: longestUsername)) }
-        return .success(name)
+        return switch CallName.problem(with: name) {
+        case nil: .success(name)
+        case .empty: .failure(.usernameMissing)
+        case .tooLong: .failure(.usernameTooLong(limit: CallName.limit))
+        case .unprintable: .failure(.usernameUnprintable)
+        }
     }
 
     /// The room, or what is wrong with it.
@@ -62,6 +63,7 @@ enum LoginCheck {
 enum LoginProblem: Error, Hashable {
     case usernameMissing
     case usernameTooLong(limit: Int)
+    case usernameUnprintable
     case roomMissing
     case roomNotWhole
     case roomTooLarge
@@ -70,6 +72,7 @@ enum LoginProblem: Error, Hashable {
         switch self {
         case .usernameMissing: "Please enter your name."
         case .usernameTooLong(let limit): "Please choose a name of at most \(limit) characters."
+        case .usernameUnprintable: "Please choose a name of one line, without control characters."
         case .roomMissing: "Please enter the number of the room."
         case .roomNotWhole: "The room is a whole number, for example 1."
         case .roomTooLarge: "This number is too large for a room."
