@@ -30,6 +30,10 @@ public struct QuickCallSnapshot: Hashable, Sendable {
     @ObservationIgnored private let dependencies: QuickCallDependencies
     @ObservationIgnored private let changes = Broadcast<QuickCallSnapshot>()
     @ObservationIgnored private var reader: Task<Void, Never>?
+    /// Whose leaving ends the call.
+    @ObservationIgnored private var partner = CallPartner()
+    /// What an earlier login has left under way at the signaling service.
+    @ObservationIgnored private var farewell: Task<Void, Never>?
     /// Candidates that came before the offer which opens the call.
     @ObservationIgnored private var earlyCandidates: [IceCandidatePayload] = []
 
@@ -82,7 +86,7 @@ public struct QuickCallSnapshot: Hashable, Sendable {
             startCall: { [weak self] in self?.openVideoChat() },
             logout: { [weak self] in self?.logOut() },
             changed: { [weak self] in self?.publish() })
-        room = RoomStateViewModel(login: login, signaling: dependencies.signaling, hooks: hooks)
+        room = RoomStateViewModel(login: login, signaling: dependencies.signaling, after: farewell, hooks: hooks)
         show([.room])
     }
 
@@ -90,10 +94,12 @@ public struct QuickCallSnapshot: Hashable, Sendable {
         guard let room, videoChat == nil else { return }
         let role = room.state.role
         let session = CallSession(
-            role: role, signaling: dependencies.signaling, engine: dependencies.media, clock: dependencies.clock,
-            policy: dependencies.policy)
+            role: role, username: room.state.username, signaling: dependencies.signaling, engine: dependencies.media,
+            clock: dependencies.clock, policy: dependencies.policy)
+        partner = CallPartner()
         let chat = VideoChatViewModel(
             session: session, role: role, peerUsername: room.state.presence.name,
+            onPartner: { [weak self] name in self?.partnerSettled(name) },
             onEnded: { [weak self] ending in self?.callEnded(ending) },
             onChange: { [weak self] in self?.publish() })
         videoChat = chat
@@ -123,6 +129,7 @@ public struct QuickCallSnapshot: Hashable, Sendable {
         videoChat = nil
         earlyCandidates.removeAll()
         room?.disconnect()
+        farewell = room?.pending
         room = nil
         show([])
     }
@@ -147,23 +154,49 @@ public struct QuickCallSnapshot: Hashable, Sendable {
         let before = room.state.roster
         room.receive(event)
         switch event {
-        case .offer:
-            if videoChat == nil { answerCall(in: room) }
-            videoChat?.receive(event)
+        case .offer(let offer):
+            // One that is addressed to a call belongs to a former one of ours, or to somebody else's.
+            if videoChat == nil, offer.toCall == nil { answerCall(in: room) }
+            videoChat?.receive(isPartnersNextCall(offer) ? .peerLeft(username: offer.fromUser ?? "") : event)
         case .candidate(let candidate):
             if let videoChat { videoChat.receive(event) } else { keep(candidate, in: room) }
         case .peerLeft(let username):
-            guard let videoChat else { return earlyCandidates.removeAll() }
-            let partner = videoChat.state.peerUsername
-            if room.state.roster.endsCall(with: partner, whenLeft: username, before: before, as: room.state.role) {
-                videoChat.receive(event)
+            let roster = room.state.roster
+            guard let videoChat else {
+                if roster.names(of: room.state.role.opposite).isEmpty { earlyCandidates.removeAll() }
+                return
             }
+            let isOver = partner.left(username, before: before, after: roster, as: room.state.role)
+            showPartner()
+            if isOver { videoChat.receive(event) }
         case .answer, .connectionLost, .reconnected, .closed:
             videoChat?.receive(event)
         case .connected, .roster, .peerJoined, .unreadable:
             break
         }
-        if let name = room.state.presence.name { videoChat?.partnerIdentified(name) }
+        showPartner()
+    }
+
+    /// Somebody called or answered: the call is theirs, whoever else comes and goes.
+    private func partnerSettled(_ name: String?) {
+        guard let room else { return }
+        partner.settle(name: name, present: room.state.roster.names(of: room.state.role.opposite))
+        showPartner()
+    }
+
+    private func showPartner() {
+        guard let room, let videoChat else { return }
+        videoChat.partnerIdentified(
+            partner.isSettled ? partner.name : videoChat.state.peerUsername ?? room.state.presence.name)
+    }
+
+    /// Whether the partner, whose media has stopped, calls anew: their program has been started again, and knows nothing
+    /// of this call. The offer comes again in a moment, and then opens the next one.
+    private func isPartnersNextCall(_ offer: SessionDescriptionPayload) -> Bool {
+        guard let chat = videoChat?.state, chat.role == .callee, chat.call == .reconnectingMedia,
+            offer.toCall == nil, let name = offer.fromUser
+        else { return false }
+        return partner.isSettled && partner.name == name
     }
 
     /// An offer that finds a callee on the room's screen opens the call.
@@ -176,7 +209,7 @@ public struct QuickCallSnapshot: Hashable, Sendable {
     }
 
     private func keep(_ candidate: IceCandidatePayload, in room: RoomStateViewModel) {
-        guard room.state.role == .callee, room.state.connection == .connected,
+        guard room.state.role == .callee, room.state.connection == .connected, candidate.toCall == nil,
             earlyCandidates.count < dependencies.policy.heldCandidateLimit
         else { return }
         earlyCandidates.append(candidate)

@@ -1,8 +1,8 @@
 /// Whom a call talks with. The call-room protocol passes every message on to everybody in the room and does not say who
 /// sent it, so a third person's offer, or an answer meant for another caller, reaches us too. This keeps them out.
 ///
-/// Our clients add the sender's and the receiver's call to each payload (`fromCall`, `toCall`); others ignore the keys, as
-/// the protocol's payloads are untyped. Whatever a client adds, the certificate tells: within a call nobody changes it.
+/// Our clients add the sender's and the receiver's call to each payload (`fromCall`, `toCall`), and the sender's name to
+/// descriptions (`fromUser`); others ignore the keys, as the protocol's payloads are untyped. Whatever a client adds, the certificate tells: within a call nobody changes it.
 struct CallCorrespondence: Sendable {
     private struct Partner: Sendable {
         /// Nil for a client that does not name its call.
@@ -13,13 +13,19 @@ struct CallCorrespondence: Sendable {
     private let role: CallRole
     /// Names our side of this call.
     private let call: String
+    /// What we are called in the room; nil keeps it to ourselves.
+    private let username: String?
     /// Who made the first offer that we took, or gave the first answer to ours.
     private var partner: Partner?
 
-    init(role: CallRole, call: String) {
+    init(role: CallRole, call: String, username: String? = nil) {
         self.role = role
         self.call = call
+        self.username = username
     }
+
+    /// Whether somebody is the partner already.
+    var hasPartner: Bool { partner != nil }
 
     /// Whether a fact concerns this call. The first offer or answer that does decides who the partner is.
     mutating func accepts(_ fact: CallFact) -> Bool {
@@ -46,8 +52,9 @@ struct CallCorrespondence: Sendable {
             partner = Partner(call: description.fromCall, fingerprints: fingerprints)
             return true
         }
-        // All have to be known: one that is known beside one that is not would let a stranger in.
-        return partner.fingerprints.isEmpty || fingerprints.isSubset(of: partner.fingerprints)
+        // All have to be known, and there has to be one: a stranger's would be let in beside a known one, or as none.
+        if partner.fingerprints.isEmpty { return true }
+        return !fingerprints.isEmpty && fingerprints.isSubset(of: partner.fingerprints)
     }
 
     private func isAddressedToUs(_ address: String?) -> Bool { address == nil || address == call }
@@ -61,9 +68,9 @@ struct CallCorrespondence: Sendable {
     func addressed(_ signal: CallSignal) -> CallSignal {
         switch signal {
         case .offer(let offer):
-            return .offer(offer.addressed(from: call, to: partner?.call))
+            return .offer(offer.addressed(from: call, named: username, to: partner?.call))
         case .answer(let answer):
-            return .answer(answer.addressed(from: call, to: partner?.call))
+            return .answer(answer.addressed(from: call, named: username, to: partner?.call))
         case .candidate(var candidate):
             candidate.fromCall = call
             candidate.toCall = partner?.call
@@ -79,9 +86,12 @@ extension SessionDescriptionPayload {
         return Set(lines.map { $0.dropFirst("a=fingerprint:".count).lowercased() })
     }
 
-    fileprivate func addressed(from sender: String, to receiver: String?) -> SessionDescriptionPayload {
+    fileprivate func addressed(
+        from sender: String, named name: String?, to receiver: String?
+    ) -> SessionDescriptionPayload {
         var addressed = self
         addressed.fromCall = sender
+        addressed.fromUser = name
         addressed.toCall = receiver
         return addressed
     }

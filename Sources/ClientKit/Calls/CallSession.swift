@@ -6,6 +6,8 @@ public enum CallSessionUpdate: Hashable, Sendable {
     case localVideo(VideoSurface)
     /// The partner's track arrived; for video with what shows it.
     case remoteTrack(kind: CallTrackKind, VideoSurface?)
+    /// Somebody's offer or answer was taken: from now on the call is theirs. With the name that they give themselves.
+    case partner(name: String?)
     /// How the call is doing, as often as the engine tells.
     case statistics(CallStatistics)
 }
@@ -57,15 +59,15 @@ public actor CallSession {
     }
 
     public init(
-        role: CallRole, signaling: any CallSignalingService, engine: any CallMediaEngine, clock: CallClock,
-        policy: CallPolicy = CallPolicy()
+        role: CallRole, username: String? = nil, signaling: any CallSignalingService, engine: any CallMediaEngine,
+        clock: CallClock, policy: CallPolicy = CallPolicy()
     ) {
         self.signaling = signaling
         self.engine = engine
         self.clock = clock
         machine = CallMachine(role: role, policy: policy)
         let name = String(UInt64.random(in: .min ... .max), radix: 36)
-        correspondence = CallCorrespondence(role: role, call: name)
+        correspondence = CallCorrespondence(role: role, call: name, username: username)
         (inputs, inbox) = AsyncStream.makeStream()
         (updates, updated) = AsyncStream.makeStream()
         (orderList, orders) = AsyncStream.makeStream()
@@ -129,7 +131,9 @@ public actor CallSession {
     private func take(_ input: Input) async {
         switch input {
         case .fact(let fact):
+            let hadPartner = correspondence.hasPartner
             guard correspondence.accepts(fact) else { return }
+            if !hadPartner, correspondence.hasPartner { updated.yield(.partner(name: fact.senderName)) }
             execute(machine.receive(fact, at: clock.now()))
         case .tick:
             alarm = nil
@@ -229,9 +233,13 @@ public actor CallSession {
             try await openSession().setRemoteAnswer(answer)
             inbox.yield(.fact(.answerApplied))
         case .addCandidate(let candidate):
+            // Held since before anybody was the partner, it may be a former call's, or another caller's.
+            guard correspondence.accepts(.candidateReceived(candidate)) else { return }
             // One that cannot be used is no loss to the call: others may be.
             try? await openSession().addRemoteCandidate(candidate)
         case .send(let signal):
+            // The room may have been left and joined again since: what a call of the past says would open a new one.
+            guard machine.state.endReason == nil else { return }
             // A socket that is just breaking reports it by itself; the machine then says everything again.
             try? await signaling.send(correspondence.addressed(signal))
         case .announce, .closeMedia:
@@ -271,5 +279,18 @@ public actor CallSession {
         await session.setCamera(enabled: switches.camera)
         if let surface = await session.localVideo { updated.yield(.localVideo(surface)) }
         inbox.yield(.fact(.mediaOpened))
+    }
+}
+
+extension CallFact {
+    /// The name that a description's sender gives.
+    fileprivate var senderName: String? {
+        switch self {
+        case .offerReceived(let description), .answerReceived(let description): description.fromUser
+        case .started, .mediaOpened, .mediaUnavailable, .offerMade, .answerMade, .answerApplied, .negotiationFailed,
+            .localCandidate, .mediaConnection, .negotiationNeeded, .candidateReceived, .peerLeft, .signalingLost,
+            .signalingRestored, .signalingClosed, .hungUp:
+            nil
+        }
     }
 }

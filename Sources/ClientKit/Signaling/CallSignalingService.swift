@@ -71,7 +71,8 @@ public enum CallSignalingError: Error, Hashable, Sendable {
     public var sentence: String {
         switch self {
         case .notConnected: "You are not connected to the signaling server."
-        case .invalidServer(let address): "\(address) is not the address of a signaling server."
+        case .invalidServer(let address):
+            "\(address) is not the address of a signaling server; one looks like http://localhost:3000."
         case .unreachable(let detail): "The signaling server cannot be reached: \(detail)."
         case .refused(let detail): "The signaling server refused the connection: \(detail)."
         case .cancelled: "The connection attempt was cancelled."

@@ -13,6 +13,8 @@ public struct SessionDescriptionPayload: Hashable, Sendable, Codable {
     /// Which call of the sender's it belongs to, and which of the receiver's; ours (see `CallCorrespondence`).
     public var fromCall: String?
     public var toCall: String?
+    /// What the sender is called in the room; ours. Says whose leaving ends the call where there are more than two.
+    public var fromUser: String?
 
     public init(type: Kind, sdp: String) {
         self.type = type
@@ -32,6 +34,8 @@ public struct SessionDescriptionPayload: Hashable, Sendable, Codable {
         self.init(type: event, sdp: sdp)
         fromCall = json["fromCall"]?.text
         toCall = json["toCall"]?.text
+        // It is shown: nothing is taken for a name that a room would not take.
+        fromUser = json["fromUser"]?.text.flatMap { CallName.problem(with: $0) == nil ? $0 : nil }
     }
 
     private static let wrappers = ["sdp", "offer", "answer", "description", "sessionDescription", "payload", "data"]

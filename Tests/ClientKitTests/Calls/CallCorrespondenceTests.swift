@@ -76,6 +76,14 @@ import Testing
         #expect(verdicts == [true, false])
     }
 
+    @Test func `a description without a certificate is nobody's`() {
+        var bob = CallCorrespondence(role: .callee, call: "bob")
+        let verdicts = bob.verdicts(
+            .offerReceived(Self.description(.offer, certificate: "AA")),
+            .offerReceived(SessionDescriptionPayload(type: .offer, sdp: "v=0\r\n")))
+        #expect(verdicts == [true, false])
+    }
+
     @Test func `what goes out names both calls, as far as they are known`() {
         var bob = CallCorrespondence(role: .callee, call: "bob")
         let candidate = IceCandidatePayload(candidate: "")

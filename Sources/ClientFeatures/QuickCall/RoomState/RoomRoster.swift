@@ -74,6 +74,11 @@ struct RoomRoster: Hashable, Sendable {
         entries.contains(CallParticipant(username: username, role: role))
     }
 
+    /// Whether somebody of this name is there, in whichever role.
+    func contains(_ username: String) -> Bool {
+        entries.contains { $0.username == username }
+    }
+
     /// Whether somebody with the role is there.
     func presence(of role: CallRole) -> PeerPresence {
         if let name = names(of: role).first { return .present(name: name) }
@@ -82,24 +87,5 @@ struct RoomRoster: Hashable, Sendable {
         case .partial: return .unknown
         case .complete: return .absent
         }
-    }
-}
-
-extension RoomRoster {
-    /// Whether somebody's leaving, after which this is the roster, ends a call.
-    ///
-    /// - Parameters:
-    ///   - partner: the call's partner; nil when only their offer is known.
-    ///   - username: who left.
-    ///   - before: the roster before they left.
-    ///   - role: our own role.
-    func endsCall(with partner: String?, whenLeft username: String, before: RoomRoster, as role: CallRole) -> Bool {
-        if contains(username, role: role.opposite) {
-            // An old connection of somebody who is back already.
-            return false
-        }
-        if let partner { return partner == username }
-        // Nobody known to have our own role can be the partner; anybody else can.
-        return !before.contains(username, role: role)
     }
 }

@@ -93,7 +93,9 @@ public struct RoomState: Hashable, Sendable {
         switch presence {
         case .present(let name?): return "\(name) is here (\(kind))"
         case .present(nil): return "A \(kind) is here"
-        case .absent: return "No \(kind) is in the room"
+        case .absent:
+            guard let name = sameRoleNames.first else { return "No \(kind) is in the room" }
+            return "No \(kind) is in the room; \(name) is a \(role.rawValue) too"
         case .unknown: return "This server does not say whether a \(kind) is in the room"
         }
     }

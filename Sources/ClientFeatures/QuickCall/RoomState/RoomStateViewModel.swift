@@ -22,12 +22,19 @@ public import Observation
     @ObservationIgnored private let hooks: Hooks
     @ObservationIgnored private let changes = Broadcast<RoomState>()
     /// The last thing asked of the service; the next one waits for it, so that they arrive in order.
-    @ObservationIgnored private var pending: Task<Void, Never>?
+    @ObservationIgnored private(set) var pending: Task<Void, Never>?
+    /// A call ended while the connection was broken: the partner is told as soon as it is back.
+    @ObservationIgnored private var owesGoodbye = false
     /// Counts what was asked, so that a late failure of an abandoned attempt changes nothing.
     @ObservationIgnored private var attempt = 0
 
-    init(login: QuickCallLogin, signaling: any CallSignalingService, hooks: Hooks = Hooks()) {
+    /// - Parameter earlier: what is still under way at the service, for an earlier login.
+    init(
+        login: QuickCallLogin, signaling: any CallSignalingService, after earlier: Task<Void, Never>? = nil,
+        hooks: Hooks = Hooks()
+    ) {
         state = RoomState(login: login)
+        pending = earlier
         self.signaling = signaling
         self.hooks = hooks
     }
@@ -70,6 +77,7 @@ public import Observation
             // Who came and went meanwhile is unknown; a server that announces does so again.
             state.roster = RoomRoster()
             state.connection = .connected
+            if owesGoodbye { rejoin() }
         case .closed(let reason):
             guard state.connection != .disconnected else { return }
             attempt += 1
@@ -99,7 +107,11 @@ public import Observation
     /// Leaves the room and joins it again, which is how the partner learns that a call is over: the protocol has no
     /// message for it, only `room_user_left`.
     func rejoin() {
-        guard state.connection == .connected else { return }
+        switch state.connection {
+        case .connected: owesGoodbye = false
+        case .reconnecting: return owesGoodbye = true
+        case .disconnected, .connecting: return
+        }
         let left = leave()
         state.connection = .connecting
         state.roster = RoomRoster()
@@ -135,6 +147,7 @@ public import Observation
 
     private func join(after earlier: Task<Void, Never>?) {
         attempt += 1
+        owesGoodbye = false
         let attempt = attempt
         let identity = CallIdentity(username: state.username, room: state.room, role: state.role)
         pending = Task { [weak self, signaling] in

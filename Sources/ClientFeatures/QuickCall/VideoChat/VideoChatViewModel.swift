@@ -19,16 +19,18 @@ public import Observation
     }
 
     @ObservationIgnored private let session: CallSession
+    @ObservationIgnored private let onPartner: (String?) -> Void
     @ObservationIgnored private let onEnded: (Ending) -> Void
     @ObservationIgnored private let onChange: () -> Void
     @ObservationIgnored private var follower: Task<Void, Never>?
     @ObservationIgnored private let changes = Broadcast<VideoChatState>()
 
     init(
-        session: CallSession, role: CallRole, peerUsername: String?, onEnded: @escaping (Ending) -> Void,
-        onChange: @escaping () -> Void = {}
+        session: CallSession, role: CallRole, peerUsername: String?, onPartner: @escaping (String?) -> Void,
+        onEnded: @escaping (Ending) -> Void, onChange: @escaping () -> Void = {}
     ) {
         self.session = session
+        self.onPartner = onPartner
         self.onEnded = onEnded
         self.onChange = onChange
         state = VideoChatState(role: role, peerUsername: peerUsername)
@@ -82,9 +84,9 @@ public import Observation
         }
     }
 
-    /// The server named the partner after the call was opened.
-    func partnerIdentified(_ username: String) {
-        if state.peerUsername == nil { state.peerUsername = username }
+    /// Whom the call is with, as far as it is known; nil while it can be one of several.
+    func partnerIdentified(_ username: String?) {
+        state.peerUsername = username
     }
 
     private var mediaFlows: Bool {
@@ -110,6 +112,8 @@ public import Observation
             case .audio: break
             case .video: state.remoteVideo = surface
             }
+        case .partner(let name):
+            onPartner(name)
         case .statistics(let statistics):
             state.statistics = statistics
         }
