@@ -17,8 +17,10 @@ class JSONProcess:
         self.events = []
         self.text = []
         self._changed = threading.Condition()
+        # Whatever ends the test process, a kill among it, ends its children: none is left to hold a port or a core.
+        with_its_parent = ["setpriv", "--pdeathsig", "KILL"]
         self._process = subprocess.Popen(
-            [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [*with_its_parent, *(str(part) for part in command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, **options,
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -66,8 +68,24 @@ class JSONProcess:
         return f"--- {self.name} (status {self._process.poll()}):\n" + "\n".join(lines)
 
     def interrupt(self):
+        self.send(signal.SIGINT)
+
+    def send(self, number):
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
+            self._process.send_signal(number)
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def wait(self, timeout=PATIENCE):
+        """Its exit status, when it has ended by itself. Fails with all that it said when it does not."""
+        try:
+            status = self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name} did not end.\n{self.transcript()}") from None
+        self._reader.join(timeout)
+        return status
 
     def kill(self):
         """As a power cut does."""
@@ -75,6 +93,7 @@ class JSONProcess:
 
     def finish(self, timeout=PATIENCE):
         """Ends it as Ctrl-C does; returns its exit status. Killed when it does not go."""
+        self.send(signal.SIGCONT)
         self.interrupt()
         try:
             status = self._process.wait(timeout)

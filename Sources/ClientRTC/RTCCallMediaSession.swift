@@ -28,6 +28,7 @@ actor RTCCallMediaSession: CallMediaSession {
     private var hasNegotiated = false
     private var isClosed = false
     private var hasScheduledRestart = false
+    private var isReportingStatistics = false
     private(set) var remoteVideo: VideoSurface?
 
     /// There is no camera: nothing to show.
@@ -163,7 +164,6 @@ actor RTCCallMediaSession: CallMediaSession {
     // MARK: Events
 
     private func follow(_ peerEvents: AsyncStream<PeerConnectionEvent>) async {
-        tasks.append(Task { [weak self] in await self?.reportStatistics() })
         var receiving: Set<RTPTransceiver> = []
         for await event in peerEvents {
             switch event {
@@ -177,6 +177,7 @@ actor RTCCallMediaSession: CallMediaSession {
                 if state == .connected {
                     await startPlayers()
                     scheduleICERestart()
+                    startStatistics()
                 }
                 continuation.yield(.connectionState(CallMediaConnectionState(state)))
             case .signalingStateChange(.stable):
@@ -205,17 +206,20 @@ actor RTCCallMediaSession: CallMediaSession {
             })
     }
 
+    /// From the first connection on, once a second while connected.
+    private func startStatistics() {
+        guard !isReportingStatistics, !isClosed else { return }
+        isReportingStatistics = true
+        tasks.append(Task { [weak self] in await self?.reportStatistics() })
+    }
+
     private func reportStatistics() async {
         var meter = StatisticsMeter()
-        var isFirst = true
-        while !Task.isCancelled {
-            if await connection.connectionState == .connected {
-                let statistics = meter.measure(await connection.getStats())
-                // Rates need two readings.
-                if !isFirst { continuation.yield(.statistics(statistics)) }
-                isFirst = false
-            }
-            try? await Task.sleep(for: isFirst ? .milliseconds(20) : .seconds(1))
+        // Rates need two readings.
+        _ = meter.measure(await connection.getStats())
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            guard await connection.connectionState == .connected else { continue }
+            continuation.yield(.statistics(meter.measure(await connection.getStats())))
         }
     }
 

@@ -3,16 +3,18 @@ internal import Foundation
 
 /// Ctrl-C and a polite `kill`, as a stream. The first one ends things in order; whoever is in a hurry presses again.
 enum Interrupts {
-    /// Elements come for SIGINT and SIGTERM. The second one ends the process at once, with the usual status 130.
-    static func stream() -> AsyncStream<Void> {
+    /// The signal's number comes for SIGINT and SIGTERM. The second one ends the process at once, with the usual status
+    /// of 128 and its number. Keep the stream until the end: it is what makes the second one work.
+    static func stream() -> AsyncStream<Int32> {
         AsyncStream { continuation in
             let count = Counter()
             let sources = [SIGINT, SIGTERM].map { number in
                 signal(number, SIG_IGN)
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
                 source.setEventHandler {
-                    if count.next() > 1 { exit(130) }
-                    continuation.yield()
+                    // Without the C library's goodbyes: other threads are in the middle of things.
+                    if count.next() > 1 { _exit(128 + number) }
+                    continuation.yield(number)
                 }
                 source.activate()
                 return source

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 
 /// The `roost` command. One file a subcommand; each builds its graph and runs it.
-@main
 struct Roost: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "roost",
@@ -13,4 +12,12 @@ struct Roost: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [Serve.self, Call.self, Demo.self]
     )
+}
+
+@main
+enum Main {
+    static func main() async {
+        Console.prepare()
+        await Roost.main()
+    }
 }

@@ -21,3 +21,11 @@ struct TimeSpan: ExpressibleByArgument {
 
     var defaultValueDescription: String { "\(duration.components.seconds)s" }
 }
+
+extension Duration {
+    /// `120 s`, `0.5 s`.
+    var text: String {
+        let seconds = Double(components.seconds) + Double(components.attoseconds) / 1e18
+        return seconds == seconds.rounded() ? "\(components.seconds) s" : "\(seconds) s"
+    }
+}

@@ -12,6 +12,12 @@ public struct PeerConnectionConfiguration: Sendable {
         public var urls: [String]
 
         public init(urls: [String]) { self.urls = urls }
+
+        /// Throws `PeerConnectionError.iceServer` for the first URL that a connection would refuse: for those who would
+        /// rather know it before the call.
+        public func check() throws(PeerConnectionError) {
+            for url in urls { _ = try STUNServerURL(url) }
+        }
     }
 
     /// On which of the host's addresses candidates are gathered.

@@ -13,8 +13,11 @@ struct Call: AsyncParsableCommand {
         abstract: "Place or answer a video call from the command line.",
         discussion: """
             Joins a call room as caller or callee, plays a file as camera and microphone, and records what comes in. \
-            A caller calls as soon as a callee is in the room; a callee answers. The call ends when the other side \
-            leaves, after --duration, or with Ctrl-C.
+            A caller calls as soon as a callee is in the room; a callee answers. Somebody who leaves before the call \
+            has begun is waited for. The call ends when the other side leaves, after --duration, or with Ctrl-C.
+
+            The status is 0 after a call, 1 when there was none or it was lost, 64 when the command line is wrong, and \
+            130 when Ctrl-C came before the call.
 
             Examples:
               roost call --room 1 --as Ann --caller --duration 10s
@@ -37,7 +40,7 @@ struct Call: AsyncParsableCommand {
         case h264, vp8
     }
 
-    @Option(help: "The room's number.")
+    @Option(parsing: .unconditional, help: "The room's number.")
     var room: Int
 
     @Option(name: .customLong("as"), help: "Your name in the room.")
@@ -87,12 +90,24 @@ struct Call: AsyncParsableCommand {
     @Flag(help: "Print events and statistics as one JSON object a line.")
     var json = false
 
+    func validate() throws {
+        for (name, span) in [("--duration", duration), ("--wait", wait)] {
+            if let span, span.duration <= .zero {
+                throw ValidationError("\(name) takes a time of more than nothing, such as 10s.")
+            }
+        }
+    }
+
     @MainActor
     func run() async throws {
         let output = CallOutput(style: json ? .json : .text)
         do {
             let media = try CallFiles.load(video: video, audio: audio, codec: codec)
-            let recorder = try record.map { try CallRecorder(folder: $0, name: username) }
+            let recorder = try record.map { folder in
+                try CallRecorder(folder: folder, name: username) { sentence in
+                    Task { @MainActor in output.notice(sentence) }
+                }
+            }
             let engine = RTCCallMediaEngine(
                 configuration: try peerConfiguration(for: media), media: media, restartsICEAfter: restartIce?.interval,
                 sink: { recorder })
@@ -101,16 +116,23 @@ struct Call: AsyncParsableCommand {
                     room: room, username: username, isCaller: role == .caller, server: server,
                     duration: duration?.duration, wait: wait.duration),
                 engine: engine, output: output)
-            try await runner.run()
+            do {
+                try await runner.run()
+            } catch {
+                // However the call ended, what was recorded of it is there.
+                if let recorder, let file = try? await recorder.file() { output.recorded(file) }
+                throw error
+            }
             if let recorder { output.recorded(try await recorder.file()) }
         } catch let error as CommandError {
             output.failed(error.description)
-            throw ExitCode.failure
+            throw ExitCode(error.status)
         }
     }
 
     private func peerConfiguration(for media: CallMedia) throws -> PeerConnectionConfiguration {
         do {
+            try PeerConnectionConfiguration.ICEServer(urls: stun).check()
             let formats = media.video.map(\.format)
             return try PeerConnectionConfiguration(
                 iceServers: stun.isEmpty ? [] : [.init(urls: stun)], addresses: try PeerAddresses.parse(address),

@@ -11,6 +11,9 @@ final class CallOutput {
     private let style: Style
     private let started = ContinuousClock.now
     private var last: QuickCallSnapshot?
+    /// Called once, when nobody reads any more.
+    var onReaderGone: () -> Void = {}
+    private var hasReader = true
 
     init(style: Style) { self.style = style }
 
@@ -42,26 +45,31 @@ final class CallOutput {
         say("recording", "Recorded \(file.path)", ["path": .text(file.path)])
     }
 
+    /// Something to know that does not end the call.
+    func notice(_ sentence: String) { say("notice", sentence, [:]) }
+
     func failed(_ sentence: String) {
         if style == .json { say("error", sentence, [:]) }
-        FileHandle.standardError.write(Data("roost: \(sentence)\n".utf8))
+        Console.fail(sentence)
     }
 
     private func say(_ event: String, _ sentence: String, _ fields: [String: JSONField]) {
         let elapsed = ContinuousClock.now - started
         let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
+        let line: String
         switch style {
         case .text:
-            print(String(format: "%7.2f  %@", seconds, sentence))
+            line = String(format: "%7.2f  ", seconds) + sentence
         case .json:
             var fields = fields
             fields["event"] = .text(event)
             fields["time"] = .number((seconds * 1_000).rounded() / 1_000)
             fields["message"] = .text(sentence)
-            print(JSONField.object(fields).json)
+            line = JSONField.object(fields).json
         }
-        // A pipe is buffered in blocks: whoever follows the call would read it after its end.
-        fflush(nil)
+        guard hasReader, !Console.say(line) else { return }
+        hasReader = false
+        onReaderGone()
     }
 }
 

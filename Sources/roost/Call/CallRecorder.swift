@@ -17,13 +17,16 @@ actor CallRecorder: CallFrameSink {
         case failed(MediaFileError)
     }
 
+    private let failed: @Sendable (String) -> Void
     private let folder: URL
     private let name: String
     private var state = State.waiting([])
     /// Sound that is held for a picture: ten seconds of packets of 20 ms.
     private static let heldLimit = 500
 
-    init(folder: String, name: String) throws {
+    /// - Parameter failed: is called once, at the moment when the recording can no longer be written; with a sentence.
+    init(folder: String, name: String, failed: @escaping @Sendable (String) -> Void) throws {
+        self.failed = failed
         guard !folder.isEmpty else { throw CommandError("--record wants the name of a folder.") }
         self.folder = URL(filePath: folder, directoryHint: .isDirectory)
         // A user's name becomes a file's name: letters, digits and a few signs of it.
@@ -55,8 +58,13 @@ actor CallRecorder: CallFrameSink {
                 return
             }
         } catch {
-            state = .failed(error)
+            fail(error)
         }
+    }
+
+    private func fail(_ error: MediaFileError) {
+        state = .failed(error)
+        failed("The recording failed, the call goes on without it: \(error)")
     }
 
     private func begin(
@@ -90,7 +98,7 @@ actor CallRecorder: CallFrameSink {
             try file.finish()
             state = .finished(URL(filePath: file.path))
         } catch {
-            state = .failed(error)
+            fail(error)
         }
     }
 

@@ -19,11 +19,12 @@ final class CallRunner {
     /// What can happen next.
     private enum Step {
         case screen(QuickCallSnapshot)
-        case interrupted
+        case interrupted(signal: Int32)
+        case readerGone
         case waitedEnough
         case callEnough
-        /// A server that says who is present has said it by now.
-        case presenceSettled
+        /// A server that says who is present has said it by now; counts the connections.
+        case presenceSettled(connection: Int)
         case over
     }
 
@@ -31,9 +32,16 @@ final class CallRunner {
     private let coordinator: QuickCallCoordinator
     private let output: CallOutput
     private var wasConnected = false
+    /// The call's last state before its end.
+    private var callState = CallState.idle
+    /// The screen that was seen last.
+    private var connection = RoomState.Connection.disconnected
+    /// Counts how often the room has been joined.
+    private var connections = 0
     /// Whether a call may be tried although the server does not say who is there.
     private var mayCallUnseen = false
     private var hasEnded = false
+    private var presenceTimer: Task<Void, Never>?
 
     init(options: Options, engine: any CallMediaEngine, output: CallOutput) {
         self.options = options
@@ -52,9 +60,10 @@ final class CallRunner {
         let (steps, queue) = AsyncStream.makeStream(of: Step.self)
         let helpers = [
             follow(coordinator.snapshots, into: queue), watchInterrupts(queue),
-            timer(options.wait, .waitedEnough, into: queue), timer(.seconds(1), .presenceSettled, into: queue),
+            timer(options.wait, .waitedEnough, into: queue),
         ]
         defer { for helper in helpers { helper.cancel() } }
+        output.onReaderGone = { queue.yield(.readerGone) }
         coordinator.start()
         try logIn()
         var failure: CommandError?
@@ -63,7 +72,11 @@ final class CallRunner {
             switch step {
             case .screen(let snapshot):
                 output.show(snapshot)
-                failure = try tap(snapshot)
+                if joined(snapshot) {
+                    presenceTimer?.cancel()
+                    presenceTimer = timer(.seconds(1), .presenceSettled(connection: connections), into: queue)
+                }
+                failure = tap(snapshot)
                 if isConnected(snapshot), !wasConnected {
                     wasConnected = true
                     callTimer = options.duration.map { timer($0, .callEnough, into: queue) }
@@ -72,29 +85,40 @@ final class CallRunner {
             case .waitedEnough where !wasConnected:
                 failure = waitedInVain()
                 break loop
-            case .presenceSettled:
+            case .presenceSettled(let settled):
+                guard settled == connections else { continue }
                 mayCallUnseen = true
                 startCallIfPossible()
-            case .interrupted, .callEnough, .over:
+            case .interrupted(let signal):
+                if !wasConnected {
+                    failure = CommandError("Ended before a call came about.", status: 128 + signal)
+                }
+                break loop
+            case .readerGone:
+                failure = CommandError("Nobody takes what is printed any more, so the call is over.")
+                break loop
+            case .callEnough, .over:
                 break loop
             case .waitedEnough:
                 continue
             }
         }
         callTimer?.cancel()
+        presenceTimer?.cancel()
         await coordinator.shutDown()
         if let failure { throw failure }
     }
 
     /// What was missing until now.
     private func waitedInVain() -> CommandError {
-        let wait = "within \(options.wait.components.seconds) s"
+        let wait = "within \(options.wait.text)"
         guard let room = coordinator.room?.state, room.connection == .connected else {
             return CommandError("The server at \(options.server) did not let us in \(wait).")
         }
         guard room.presence.name != nil else {
-            return CommandError(
-                "Nobody came into room \(options.room) as \(options.isCaller ? "callee" : "caller") \(wait).")
+            let (role, opposite) = (room.role.rawValue, room.role.opposite.rawValue)
+            let hint = room.sameRoleNames.first.map { " \($0) is a \(role) too: one of you has to be the \(opposite)." }
+            return CommandError("Nobody came into room \(options.room) as \(opposite) \(wait)." + (hint ?? ""))
         }
         return CommandError(
             "No call came about \(wait): \(options.isCaller ? "it was not answered" : "nobody called").")
@@ -110,14 +134,29 @@ final class CallRunner {
         coordinator.room?.send(.connectTapped)
     }
 
+    /// Whether the room has just been joined, for the first time or again.
+    private func joined(_ snapshot: QuickCallSnapshot) -> Bool {
+        let earlier = connection
+        connection = snapshot.room?.connection ?? .disconnected
+        guard connection == .connected, earlier != .connected else { return false }
+        connections += 1
+        mayCallUnseen = false
+        return true
+    }
+
     /// Does what a person would do on this screen. Returns what went wrong when the call is over.
-    private func tap(_ snapshot: QuickCallSnapshot) throws -> CommandError? {
+    private func tap(_ snapshot: QuickCallSnapshot) -> CommandError? {
         guard let room = snapshot.room else { return nil }
         if let chat = snapshot.videoChat {
-            guard let reason = chat.call.endReason else { return nil }
+            guard let reason = chat.call.endReason else {
+                callState = chat.call
+                return nil
+            }
+            if !wasConnected, mayComeAbout(after: reason) { return nil }
             hasEnded = true
+            if wasConnected { return reason.isFailure ? CommandError(reason.sentence) : nil }
             // However politely it ended: without media there was no call.
-            return reason.isFailure || !wasConnected ? CommandError("No call came about. \(reason.sentence)") : nil
+            return CommandError("No call came about. \(reason.sentence)")
         }
         if wasConnected {
             hasEnded = true
@@ -133,6 +172,16 @@ final class CallRunner {
             return nil
         case .connecting, .reconnecting:
             return nil
+        }
+    }
+
+    /// Whether there may still be a call: the other side went before it had answered, or gave up, and is waited for.
+    private func mayComeAbout(after reason: CallEndReason) -> Bool {
+        switch reason {
+        case .noAnswer: true
+        // A callee who had answered and goes does not want to talk.
+        case .peerLeft, .peerClosedMedia: !options.isCaller || callState == .offering
+        case .hungUp, .mediaUnavailable, .negotiationFailed, .mediaNeverConnected, .mediaLost, .signalingClosed: false
         }
     }
 
@@ -155,7 +204,7 @@ final class CallRunner {
     }
 
     private func watchInterrupts(_ queue: AsyncStream<Step>.Continuation) -> Task<Void, Never> {
-        Task { for await _ in Interrupts.stream() { queue.yield(.interrupted) } }
+        Task { for await signal in Interrupts.stream() { queue.yield(.interrupted(signal: signal)) } }
     }
 
     private func timer(

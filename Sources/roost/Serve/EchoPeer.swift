@@ -21,6 +21,17 @@ final class EchoPeer {
     private let room: Int
     private let coordinator: QuickCallCoordinator
     private var counting: Task<Void, Never>?
+    /// The next attempt to come back into the room.
+    private var returning: Task<Void, Never>?
+
+    /// One caller's frozen computer does not keep the others waiting: what is lost for some seconds is over.
+    private static var policy: CallPolicy {
+        var policy = CallPolicy()
+        policy.disturbanceGrace = .seconds(3)
+        policy.restartDeadline = .seconds(5)
+        policy.connectDeadline = .seconds(15)
+        return policy
+    }
 
     init(rooms: CallRoomServer, room: Int, media: CallMedia, configuration: PeerConnectionConfiguration) {
         self.room = room
@@ -29,7 +40,7 @@ final class EchoPeer {
             dependencies: QuickCallDependencies(
                 signaling: LocalCallSignaling(rooms: rooms),
                 media: RTCCallMediaEngine(configuration: configuration, media: media), preferences: store,
-                secrets: store))
+                secrets: store, policy: Self.policy))
     }
 
     /// Joins the room and stays there until `stop`.
@@ -48,13 +59,24 @@ final class EchoPeer {
                 if isConnected, !wasConnected { Self.answered.add(1, ordering: .relaxed) }
                 wasConnected = isConnected
                 // Whatever put it out of the room, it comes back: somebody may want to try a call at any time.
-                if snapshot.room?.connection == .disconnected { self?.coordinator.room?.send(.connectTapped) }
+                if snapshot.room?.connection == .disconnected { self?.comeBack() }
             }
+        }
+    }
+
+    /// Tries once a second: a full room refuses at once, as often as it is asked.
+    private func comeBack() {
+        guard returning == nil else { return }
+        returning = Task { [weak self] in
+            try? await Task.sleep(for: .seconds(1))
+            self?.returning = nil
+            if !Task.isCancelled { self?.coordinator.room?.send(.connectTapped) }
         }
     }
 
     func stop() async {
         counting?.cancel()
+        returning?.cancel()
         await coordinator.shutDown()
     }
 }

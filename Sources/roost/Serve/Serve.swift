@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CallSignaling
+internal import ClientKit
 internal import ClientRTC
 internal import Foundation
 internal import Logging
@@ -38,7 +39,7 @@ struct Serve: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The certificate's private key (PEM).", valueName: "file"))
     var tlsKey: String?
 
-    @Option(help: "The room in which the echo peer waits.")
+    @Option(parsing: .unconditional, help: "The room in which the echo peer waits.")
     var echoRoom = 1
 
     @Flag(inversion: .prefixedNo, help: "Whether an echo peer waits in a room.")
@@ -67,6 +68,9 @@ struct Serve: AsyncParsableCommand {
         {
             throw ValidationError("\(name) takes a number from 0 to 65535.")
         }
+        guard CallRoomID(echoRoom) != nil else {
+            throw ValidationError("--echo-room takes a whole number of at most 53 bits.")
+        }
         for origin in allowOrigin where origin != "*" && !origin.contains("://") {
             throw ValidationError(
                 "--allow-origin takes '*' or an origin such as https://chat.example, not '\(origin)'.")
@@ -77,12 +81,13 @@ struct Serve: AsyncParsableCommand {
         do {
             try await serve()
         } catch let error as CommandError {
-            FileHandle.standardError.write(Data("roost: \(error)\n".utf8))
-            throw ExitCode.failure
+            Console.fail(error.description)
+            throw ExitCode(error.status)
         }
     }
 
     private func serve() async throws {
+        let interrupts = Interrupts.stream()
         let page = try pageFolder()
         let media = echo ? try CallFiles.load(video: nil, audio: nil, codec: nil) : nil
         let server = makeServer(page: page)
@@ -101,10 +106,11 @@ struct Serve: AsyncParsableCommand {
         if let media { echoPeer = try await makeEchoPeer(rooms, media) }
         await echoPeer?.start()
         announce(page: pagePort, signaling: signaling, hasPage: page != nil)
-        for await _ in Interrupts.stream() { break }
-        if !json { print("Going down.") }
+        for await _ in interrupts { break }
+        if !json { Console.say("Going down.") }
         await echoPeer?.stop()
         await server.shutdown()
+        withExtendedLifetime(interrupts) {}
     }
 
     /// Where the page is; nil when it is nowhere, which is said but no error: signaling works without.
@@ -152,23 +158,26 @@ struct Serve: AsyncParsableCommand {
 
     private func announce(page: Int, signaling: Int, hasPage: Bool) {
         if json {
-            print(
+            Console.say(
                 JSONField.object([
                     "event": .text("listening"), "port": .number(Double(page)),
                     "signaling_port": .number(Double(signaling)),
                 ]).json)
         } else {
             let scheme = tlsCertificate == nil ? "http" : "https"
-            print("Roost is serving.")
-            print(
+            var lines = ["Roost is serving."]
+            lines.append(
                 hasPage
                     ? "  Open       \(scheme)://localhost:\(page)"
                     : "  The web page's files were not found (--web names their folder); there is signaling only.")
-            print("  Signaling  \(scheme)://localhost:\(signaling)  (Socket.IO; also under /socket.io on port \(page))")
-            print("  Watch      \(scheme)://localhost:\(page)/health and /metrics")
-            if echo { print("An echo peer waits in room \(echoRoom): call it as caller to try everything alone.") }
-            print("Ctrl-C ends it.")
+            lines.append(
+                "  Signaling  \(scheme)://localhost:\(signaling)  (Socket.IO; also under /socket.io on port \(page))")
+            lines.append("  Watch      \(scheme)://localhost:\(page)/health and /metrics")
+            if echo {
+                lines.append("An echo peer waits in room \(echoRoom): call it as caller to try everything alone.")
+            }
+            lines.append("Ctrl-C ends it.")
+            Console.say(lines.joined(separator: "\n"))
         }
-        fflush(nil)
     }
 }
