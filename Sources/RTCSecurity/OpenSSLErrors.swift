@@ -8,11 +8,8 @@ public enum SecurityError: Error, Sendable, Equatable {
     case noProfiles
 }
 
-/// OpenSSL's per-thread error queue.
-///
-/// The trap: `SSL_get_error` looks at this queue, so an entry that any earlier call on the same thread left behind
-/// turns a harmless "want read" of this association into a fatal error. It is therefore emptied before each call
-/// whose result is read through `SSL_get_error`, and drained after a failure so that nothing leaks to the next.
+/// OpenSSL's per-thread error queue. It is emptied before each call whose failure is to be told, and drained after a
+/// failure, so that no text is told of another call.
 enum OpenSSLErrors {
     static func clear() {
         ERR_clear_error()

@@ -40,7 +40,7 @@ public final class DTLSAssociation: DTLSPort {
         self.mtu = mtu
     }
 
-    /// The running OpenSSL session, for tests that follow its life.
+    /// The running OpenSSL session.
     var session: DTLSSession? {
         switch phase {
         case .idle, .closed: nil
@@ -61,18 +61,19 @@ public final class DTLSAssociation: DTLSPort {
         for datagram in held { receive(datagram.span.bytes, at: now) }
     }
 
-    /// A datagram whose first byte is 20 to 63 (RFC 7983). What is not DTLS is ignored.
+    /// A datagram whose first byte is 20 to 63 (RFC 7983). Records that cannot be right are dropped.
     public func receive(_ datagram: RawSpan, at now: Instant) {
-        guard DTLSRecords.arePlausible(in: datagram) else { return }
+        let records = DTLSRecords.admissible(in: datagram, overhead: session?.cipherOverhead ?? 0)
+        guard !records.isEmpty else { return }
         switch phase {
         case .idle(let held):
             guard held.count < Self.heldLimit else { return }
-            phase = .idle(held: held + [datagram.withUnsafeBytes { [UInt8]($0) }])
+            phase = .idle(held: held + [records])
         case .handshaking(let session, _):
-            session.fill(datagram)
+            session.fill(records)
             continueHandshake(at: now)
         case .connected(let session):
-            session.fill(datagram)
+            session.fill(records)
             readAll(from: session)
         case .closed:
             break

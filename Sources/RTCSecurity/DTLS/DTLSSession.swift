@@ -51,7 +51,7 @@ final class DTLSSession {
     }
 
     /// Gives OpenSSL a datagram; the next `handshake` or `read` consumes it.
-    func fill(_ datagram: RawSpan) { pipe.fill(datagram) }
+    func fill(_ datagram: [UInt8]) { pipe.fill(datagram) }
 
     /// The datagrams that OpenSSL has written since the last call.
     func takeOutbound() -> [[UInt8]] { pipe.takeOutbound() }
@@ -60,7 +60,7 @@ final class DTLSSession {
         OpenSSLErrors.clear()
         let result = SSL_do_handshake(ssl)
         pipe.discard()
-        return result == 1 ? .finished : progress(after: result)
+        return result == 1 ? .finished : progress
     }
 
     /// Reads one record of application data into `buffer`; `count` is what it got.
@@ -69,7 +69,7 @@ final class DTLSSession {
         let capacity = Int32(clamping: buffer.count)
         let result = buffer.withUnsafeMutableBytes { SSL_read(ssl, $0.baseAddress, capacity) }
         count = max(0, Int(result))
-        return result > 0 ? .finished : progress(after: result)
+        return result > 0 ? .finished : progress
     }
 
     /// One record of application data. One that OpenSSL does not take is lost, as a datagram may be.
@@ -90,7 +90,7 @@ final class DTLSSession {
     /// Retransmits the last flight if OpenSSL's timer has run out.
     func retransmitIfDue() -> Progress {
         OpenSSLErrors.clear()
-        return copenssl_dtls_handle_timeout(ssl) < 0 ? .failed(OpenSSLErrors.drain()) : .waiting
+        return copenssl_dtls_handle_timeout(ssl) < 0 ? progress : .waiting
     }
 
     /// How long until OpenSSL's timer; nil while it does not run.
@@ -114,15 +114,29 @@ final class DTLSSession {
         }
     }
 
-    private func progress(after result: Int32) -> Progress {
-        switch SSL_get_error(ssl, result) {
-        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE:
-            return .waiting
-        case SSL_ERROR_ZERO_RETURN:
-            return .closedByPeer
-        default:
-            return .failed(OpenSSLErrors.drain())
+    /// How much longer a protected record is than what it protects; the longest while no cipher is agreed on.
+    var cipherOverhead: Int {
+        guard let cipher = SSL_get_pending_cipher(ssl) ?? SSL_get_current_cipher(ssl) else {
+            return DTLSRecords.longestOverhead
         }
+        // RFC 7905 §2: ChaCha20-Poly1305 has its nonce from the record's number and adds the tag alone.
+        return SSL_CIPHER_get_cipher_nid(cipher) == NID_chacha20_poly1305 ? 16 : DTLSRecords.longestOverhead
+    }
+
+    /// What a call that has not succeeded means.
+    ///
+    /// The trap: `SSL_get_error` takes whatever is in the queue of errors for a failure, also what OpenSSL has noted
+    /// about a record that it dropped as RFC 6347 §4.1.2.7 asks; which records leave a note differs between versions.
+    /// Whether the association can go on is in its state.
+    private var progress: Progress {
+        if isBroken { return .failed(OpenSSLErrors.drain()) }
+        return SSL_get_shutdown(ssl) & SSL_RECEIVED_SHUTDOWN != 0 ? .closedByPeer : .waiting
+    }
+
+    /// OpenSSL has given the association up: a fatal alert went out or came in. It tells so by this name alone.
+    private var isBroken: Bool {
+        guard let state = SSL_state_string_long(ssl) else { return false }
+        return String(cString: state) == "error"
     }
 }
 

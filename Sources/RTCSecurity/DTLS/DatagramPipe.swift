@@ -23,9 +23,8 @@ final class DatagramPipe {
     }
 
     /// The next read returns these bytes, once.
-    func fill(_ datagram: RawSpan) {
-        inbound.removeAll(keepingCapacity: true)
-        datagram.withUnsafeBytes { inbound.append(contentsOf: $0) }
+    func fill(_ datagram: [UInt8]) {
+        inbound = datagram
         state = .filled
     }
 
