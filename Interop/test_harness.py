@@ -28,6 +28,17 @@ def test_a_dead_picture_fails(counters):
         evidence(counters).check()
 
 
+def test_a_stall_is_told_from_a_step_back_only_where_stalls_are_expected():
+    after_a_stall = evidence([*range(0, 122), *range(0, 60)])  # on from 121 to 300, which is 0 again: six seconds
+    after_a_stall.check(stalls=1)
+    looped = evidence([*range(0, 90)] * 3)
+    for picture, stalls in ((after_a_stall, 0), (looped, 1)):
+        with pytest.raises(AssertionError, match="go back"):
+            picture.check(stalls=stalls)
+    with pytest.raises(AssertionError, match="go back"):
+        evidence([*range(0, 60), *range(30, 90)]).check(stalls=1)
+
+
 @pytest.mark.parametrize("hertz", [[], [50.0, 50.0, 440.0]], ids=["silence", "hum"])
 def test_a_wrong_sound_fails(hertz):
     with pytest.raises(AssertionError):

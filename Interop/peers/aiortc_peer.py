@@ -54,6 +54,7 @@ class Peer:
         self.players = [MediaPlayer(str(MEDIA / name), loop=True) for name in files]
         self.counters, self.hertz, self.held, self.tasks = [], [], [], []
         self.ended = asyncio.Event()
+        self.answering, self.offered = asyncio.Lock(), None
         for name in ("room_user_joined", "room_user_left", "offer", "answer", "candidate"):
             self.socket.on(name, getattr(self, name))
         self.connection.on("connectionstatechange", self.state_changed)
@@ -92,6 +93,16 @@ class Peer:
         await self.describe()
 
     async def offer(self, description):
+        # A caller says its offer again until the answer comes, which on a busy machine takes more than its four
+        # seconds: applied a second time, or beside the first, it would begin the connection anew.
+        async with self.answering:
+            if description["sdp"] == self.offered:
+                return await self.describe()
+            if self.connection.signalingState != "closed":
+                await self.answer_to(description)
+                self.offered = description["sdp"]
+
+    async def answer_to(self, description):
         await self.connection.setRemoteDescription(RTCSessionDescription(sdp=description["sdp"], type="offer"))
         if not self.connection.getSenders() or not any(sender.track for sender in self.connection.getSenders()):
             self.add_tracks()
@@ -152,23 +163,27 @@ class Peer:
         try:
             while True:
                 frame = await track.recv()
-                luma = frame.to_ndarray(format="gray")
+                # The luma plane as it lies there: converting each frame costs what a busy machine lacks.
+                plane = frame.planes[0]
+                luma = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[: frame.height, : frame.width]
                 self.counters.append(frame_counter.read_counter(luma))
         except MediaStreamError:
             pass
 
     async def listen(self, track):
-        samples = np.empty(0)
+        pieces, length = [], 0
         try:
             while True:
                 frame = await track.recv()
                 data = frame.to_ndarray().reshape(-1, len(frame.layout.channels))[:, 0]
-                samples = np.append(samples, data.astype(float))
+                pieces.append(data.astype(float))
+                length += len(data)
                 # Half a second: shorter than a note, long enough to tell the notes apart.
-                if len(samples) >= frame.sample_rate // 2:
+                if length >= frame.sample_rate // 2:
+                    samples = np.concatenate(pieces)
                     if np.abs(samples).max() > 200:
                         self.hertz.append(round(frame_counter.dominant(samples) * frame.sample_rate / SAMPLE_RATE, 1))
-                    samples = np.empty(0)
+                    pieces, length = [], 0
         except MediaStreamError:
             pass
 
