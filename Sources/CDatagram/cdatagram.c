@@ -98,7 +98,9 @@ int cdatagram_receive(int fd, uint8_t *buffer, int stride, int count, int32_t *l
         headers[i].msg_hdr.msg_name = &names[i];
         headers[i].msg_hdr.msg_namelen = sizeof names[i];
     }
-    int got = recvmmsg(fd, headers, (unsigned)count, MSG_DONTWAIT, NULL);
+    int got;
+    do got = recvmmsg(fd, headers, (unsigned)count, MSG_DONTWAIT, NULL);
+    while (got < 0 && errno == EINTR);
     if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? 0 : -errno;
     for (int i = 0; i < got; i++) {
         // A datagram larger than the buffer is none of ours: length 0 makes the caller skip it.
@@ -122,7 +124,9 @@ int cdatagram_send(int fd, const uint8_t *buffer, const cdatagram_message *messa
         headers[i].msg_hdr.msg_name = &names[i];
         headers[i].msg_hdr.msg_namelen = to_sockaddr(&messages[i].to, &names[i]);
     }
-    int sent = sendmmsg(fd, headers, (unsigned)count, MSG_DONTWAIT);
+    int sent;
+    do sent = sendmmsg(fd, headers, (unsigned)count, MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
     return sent < 0 ? -errno : sent;
 }
 

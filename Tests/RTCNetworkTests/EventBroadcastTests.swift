@@ -32,4 +32,27 @@ import Testing
         broadcast.finish()
         for await number in broadcast.stream() { Issue.record("heard \(number)") }
     }
+
+    @Test func `a listener that comes while events are sent hears them in their order`() async {
+        for _ in 0..<200 {
+            let broadcast = EventBroadcast<Int>(backlog: 1_000)
+            for number in 0..<300 { broadcast.send(number) }
+            let sender = Task.detached {
+                for number in 300..<600 { broadcast.send(number) }
+                broadcast.finish()
+            }
+            var heard: [Int] = []
+            for await number in broadcast.stream() { heard.append(number) }
+            #expect(heard == Array(0..<600))
+            await sender.value
+        }
+    }
+
+    @Test func `a listener that is gone is forgotten`() async {
+        let broadcast = EventBroadcast<Int>(backlog: 10)
+        let task = Task { for await _ in broadcast.stream() {} }
+        task.cancel()
+        await task.value
+        #expect(broadcast.listenerCount == 0)
+    }
 }

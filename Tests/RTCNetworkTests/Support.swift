@@ -3,6 +3,7 @@ import MediaFiles
 import RTCEngine
 import RTCNetwork
 import RTCWire
+import Synchronization
 
 /// Two connections of this process over 127.0.0.1, with their candidates and descriptions handed to each other.
 struct ConnectedPair {
@@ -16,9 +17,11 @@ struct ConnectedPair {
     }
 
     /// Negotiates one video section in both directions and waits until both sides are connected.
-    static func connected(over address: IPAddress = .v4(0x7f00_0001)) async throws -> ConnectedPair {
-        let offerer = PeerConnection(configuration: try configuration(address))
-        let answerer = PeerConnection(configuration: try configuration(address))
+    static func connected(
+        over address: IPAddress = .v4(0x7f00_0001), on loop: NetworkLoop = .shared
+    ) async throws -> ConnectedPair {
+        let offerer = PeerConnection(configuration: try configuration(address), loop: loop)
+        let answerer = PeerConnection(configuration: try configuration(address), loop: loop)
         let fromOfferer = offerer.events
         let fromAnswerer = answerer.events
         let offererVideo = try await offerer.addTransceiver(.video, streams: ["camera"])
@@ -63,4 +66,13 @@ func testVideo() throws -> MediaTrack {
         throw MediaFileError.unreadable(file: "webRtcTestVideo.mp4")
     }
     return track
+}
+
+/// Counts from any thread.
+final class Counter: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { count.load(ordering: .sequentiallyConsistent) }
+
+    func increment() { count.add(1, ordering: .sequentiallyConsistent) }
 }

@@ -38,7 +38,7 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var framesReceived: UInt64 = 0
     /// Key frames among them.
     public var keyFramesReceived: UInt64 = 0
-    /// Complete, but malformed or without their beginning.
+    /// Complete, but malformed or without their beginning, or not taken by a listener in time.
     public var framesDropped: UInt64 = 0
     /// NACK packets that we sent.
     public var nackCount: UInt64 = 0

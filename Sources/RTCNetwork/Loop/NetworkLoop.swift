@@ -51,10 +51,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         // Without these two descriptors there is no loop; a process that is out of descriptors at its start cannot go on.
         precondition(poller >= 0 && opened >= 0, "no file descriptors are left for the network loop")
         cdatagram_poller_add(poller, descriptors.0, 0)
-        LoopThread.start {
-            cdatagram_name_thread(name)
-            self.run()
-        }
+        let hasThread = DetachedThread.start(named: name) { self.run() }
+        precondition(hasThread, "no thread could be started for the network loop")
     }
 
     /// The time that this loop gives to its machines: the system's monotonic clock.
@@ -128,8 +126,9 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
             for token in forgotten { readers[token] = nil }
             for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
             jobs.removeAll(keepingCapacity: true)
+            // One call each: who wants another at once has it after the sockets and the jobs of the next turn.
             let now = Self.now
-            while let due = timers.popDue(at: now) { due.timerFired(at: now) }
+            for due in timers.takeDue(at: now) { due.timerFired(at: now) }
         }
     }
 
@@ -151,10 +150,13 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         return token
     }
 
-    /// Calls `target` once at `deadline`, or earlier if an earlier call is pending; a call may come for nothing.
-    func schedule(_ target: any TimerTarget, at deadline: Instant) {
-        timers.schedule(target, at: deadline)
+    /// Calls the timer's target once at `deadline`, or earlier if it is set for earlier; a call may come for nothing.
+    func schedule(_ timer: LoopTimer, at deadline: Instant) {
+        timers.schedule(timer, at: deadline)
     }
+
+    /// How many owners have a deadline now, and how many sockets are read.
+    var load: (timers: Int, readers: Int) { (timers.count, readers.count) }
 }
 
 /// Told on the loop's thread that a socket can be read.
@@ -165,35 +167,4 @@ protocol SocketReader: AnyObject {
 /// Told on the loop's thread that its time has come.
 protocol TimerTarget: AnyObject {
     func timerFired(at now: Instant)
-}
-
-/// A thread that is never joined.
-enum LoopThread {
-    private final class Body {
-        let run: () -> Void
-        init(_ run: @escaping () -> Void) { self.run = run }
-    }
-
-    static func start(_ body: @escaping () -> Void) {
-        let argument = Unmanaged.passRetained(Body(body)).toOpaque()
-        #if canImport(Darwin)
-            var thread: pthread_t?
-            let result = pthread_create(
-                &thread, nil,
-                { pointer in
-                    Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue().run()
-                    return nil
-                }, argument)
-        #else
-            var thread = pthread_t()
-            let result = pthread_create(
-                &thread, nil,
-                { pointer in
-                    guard let pointer else { return nil }
-                    Unmanaged<Body>.fromOpaque(pointer).takeRetainedValue().run()
-                    return nil
-                }, argument)
-        #endif
-        precondition(result == 0, "no thread could be started for the network loop")
-    }
 }

@@ -1,38 +1,61 @@
 internal import RTCEngine
 
-/// Deadlines of the loop's targets, soonest first: a binary heap. A target may stand in it more than once; a call that
-/// comes too early finds nothing to do, which is cheaper than finding and moving an entry for every packet.
-struct TimerQueue {
-    private struct Entry {
-        var deadline: Instant
-        weak var target: (any TimerTarget)?
-    }
+/// The one deadline of an owner that lives on a loop. Made by the owner, moved by the loop's `TimerQueue`.
+final class LoopTimer {
+    /// Told when the time has come; not kept alive.
+    weak var target: (any TimerTarget)?
+    fileprivate var deadline = Instant.zero
+    fileprivate var isSet = false
+    /// Where it stands in the heap, while it is set.
+    fileprivate var place = 0
+}
 
-    private var heap: [Entry] = []
+/// The deadlines of a loop's owners, soonest first: a binary heap in which each owner stands at most once.
+struct TimerQueue {
+    private var heap: [LoopTimer] = []
+
+    /// How many deadlines are set.
+    var count: Int { heap.count }
 
     /// The soonest deadline.
     var next: Instant? { heap.first?.deadline }
 
-    mutating func schedule(_ target: any TimerTarget, at deadline: Instant) {
-        heap.append(Entry(deadline: deadline, target: target))
-        var child = heap.count - 1
-        while child > 0 {
-            let parent = (child - 1) / 2
-            guard heap[child].deadline < heap[parent].deadline else { break }
-            heap.swapAt(child, parent)
-            child = parent
+    /// Sets the timer, or brings it forward. One that is set for an earlier time stays: its owner finds nothing to do
+    /// then and sets it anew, which is cheaper than moving it back for every packet.
+    mutating func schedule(_ timer: LoopTimer, at deadline: Instant) {
+        if timer.isSet {
+            guard deadline < timer.deadline else { return }
+        } else {
+            timer.isSet = true
+            timer.place = heap.count
+            heap.append(timer)
         }
+        timer.deadline = deadline
+        siftUp(timer.place)
     }
 
-    /// Takes the soonest target whose deadline has come.
-    mutating func popDue(at now: Instant) -> (any TimerTarget)? {
+    /// Takes the owners whose deadlines have come, soonest first. Who sets a new one, for now even, has it in the next
+    /// turn.
+    mutating func takeDue(at now: Instant) -> [any TimerTarget] {
+        var due: [any TimerTarget] = []
         while let first = heap.first, first.deadline <= now {
-            heap.swapAt(0, heap.count - 1)
+            swap(0, heap.count - 1)
             heap.removeLast()
             siftDown()
-            if let target = first.target { return target }
+            first.isSet = false
+            if let target = first.target { due.append(target) }
         }
-        return nil
+        return due
+    }
+
+    private mutating func siftUp(_ place: Int) {
+        var child = place
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard heap[child].deadline < heap[parent].deadline else { return }
+            swap(child, parent)
+            child = parent
+        }
     }
 
     private mutating func siftDown() {
@@ -43,8 +66,14 @@ struct TimerQueue {
             let right = left + 1
             let child = right < heap.count && heap[right].deadline < heap[left].deadline ? right : left
             guard heap[child].deadline < heap[parent].deadline else { return }
-            heap.swapAt(child, parent)
+            swap(child, parent)
             parent = child
         }
+    }
+
+    private mutating func swap(_ first: Int, _ second: Int) {
+        heap.swapAt(first, second)
+        heap[first].place = first
+        heap[second].place = second
     }
 }

@@ -3,7 +3,7 @@ internal import Synchronization
 /// One source, any number of listeners, each with an `AsyncStream` of its own. What comes before the first listener is
 /// kept for it (up to `backlog`), so that nothing is missed between making a connection and listening to it.
 ///
-/// Guarded by its lock; elements are yielded after it is released, by the one thread that sends.
+/// Guarded by its lock; elements are yielded to who may be waiting after it is released, by the one thread that sends.
 final class EventBroadcast<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<Element>.Continuation] = [:]
@@ -23,23 +23,24 @@ final class EventBroadcast<Element: Sendable>: Sendable {
     func stream() -> AsyncStream<Element> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingNewest(backlog))
-        let (early, isFinished, id) = state.withLock { state in
-            defer {
-                state.early = []
-                state.hasHadListener = true
-            }
+        state.withLock { state in
+            // Under the lock, so that nothing newer comes before what was early. Nobody waits on the stream yet.
+            for element in state.early { continuation.yield(element) }
+            state.early = []
+            state.hasHadListener = true
+            guard !state.isFinished else { return continuation.finish() }
             let id = state.nextID
             state.nextID += 1
-            if !state.isFinished { state.listeners[id] = continuation }
-            return (state.early, state.isFinished, id)
-        }
-        for element in early { continuation.yield(element) }
-        if isFinished { continuation.finish() }
-        continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { state in _ = state.listeners.removeValue(forKey: id) }
+            state.listeners[id] = continuation
+            continuation.onTermination = { [weak self] _ in
+                self?.state.withLock { state in _ = state.listeners.removeValue(forKey: id) }
+            }
         }
         return stream
     }
+
+    /// How many listen now.
+    var listenerCount: Int { state.withLock { $0.listeners.count } }
 
     func send(_ element: Element) {
         let listeners = state.withLock { state -> [AsyncStream<Element>.Continuation] in

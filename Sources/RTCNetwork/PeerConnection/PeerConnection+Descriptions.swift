@@ -33,15 +33,17 @@ extension PeerConnection {
     ///
     /// - Parameter description: what `createOffer` or `createAnswer` gave; nil makes the one that fits the state, as in
     ///   perfect negotiation.
-    public func setLocalDescription(_ description: SessionDescriptionInit? = nil) async throws(PeerConnectionError) {
+    /// - Throws: `.iceServer` before anything has changed. `.noSocket`, `.interfaces` and `.noAddress` leave the
+    ///   description in force; the next call tries again to open sockets.
+    public func setLocalDescription(_ description: SessionDescriptionInit? = nil) throws(PeerConnectionError) {
         defer { flush() }
+        let servers = try stunServers()
         let description = if let description { description } else { try implicitDescription() }
         let sdp = try parse(description)
         try refusing { () throws(PeerError) in
             try machine.setLocalDescription(description.type, sdp, at: NetworkLoop.now)
         }
-        flush()
-        if description.type != .rollback { try await startGathering() }
+        if description.type != .rollback { try startGathering(asking: servers) }
     }
 
     private func implicitDescription() throws(PeerConnectionError) -> SessionDescriptionInit {

@@ -1,13 +1,18 @@
 internal import RTCEngine
 internal import RTCWire
+internal import Synchronization
 
 extension PeerConnection {
-    /// Opens a socket on each usable address, once, and asks the STUN servers.
-    func startGathering() async throws(PeerConnectionError) {
-        guard gathering == .notStarted else { return }
+    /// The STUN servers of the configuration.
+    func stunServers() throws(PeerConnectionError) -> [STUNServerURL] {
         var servers: [STUNServerURL] = []
         for url in configuration.iceServers.flatMap(\.urls) { servers.append(try STUNServerURL(url)) }
-        gathering = .started
+        return servers
+    }
+
+    /// Opens a socket on each usable address, once, and asks the STUN servers as soon as their names are looked up.
+    func startGathering(asking servers: [STUNServerURL]) throws(PeerConnectionError) {
+        guard gathering == .notStarted else { return }
         let addresses = try usableAddresses()
         var failure: SystemError?
         for address in addresses {
@@ -19,16 +24,28 @@ extension PeerConnection {
             }
         }
         if sockets.isEmpty, let failure { throw .noSocket(failure) }
+        gathering = .started
         let now = NetworkLoop.now
         for bound in sockets { machine.addLocalHost(bound.socket.address, at: now) }
-        flush()
-        if !servers.isEmpty {
-            var resolved: [TransportAddress] = []
-            for server in servers { resolved += await server.resolve() }
-            guard gathering == .started else { return }
-            machine.addSTUNServers(resolved, at: NetworkLoop.now)
+        guard !servers.isEmpty else { return machine.localHostsComplete(at: now) }
+        unresolved = servers.count
+        for server in servers {
+            // Weakly: an answer may take half a minute, and a connection does not live for it.
+            let isWanted: @Sendable () -> Bool = { [weak self] in
+                self.map { !$0.isOver.load(ordering: .relaxed) } ?? false
+            }
+            HostResolver.shared.resolve(server, if: isWanted) { [weak self] addresses in
+                Task { [weak self] in await self?.resolved(addresses) }
+            }
         }
-        machine.localHostsComplete(at: NetworkLoop.now)
+    }
+
+    private func resolved(_ addresses: [TransportAddress]) {
+        guard gathering == .started else { return }
+        unresolved -= 1
+        let now = NetworkLoop.now
+        machine.addSTUNServers(addresses, at: now)
+        if unresolved == 0 { machine.localHostsComplete(at: now) }
         flush()
     }
 

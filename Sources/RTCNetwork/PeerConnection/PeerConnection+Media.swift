@@ -60,7 +60,16 @@ extension PeerConnection {
     /// Statistics as they stand now (W3C: getStats). Counters begin with the connection and only grow; rates are the
     /// caller's to make from two reports.
     public func getStats() -> StatsReport {
-        machine.stats(at: NetworkLoop.now)
+        var report = machine.stats(at: NetworkLoop.now)
+        // What arrived and was not taken in time counts beside what could not be used.
+        for transceiver in machine.transceivers {
+            guard let dropped = receivers[transceiver.id]?.frameBroadcast.dropped, dropped > 0,
+                let mid = transceiver.mid, var stats = report.inboundRTP.first(where: { $0.mid == mid })
+            else { continue }
+            stats.framesDropped += dropped
+            report.add(.inboundRTP(stats))
+        }
+        return report
     }
 
     func send(_ frame: EncodedFrame, on transceiver: TransceiverID) throws(PeerConnectionError) {
@@ -75,6 +84,7 @@ extension PeerConnection {
     private func handle(_ id: TransceiverID, kind: MediaKind) -> RTPTransceiver {
         let receiver = receivers[id] ?? RTPReceiver(kind: kind)
         receivers[id] = receiver
+        if gathering == .closed { receiver.frameBroadcast.finish() }
         return RTPTransceiver(
             id: id, kind: kind, sender: RTPSender(transceiver: id, connection: self), receiver: receiver)
     }

@@ -1,5 +1,6 @@
 public import RTCEngine
 internal import RTCWire
+internal import Synchronization
 
 /// A WebRTC peer connection (W3C: RTCPeerConnection) over UDP sockets of this host.
 ///
@@ -36,8 +37,11 @@ public actor PeerConnection {
     var receivers: [TransceiverID: RTPReceiver] = [:]
     var gathering = Gathering.notStarted
     var sockets: [BoundSocket] = []
-    private var scheduled: Instant?
+    /// STUN servers whose names are being looked up.
+    var unresolved = 0
     private lazy var link = LoopLink(self)
+    /// Over; for those who may not wait for the actor to tell them.
+    nonisolated let isOver = Atomic(false)
 
     /// Whether sockets have been opened; they are when the first local description is set.
     enum Gathering: Equatable {
@@ -79,21 +83,18 @@ public actor PeerConnection {
     public var connectionState: PeerConnectionState { machine.connectionState }
 
     /// Ends the connection: says goodbye to the peer (RTCP BYE, DTLS close_notify), closes the sockets and ends all
-    /// streams. Safe to call twice.
+    /// streams. Safe to call twice. The peer's goodbye does the same here.
     public func close() {
         machine.close(at: NetworkLoop.now)
         flush()
-        for bound in sockets { bound.socket.close() }
-        sockets = []
-        gathering = .closed
-        eventBroadcast.finish()
-        for receiver in receivers.values { receiver.frameBroadcast.finish() }
     }
 
     // MARK: After every entry
 
-    /// Sends what the machine wants sent, tells what has happened, and asks to be woken.
+    /// Tells what has happened, sends what the machine wants sent, and asks to be woken.
     func flush() {
+        // Events first: a frame that nobody takes makes us ask the peer for a key frame.
+        while let event = machine.pollEvent() { publish(event) }
         while let transmit = machine.pollTransmit() {
             if let index = sockets.firstIndex(where: { $0.socket.address == transmit.from }) {
                 sockets[index].outgoing.append(transmit.bytes, to: transmit.to)
@@ -102,17 +103,31 @@ public actor PeerConnection {
             machine.recycle(transmit)
         }
         for index in sockets.indices { sockets[index].flush() }
-        while let event = machine.pollEvent() { publish(event) }
-        if let wake = machine.nextWake, scheduled.map({ wake < $0 }) ?? true {
-            scheduled = wake
-            loop.schedule(link, at: wake)
+        if machine.connectionState == .closed {
+            end()
+        } else if let wake = machine.nextWake {
+            loop.schedule(link.timer, at: wake)
         }
+    }
+
+    /// The machine is closed and its last words are out.
+    private func end() {
+        guard gathering != .closed else { return }
+        gathering = .closed
+        isOver.store(true, ordering: .relaxed)
+        for bound in sockets { bound.socket.close() }
+        sockets = []
+        link.leave()
+        eventBroadcast.finish()
+        for receiver in receivers.values { receiver.frameBroadcast.finish() }
     }
 
     private func publish(_ event: PeerEvent) {
         switch event {
         case .frame(let id, let frame):
-            receivers[id]?.frameBroadcast.send(frame)
+            if receivers[id]?.frameBroadcast.send(frame) == true {
+                machine.requestKeyFrame(on: id, at: NetworkLoop.now)
+            }
         case .negotiationNeeded:
             eventBroadcast.send(.negotiationNeeded)
         case .localCandidate(let candidate, let mid, let mLineIndex):
@@ -152,7 +167,6 @@ public actor PeerConnection {
     }
 
     func timerFired(at now: Instant) {
-        scheduled = nil
         machine.tick(at: now)
         flush()
     }
@@ -160,7 +174,7 @@ public actor PeerConnection {
     func open(_ address: IPAddress) throws(SystemError) {
         let socket = try UDPSocket(binding: TransportAddress(address, port: 0))
         let token = try loop.add(socket, reader: link)
-        link.tokens.append(token)
+        link.add(token)
         sockets.append(BoundSocket(socket: socket, token: token))
     }
 }
@@ -172,28 +186,4 @@ struct BoundSocket {
     var outgoing = SendBatch()
 
     mutating func flush() { outgoing.flush(on: socket) }
-}
-
-/// What the loop knows of a connection: it holds this weakly, and this holds the connection weakly, so that a connection
-/// that its user forgot goes away.
-final class LoopLink: SocketReader, TimerTarget {
-    private weak var connection: PeerConnection?
-    private let loop: NetworkLoop
-    /// Of the sockets that are read for the connection.
-    var tokens: [UInt64] = []
-
-    init(_ connection: PeerConnection) {
-        self.connection = connection
-        self.loop = connection.loop
-    }
-
-    deinit { loop.forget(tokens) }
-
-    func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
-        connection?.assumeIsolated { $0.socketReadable(token, &batch) }
-    }
-
-    func timerFired(at now: Instant) {
-        connection?.assumeIsolated { $0.timerFired(at: now) }
-    }
 }

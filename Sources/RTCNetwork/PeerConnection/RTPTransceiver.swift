@@ -37,11 +37,12 @@ public struct RTPSender: Sendable {
 public final class RTPReceiver: Sendable {
     /// Sound or pictures.
     public let kind: MediaKind
-    let frameBroadcast = EventBroadcast<EncodedFrame>(backlog: 1_024)
+    let frameBroadcast = FrameBroadcast()
 
     init(kind: MediaKind) { self.kind = kind }
 
-    /// The frames from now on, complete and in decoding order; each access is a stream of its own. A listener that
-    /// falls more than 1,024 frames behind loses the oldest.
+    /// The frames from now on, complete and in decoding order; each access is a stream of its own, and the first one has
+    /// what came before it. A listener that falls more than 1,024 frames or 8 MiB behind goes on at a later key frame,
+    /// which the peer is asked for if none waits; what it missed counts as `framesDropped` in the statistics.
     public var frames: AsyncStream<EncodedFrame> { frameBroadcast.stream() }
 }

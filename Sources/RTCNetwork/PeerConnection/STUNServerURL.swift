@@ -1,6 +1,3 @@
-internal import CDatagram
-internal import RTCWire
-
 /// `stun:host[:port]` (RFC 7064).
 struct STUNServerURL: Equatable, Sendable {
     var host: String
@@ -24,21 +21,10 @@ struct STUNServerURL: Equatable, Sendable {
         } else {
             host = String(rest)
         }
+        // RFC 7064 §3.1: an IPv6 address stands in brackets, else its last group would be read as the port.
+        guard rest.hasPrefix("[") || !host.contains(":") else { throw .iceServer(url) }
         // RFC 7064 §3.2: 3478 is the port when none is named.
         guard let port = portText.map({ UInt16($0) }) ?? 3478, port > 0, !host.isEmpty else { throw .iceServer(url) }
         self.port = port
-    }
-
-    /// The server's addresses; empty when its name is not known. Asks the system's resolver, which blocks, on a thread
-    /// of its own.
-    func resolve() async -> [TransportAddress] {
-        if let ip = IPAddress(host) { return [TransportAddress(ip, port: port)] }
-        return await withCheckedContinuation { continuation in
-            LoopThread.start {
-                var raw = [cdatagram_address](repeating: cdatagram_address(), count: 8)
-                let count = cdatagram_resolve(host, port, &raw, Int32(raw.count))
-                continuation.resume(returning: raw.prefix(Int(max(0, count))).compactMap(TransportAddress.init))
-            }
-        }
     }
 }

@@ -9,8 +9,6 @@ public struct NetworkInterface: Sendable, Equatable {
     public var address: IPAddress
     /// Reaches this host only.
     public var isLoopback: Bool
-    /// IPv6 scope, 0 when none.
-    var scope: UInt32
 
     /// The addresses of all interfaces that are up, in the system's order. Link-local IPv6 is left out, as
     /// browsers do: such a candidate needs a scope that SDP cannot carry.
@@ -36,6 +34,5 @@ public struct NetworkInterface: Sendable, Equatable {
         }
         self.address = address
         self.isLoopback = raw.is_loopback != 0
-        self.scope = raw.address.scope
     }
 }

@@ -1,0 +1,37 @@
+internal import RTCEngine
+
+/// What the loop knows of a connection: it holds this weakly, and this holds the connection weakly, so that a connection
+/// that its user forgot goes away.
+final class LoopLink: SocketReader, TimerTarget {
+    /// The connection's deadline.
+    let timer = LoopTimer()
+    private weak var connection: PeerConnection?
+    private let loop: NetworkLoop
+    /// Of the sockets that are read for the connection.
+    private var tokens: [UInt64] = []
+
+    init(_ connection: PeerConnection) {
+        self.connection = connection
+        self.loop = connection.loop
+        timer.target = self
+    }
+
+    deinit { loop.forget(tokens) }
+
+    func add(_ token: UInt64) { tokens.append(token) }
+
+    /// The sockets are closed, and nothing is to be told any more.
+    func leave() {
+        loop.forget(tokens)
+        tokens = []
+        timer.target = nil
+    }
+
+    func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
+        connection?.assumeIsolated { $0.socketReadable(token, &batch) }
+    }
+
+    func timerFired(at now: Instant) {
+        connection?.assumeIsolated { $0.timerFired(at: now) }
+    }
+}
