@@ -31,8 +31,8 @@ class Evidence:
     def check_picture(self, least=30, unreadable=0.2, stalls=0):
         """Enough different frames whose counter goes forward: a frozen, looped or torn picture fails.
 
-        The counter goes round after ten seconds, so a stall of five to eight looks like a step back by five to two; only
-        so many of these are taken for a stall.
+        The counter goes round after ten seconds, so a stall of five to eight looks like a step back by five to
+        two; only so many of these are taken for a stall.
         """
         readable = self.readable
         assert len(self.counters) >= least, f"{self.who} decoded only {len(self.counters)} frames"
