@@ -10,8 +10,15 @@ struct Roost: AsyncParsableCommand {
             'roost call'. 'roost demo' does both and checks every frame.
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Call.self, Demo.self]
+        subcommands: [Serve.self, Call.self] + watching + [Demo.self]
     )
+
+    #if os(Linux)
+        private static let watching: [any ParsableCommand.Type] = [Watch.self]
+    #else
+        // It records coded frames, which libwebrtc does not give.
+        private static let watching: [any ParsableCommand.Type] = []
+    #endif
 }
 
 @main

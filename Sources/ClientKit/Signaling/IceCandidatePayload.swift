@@ -9,6 +9,9 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
     /// Which call of the sender's it belongs to, and which of the receiver's; ours (see `CallCorrespondence`).
     public var fromCall: String?
     public var toCall: String?
+    /// Who sent it, and for whom, by name: from clients that say so (see `CallRoomSenders`).
+    public var from: String?
+    public var to: String?
 
     public init(candidate: String, sdpMid: String? = nil, sdpMLineIndex: Int? = nil) {
         self.candidate = candidate
@@ -45,6 +48,8 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
         self = found
         fromCall = json?["fromCall"]?.text
         toCall = json?["toCall"]?.text
+        from = json?["from"]?.text
+        to = json?["to"]?.text
     }
 
     private static let texts = ["candidate", "sdp"]

@@ -15,6 +15,9 @@ public struct SessionDescriptionPayload: Hashable, Sendable, Codable {
     public var toCall: String?
     /// What the sender is called in the room; ours. Says whose leaving ends the call where there are more than two.
     public var fromUser: String?
+    /// Who sent it, and for whom, by name: from clients that say so (see `CallRoomSenders`).
+    public var from: String?
+    public var to: String?
 
     public init(type: Kind, sdp: String) {
         self.type = type
@@ -36,6 +39,8 @@ public struct SessionDescriptionPayload: Hashable, Sendable, Codable {
         toCall = json["toCall"]?.text
         // It is shown: nothing is taken for a name that a room would not take.
         fromUser = json["fromUser"]?.text.flatMap { CallName.problem(with: $0) == nil ? $0 : nil }
+        from = json["from"]?.text
+        to = json["to"]?.text
     }
 
     private static let wrappers = ["sdp", "offer", "answer", "description", "sessionDescription", "payload", "data"]

@@ -40,16 +40,9 @@ struct Call: AsyncParsableCommand {
         case h264, vp8
     }
 
-    @Option(parsing: .unconditional, help: "The room's number.")
-    var room: Int
-
-    @Option(name: .customLong("as"), help: "Your name in the room.")
-    var username: String
+    @OptionGroup var options: RoomOptions
 
     @Flag var role: Role
-
-    @Option(help: "The signaling server.")
-    var server = "http://localhost:3000"
 
     @Option(
         help: ArgumentHelp(
@@ -60,61 +53,38 @@ struct Call: AsyncParsableCommand {
         help: ArgumentHelp("A file to send as the microphone: Ogg Opus. Default: the test tones.", valueName: "file"))
     var audio: String?
 
-    @Option(help: ArgumentHelp("A folder for recordings of what is received.", valueName: "folder"))
-    var record: String?
-
-    @Option(help: ArgumentHelp("End the call after this long, as 10s or 2m. Default: no limit.", valueName: "time"))
-    var duration: TimeSpan?
-
     @Option(help: ArgumentHelp("Give up when no call has begun after this long.", valueName: "time"))
     var wait: TimeSpan = TimeSpan(.seconds(120))
 
     @Option(help: "Use only this video codec. Default: what the file is, or what both sides can.")
     var codec: Codec?
 
-    @Option(
-        help: ArgumentHelp(
-            "Use only this address of this machine for media; may be repeated. Default: all but loopback.",
-            valueName: "ip"))
-    var address: [String] = []
-
-    @Option(help: ArgumentHelp("A STUN server, as stun:host:port; may be repeated.", valueName: "url"))
-    var stun: [String] = []
-
-    @Option(help: ArgumentHelp("Accept only this SRTP profile: gcm or cm.", valueName: "profile"))
-    var srtp: SRTPChoice?
-
     @Option(help: ArgumentHelp("Restart ICE this long after the call connected, for tests.", valueName: "time"))
     var restartIce: TimeSpan?
 
-    @Flag(help: "Print events and statistics as one JSON object a line.")
-    var json = false
-
     func validate() throws {
-        for (name, span) in [("--duration", duration), ("--wait", wait)] {
-            if let span, span.duration <= .zero {
-                throw ValidationError("\(name) takes a time of more than nothing, such as 10s.")
-            }
+        guard wait.duration > .zero else {
+            throw ValidationError("--wait takes a time of more than nothing, such as 10s.")
         }
     }
 
     @MainActor
     func run() async throws {
-        let output = CallOutput(style: json ? .json : .text)
+        let output = CallOutput(style: options.json ? .json : .text)
         do {
             let media = try CallFiles.load(video: video, audio: audio, codec: codec)
-            let recorder = try record.map { folder in
-                try CallRecorder(folder: folder, name: username) { sentence in
+            let recorder = try options.record.map { folder in
+                try CallRecorder(folder: folder, name: options.username) { sentence in
                     Task { @MainActor in output.notice(sentence) }
                 }
             }
             let engine = RTCCallMediaEngine(
-                configuration: try peerConfiguration(for: media), media: media, restartsICEAfter: restartIce?.interval,
+                configuration: try configuration(for: media), media: media, restartsICEAfter: restartIce?.interval,
                 sink: { recorder })
             let runner = CallRunner(
                 options: CallRunner.Options(
-                    room: room, username: username, isCaller: role == .caller, server: server,
-                    duration: duration?.duration, wait: wait.duration),
+                    room: options.room, username: options.username, isCaller: role == .caller,
+                    server: options.server, duration: options.duration?.duration, wait: wait.duration),
                 engine: engine, output: output)
             do {
                 try await runner.run()
@@ -130,16 +100,10 @@ struct Call: AsyncParsableCommand {
         }
     }
 
-    private func peerConfiguration(for media: CallMedia) throws -> PeerConnectionConfiguration {
-        do {
-            try PeerConnectionConfiguration.ICEServer(urls: stun).check()
-            let formats = media.video.map(\.format)
-            return try PeerConnectionConfiguration(
-                iceServers: stun.isEmpty ? [] : [.init(urls: stun)], addresses: try PeerAddresses.parse(address),
-                videoCodecs: [.h264, .vp8].filter { $0.payloadFormat.map(formats.contains) ?? false },
-                security: srtp?.security())
-        } catch let error as PeerConnectionError {
-            throw CommandError("\(error)")
-        }
+    /// Only the codecs that there is something to send in.
+    private func configuration(for media: CallMedia) throws -> PeerConnectionConfiguration {
+        let formats = media.video.map(\.format)
+        return try options.configuration(
+            videoCodecs: [.h264, .vp8].filter { $0.payloadFormat.map(formats.contains) ?? false })
     }
 }

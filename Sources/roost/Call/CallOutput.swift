@@ -53,7 +53,7 @@ final class CallOutput {
         Console.fail(sentence)
     }
 
-    private func say(_ event: String, _ sentence: String, _ fields: [String: JSONField]) {
+    func say(_ event: String, _ sentence: String, _ fields: [String: JSONField]) {
         let elapsed = ContinuousClock.now - started
         let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
         let line: String

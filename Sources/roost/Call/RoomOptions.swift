@@ -1,0 +1,55 @@
+internal import ArgumentParser
+internal import RTCEngine
+internal import RTCNetwork
+internal import RTCSecurity
+
+/// What `roost call` and `roost watch` are both told: which room, as whom, over which network.
+struct RoomOptions: ParsableArguments {
+    @Option(parsing: .unconditional, help: "The room's number.")
+    var room: Int
+
+    @Option(name: .customLong("as"), help: "Your name in the room.")
+    var username: String
+
+    @Option(help: "The signaling server.")
+    var server = "http://localhost:3000"
+
+    @Option(help: ArgumentHelp("A folder for recordings of what is received.", valueName: "folder"))
+    var record: String?
+
+    @Option(help: ArgumentHelp("End it after this long, as 10s or 2m. Default: no limit.", valueName: "time"))
+    var duration: TimeSpan?
+
+    @Option(
+        help: ArgumentHelp(
+            "Use only this address of this machine for media; may be repeated. Default: all but loopback.",
+            valueName: "ip"))
+    var address: [String] = []
+
+    @Option(help: ArgumentHelp("A STUN server, as stun:host:port; may be repeated.", valueName: "url"))
+    var stun: [String] = []
+
+    @Option(help: ArgumentHelp("Accept only this SRTP profile: gcm or cm.", valueName: "profile"))
+    var srtp: SRTPChoice?
+
+    @Flag(help: "Print events and statistics as one JSON object a line.")
+    var json = false
+
+    func validate() throws {
+        guard duration.map({ $0.duration > .zero }) ?? true else {
+            throw ValidationError("--duration takes a time of more than nothing, such as 10s.")
+        }
+    }
+
+    /// How media travels.
+    func configuration(videoCodecs: [CodecParameters] = [.h264, .vp8]) throws -> PeerConnectionConfiguration {
+        do {
+            try PeerConnectionConfiguration.ICEServer(urls: stun).check()
+            return try PeerConnectionConfiguration(
+                iceServers: stun.isEmpty ? [] : [.init(urls: stun)], addresses: try PeerAddresses.parse(address),
+                videoCodecs: videoCodecs, security: srtp?.security())
+        } catch let error as PeerConnectionError {
+            throw CommandError("\(error)")
+        }
+    }
+}

@@ -1,0 +1,80 @@
+#if os(Linux)
+    internal import Foundation
+    internal import RTCEngine
+    internal import RTCWire
+    internal import WebRTCCore
+
+    /// Takes what is received: counts it, and records each connection into a file of its own.
+    actor WatchSink {
+        /// What came from one sender, over all its connections.
+        struct Tally: Sendable, Equatable {
+            var pictures = 0
+            var sounds = 0
+            var isEmpty: Bool { pictures == 0 && sounds == 0 }
+        }
+
+        private struct Entry {
+            let recorder: CallRecorder?
+            var openTracks = 0
+        }
+
+        private let folder: String?
+        private let failed: @Sendable (String) -> Void
+        private var entries: [WebRTCConnectionID: Entry] = [:]
+        private(set) var tallies: [String: Tally] = [:]
+        private var files: [(name: String, file: URL)] = []
+        private var failure: CommandError?
+
+        /// - Parameters:
+        ///   - folder: where recordings go; nil: frames are only counted.
+        ///   - failed: is called when a recording can no longer be written; with a sentence.
+        init(folder: String?, failed: @escaping @Sendable (String) -> Void) throws {
+            self.folder = folder
+            self.failed = failed
+            // Says now, and not at the first caller, that the folder cannot be written.
+            if let folder { _ = try CallRecorder(folder: folder, name: "", failed: failed) }
+        }
+
+        func trackBegan(_ connection: WebRTCConnectionID) {
+            if entries[connection] == nil {
+                let recorder = folder.flatMap {
+                    try? CallRecorder(folder: $0, name: connection.userId, failed: failed)
+                }
+                entries[connection] = Entry(recorder: recorder)
+            }
+            entries[connection]?.openTracks += 1
+        }
+
+        func receive(_ frame: EncodedFrame, of connection: WebRTCConnectionID) async {
+            if frame.format.isVideo {
+                tallies[connection.userId, default: Tally()].pictures += 1
+            } else {
+                tallies[connection.userId, default: Tally()].sounds += 1
+            }
+            await entries[connection]?.recorder?.receive(frame)
+        }
+
+        func trackEnded(_ connection: WebRTCConnectionID) async {
+            entries[connection]?.openTracks -= 1
+            if entries[connection]?.openTracks == 0 { await finish(connection) }
+        }
+
+        /// All is over. The recordings, in the order in which they ended.
+        func finish() async throws -> [(name: String, file: URL)] {
+            for connection in entries.keys.sorted(by: { $0.userId < $1.userId }) { await finish(connection) }
+            if let failure { throw failure }
+            return files
+        }
+
+        private func finish(_ connection: WebRTCConnectionID) async {
+            guard let recorder = entries.removeValue(forKey: connection)?.recorder else { return }
+            do {
+                if let file = try await recorder.file() { files.append((connection.userId, file)) }
+            } catch let error as CommandError {
+                failure = error
+            } catch {
+                failure = CommandError("The recording of \(connection.userId) failed.")
+            }
+        }
+    }
+#endif
