@@ -129,6 +129,7 @@ let package = Package(
         tests("SocketIOTests", ["SocketIO"] + nio),
         tests("CallSignalingTests", ["CallSignaling", "SocketIO"]),
         tests("ClientKitTests", ["ClientKit", "SocketIO"]),
+        tests("ClientRTCTests", ["ClientRTC", "ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("ClientFeaturesTests", ["ClientFeatures", "ClientKit"]),
         .testTarget(
             name: "WebRTCCoreTests", dependencies: ["WebRTCCore"] + receivingTests, exclude: withoutOurPeers,

@@ -24,6 +24,13 @@ public struct CallMedia: Sendable {
         self.ending = ending
     }
 
+    /// How long a round of the loop is: as long as the longest track, so that picture and sound begin each one together.
+    var roundLength: Interval {
+        var tracks = video
+        if case .file(let track) = sound { tracks.append(track) }
+        return tracks.map(\.duration).max() ?? .zero
+    }
+
     func track(for format: PayloadFormat) -> MediaTrack? {
         if format.isVideo { return video.first { $0.format == format } }
         switch sound {

@@ -132,6 +132,14 @@ actor RTCCallMediaSession: CallMediaSession {
     func setCamera(enabled: Bool) async {
         isCameraOn = enabled
         for (transceiver, player) in players where transceiver.kind == .video { await player.setPaused(!enabled) }
+        await alignSound()
+    }
+
+    /// A picture that went to its next key frame is ahead of the file's sound: the sound goes there too.
+    private func alignSound() async {
+        guard let video = players.first(where: { $0.key.kind == .video })?.value else { return }
+        let lead = await video.lead
+        for (transceiver, player) in players where transceiver.kind == .audio { await player.follow(lead: lead) }
     }
 
     /// Plays the file that fits what was negotiated, on each transceiver that has no player yet.
@@ -140,7 +148,8 @@ actor RTCCallMediaSession: CallMediaSession {
             guard let format = await connection.sendingFormat(of: transceiver), let track = media.track(for: format),
                 !isClosed, players[transceiver] == nil
             else { continue }
-            let player = FilePlayer(playing: MediaSource(track: track, ending: media.ending), on: transceiver.sender)
+            let source = MediaSource(track: track, ending: media.ending, roundLength: media.roundLength)
+            let player = FilePlayer(playing: source, on: transceiver.sender)
             players[transceiver] = player
             await player.setPaused(transceiver.kind == .audio ? !isMicrophoneOn : !isCameraOn)
             tasks.append(Task { await player.run() })
@@ -186,6 +195,7 @@ actor RTCCallMediaSession: CallMediaSession {
                 if receiving.insert(transceiver).inserted { receive(transceiver) }
             case .keyFrameRequested(let transceiver):
                 await players[transceiver]?.keyFrameRequested()
+                await alignSound()
             case .negotiationNeeded:
                 if hasNegotiated { continuation.yield(.negotiationNeeded) }
             case .signalingStateChange, .iceConnectionStateChange, .iceGatheringStateChange, .trackEnded:

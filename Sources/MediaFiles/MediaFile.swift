@@ -5,6 +5,8 @@ import RTCWire
 public struct MediaFile: Sendable, Equatable {
     /// The longest file that is read, in bytes.
     public static let maximumSize = 512 << 20
+    /// The most frames that are read, of all tracks together: eleven hours of sound. A small file can claim far more.
+    public static let maximumFrames = 2_000_000
 
     /// What kind of file it is.
     public var container: MediaContainer
@@ -24,6 +26,7 @@ public struct MediaFile: Sendable, Equatable {
         case .webm: throw .unknownContainer(file: name)
         }
         guard !tracks.isEmpty else { throw .noUsableTrack(container) }
+        for track in tracks { try track.checkPace(in: container) }
     }
 
     /// Reads the file at `path`, choosing the reader by content.

@@ -6,12 +6,18 @@ public enum MediaFileError: Error, Sendable, Equatable, CustomStringConvertible 
     case unreadable(file: String)
     /// The file cannot be made or written to.
     case unwritable(file: String)
+    /// There is no room for more of the file.
+    case diskFull(file: String)
     /// Longer than `MediaFile.maximumSize`.
     case tooLarge(file: String)
     /// The first bytes are of no container that we know.
     case unknownContainer(file: String)
     /// The container's structure is broken.
     case malformed(MediaContainer, detail: String)
+    /// More frames than `MediaFile.maximumFrames`.
+    case tooManyFrames(MediaContainer)
+    /// The file is sound, and no call can carry it: frames that a live receiver could not show in time or at all.
+    case unsuitable(MediaContainer, detail: String)
     /// The container is sound, and holds neither H.264 nor VP8 nor Opus.
     case noUsableTrack(MediaContainer)
     /// A recording of nothing, or of two tracks of one kind.
@@ -21,6 +27,10 @@ public enum MediaFileError: Error, Sendable, Equatable, CustomStringConvertible 
         switch self {
         case .unreadable(let file): "The file \(file) cannot be read."
         case .unwritable(let file): "The file \(file) cannot be written."
+        case .diskFull(let file): "The disk is full: nothing more can be written to the file \(file)."
+        case .tooManyFrames(let container):
+            "The \(container.name) data holds more than \(MediaFile.maximumFrames) frames, the most that is read."
+        case .unsuitable(let container, let detail): "The \(container.name) data cannot be sent in a call: \(detail)."
         case .tooLarge(let file):
             "The file \(file) is larger than \(MediaFile.maximumSize >> 20) MiB, the most that is read into memory."
         case .unknownContainer(let file): "The file \(file) is not an MP4, IVF or Ogg file."

@@ -57,4 +57,13 @@ public struct MediaTrack: Sendable, Equatable {
             frames[index].duration = max(0, frames[index + 1].decodeTime - frames[index].decodeTime)
         }
     }
+
+    /// Frames that come faster than any camera or microphone makes them have times that mean nothing: a player would
+    /// flood the network.
+    func checkPace(in container: MediaContainer) throws(MediaFileError) {
+        let length = frames.reduce(0) { $0 + $1.duration }
+        // One frame alone is a still picture: the player gives it a time.
+        guard frames.count > 1, length * 1_000 < Int64(frames.count) * Int64(format.clockRate) else { return }
+        throw .unsuitable(container, detail: "its times would have more than 1,000 frames sent each second")
+    }
 }

@@ -24,6 +24,7 @@ struct Roost: AsyncParsableCommand {
 @main
 enum Main {
     static func main() async {
+        Lifeline.holdIfAsked()
         Console.prepare()
         await Roost.main()
     }

@@ -63,10 +63,61 @@ import Testing
         #expect(source.position == 0)
     }
 
-    @Test func `seeking goes to the key frame before`() {
-        var source = MediaSource(track: track)
-        source.seek(to: .seconds(600.0 / 90_000))
-        #expect(source.position == 4)
+    /// Five packets of 100 ticks of 48,000, while the picture has 1,000 ticks of 90,000.
+    private let sound = MediaTrack(
+        format: .opus,
+        frames: (0..<5).map {
+            MediaTrack.Frame(payload: [UInt8($0)], decodeTime: $0 * 100, duration: 100, isKeyFrame: true)
+        })
+
+    @Test func `tracks of different length begin every round together`() {
+        // 500 of 48,000 a second are 10.4 ms, 1,000 of 90,000 are 11.1 ms.
+        let length = max(track.duration, sound.duration)
+        var picture = MediaSource(track: track, roundLength: length)
+        var voice = MediaSource(track: sound, roundLength: length)
+        for _ in 0..<10_000 { for _ in track.frames { _ = picture.next() } }
+        for _ in 0..<10_000 { for _ in sound.frames { _ = voice.next() } }
+        #expect(picture.position == 0 && voice.position == 0)
+        let (seen, heard) = (picture.nextDue ?? .zero, voice.nextDue ?? .zero)
+        // No more than the rounding of one round to whole ticks, ten thousand times: a third of a tick each.
+        #expect(abs((seen - heard).nanoseconds) < 10_000 * 21_000 / 2)
+        #expect(seen.milliseconds > 111_000)
+    }
+
+    @Test func `sound follows its picture to a key frame`() {
+        let length = max(track.duration, sound.duration)
+        var picture = MediaSource(track: track, roundLength: length)
+        var voice = MediaSource(track: sound, roundLength: length)
+        _ = picture.next()
+        _ = voice.next()
+        let due = voice.nextDue
+        picture.skipToKeyFrame()
+        // From frame 1 to frame 4: 300 ticks of 90,000, 160 of 48,000.
+        #expect(picture.lead == Interval(nanoseconds: 300 * 1_000_000_000 / 90_000))
+        voice.follow(lead: picture.lead)
+        #expect(voice.position == 2)
+        #expect(voice.nextDue == due)
+        let packet = voice.next()
+        #expect(packet?.timestamp == 100)
+        // Over the end, many times: never more than a packet apart.
+        for _ in 0..<1_000 {
+            _ = picture.next()
+            picture.skipToKeyFrame()
+            voice.follow(lead: picture.lead)
+            let apart = (picture.lead - voice.lead).nanoseconds
+            #expect((-12_000...2_095_000).contains(apart))
+        }
+    }
+
+    @Test func `sound that has ended waits for the next round`() {
+        var voice = MediaSource(track: sound, roundLength: .milliseconds(20))
+        voice.follow(lead: .milliseconds(15))
+        #expect(voice.position == 0)
+        #expect(voice.nextDue == .milliseconds(5))
+        #expect(voice.lead == .milliseconds(15))
+        var once = MediaSource(track: sound, ending: .stop)
+        once.follow(lead: .milliseconds(15))
+        #expect(once.nextDue == nil)
     }
 
     @Test func `frames are due when their time has come`() {

@@ -97,6 +97,16 @@ import Testing
         #expect(read.frames.map(\.decodeTime) == (0..<50).map { $0 * 960 })
     }
 
+    @Test func `a full disk is told at once, and again`() throws {
+        let audio = try TestMedia.track("webRtcTestVideo.ogg")
+        let file = try RecordingFile(path: "/dev/full", video: nil, audio: .opus)
+        let frame = EncodedFrame(
+            payload: audio.frames[0].payload, timestamp: 0, isKeyFrame: true, format: .opus)
+        #expect(throws: MediaFileError.diskFull(file: "/dev/full")) { try file.receive(frame, at: .zero) }
+        #expect(throws: MediaFileError.diskFull(file: "/dev/full")) { try file.receive(frame, at: .zero) }
+        #expect(throws: MediaFileError.diskFull(file: "/dev/full")) { try file.finish() }
+    }
+
     @Test func `the sound is kept when no picture ever comes`() throws {
         let audio = try TestMedia.track("webRtcTestVideo.ogg")
         for video: PayloadFormat in [.h264, .vp8] {

@@ -33,6 +33,7 @@ public enum IVFReader {
             let start = first ?? time
             first = start
             latest = max(latest, time - start)
+            guard track.frames.count < MediaFile.maximumFrames else { throw .tooManyFrames(.ivf) }
             let isKeyFrame = VP8FrameHeader(payload.span.bytes)?.isKeyFrame ?? false
             track.frames.append(
                 MediaTrack.Frame(
@@ -41,6 +42,10 @@ public enum IVFReader {
                     isKeyFrame: isKeyFrame))
         }
         track.closeGaps()
+        // A frame lasts until the next one, not one tick of a clock that may be fine; the last is like the one before.
+        if track.frames.count > 1 {
+            track.frames[track.frames.count - 1].duration = track.frames[track.frames.count - 2].duration
+        }
         guard !track.frames.isEmpty else { throw .malformed(.ivf, detail: "it holds no whole frame") }
         return track
     }

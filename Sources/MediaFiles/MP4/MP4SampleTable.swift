@@ -9,7 +9,7 @@ enum MP4SampleTable {
     }
 
     static func read(
-        _ table: Range<Int>, _ file: RawSpan, into draft: inout MP4TrackDraft
+        _ table: Range<Int>, _ file: RawSpan, into draft: inout MP4TrackDraft, _ budget: inout MP4SampleBudget
     ) throws(MediaFileError) {
         // A fragmented movie has these boxes too, with nothing in them.
         let sizes = SampleSizes(content("stsz", table, file))
@@ -20,9 +20,6 @@ enum MP4SampleTable {
         var offsets = RunLengths(content("ctts", table, file))
         var chunks = ChunkOffsets(content("stco", table, file), wide: content("co64", table, file))
         let runs = content("stsc", table, file)
-        let keys = content("stss", table, file)
-        let hasKeys = keys.byteCount >= 8
-        var keyIndex = 0
         var runIndex = 0
         var sample = 0
         var time: Int64 = 0
@@ -35,7 +32,9 @@ enum MP4SampleTable {
             chunk += 1
             // §8.7.4: an entry holds from its first chunk on, until the next entry's.
             while let next = runs.uint32(at: 8 + 12 * (runIndex + 1)), next <= chunk { runIndex += 1 }
-            guard let perChunk = runs.uint32(at: 8 + 12 * runIndex + 4) else {
+            guard let perChunk = runs.uint32(at: 8 + 12 * runIndex + 4),
+                let description = runs.uint32(at: 8 + 12 * runIndex + 8)
+            else {
                 throw .malformed(.mp4, detail: "its sample-to-chunk table is empty")
             }
             for _ in 0..<perChunk {
@@ -46,16 +45,10 @@ enum MP4SampleTable {
                 let duration = Int64(durations.next() ?? 0)
                 // ctts version 0 is unsigned, version 1 signed; real files mix them up, and signed reads both.
                 let presentation = Int64(Int32(bitPattern: offsets.next() ?? 0))
-                // §8.6.2: without the box every sample is a sync sample; else it lists their numbers, from 1.
-                var isKeyFrame = !hasKeys
-                while let number = keys.uint32(at: 8 + 4 * keyIndex), Int(number) <= sample + 1 {
-                    if Int(number) == sample + 1 { isKeyFrame = true }
-                    keyIndex += 1
-                }
                 try draft.append(
                     MP4TrackDraft.Sample(
                         range: offset..<offset + size, decodeTime: time, presentationOffset: presentation,
-                        duration: duration, isKeyFrame: isKeyFrame), fileSize: file.byteCount)
+                        duration: duration, description: description), &budget)
                 offset += size
                 time += duration
                 sample += 1

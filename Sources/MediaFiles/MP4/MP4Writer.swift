@@ -7,6 +7,10 @@ import RTCWire
 /// Fragmented, not progressive: a progressive file is unreadable until the table at its end is written, so a recorder
 /// that is killed would leave nothing; this one leaves a file that plays up to its last fragment, and needs no memory
 /// that grows with the call.
+///
+/// The header holds the first key frame's parameter sets, and the samples none: `avc1`, which everything plays. A sender
+/// that changes one of them in mid-call, as browsers do with the picture's size, makes it `avc3` (ISO/IEC 14496-15 §5.3.2):
+/// from there on each key frame brings all that are in force, as a decoder forgets those that refer to a changed one.
 struct MP4Writer: ContainerWriter {
     private static let videoTrack: UInt32 = 1
     private static let audioTrack: UInt32 = 2
@@ -16,6 +20,12 @@ struct MP4Writer: ContainerWriter {
     private static let durationBoxSize = 20
 
     private let configuration: AVCConfiguration?
+    /// What a decoder of the file holds after the last sample.
+    private var parameterSets = H264ParameterSets()
+    /// Whether a parameter set has changed since the header was written.
+    private var hasChangedSets = false
+    /// Where the video's sample entry tells its type.
+    private var entryTypeOffset = 0
     private let width: UInt16
     private let height: UInt16
     private let hasAudio: Bool
@@ -30,8 +40,8 @@ struct MP4Writer: ContainerWriter {
             (configuration, width, height) = (nil, 0, 0)
             return
         }
-        guard let configuration = AVCConfiguration(annexB: firstKeyFrame.span.bytes),
-            let first = configuration.sequenceParameterSets.first,
+        parameterSets.receive(frame: firstKeyFrame)
+        guard let configuration = parameterSets.configuration, let first = parameterSets.first,
             let parameters = H264SequenceParameterSet(first.span.bytes)
         else { return nil }
         self.configuration = configuration
@@ -47,6 +57,7 @@ struct MP4Writer: ContainerWriter {
             for brand: BoxType in ["isom", "iso5", "iso6", "mp41"] { $0.append(brand) }
         }
         var durationOffset = 0
+        var entryTypeOffset = 0
         writer.box("moov") { movie in
             movie.fullBox("mvhd") {
                 $0.appendZeros(8)  // dates
@@ -61,6 +72,7 @@ struct MP4Writer: ContainerWriter {
             }
             if let configuration {
                 Self.appendTrack(Self.videoTrack, .video, size: (width, height), to: &movie) { [width, height] in
+                    entryTypeOffset = $0.bytes.count + 4
                     Self.appendVideoEntry(configuration, width, height, to: &$0)
                 }
             }
@@ -76,13 +88,15 @@ struct MP4Writer: ContainerWriter {
             }
         }
         self.durationOffset = durationOffset
+        self.entryTypeOffset = entryTypeOffset
         return [.append(writer.bytes)]
     }
 
     mutating func write(_ samples: [RecordedSample]) -> [FileChange] {
         let video = samples.filter { $0.kind == .video }
         let audio = samples.filter { $0.kind == .audio }
-        let videoData = video.map { avcSample($0.payload) }
+        let hadChangedSets = hasChangedSets
+        let videoData = video.map { avcSample($0.payload, isKeyFrame: $0.isKeyFrame) }
         let audioData = audio.map { $0.payload }
         sequence += 1
 
@@ -112,7 +126,9 @@ struct MP4Writer: ContainerWriter {
         writer.box("mdat") {
             for data in videoData + audioData { $0.append(data) }
         }
-        return [.append(writer.bytes)]
+        guard hasChangedSets, !hadChangedSets else { return [.append(writer.bytes)] }
+        // Decoders go by what is in the samples whichever it says; so a crash between the two does no harm.
+        return [.append(writer.bytes), .overwrite(Array("avc3".utf8), offset: entryTypeOffset)]
     }
 
     mutating func finish(duration: Interval) -> [FileChange] {
@@ -122,24 +138,30 @@ struct MP4Writer: ContainerWriter {
         return [.overwrite(writer.bytes, offset: durationOffset)]
     }
 
-    /// Length fields for start codes. Parameter sets that the header has are left out (ISO/IEC 14496-15 §5.3.1); others,
-    /// as after a change of size in the call, stay in the stream, where decoders find them.
-    private func avcSample(_ frame: [UInt8]) -> [UInt8] {
+    /// Length fields for start codes. Parameter sets that the header has are left out (ISO/IEC 14496-15 §5.3.2); once one
+    /// has changed they stay in the samples.
+    private mutating func avcSample(_ frame: [UInt8], isKeyFrame: Bool) -> [UInt8] {
+        if parameterSets.receive(frame: frame) { hasChangedSets = true }
         var sample: [UInt8] = []
         sample.reserveCapacity(frame.count)
-        let span = frame.span.bytes
-        var units = AnnexBReader(span)
+        // H.264 §7.4.1.2.3: a delimiter is first, parameter sets come before the picture.
+        var isSetsDue = hasChangedSets && isKeyFrame
+        var units = AnnexBReader(frame.span.bytes)
         while let range = units.next() {
             let unit = Array(frame[range])
-            let isInHeader =
-                configuration.map {
-                    $0.sequenceParameterSets.contains(unit) || $0.pictureParameterSets.contains(unit)
-                } ?? false
-            guard !isInHeader else { continue }
-            sample.append(uint32: UInt32(truncatingIfNeeded: unit.count))
-            sample += unit
+            if isSetsDue, H264NALType(header: unit[0]) != .accessUnitDelimiter {
+                for set in parameterSets.units { Self.append(set, to: &sample) }
+                isSetsDue = false
+            }
+            if H264ParameterSets.isParameterSet(unit), !hasChangedSets || isKeyFrame { continue }
+            Self.append(unit, to: &sample)
         }
         return sample
+    }
+
+    private static func append(_ unit: [UInt8], to sample: inout [UInt8]) {
+        sample.append(uint32: UInt32(truncatingIfNeeded: unit.count))
+        sample += unit
     }
 
     /// One track's part of a fragment.

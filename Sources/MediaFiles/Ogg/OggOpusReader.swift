@@ -1,19 +1,32 @@
 import RTCWire
 
-/// Reads the first Opus stream of an Ogg file (RFC 7845 over RFC 3533). Damaged pages are stepped over and leave a gap
-/// in time, as a lost packet would.
+/// Reads the Opus stream of an Ogg file (RFC 7845 over RFC 3533), and those that are chained behind it, as one track.
+/// Damaged pages are stepped over and leave a gap in time, as a lost packet would.
+///
+/// Every packet is part of the track: what a player skips at the start (the pre-skip) and trims at the end (RFC 7845 §4.4)
+/// belongs to packets that are sent whole.
 public enum OggOpusReader {
+    /// How much is checked in vain before a file counts as damaged, in bytes beside its own length: capture patterns that
+    /// begin no page cost their checksum each time.
+    private static let toleratedWaste = 16 << 20
+
     /// - Throws: `noUsableTrack` when there is no Opus stream, `malformed` when it has no packet.
     public static func read(_ bytes: [UInt8]) throws(MediaFileError) -> MediaTrack {
         var assembler = OggOpusAssembler()
         let file = bytes.span.bytes
         var offset = 0
+        var wasted = 0
         while let found = OggPage.find(in: file, from: offset) {
             if let page = OggPage(file, at: found) {
                 assembler.receive(page, file)
                 offset = page.content.upperBound
+                guard assembler.frameCount <= MediaFile.maximumFrames else { throw .tooManyFrames(.ogg) }
             } else {
                 offset = found + 1
+                wasted += OggPage.claimedSize(file, at: found)
+                guard wasted <= 2 * bytes.count + toleratedWaste else {
+                    throw .malformed(.ogg, detail: "it is full of pages with a wrong checksum")
+                }
             }
         }
         guard let track = assembler.finish() else { throw .noUsableTrack(.ogg) }
@@ -29,7 +42,7 @@ private struct OggOpusAssembler {
         case waitingForHead
         case waitingForTags(serial: UInt32)
         case sound(serial: UInt32)
-        /// RFC 3533 §4: the stream's last page came; a chained stream behind it is not read.
+        /// RFC 3533 §4: the stream's last page came; another one may be chained behind it.
         case ended
     }
 
@@ -44,24 +57,37 @@ private struct OggOpusAssembler {
     /// Samples so far, in the stream's granule positions.
     private var cursor: Int64?
     private var firstTime: Int64 = 0
+    /// Where the stream begins in the track: behind the ones before it in the chain.
+    private var streamStart: Int64 = 0
+
+    var frameCount: Int { track.frames.count }
 
     mutating func receive(_ page: OggPage, _ file: RawSpan) {
         switch phase {
-        case .waitingForHead:
-            guard page.flags.contains(.firstPage), readHead(file.extracting(page.content)) else { return }
-            phase = .waitingForTags(serial: page.serial)
-            expectedSequence = page.sequence &+ 1
+        case .waitingForHead, .ended: begin(page, file)
         case .waitingForTags(let serial):
             guard page.serial == serial else { return }
             // RFC 7845 §3: the comment header ends its page, so that sound begins on a fresh one.
             _ = packets(of: page, file)
             if page.lacing.contains(where: { $0 < 255 }) { phase = .sound(serial: serial) }
         case .sound(let serial):
+            // RFC 3533 §4: streams side by side all begin before the first page of content. So this is one behind ours,
+            // which was cut off before its last page.
+            if page.flags.contains(.firstPage) { return begin(page, file) }
             guard page.serial == serial else { return }
             place(packets(of: page, file), on: page)
             if page.flags.contains(.lastPage) { phase = .ended }
-        case .ended: return
         }
+    }
+
+    /// The first page of a stream, if it is one of Opus.
+    private mutating func begin(_ page: OggPage, _ file: RawSpan) {
+        guard page.flags.contains(.firstPage), readHead(file.extracting(page.content)) else { return }
+        phase = .waitingForTags(serial: page.serial)
+        expectedSequence = page.sequence &+ 1
+        partial.removeAll()
+        cursor = nil
+        streamStart = track.frames.last.map { $0.decodeTime + $0.duration } ?? 0
     }
 
     mutating func finish() -> MediaTrack? {
@@ -81,6 +107,8 @@ private struct OggOpusAssembler {
             // RFC 7587 sends mono or stereo: family 0.
             family == 0, channels <= 2
         else { return false }
+        // A track is described once; the receiver of packets asks them for their channels.
+        guard track.frames.isEmpty else { return true }
         track.channels = Int(channels)
         track.preSkip = Int(preSkip)
         return true
@@ -124,7 +152,8 @@ private struct OggOpusAssembler {
         if cursor == nil { firstTime = time }
         for (packet, samples) in sounds {
             track.frames.append(
-                MediaTrack.Frame(payload: packet, decodeTime: time - firstTime, duration: samples, isKeyFrame: true))
+                MediaTrack.Frame(
+                    payload: packet, decodeTime: streamStart + time - firstTime, duration: samples, isKeyFrame: true))
             time += samples
         }
         if !sounds.isEmpty { cursor = time }

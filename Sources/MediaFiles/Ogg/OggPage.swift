@@ -50,6 +50,14 @@ struct OggPage {
         guard crc.value == checksum else { return nil }
     }
 
+    /// What it costs to find out that no page begins at `offset`, in bytes: as many as its header claims.
+    static func claimedSize(_ file: RawSpan, at offset: Int) -> Int {
+        guard file.byte(at: offset + 4) == 0, let count = file.byte(at: offset + 26) else { return 0 }
+        let start = offset + 27
+        let end = min(start + Int(count), file.byteCount)
+        return (start..<max(start, end)).reduce(27 + Int(count)) { $0 + Int(file.byte(at: $1) ?? 0) }
+    }
+
     /// The offset of the next capture pattern at or after `offset`; nil when there is none.
     static func find(in file: RawSpan, from offset: Int) -> Int? {
         var index = offset

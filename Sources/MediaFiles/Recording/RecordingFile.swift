@@ -9,6 +9,8 @@ public final class RecordingFile {
     /// What has been recorded so far, in figures.
     public private(set) var recorder: Recorder
     private let handle: FileHandle
+    /// Why nothing more is written. What was written before stays, and plays.
+    private var failure: MediaFileError?
 
     /// Makes the file, replacing one that is there.
     public init(
@@ -16,22 +18,22 @@ public final class RecordingFile {
     ) throws(MediaFileError) {
         self.path = path
         recorder = try Recorder(video: video, audio: audio, container: container)
-        guard FileManager.default.createFile(atPath: path, contents: nil),
-            let handle = FileHandle(forWritingAtPath: path)
-        else { throw .unwritable(file: path) }
-        self.handle = handle
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw errno == ENOSPC ? .diskFull(file: path) : .unwritable(file: path) }
+        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
-    deinit { try? handle.close() }
-
     /// Writes to the disk about once a second.
+    /// - Throws: `diskFull` or `unwritable`, at once and from then on: a hole in the file would make the rest unreadable.
     public func receive(_ frame: EncodedFrame, at now: Instant) throws(MediaFileError) {
+        if let failure { throw failure }
         recorder.receive(frame, at: now)
         try apply()
     }
 
     /// Ends the file.
     public func finish() throws(MediaFileError) {
+        if let failure { throw failure }
         recorder.finish()
         try apply()
     }
@@ -48,6 +50,14 @@ public final class RecordingFile {
                     try handle.write(contentsOf: Data(bytes))
                 }
             }
-        } catch { throw .unwritable(file: path) }
+        } catch {
+            let reason = error as NSError
+            let isFull =
+                reason.code == CocoaError.Code.fileWriteOutOfSpace.rawValue
+                || reason.domain == NSPOSIXErrorDomain && reason.code == Int(ENOSPC)
+            let failure = isFull ? MediaFileError.diskFull(file: path) : .unwritable(file: path)
+            self.failure = failure
+            throw failure
+        }
     }
 }

@@ -131,6 +131,7 @@ extension CallReport.Verdict {
         case .passed: "Passed"
         case .failed: "Failed"
         case .warning: "Passed with a warning"
+        case .interrupted: "Interrupted"
         }
     }
 
@@ -138,7 +139,7 @@ extension CallReport.Verdict {
         switch self {
         case .passed: "✓"
         case .failed: "✕"
-        case .warning: "!"
+        case .warning, .interrupted: "!"
         }
     }
 }

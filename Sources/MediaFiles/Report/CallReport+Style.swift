@@ -29,7 +29,7 @@ extension CallReport {
         .badge { flex: none; padding: 4px 14px; border-radius: 999px; font-weight: 650; color: var(--card); }
         .verdict.passed { background: var(--good-soft); } .verdict.passed .badge { background: var(--good); }
         .verdict.failed { background: var(--bad-soft); } .verdict.failed .badge { background: var(--bad); }
-        .verdict.warning { background: var(--warn-soft); } .verdict.warning .badge { background: var(--warn); }
+        .verdict.warning, .verdict.interrupted { background: var(--warn-soft); } .verdict.warning .badge, .verdict.interrupted .badge { background: var(--warn); }
         .card { background: var(--card); border: 1px solid var(--edge); border-radius: 14px; padding: 16px; margin: 0; }
         .scrolls { overflow-x: auto; }
         .checks { list-style: none; margin: 0; padding: 0; display: grid; gap: 10px;
@@ -40,7 +40,7 @@ extension CallReport {
           font-weight: 700; }
         .passed .mark { background: var(--good-soft); color: var(--good); }
         .failed .mark { background: var(--bad-soft); color: var(--bad); }
-        .warning .mark { background: var(--warn-soft); color: var(--warn); }
+        .warning .mark, .interrupted .mark { background: var(--warn-soft); color: var(--warn); }
         .detail { display: block; color: var(--soft); font-size: 0.92rem; }
         .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
         .plots { display: grid; gap: 14px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }

@@ -6,6 +6,8 @@ public struct CallReport: Codable, Sendable, Equatable {
         case failed
         /// It works, and something deserves a look.
         case warning
+        /// It was ended before it could show what it should.
+        case interrupted
     }
 
     /// One check and how it ended.

@@ -1,5 +1,5 @@
 public import MediaFiles
-internal import RTCEngine
+public import RTCEngine
 internal import RTCWire
 
 /// Sends a file's track at the speed it was recorded at, as a camera or a microphone would.
@@ -17,13 +17,21 @@ public actor FilePlayer {
         self.sender = sender
     }
 
+    /// A player that comes so much too late was suspended with its machine: it goes on from where it is, instead of
+    /// sending all that it missed at once.
+    private static let suspension = Duration.seconds(1)
+
     /// Plays until the source ends, the connection closes or the task is cancelled.
     public func run() async {
         let clock = ContinuousClock()
-        let started = clock.now
+        var started = clock.now
         while let due = source.nextDue, !Task.isCancelled {
             try? await clock.sleep(until: started + due.duration, tolerance: .zero)
-            guard !Task.isCancelled, let frame = source.next() else { return }
+            // The source may have been moved in the meantime.
+            guard !Task.isCancelled, source.nextDue == due else { continue }
+            let late = clock.now - (started + due.duration)
+            if late > Self.suspension { started += late }
+            guard let frame = source.next() else { return }
             if isPaused { continue }
             do throws(PeerConnectionError) {
                 try await sender.send(frame)
@@ -45,4 +53,10 @@ public actor FilePlayer {
         if isPaused, !paused { source.skipToKeyFrame() }
         isPaused = paused
     }
+
+    /// How far the jumps to key frames have carried it ahead of the time that has passed.
+    public var lead: Interval { source.lead }
+
+    /// Goes where another player of the same file is that has this lead. For sound, beside its picture.
+    public func follow(lead: Interval) { source.follow(lead: lead) }
 }

@@ -6,6 +6,8 @@ final class ChildProcess: Sendable {
     let lines: AsyncStream<String>
     private let errors = Mutex("")
     private let process: Process
+    /// Its standard input. Nothing is ever written: that it closes, however we end, tells the child to end (`Lifeline`).
+    private let lifeline = Pipe()
 
     /// What it has written to standard error so far.
     var errorText: String { errors.withLock { $0 } }
@@ -18,7 +20,8 @@ final class ChildProcess: Sendable {
         let errorOutput = Pipe()
         process.standardOutput = output
         process.standardError = errorOutput
-        process.standardInput = FileHandle.nullDevice
+        process.standardInput = lifeline
+        process.environment = ProcessInfo.processInfo.environment.merging(Lifeline.environment) { $1 }
         let (lines, continuation) = AsyncStream.makeStream(of: String.self)
         self.lines = lines
         self.process = process
@@ -42,6 +45,8 @@ final class ChildProcess: Sendable {
         }
     }
 
+    var isRunning: Bool { process.isRunning }
+
     /// Waits for its end.
     func status() async -> Int32 {
         await withCheckedContinuation { continuation in
@@ -54,10 +59,15 @@ final class ChildProcess: Sendable {
 
     /// Asks it to end (SIGINT), as Ctrl-C does.
     func interrupt() { if process.isRunning { process.interrupt() } }
-    func terminate() { if process.isRunning { process.terminate() } }
+    /// Ends it without asking (SIGKILL), for one that does not answer; a stopped one too.
+    func kill() {
+        // The process is reaped by the one that waits for it, so its number is its own while it runs.
+        if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) }
+    }
 
     /// Runs a program to its end and returns what it printed.
-    static func output(of executable: URL, _ arguments: [String]) throws -> Data {
+    /// - Parameter limit: After so long it is ended, and counts as failed.
+    static func output(of executable: URL, _ arguments: [String], limit: TimeInterval = 120) throws -> Data {
         let process = Process()
         process.executableURL = executable
         process.arguments = arguments
@@ -68,6 +78,12 @@ final class ChildProcess: Sendable {
         do { try process.run() } catch {
             throw CommandError("\(executable.lastPathComponent) could not be started: \(error.localizedDescription).")
         }
+        let number = process.processIdentifier
+        let timer = DispatchSource.makeTimerSource()
+        timer.setEventHandler { if process.isRunning { Foundation.kill(number, SIGKILL) } }
+        timer.schedule(deadline: .now() + limit)
+        timer.activate()
+        defer { timer.cancel() }
         let data = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {

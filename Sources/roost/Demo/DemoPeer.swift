@@ -45,6 +45,13 @@ actor DemoPeer {
 
     nonisolated func interrupt() { process.interrupt() }
 
+    /// Ends it after it has not ended by itself in time.
+    func giveUp(after seconds: Double) {
+        guard process.isRunning else { return }
+        problem = "it did not end within \(Int(seconds)) s and was stopped"
+        process.kill()
+    }
+
     /// A few words for the live line.
     var summary: String {
         let state = events.last { $0.state != nil }?.state ?? "starting"

@@ -3,16 +3,15 @@ internal import MediaFiles
 
 /// Makes the demo's page.
 enum DemoReport {
-    static func make(_ results: [DemoResult], codec: String, duration: Double) -> CallReport {
+    static func make(
+        _ results: [DemoResult], codec: String, duration: Double, wasInterrupted: Bool
+    ) -> CallReport {
         let faults = results.flatMap(\.faults)
         var report = CallReport(
             title: "A call between two processes",
             subtitle: "\(Date().formatted(.iso8601)) · \(codec) and Opus over UDP on 127.0.0.1",
-            verdict: faults.isEmpty ? .passed : .failed,
-            summary: faults.isEmpty
-                ? "Both sides received the frames that were sent, in order, none twice and none missing."
-                : "Not everything arrived as it was sent.",
-            duration: duration)
+            verdict: faults.isEmpty ? (wasInterrupted ? .interrupted : .passed) : .failed,
+            summary: summary(isFaultless: faults.isEmpty, wasInterrupted), duration: duration)
         for result in results { add(result, to: &report) }
         report.plots = [
             plot("Bitrate received", "kbit/s", results) { ($0.videoBitrate + $0.audioBitrate) / 1_000 },
@@ -23,17 +22,28 @@ enum DemoReport {
         report.tables = [
             CallReport.Table(
                 title: "At the end",
-                header: ["", "frames decoded", "frame counters read", "seconds of sound", "packets", "packets lost"],
+                header: ["", "frames decoded", "frame counters read", "seconds of tones", "packets", "packets lost"],
                 rows: results.map { result in
                     [
-                        result.name, "\(result.check?.frames ?? 0)",
-                        "\(result.check?.counters.compactMap(\.self).count ?? 0)",
-                        "\(result.check?.tones.count ?? 0)", "\(Int(result.samples.last?.packets ?? 0))",
+                        result.name, "\(result.check?.pictures.count ?? 0)",
+                        "\(result.check.map { $0.pictures.count - $0.pictures.unreadable } ?? 0)",
+                        String(format: "%.1f", result.check?.sound.heard ?? 0),
+                        "\(Int(result.samples.last?.packets ?? 0))",
                         "\(Int(result.samples.last?.lost ?? 0))",
                     ]
                 })
         ]
         return report
+    }
+
+    private static func summary(isFaultless: Bool, _ wasInterrupted: Bool) -> String {
+        switch (isFaultless, wasInterrupted) {
+        case (true, false):
+            "Both sides received the frames that were sent, in order, none twice and none missing."
+        case (true, true): "The demo was interrupted before the call's end. What arrived until then was as sent."
+        case (false, false): "Not everything arrived as it was sent."
+        case (false, true): "The demo was interrupted, and not everything until then was as sent."
+        }
     }
 
     private static func add(_ result: DemoResult, to report: inout CallReport) {

@@ -1,0 +1,125 @@
+import MediaFiles
+import RTCEngine
+import RTCWire
+import Testing
+
+@Suite struct `MP4 files with traps` {
+    /// The first frames of the test video, without the parameter sets of their header.
+    private static func file(_ count: Int) throws -> TestMP4 {
+        let frames = try TestMedia.track("webRtcTestVideo.mp4").frames
+        let configuration = try #require(parameterSets(of: frames[0].payload))
+        let samples = frames.prefix(count).map { frame in
+            var data: [UInt8] = []
+            let payload = frame.payload
+            var units = AnnexBReader(payload.span.bytes)
+            while let range = units.next() {
+                let unit = Array(payload[range])
+                guard ![.sequenceParameterSet, .pictureParameterSet].contains(H264NALType(header: unit[0])) else {
+                    continue
+                }
+                data.append(uint32: UInt32(unit.count))
+                data += unit
+            }
+            return TestMP4.Sample(data: data)
+        }
+        return TestMP4(descriptions: [configuration], samples: samples)
+    }
+
+    private func read(_ file: TestMP4) throws -> MediaTrack {
+        try #require(try MediaFile(reading: file.bytes, name: "trap.mp4").video)
+    }
+
+    @Test func `sizes and offsets of 64 bits`() throws {
+        var file = try Self.file(60)
+        file.isWide = true
+        let expected = try TestMedia.track("webRtcTestVideo.mp4").frames.prefix(60)
+        let read = try read(file)
+        #expect(read.frames.map(\.payload) == expected.map(\.payload))
+        #expect(read.frames.map(\.decodeTime) == expected.map(\.decodeTime))
+    }
+
+    @Test func `without a table of sync samples, only pictures that stand alone are key frames`() throws {
+        let read = try read(try Self.file(60))
+        #expect(read.frames.indices.filter { read.frames[$0].isKeyFrame } == [0, 30])
+    }
+
+    @Test func `composition offsets that change no order are left out, negative ones too`() throws {
+        for offset: Int32 in [-200, 200, .min] {
+            var file = try Self.file(10)
+            for index in file.samples.indices { file.samples[index].presentationOffset = offset }
+            #expect(try read(file).frames.allSatisfy { $0.presentationOffset == 0 })
+        }
+    }
+
+    @Test func `pictures in another order than shown are refused in a sentence`() throws {
+        var file = try Self.file(10)
+        for (index, offset) in [100, 300, 0, 0].enumerated() { file.samples[index].presentationOffset = Int32(offset) }
+        let error = try #require(throws: MediaFileError.self) { _ = try read(file) }
+        #expect(error.description.hasPrefix("The MP4 data cannot be sent in a call: its pictures are not stored in"))
+    }
+
+    @Test func `a sample's own description brings the parameter sets`() throws {
+        var file = try Self.file(60)
+        var other = file.descriptions[0]
+        // Another picture parameter set, as a stranger's: id 1.
+        other.pictureParameterSets = [[0x68, 0x50, 0x80]]
+        file.descriptions.append(other)
+        for index in 30..<60 { file.samples[index].description = 2 }
+        let frames = try read(file).frames
+        let sets = [0, 30].map { parameterSets(of: frames[$0].payload)?.pictureParameterSets }
+        #expect(sets == file.descriptions.map(\.pictureParameterSets))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `tables that claim millions of samples cost no memory`() throws {
+        var file = try Self.file(1)
+        file.samples[0].data = [UInt8](repeating: 0, count: 3_000_000)
+        file.claimed = (1, 3_000_000)
+        #expect(throws: MediaFileError.tooManyFrames(.mp4)) { try read(file) }
+        // A thousand tracks, each of the same half a million: together they claim more than the file has.
+        file.samples[0].data = [UInt8](repeating: 0, count: 400_000)
+        file.claimed = (1, 300_000)
+        file.copies = 1_000
+        #expect(throws: MediaFileError.malformed(.mp4, detail: "its sample table points outside the file")) {
+            try read(file)
+        }
+    }
+
+    @Test func `frames without a time of their own are refused`() throws {
+        var file = try Self.file(30)
+        for index in file.samples.indices { file.samples[index].duration = 0 }
+        #expect(throws: MediaFileError.self) { try read(file) }
+        file.timescale = .max
+        for index in file.samples.indices { file.samples[index].duration = 1 }
+        #expect(throws: MediaFileError.self) { try read(file) }
+    }
+
+    @Test(
+        .enabled(if: TestMedia.hasFFmpeg),
+        arguments: [(["-bf", "2"], "B-frames"), (["-pix_fmt", "yuv422p"], "profile (122)")])
+    func `files of a real encoder that calls cannot carry are refused`(options: [String], word: String) throws {
+        let bytes = try TestMedia.run(
+            "ffmpeg",
+            [
+                "-v", "error", "-i", "INPUT", "-frames:v", "30", "-c:v", "libx264", "-movflags",
+                "frag_keyframe+empty_moov",
+            ]
+                + options + ["-f", "mp4", "-"], input: try TestMedia.bytes("webRtcTestVideo.mp4"), fileExtension: "mp4")
+        let error = try #require(throws: MediaFileError.self) { try MediaFile(reading: bytes, name: "film.mp4") }
+        #expect(error.description.contains(word))
+    }
+
+    @Test(.enabled(if: TestMedia.hasFFmpeg), arguments: ["24000/1001", "7", "50"])
+    func `odd frame rates keep their time`(rate: String) throws {
+        let bytes = try TestMedia.run(
+            "ffmpeg",
+            [
+                "-v", "error", "-i", "INPUT", "-r", rate, "-c:v", "libx264", "-bf", "0", "-movflags",
+                "frag_keyframe+empty_moov", "-f", "mp4", "-",
+            ], input: try TestMedia.bytes("webRtcTestVideo.mp4"), fileExtension: "mp4")
+        let track = try #require(try MediaFile(reading: bytes, name: "film.mp4").video)
+        let parts = rate.split(separator: "/").compactMap { Double($0) }
+        let seconds = Double(track.frames.count) * (parts.count == 2 ? parts[1] / parts[0] : 1 / parts[0])
+        #expect(abs(track.duration.seconds - seconds) < 0.000_1)
+    }
+}

@@ -1,0 +1,103 @@
+import RTCEngine
+import RTCWire
+import Testing
+
+@testable import MediaFiles
+
+/// A sender that changes its picture in mid-call, as browsers do: the recording has to decode before and after.
+@Suite(.enabled(if: TestMedia.hasFFmpeg)) struct `Recording a picture that changes` {
+    /// The test video, encoded anew at another size. Its picture parameter set stays the same.
+    private static func encoded(_ width: Int, _ height: Int) throws -> MediaTrack {
+        let bytes = try TestMedia.run(
+            "ffmpeg",
+            [
+                "-v", "error", "-i", "INPUT", "-vf", "scale=\(width):\(height)", "-c:v", "libx264", "-profile:v",
+                "baseline", "-qp", "24", "-g", "30", "-sc_threshold", "0", "-threads", "1", "-movflags",
+                "frag_keyframe+empty_moov", "-f", "mp4", "-",
+            ], input: try TestMedia.bytes("webRtcTestVideo.mp4"), fileExtension: "mp4")
+        return try #require(try MediaFile(reading: bytes, name: "film.mp4").video)
+    }
+
+    /// Leaves out the parameter sets of a frame that the receiver has had as they are.
+    private static func withoutKnownSets(_ payload: [UInt8], _ known: inout [[UInt8]]) -> [UInt8] {
+        var frame: [UInt8] = []
+        var units = AnnexBReader(payload.span.bytes)
+        while let range = units.next() {
+            let unit = Array(payload[range])
+            if H264ParameterSets.isParameterSet(unit) {
+                if known.contains(unit) { continue }
+                known.removeAll { $0[0] == unit[0] }
+                known.append(unit)
+            }
+            AnnexB.append(unit.span.bytes, to: &frame)
+        }
+        return frame
+    }
+
+    /// Which picture of the test video each decoded frame is.
+    private func counters(_ bytes: [UInt8], from start: String = "0") throws -> [Int?] {
+        let gray = try TestMedia.run(
+            "ffmpeg",
+            [
+                "-v", "error", "-ss", start, "-i", "INPUT", "-map", "0:v", "-vf", "scale=320:180", "-fps_mode",
+                "passthrough", "-f", "rawvideo", "-pix_fmt", "gray", "-",
+            ], input: bytes, fileExtension: "mp4")
+        return (0..<gray.count / 57_600).map { frame in
+            FrameCounter.read(
+                luma: gray.span.bytes.extracting(frame * 57_600..<(frame + 1) * 57_600), width: 320, height: 180,
+                stride: 320)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `every picture decodes, to another size and back`(isSparing: Bool) throws {
+        let tracks = [try Self.encoded(640, 360), try Self.encoded(320, 180)]
+        let pictureSets = tracks.map { parameterSets(of: $0.frames[0].payload)?.pictureParameterSets }
+        #expect(pictureSets[0] == pictureSets[1])
+        var recorder = try Recorder(video: .h264, audio: nil)
+        var file = MemoryFile()
+        var known: [[UInt8]] = []
+        for index in 0..<180 {
+            let frame = tracks[index / 60 % 2].frames[index]
+            let payload = isSparing ? Self.withoutKnownSets(frame.payload, &known) : frame.payload
+            recorder.receive(
+                EncodedFrame(
+                    payload: payload, timestamp: UInt32(index * 3_000), isKeyFrame: frame.isKeyFrame, format: .h264),
+                at: .zero + .milliseconds(Int64(index) * 1_000 / 30))
+            file.apply(&recorder)
+        }
+        recorder.finish()
+        file.apply(&recorder)
+        #expect(try counters(file.bytes) == Array(0..<180))
+        // A player that begins in the middle has but the header and the key frame there.
+        #expect(try counters(file.bytes, from: "3").last == 179)
+        #expect(try counters(file.bytes, from: "3").allSatisfy { $0 != nil })
+        #expect(try TestMedia.probe("stream=codec_tag_string", file.bytes, "mp4") == ["avc3"])
+        // And we read it as it was sent.
+        let read = try #require(try MediaFile(reading: file.bytes, name: "call.mp4").video)
+        let sizes = [0, 60, 120].map { index in
+            parameterSets(of: read.frames[index].payload)?.sequenceParameterSets.first
+                .flatMap { H264SequenceParameterSet($0.span.bytes)?.width }
+        }
+        #expect(sizes == [640, 320, 640])
+    }
+
+    @Test func `a picture that stays the same needs no parameter sets in its samples`() throws {
+        let (bytes, _) = try record(video: try TestMedia.track("webRtcTestVideo.mp4"), audio: nil)
+        #expect(try TestMedia.probe("stream=codec_tag_string", bytes, "mp4") == ["avc1"])
+    }
+
+    @Test func `ids are read from both kinds of sets`() {
+        var sets = H264ParameterSets()
+        let first: [UInt8] = [0, 0, 0, 1, 0x67, 66, 0xe0, 31, 0b1010_0000, 0, 0, 0, 1, 0x68, 0b1000_0000]
+        // Picture set 255: eight zeros, then 1 0000 0000; sequence set 1.
+        let others: [UInt8] = [
+            0, 0, 0, 1, 0x68, 0, 0b1000_0000, 0b0100_0000, 0, 0, 0, 1, 0x67, 66, 0xe0, 31, 0b0101_0000,
+        ]
+        // Ids beyond what the standard knows, and sets that are cut off.
+        let broken: [UInt8] = [0, 0, 0, 1, 0x68, 0, 0, 1, 1, 0, 0, 0, 1, 0x67, 66, 0, 0, 0, 1, 0x67]
+        let changes = [first, first, others, broken].map { sets.receive(frame: $0) }
+        #expect(changes == [true, false, true, false])
+        #expect(sets.units.count == 4)
+    }
+}
