@@ -5,7 +5,7 @@ set -euo pipefail
 
 run=(libssl-dev pkg-config)
 demo=("${run[@]}" ffmpeg)
-test=("${demo[@]}" chromium fonts-dejavu-core iproute2 util-linux python3 python3-venv)
+test=("${demo[@]}" chromium fonts-dejavu-core iproute2 util-linux coturn python3 python3-venv)
 bench=("${run[@]}" python3 python3-venv gcc libc6-dev)
 fuzz=("${run[@]}")
 

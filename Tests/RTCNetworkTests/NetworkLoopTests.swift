@@ -62,4 +62,42 @@ import Testing
         await reader.value
         #expect(await probe.load.readers == 0)
     }
+
+    @Test func `a socket that never runs dry leaves the loop to the others`() async throws {
+        let loop = NetworkLoop(name: "test-flood")
+        let flooded = PeerConnection(configuration: try ConnectedPair.configuration(), loop: loop)
+        let events = flooded.events
+        _ = try await flooded.addTransceiver(.video)
+        try await flooded.setLocalDescription()
+        var target: TransportAddress?
+        for await event in events {
+            guard case .iceCandidate(let candidate?) = event else { continue }
+            let fields = candidate.candidate.split(separator: " ")
+            target = UInt16(fields[5]).map { TransportAddress(.v4(0x7f00_0001), port: $0) }
+            break
+        }
+        let address = try #require(target)
+        let done = Counter()
+        // A thread of its own: the pool's are for the tests.
+        #expect(DetachedThread.start(named: "test-flooder") { try? Self.flood(address, until: done) })
+        defer { done.increment() }
+        let pair = try await ConnectedPair.connected(on: loop)
+        let frames = pair.answererVideo.receiver.frames
+        let first = try testVideo().frames[0]
+        try await pair.offererVideo.sender.send(
+            EncodedFrame(payload: first.payload, timestamp: 0, isKeyFrame: true, format: .h264))
+        for await _ in frames { break }
+        await pair.close()
+        #expect(await flooded.getStats().transport?.packetsReceived ?? 0 > 100)
+        await flooded.close()
+    }
+
+    private static func flood(_ address: TransportAddress, until done: Counter) throws {
+        let socket = try UDPSocket(binding: TransportAddress(.v4(0x7f00_0001), port: 0))
+        var batch = SendBatch()
+        while done.value == 0 {
+            for _ in 0..<32 { batch.append([UInt8](repeating: 0xff, count: 100), to: address) }
+            batch.flush(on: socket)
+        }
+    }
 }
