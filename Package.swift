@@ -22,8 +22,8 @@ let nio: [Target.Dependency] = [
     .product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+func library(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
@@ -107,7 +107,7 @@ let package = Package(
         library("ClientRTC", ["ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
 
         // Receiving video in an app's reducer.
-        library("WebRTCCore", receiving),
+        library("WebRTCCore", receiving, exclude: ["README.md"]),
 
         // The command.
         .executableTarget(
