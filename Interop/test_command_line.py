@@ -469,6 +469,19 @@ def test_somebody_who_leaves_before_the_call_has_begun_is_waited_for(role, serve
     ann.wait_for("state", state="connected")
 
 
+def test_two_callees_do_not_block_each_other(server, rooms, peers):
+    """Who came last is called; the other one waits on, and is called next."""
+    room = next(rooms)
+    waiting = peers.call(server, room, "Bob", "callee")
+    waiting.wait_for("room", message="Connected")
+    called = peers.call(server, room, "Cid", "callee")
+    called.wait_for("room", message="Connected")
+    assert run(*call_arguments(server.url, room, "Ann", "caller", "--duration", "300ms")).returncode == 0
+    assert called.wait() == 0
+    assert run(*call_arguments(server.url, room, "Ann", "caller", "--duration", "300ms")).returncode == 0
+    assert waiting.wait() == 0
+
+
 # The server goes away
 
 

@@ -66,6 +66,19 @@ private func candidate(_ text: String, from call: String?, to receiver: String? 
         try await stage.coordinator.reaches("back") { $0.path == [.room] }
     }
 
+    @Test func `opens for nobody else than who is called by name`() async throws {
+        let stage = try await Stage.withPeer(.callee)
+        var others = SessionDescriptionPayload(type: .offer, sdp: "v=0 for Cid")
+        others.toUser = "Cid"
+        var ours = SessionDescriptionPayload(type: .offer, sdp: "v=0 for Anna")
+        ours.toUser = "Anna"
+        stage.signaling.say(.offer(others))
+        stage.signaling.say(.offer(ours))
+        stage.signaling.say(.offer(others))
+        try await stage.mediaDid(.answer(to: "v=0 for Anna"))
+        try await stage.coordinator.reaches("in the call") { $0.videoChat?.call == .connected }
+    }
+
     @Test func `rings on when one of two callees leaves`() async throws {
         let stage = try await withTwoCallees()
         stage.signaling.say(.peerLeft(username: "Bob"))

@@ -93,12 +93,15 @@ public struct QuickCallSnapshot: Hashable, Sendable {
     private func openVideoChat() {
         guard let room, videoChat == nil else { return }
         let role = room.state.role
+        // Of several, who came last: whoever waits there always, like an echo peer, came before.
+        let callees = role == .caller ? room.state.roster.names(of: .callee) : []
+        let callee = callees.count > 1 ? callees.last : nil
         let session = CallSession(
-            role: role, username: room.state.username, signaling: dependencies.signaling, engine: dependencies.media,
-            clock: dependencies.clock, policy: dependencies.policy)
-        partner = CallPartner()
+            role: role, username: room.state.username, callee: callee, signaling: dependencies.signaling,
+            engine: dependencies.media, clock: dependencies.clock, policy: dependencies.policy)
+        partner = CallPartner(calling: callee)
         let chat = VideoChatViewModel(
-            session: session, role: role, peerUsername: room.state.presence.name,
+            session: session, role: role, peerUsername: callee ?? room.state.presence.name,
             onPartner: { [weak self] name in self?.partnerSettled(name) },
             onEnded: { [weak self] ending in self?.callEnded(ending) },
             onChange: { [weak self] in self?.publish() })
@@ -156,7 +159,7 @@ public struct QuickCallSnapshot: Hashable, Sendable {
         switch event {
         case .offer(let offer):
             // One that is addressed to a call belongs to a former one of ours, or to somebody else's.
-            if videoChat == nil, offer.toCall == nil { answerCall(in: room) }
+            if videoChat == nil, offer.toCall == nil, offer.isMeant(for: room.state.username) { answerCall(in: room) }
             videoChat?.receive(isPartnersNextCall(offer) ? .peerLeft(username: offer.fromUser ?? "") : event)
         case .candidate(let candidate):
             if let videoChat { videoChat.receive(event) } else { keep(candidate, in: room) }

@@ -15,13 +15,16 @@ struct CallCorrespondence: Sendable {
     private let call: String
     /// What we are called in the room; nil keeps it to ourselves.
     private let username: String?
+    /// Whom we call, by name; nil when whoever is there may answer.
+    private let callee: String?
     /// Who made the first offer that we took, or gave the first answer to ours.
     private var partner: Partner?
 
-    init(role: CallRole, call: String, username: String? = nil) {
+    init(role: CallRole, call: String, username: String? = nil, callee: String? = nil) {
         self.role = role
         self.call = call
         self.username = username
+        self.callee = callee
     }
 
     /// Whether somebody is the partner already.
@@ -46,6 +49,7 @@ struct CallCorrespondence: Sendable {
     }
 
     private mutating func accepts(_ description: SessionDescriptionPayload) -> Bool {
+        if let username, !description.isMeant(for: username) { return false }
         guard isAddressedToUs(description.toCall), isPartner(description.fromCall) else { return false }
         let fingerprints = description.fingerprints
         guard let partner else {
@@ -67,7 +71,8 @@ struct CallCorrespondence: Sendable {
     /// The signal with both ends' names on it.
     func addressed(_ signal: CallSignal) -> CallSignal {
         switch signal {
-        case .offer(let offer):
+        case .offer(var offer):
+            offer.toUser = partner == nil ? callee : nil
             return .offer(offer.addressed(from: call, named: username, to: partner?.call))
         case .answer(let answer):
             return .answer(answer.addressed(from: call, named: username, to: partner?.call))

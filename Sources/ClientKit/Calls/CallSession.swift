@@ -58,16 +58,19 @@ public actor CallSession {
         case closed
     }
 
+    /// - Parameters:
+    ///   - username: what we are called in the room, for the partner to know whose leaving ends the call.
+    ///   - callee: whom a caller means when several could answer; nil: whoever is there.
     public init(
-        role: CallRole, username: String? = nil, signaling: any CallSignalingService, engine: any CallMediaEngine,
-        clock: CallClock, policy: CallPolicy = CallPolicy()
+        role: CallRole, username: String? = nil, callee: String? = nil, signaling: any CallSignalingService,
+        engine: any CallMediaEngine, clock: CallClock, policy: CallPolicy = CallPolicy()
     ) {
         self.signaling = signaling
         self.engine = engine
         self.clock = clock
         machine = CallMachine(role: role, policy: policy)
         let name = String(UInt64.random(in: .min ... .max), radix: 36)
-        correspondence = CallCorrespondence(role: role, call: name, username: username)
+        correspondence = CallCorrespondence(role: role, call: name, username: username, callee: callee)
         (inputs, inbox) = AsyncStream.makeStream()
         (updates, updated) = AsyncStream.makeStream()
         (orderList, orders) = AsyncStream.makeStream()

@@ -40,7 +40,7 @@ public struct CallRoomSenders: Sendable {
 
     /// Who made this offer; nil when it is for somebody else.
     public mutating func sender(of offer: SessionDescriptionPayload) -> String? {
-        guard isForUs(to: offer.to, call: offer.toCall) else { return nil }
+        guard isForUs(to: offer.to ?? offer.toUser, call: offer.toCall) else { return nil }
         let fingerprints = offer.fingerprints
         let place = place(from: offer.from ?? offer.fromUser, call: offer.fromCall) {
             !fingerprints.isEmpty && $0.fingerprints == fingerprints

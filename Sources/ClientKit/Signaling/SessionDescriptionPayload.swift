@@ -18,6 +18,9 @@ public struct SessionDescriptionPayload: Hashable, Sendable, Codable {
     /// Who sent it, and for whom, by name: from clients that say so (see `CallRoomSenders`).
     public var from: String?
     public var to: String?
+    /// Who is meant, by name, when several could answer; ours. Two who answer one offer meet in one transport of the
+    /// caller's, and neither gets through.
+    public var toUser: String?
 
     public init(type: Kind, sdp: String) {
         self.type = type
@@ -41,7 +44,11 @@ public struct SessionDescriptionPayload: Hashable, Sendable, Codable {
         fromUser = json["fromUser"]?.text.flatMap { CallName.problem(with: $0) == nil ? $0 : nil }
         from = json["from"]?.text
         to = json["to"]?.text
+        toUser = json["toUser"]?.text
     }
+
+    /// Whether it is meant for whoever can answer, or for this person.
+    public func isMeant(for username: String) -> Bool { toUser == nil || toUser == username }
 
     private static let wrappers = ["sdp", "offer", "answer", "description", "sessionDescription", "payload", "data"]
 

@@ -65,10 +65,12 @@ final class LocalCallSignaling: CallSignalingService {
             return .roster(
                 users.map { CallParticipant(username: $0.username, role: CallRole(isCaller: $0.isCaller)) })
         case .offer(let json):
-            // A person who takes calls in this room comes first.
+            let offer = CallSignalingEvent(event: "offer", json: json.text)
+            // Who is called by name decides; otherwise a person who takes calls in this room comes first.
+            if case .offer(let description)? = offer, description.toUser != nil { return offer }
             let others = rooms.users(in: participant.user.roomId)
                 .filter { $0.isCaller == participant.user.isCaller && $0.username != participant.user.username }
-            return others.isEmpty ? CallSignalingEvent(event: "offer", json: json.text) : nil
+            return others.isEmpty ? offer : nil
         case .answer(let json): return CallSignalingEvent(event: "answer", json: json.text)
         case .candidate(let json): return CallSignalingEvent(event: "candidate", json: json.text)
         case .disconnected(let reason, let willReconnect):

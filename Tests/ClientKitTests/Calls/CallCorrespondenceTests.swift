@@ -84,6 +84,21 @@ import Testing
         #expect(verdicts == [true, false])
     }
 
+    @Test func `whoever is not called by name leaves the offer alone`() {
+        var ann = CallCorrespondence(role: .caller, call: "ann", username: "Ann", callee: "Bob")
+        let description = Self.description(.offer, certificate: "AA")
+        guard case .offer(let offer) = ann.addressed(.offer(description)) else { return }
+        #expect(offer.fromUser == "Ann" && offer.toUser == "Bob")
+        var bob = CallCorrespondence(role: .callee, call: "bob", username: "Bob")
+        var cid = CallCorrespondence(role: .callee, call: "cid", username: "Cid")
+        #expect(bob.verdicts(.offerReceived(offer)) == [true])
+        #expect(cid.verdicts(.offerReceived(offer)) == [false])
+        // Once somebody has answered, the calls' names tell who is meant.
+        _ = ann.accepts(.answerReceived(Self.description(.answer, certificate: "BB", from: "bob", to: "ann")))
+        guard case .offer(let next) = ann.addressed(.offer(description)) else { return }
+        #expect(next.toUser == nil && next.toCall == "bob")
+    }
+
     @Test func `what goes out names both calls, as far as they are known`() {
         var bob = CallCorrespondence(role: .callee, call: "bob")
         let candidate = IceCandidatePayload(candidate: "")

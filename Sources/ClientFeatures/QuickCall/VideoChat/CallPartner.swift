@@ -4,8 +4,8 @@ internal import ClientKit
 /// is known comes from the room's list and, with our own clients, from their descriptions.
 struct CallPartner: Hashable, Sendable {
     private enum Knowledge: Hashable {
-        /// Nobody has called or answered yet: it can become anybody of the opposite role.
-        case open
+        /// Nobody has called or answered yet: it can become anybody of the opposite role, or only whom we call.
+        case open(calling: String?)
         /// One of those who were there when somebody called or answered; nobody of them: somebody whom the server never
         /// announced.
         case among(Set<String>)
@@ -13,7 +13,12 @@ struct CallPartner: Hashable, Sendable {
         case named(String)
     }
 
-    private var knowledge = Knowledge.open
+    private var knowledge: Knowledge
+
+    /// - Parameter callee: whom we call, by name; nil when whoever is there may answer.
+    init(calling callee: String? = nil) {
+        knowledge = .open(calling: callee)
+    }
 
     /// Their name, as far as it is certain.
     var name: String? {
@@ -25,7 +30,12 @@ struct CallPartner: Hashable, Sendable {
     }
 
     /// Whether somebody has called or answered.
-    var isSettled: Bool { knowledge != .open }
+    var isSettled: Bool {
+        switch knowledge {
+        case .open: false
+        case .among, .named: true
+        }
+    }
 
     /// Somebody's offer or answer was taken.
     ///
@@ -46,7 +56,9 @@ struct CallPartner: Hashable, Sendable {
         // An old connection of somebody who is back already.
         if after.contains(username, role: role.opposite) { return false }
         switch knowledge {
-        case .open:
+        case .open(let callee?):
+            return callee == username
+        case .open(nil):
             guard after.names(of: role.opposite).isEmpty else { return false }
             // Nobody known to have our own role can become the partner; anybody else can.
             return !before.contains(username, role: role)
