@@ -47,7 +47,10 @@ for name in RTCWire RTCEngine; do module $name; done
 if grep -qE 'import (RTCSecurity)' "Fuzz/Targets/$target.swift"; then module RTCSecurity; libraries+=(-lssl -lcrypto); fi
 if grep -qE 'import (MediaFiles)' "Fuzz/Targets/$target.swift"; then module MediaFiles; fi
 # The codecs of Socket.IO alone: the rest of that module is built on NIO.
-if grep -qE 'import (SocketIO)' "Fuzz/Targets/$target.swift"; then module SocketIO SocketIO/EngineIO SocketIO/SocketIO; fi
+if grep -qE 'import (SocketIO)' "Fuzz/Targets/$target.swift"; then
+    module SocketIO SocketIO/EngineIO SocketIO/SocketIO SocketIO/WebSocket/WebSocketReader.swift \
+        SocketIO/WebSocket/UTF8Check.swift
+fi
 
 cat > "$out/$target-main.swift" <<SWIFT
 @_cdecl("LLVMFuzzerTestOneInput")

@@ -22,6 +22,7 @@ import Testing
         Parser(name: "ReceiveStream") { fuzzReceiveStream($0) }, Parser(name: "SDP") { fuzzSDP($0) },
         Parser(name: "SRTP") { fuzzSRTP($0) }, Parser(name: "STUN") { fuzzSTUN($0) },
         Parser(name: "SocketIO") { fuzzSocketIO($0) }, Parser(name: "VP8") { fuzzVP8($0) },
+        Parser(name: "WebSocket") { fuzzWebSocket($0) },
     ]
 
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -88,26 +88,24 @@ final class ClientEngine: @unchecked Sendable {
             outbox = []
         case .polling:
             guard let polling, let handshake = session.handshake, polling.mayPost else { return }
-            let body = takePost(limit: handshake.maxPayload)
+            let body = EngineIOPayload.encode(takePost(limit: handshake.maxPayload))
             polling.post(body, target: endpoint.target(transport: .polling, sid: handshake.sid))
         case nil: break
         }
     }
 
     /// As many packets as the server takes in one body; at least one, whose refusal is the server's to tell.
-    private func takePost(limit: Int) -> [UInt8] {
-        var body: [UInt8] = []
-        var taken = 0
-        for packet in outbox {
-            var next: [UInt8] = []
-            EngineIOPayload.append(packet, to: &next)
-            guard body.isEmpty || body.count + 1 + next.count <= limit else { break }
-            if !body.isEmpty { body.append(EngineIOPayload.separator) }
-            body += next
-            taken += 1
+    private func takePost(limit: Int) -> [EngineIOPacket] {
+        var size = 0
+        var count = 0
+        for packet in outbox.prefix(EngineIOPayload.packetLimit) {
+            let next = EngineIOPayload.length(of: packet) + 1
+            guard count == 0 || size + next <= limit else { break }
+            size += next
+            count += 1
         }
-        outbox.removeFirst(taken)
-        return body
+        defer { outbox.removeFirst(count) }
+        return Array(outbox.prefix(count))
     }
 
     // MARK: Transports
@@ -197,21 +195,29 @@ final class ClientEngine: @unchecked Sendable {
 
     /// Closes everything, after what has been sent.
     func close() {
-        if session.transport != nil, outbox.isEmpty == false { flush() }
+        if !outbox.isEmpty { flush() }
         perform(session.close(.local))
     }
 
     private func end(_ reason: EngineIOClientCloseReason) {
         timer?.task.cancel()
         timer = nil
-        let leaving: EngineIOPacket? = reason == .local && session.handshake != nil ? EngineIOPacket(.close) : nil
         var ends: [EventLoopFuture<Void>] = []
-        for client in [webSocket, probe].compactMap({ $0 }) { ends.append(client.close(saying: leaving)) }
-        if let polling, let leaving, let sid = session.handshake?.sid {
-            ends.append(polling.close(saying: leaving, target: endpoint.target(transport: .polling, sid: sid)))
-        } else if let polling {
-            ends.append(polling.close())
+        if reason == .local, let handshake = session.handshake {
+            let leaving = EngineIOPacket(.close)
+            if let webSocket { ends.append(webSocket.close(saying: leaving)) }
+            if let polling {
+                outbox.append(leaving)
+                var bodies: [[UInt8]] = []
+                while !outbox.isEmpty { bodies.append(EngineIOPayload.encode(takePost(limit: handshake.maxPayload))) }
+                let target = endpoint.target(transport: .polling, sid: handshake.sid)
+                ends.append(polling.close(saying: bodies, target: target))
+            }
+        } else {
+            if let webSocket { ends.append(webSocket.close()) }
+            if let polling { ends.append(polling.close()) }
         }
+        if let probe { ends.append(probe.close()) }
         (webSocket, probe, polling) = (nil, nil, nil)
         EventLoopFuture.andAllComplete(ends, on: loop).cascade(to: closePromise)
         report(self, .closed(reason))

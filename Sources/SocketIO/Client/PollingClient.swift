@@ -17,6 +17,8 @@ final class PollingClient: @unchecked Sendable {
     private let loop: any EventLoop
     private let report: (Fact) -> Void
     private var isClosed = false
+    /// Done when the POST under way has ended, however it did.
+    private var posted: EventLoopFuture<Void>
     /// Whether the next GET, the next POST may begin.
     private(set) var mayPoll = true, mayPost = true
 
@@ -26,6 +28,7 @@ final class PollingClient: @unchecked Sendable {
         self.endpoint = endpoint
         self.loop = loop
         self.report = report
+        posted = loop.makeSucceededVoidFuture()
     }
 
     func poll(target: String) {
@@ -38,7 +41,9 @@ final class PollingClient: @unchecked Sendable {
 
     func post(_ body: [UInt8], target: String) {
         mayPost = false
-        posts.perform(.POST, target, body: body).whenComplete { result in
+        let response = posts.perform(.POST, target, body: body)
+        posted = response.map { _ in }.recover { _ in }
+        response.whenComplete { result in
             self.mayPost = true
             self.finished(result) { _ in .posted }
         }
@@ -53,22 +58,25 @@ final class PollingClient: @unchecked Sendable {
         }
     }
 
-    /// Closes both connections; nothing is reported afterwards. The last packet, if any, goes first.
-    func close(saying packet: EngineIOPacket? = nil, target: String = "") -> EventLoopFuture<Void> {
+    /// Closes both connections at once; nothing is reported afterwards.
+    func close() -> EventLoopFuture<Void> {
         isClosed = true
-        let gets = gets
-        let posts = posts
-        guard let packet, mayPost else { return gets.close().and(posts.close()).map { _ in } }
-        let closed = gets.close()
-        let body = EngineIOPayload.encode([packet])
-        // A server that does not answer holds nobody up.
-        let patience = loop.scheduleTask(in: .seconds(1)) { _ = posts.close() }
-        // Whether the server heard it makes no difference now.
-        let said = posts.perform(.POST, target, body: body).map { _ in }.recover { _ in }
-        return said.flatMap {
+        return gets.close().and(posts.close()).map { _ in }
+    }
+
+    /// Sends the last bodies, after the one that is under way, and closes. A server that does not answer holds nobody up.
+    func close(saying bodies: [[UInt8]], target: String) -> EventLoopFuture<Void> {
+        isClosed = true
+        let said = loop.makePromise(of: Void.self)
+        let patience = loop.scheduleTask(in: .seconds(3)) { said.succeed() }
+        // Only now: the server takes a lost GET for the end of the session, and would not hear what we say.
+        bodies.reduce(posted) { before, body in
+            before.flatMap { self.posts.perform(.POST, target, body: body) }.map { _ in }
+        }.whenComplete { _ in said.succeed() }
+        return said.futureResult.flatMap {
             patience.cancel()
-            return posts.close()
-        }.and(closed).map { _ in }
+            return self.close()
+        }
     }
 }
 

@@ -65,7 +65,7 @@ final class WebSocketClient: @unchecked Sendable {
     func send(_ packets: [EngineIOPacket]) {
         guard let channel, isOpen, !isClosed else { return }
         var frames = channel.allocator.buffer(capacity: packets.reduce(0) { $0 + $1.count + 15 })
-        for packet in packets { WebSocketFraming.write(packet, mask: .random(), into: &frames) }
+        for packet in packets { WebSocketFraming.write(packet, mask: .random(in: 0...UInt32.max), into: &frames) }
         channel.writeAndFlush(frames, promise: nil)
     }
 
@@ -82,9 +82,10 @@ final class WebSocketClient: @unchecked Sendable {
         }
         var frame = channel.allocator.buffer(capacity: 8)
         let payload = WebSocketFraming.closePayload(1000, "")
-        WebSocketFraming.write(payload[...], opcode: .connectionClose, mask: .random(), into: &frame)
+        WebSocketFraming.write(
+            payload[...], opcode: WebSocketOpcode.close, mask: .random(in: 0...UInt32.max), into: &frame)
         // A server that does not read holds nobody up.
-        let patience = loop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
+        let patience = loop.scheduleTask(in: .seconds(3)) { channel.close(promise: nil) }
         channel.writeAndFlush(frame).whenComplete { _ in
             patience.cancel()
             channel.close(promise: nil)
@@ -102,7 +103,7 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
         case waiting
         /// The answer was right; its end has to pass before the pipeline changes.
         case accepted
-        /// The HTTP handlers are leaving; frames that came together with the answer wait for the frame decoder.
+        /// The HTTP handlers are leaving; frames that came together with the answer wait for the frames' handler.
         case upgrading(early: [NIOAny])
         case refused(HTTPResponseHead, body: [UInt8])
         case done
@@ -186,9 +187,7 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
         phase = .done
         let pipeline = context.pipeline.syncOperations
         do {
-            try pipeline.addHandlers(
-                ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: limit)),
-                WebSocketClientHandler(endpoint: endpoint, limit: limit, report: report))
+            try pipeline.addHandler(WebSocketClientHandler(endpoint: endpoint, limit: limit, report: report))
         } catch {
             report(.closed(endpoint.closeReason(error)))
             return context.close(promise: nil)
@@ -220,23 +219,40 @@ private final class WebSocketHandshakeHandler: ChannelInboundHandler, RemovableC
 
 /// The receiving end of a client's WebSocket.
 private final class WebSocketClientHandler: ChannelInboundHandler {
-    typealias InboundIn = WebSocketFrame
+    typealias InboundIn = ByteBuffer
+
+    private enum Phase {
+        case open
+        /// The end has been reported; whatever follows is dropped.
+        case ended
+    }
 
     private let endpoint: ClientEndpoint
-    private var assembler: WebSocketAssembler
+    private var reader: WebSocketReader
+    private var phase = Phase.open
     private let report: (WebSocketClient.Fact) -> Void
 
     init(endpoint: ClientEndpoint, limit: Int, report: @escaping (WebSocketClient.Fact) -> Void) {
         self.endpoint = endpoint
-        assembler = WebSocketAssembler(limit: limit, expectsMask: false)
+        reader = WebSocketReader(side: .client, limit: limit)
         self.report = report
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch assembler.receive(unwrapInboundIn(data)) {
-        case .nothing: break
+        guard case .open = phase else { return }
+        let buffer = unwrapInboundIn(data)
+        do throws(WebSocketFault) {
+            try reader.receive(buffer.readableBytesSpan) { received($0, context) }
+        } catch {
+            end(.protocolError(error.text), code: error.code, context)
+        }
+    }
+
+    private func received(_ message: WebSocketReader.Message, _ context: ChannelHandlerContext) {
+        guard case .open = phase else { return }
+        switch message {
         case .text(let bytes):
-            do {
+            do throws(EngineIOPacketError) {
                 report(.packet(try EngineIOPacket(textFrame: bytes[...])))
             } catch {
                 end(.protocolError("\(error)"), code: 1002, context)
@@ -244,18 +260,22 @@ private final class WebSocketClientHandler: ChannelInboundHandler {
         case .binary(let bytes): report(.packet(.binary(bytes[...])))
         case .ping(let payload):
             var frame = context.channel.allocator.buffer(capacity: payload.count + 6)
-            WebSocketFraming.write(payload[...], opcode: .pong, mask: .random(), into: &frame)
+            WebSocketFraming.write(
+                payload[...], opcode: WebSocketOpcode.pong, mask: .random(in: 0...UInt32.max), into: &frame)
             context.writeAndFlush(NIOAny(frame), promise: nil)
+        case .pong: break
         case .close(let code): end(.serverClosed, code: code ?? 1000, context)
-        case .violation(let code, let text): end(.protocolError(text), code: code, context)
         }
     }
 
     private func end(_ reason: EngineIOClientCloseReason, code: UInt16, _ context: ChannelHandlerContext) {
+        guard case .open = phase else { return }
+        phase = .ended
         report(.closed(reason))
         var frame = context.channel.allocator.buffer(capacity: 8)
         WebSocketFraming.write(
-            WebSocketFraming.closePayload(code, "")[...], opcode: .connectionClose, mask: .random(), into: &frame)
+            WebSocketFraming.closePayload(code, "")[...], opcode: WebSocketOpcode.close,
+            mask: .random(in: 0...UInt32.max), into: &frame)
         context.writeAndFlush(NIOAny(frame), promise: nil)
         context.close(promise: nil)
     }

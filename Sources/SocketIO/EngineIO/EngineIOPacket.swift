@@ -104,6 +104,14 @@ public enum EngineIOPayload {
         return body
     }
 
+    /// How many bytes a packet takes in a body.
+    static func length(of packet: EngineIOPacket) -> Int {
+        switch packet {
+        case .text(_, let text): 1 + text.count
+        case .binary(let bytes): 1 + (bytes.count + 2) / 3 * 4
+        }
+    }
+
     /// Appends one packet's text.
     static func append(_ packet: EngineIOPacket, to body: inout [UInt8]) {
         switch packet {

@@ -45,6 +45,8 @@ public struct EngineIOServerSession: Sendable {
         case deliver(EngineIOPacket)
         /// Answer the waiting poll with a `noop`, so that the client can stop polling.
         case releasePoll
+        /// Answer the GET or the POST that has just arrived with an error.
+        case refuseRequest
         /// The probed WebSocket is the transport now: send what waits for a poll over it.
         case switchToWebSocket
         /// Close the probed WebSocket; polling goes on.
@@ -58,9 +60,10 @@ public struct EngineIOServerSession: Sendable {
         case pongDue(ContinuousClock.Instant)
     }
 
-    /// Whether a GET of the client waits for packets, and whether a POST is being read.
+    /// Whether a GET of the client waits for packets.
     private var hasPoll = false
-    private var hasPost = false
+    /// Whether the probed WebSocket has been answered: from then on the client wants to stop polling.
+    private var isProbeAnswered = false
     private var heartbeat: Heartbeat
     private let configuration: Configuration
     /// Where the session stands.
@@ -103,15 +106,12 @@ public struct EngineIOServerSession: Sendable {
         switch phase {
         case .polling, .probing:
             // Two polls at once would split the packets between them: the official server ends the session.
-            guard !hasPoll else { return close(.transportError("two polls at once")) }
+            guard !hasPoll else { return [.refuseRequest] + close(.transportError("two polls at once")) }
             hasPoll = true
-            if case .probing = phase { return [.releasePoll] }
+            // Before the answer the poll is held as ever: a WebSocket that leads nowhere makes nobody poll in circles.
+            if case .probing = phase, isProbeAnswered { return [.releasePoll] }
             return []
-        case .webSocket:
-            // The client's last poll raced with its upgrade.
-            hasPoll = true
-            return [.releasePoll]
-        case .closed: return []
+        case .webSocket, .closed: return [.refuseRequest]
         }
     }
 
@@ -125,22 +125,15 @@ public struct EngineIOServerSession: Sendable {
         return transport == .polling ? close(.transportClosed) : []
     }
 
-    /// A POST arrived.
-    public mutating func postArrived() -> [Action] {
-        guard transport != nil else { return [] }
-        guard !hasPost else { return close(.transportError("two posts at once")) }
-        hasPost = true
-        return []
-    }
-
-    /// The POST was answered.
-    public mutating func postAnswered() { hasPost = false }
+    /// A POST arrived as a whole. Two at once cannot be told apart from two in turn, and do no harm.
+    public mutating func postArrived() -> [Action] { transport == .polling ? [] : [.refuseRequest] }
 
     /// A WebSocket with this session's id arrived; false if it cannot be probed.
     public mutating func probeArrived(at now: ContinuousClock.Instant) -> Bool {
         switch phase {
         case .polling:
             phase = .probing(deadline: now + configuration.upgradeTimeout)
+            isProbeAnswered = false
             return true
         case .probing, .webSocket, .closed: return false
         }
@@ -156,6 +149,7 @@ public struct EngineIOServerSession: Sendable {
         guard case .probing = phase, case .text(let kind, let body) = packet else { return [] }
         switch kind {
         case .ping where body.elementsEqual("probe".utf8):
+            isProbeAnswered = true
             let answer = Action.sendOnProbe(EngineIOPacket(.pong, "probe"))
             return hasPoll ? [answer, .releasePoll] : [answer]
         case .upgrade:
@@ -216,6 +210,8 @@ public enum EngineIOCloseReason: Hashable, Sendable {
     case transportClosed
     /// The client broke the transport's rules.
     case transportError(String)
+    /// A text that is not UTF-8.
+    case malformedText
     /// No answer to a ping.
     case pingTimeout
     /// A packet could not be read, or came when it must not.
@@ -237,7 +233,7 @@ public enum EngineIOCloseReason: Hashable, Sendable {
     public var label: String {
         switch self {
         case .transportClosed: "transport_closed"
-        case .transportError: "transport_error"
+        case .transportError, .malformedText: "transport_error"
         case .pingTimeout: "ping_timeout"
         case .parseError: "parse_error"
         case .connectTimeout: "connect_timeout"
@@ -254,6 +250,7 @@ public enum EngineIOCloseReason: Hashable, Sendable {
         switch self {
         case .transportClosed: "The client closed the connection."
         case .transportError(let text): "The client broke the transport's rules: \(text)."
+        case .malformedText: "A text is not UTF-8."
         case .pingTimeout: "The client did not answer a ping in time."
         case .parseError(let text): "A packet could not be read: \(text)."
         case .connectTimeout: "No namespace was joined in time."

@@ -62,8 +62,7 @@ struct HTTPRouter {
             becomeWebSocket(head, cors) { connection, link in
                 connection.webSocketOpened(link, at: .now)
             } connection: {
-                server.opened(connection)
-                return connection
+                server.opened(connection) ? connection : nil
             }
         case .upgrade(let sid):
             guard server.configuration.allowsWebSocket else { return refuse(head, .unknownTransport, cors: cors) }
@@ -100,10 +99,7 @@ struct HTTPRouter {
         _ cors: [(name: String, value: String)]
     ) -> ServerConnection? {
         guard server.hasRoom, let loop = server.context(of: context.eventLoop) else {
-            server.counters.requestsRefused.add(1)
-            var response = SocketIOHTTPResponse.text("The server is full.\n", status: 503)
-            response.headers += cors
-            handler.respond(to: head, response, context)
+            turnAway(head, "The server is full.\n", cors)
             return nil
         }
         let origin = SocketIOHandshake(
@@ -112,11 +108,18 @@ struct HTTPRouter {
         return ServerConnection(server: server, context: loop, origin: origin, at: .now)
     }
 
+    private func turnAway(_ head: HTTPRequestHead, _ text: String, _ cors: [(name: String, value: String)]) {
+        server.counters.requestsRefused.add(1)
+        var response = SocketIOHTTPResponse.text(text, status: 503)
+        response.headers += cors
+        handler.respond(to: head, response, context)
+    }
+
     private func openByPolling(
         _ head: HTTPRequestHead, _ query: EngineIOQuery, _ cors: [(name: String, value: String)]
     ) {
         guard let connection = makeConnection(head, query, .polling, cors) else { return }
-        server.opened(connection)
+        guard server.opened(connection) else { return turnAway(head, "The server is going down.\n", cors) }
         let packet = connection.open(at: .now)
         handler.respond(to: head, Self.text(EngineIOPayload.encode([packet]), cors), context)
     }
@@ -129,6 +132,7 @@ struct HTTPRouter {
         let reply = PollReply { body in
             let answer: @Sendable () -> Void = {
                 let router = loopBound.value
+                guard let body else { return router.refuse(head, .badRequest, cors: cors) }
                 router.handler.respond(to: head, Self.text(body, cors), router.context)
             }
             if loop.inEventLoop { answer() } else { loop.execute(answer) }
@@ -164,7 +168,7 @@ struct HTTPRouter {
     private func becomeWebSocket(
         _ head: HTTPRequestHead, _ cors: [(name: String, value: String)],
         opened: @escaping @Sendable (ServerConnection, WebSocketLink) -> Void,
-        connection: @escaping () -> ServerConnection
+        connection: @escaping () -> ServerConnection?
     ) {
         let upgrader = NIOWebSocketServerUpgrader(
             shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
@@ -175,14 +179,11 @@ struct HTTPRouter {
         ).whenComplete { result in
             let (router, connection) = loopBound.value
             guard case .success(let accept) = result else { return router.refuse(head, .badRequest, cors: cors) }
+            guard let session = connection() else { return router.turnAway(head, "The server is going down.\n", cors) }
             let link = WebSocketLink(channel: router.context.channel)
-            let session = connection()
-            do {
-                try router.handler.upgrade(head, accept: accept, connection: session, link: link, router.context)
-                opened(session, link)
-            } catch {
-                router.context.close(promise: nil)
-            }
+            // If this fails, the channel is closed already, which is what `opened` then finds.
+            try? router.handler.upgrade(head, accept: accept, connection: session, link: link, router.context)
+            opened(session, link)
         }
     }
 }

@@ -1,6 +1,5 @@
 import NIOCore
 import NIOHTTP1
-import NIOWebSocket
 
 /// One HTTP connection of the server: collects each request within its size limit and sends it to Engine.IO or to
 /// the fallback. Becomes a WebSocket when asked.
@@ -139,6 +138,8 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         to request: HTTPRequestHead, _ response: SocketIOHTTPResponse, keepAlive: Bool = true,
         _ context: ChannelHandlerContext
     ) {
+        // The client went away while the answer was made.
+        guard context.channel.isActive else { return }
         let bytes: [UInt8]
         switch response.body {
         case .bytes(let body): bytes = body
@@ -171,12 +172,9 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         let channel = context.channel
         let promise: EventLoopPromise<Void>? = staysOpen ? nil : context.eventLoop.makePromise()
         promise?.futureResult.whenComplete { _ in channel.close(promise: nil) }
-        if staysOpen {
-            phase = .idle
-            restartDeadline(context)
-        } else {
-            phase = .discarding
-        }
+        phase = staysOpen ? .idle : .discarding
+        // For the next request, or for a client that does not read this answer.
+        restartDeadline(context)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: promise)
     }
 
@@ -196,6 +194,8 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
             let loopBound = loopBound
             file.forEachChunk(on: context.eventLoop) { chunk in
                 let (handler, context) = loopBound.value
+                guard context.channel.isActive else { return context.eventLoop.makeFailedFuture(ChannelError.eof) }
+                handler.restartDeadline(context)
                 // The next chunk is read when this one has left: a file never sits in memory.
                 return context.writeAndFlush(handler.wrapOutboundOut(.body(.byteBuffer(chunk))))
             }.whenComplete { result in
@@ -223,9 +223,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         let limit = server.configuration.maxPayload
         let pipeline = context.pipeline.syncOperations
-        try pipeline.addHandlers(
-            ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: limit)),
-            WebSocketServerHandler(connection: connection, link: link, limit: limit))
+        try pipeline.addHandler(WebSocketServerHandler(connection: connection, link: link, limit: limit))
         pipeline.removeHandler(httpHandlers.errors, promise: nil)
         pipeline.removeHandler(httpHandlers.pipelining, promise: nil)
         pipeline.removeHandler(httpHandlers.encoder, promise: nil)

@@ -6,11 +6,7 @@ extension ServerConnection {
     /// A GET arrived; `reply` is answered now or later.
     func pollArrived(_ reply: PollReply) {
         let actions = session.pollArrived()
-        guard session.transport != nil, poll == nil else {
-            reply.answer(EngineIOPayload.encode([EngineIOPacket(.close)]))
-            return perform(actions, at: .now)
-        }
-        poll = reply
+        if actions.first == .refuseRequest { reply.refuse() } else { poll = reply }
         perform(actions, at: .now)
         if session.transport == .polling { answerPoll() }
     }
@@ -25,11 +21,9 @@ extension ServerConnection {
     /// A POST arrived as a whole; `done` tells whether its packets were taken.
     func postArrived(_ body: [UInt8], done: @escaping @Sendable (Bool) -> Void) {
         let now = ContinuousClock.now
-        perform(session.postArrived(), at: now)
-        guard session.transport != nil else { return done(false) }
+        guard session.postArrived().isEmpty else { return done(false) }
         do {
             for packet in try EngineIOPayload.decode(body[...]) { received(packet, at: now) }
-            session.postAnswered()
             done(session.transport != nil)
         } catch {
             close(.parseError("\(error)"))
@@ -44,11 +38,14 @@ extension ServerConnection {
         webSocket = link
         server.counters.webSockets.add(1)
         link.send(open(at: now))
+        // Its end may have come before anybody listened for it.
+        if !link.channel.isActive { close(.transportClosed) }
     }
 
     /// A WebSocket that wants to take over from polling.
     func probeOpened(_ link: WebSocketLink) {
         let now = ContinuousClock.now
+        guard link.channel.isActive else { return }
         guard session.probeArrived(at: now) else {
             return link.close(code: 1002, reason: "this session cannot upgrade")
         }
@@ -64,6 +61,17 @@ extension ServerConnection {
         } else if link === probe {
             perform(session.probePacketReceived(packet), at: now)
         }
+    }
+
+    /// A ping of the WebSocket itself. It counts as a message: who floods with pings, or does not read the answers,
+    /// is not served for ever.
+    func webSocketPinged(_ payload: [UInt8], on link: WebSocketLink) {
+        guard link === webSocket || link === probe else { return }
+        guard withinLimits(payload.count, at: .now) else { return close(.flood) }
+        guard link.hasRoom(for: payload.count, limit: server.configuration.outboundLimit) else {
+            return close(.slowConsumer)
+        }
+        link.pong(payload)
     }
 
     /// A WebSocket broke a rule, or went away (`transportClosed`).
@@ -180,6 +188,7 @@ extension ServerConnection {
             socket.ended(.serverLeft)
             return refuse(namespace.name, message: message, data: data)
         }
+        socket.admitted()
         // The handler may have closed the connection.
         guard session.transport != nil else { return socket.ended(.serverLeft) }
         memberships[namespace.name] = .member(socket)
@@ -192,7 +201,7 @@ extension ServerConnection {
                 RawJSON(object: ["sid": RawJSON(string: socket.id)])
             }
         send(.packet(SocketIOPacket(kind: .connect, namespace: namespace.name, payload: reply)))
-        socket.admitted()
+        socket.welcomed()
     }
 
     private func refuse(_ namespace: String, message: String, data: RawJSON?) {

@@ -82,7 +82,7 @@ final class ServerConnection: @unchecked Sendable {
             guard outbox.count + message.count <= server.configuration.outboundLimit else {
                 return close(.slowConsumer)
             }
-            outbox.append(message.packets, count: message.count)
+            outbox.append(message.packets)
             answerPoll()
         }
     }
@@ -96,7 +96,7 @@ final class ServerConnection: @unchecked Sendable {
             WebSocketFraming.write(packet, into: &frame)
             context.write(frame, to: webSocket)
         case .polling:
-            outbox.append([packet], count: packet.count + 1)
+            outbox.append([packet])
             answerPoll()
         case nil: break
         }
@@ -107,7 +107,7 @@ final class ServerConnection: @unchecked Sendable {
         guard !outbox.isEmpty, let poll else { return }
         self.poll = nil
         session.pollAnswered()
-        poll.answer(outbox.drain())
+        poll.answer(outbox.takeBody())
     }
 
     // MARK: Actions of the session
@@ -122,7 +122,9 @@ final class ServerConnection: @unchecked Sendable {
                 guard let poll else { break }
                 self.poll = nil
                 session.pollAnswered()
-                poll.answer(outbox.isEmpty ? EngineIOPayload.encode([EngineIOPacket(.noop)]) : outbox.drain())
+                poll.answer(outbox.isEmpty ? EngineIOPayload.encode([EngineIOPacket(.noop)]) : outbox.takeBody())
+            // Answered where it arrived.
+            case .refuseRequest: break
             case .switchToWebSocket: switchToWebSocket()
             case .abandonProbe:
                 probe?.close(code: 1000, reason: "upgrade abandoned")
@@ -138,7 +140,7 @@ final class ServerConnection: @unchecked Sendable {
         probe = nil
         webSocket = link
         server.counters.webSockets.add(1)
-        for packet in outbox.drainPackets() { send(packet) }
+        for packet in outbox.take(.max) { send(packet) }
     }
 
     /// Ends the session, whatever its state.
@@ -154,7 +156,7 @@ final class ServerConnection: @unchecked Sendable {
             webSocket.close(for: reason)
         }
         probe?.close(for: reason)
-        poll?.answer(EngineIOPayload.encode(outbox.drainPackets() + [EngineIOPacket(.close)]))
+        poll?.answer(EngineIOPayload.encode(outbox.take(EngineIOPayload.packetLimit - 1) + [EngineIOPacket(.close)]))
         (webSocket, probe, poll) = (nil, nil, nil)
         let left = memberships
         memberships = [:]
@@ -201,29 +203,42 @@ final class ServerConnection: @unchecked Sendable {
 /// What waits for the next poll.
 struct PollingOutbox {
     private var packets: [EngineIOPacket] = []
-    /// How many bytes wait.
+    /// How much memory waits, in bytes.
     private(set) var count = 0
 
     var isEmpty: Bool { packets.isEmpty }
 
-    mutating func append(_ more: [EngineIOPacket], count: Int) {
+    mutating func append(_ more: [EngineIOPacket]) {
         packets += more
-        self.count += count
+        for packet in more { count += Self.cost(packet) }
     }
 
-    mutating func drainPackets() -> [EngineIOPacket] {
-        defer { self = PollingOutbox() }
-        return packets
+    /// Takes at most `limit` packets, the oldest first.
+    mutating func take(_ limit: Int) -> [EngineIOPacket] {
+        guard packets.count > limit else {
+            defer { self = PollingOutbox() }
+            return packets
+        }
+        let taken = Array(packets.prefix(limit))
+        packets.removeFirst(limit)
+        for packet in taken { count -= Self.cost(packet) }
+        return taken
     }
 
-    mutating func drain() -> [UInt8] { EngineIOPayload.encode(drainPackets()) }
+    /// The body of one answer: no more packets than a client of ours takes at once.
+    mutating func takeBody() -> [UInt8] { EngineIOPayload.encode(take(EngineIOPayload.packetLimit)) }
+
+    /// A packet in the queue takes memory even if it is empty.
+    private static func cost(_ packet: EngineIOPacket) -> Int { packet.count + MemoryLayout<EngineIOPacket>.stride }
 }
 
-/// A GET that is being held. `respond` may be called from any thread, once.
+/// A GET that is being held. `answer` or `refuse` may be called from any thread, one of them once.
 final class PollReply: Sendable {
-    private let respond: @Sendable ([UInt8]) -> Void
+    /// Nil refuses.
+    private let respond: @Sendable ([UInt8]?) -> Void
 
-    init(respond: @escaping @Sendable ([UInt8]) -> Void) { self.respond = respond }
+    init(respond: @escaping @Sendable ([UInt8]?) -> Void) { self.respond = respond }
 
     func answer(_ body: [UInt8]) { respond(body) }
+    func refuse() { respond(nil) }
 }

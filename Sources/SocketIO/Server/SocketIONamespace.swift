@@ -105,6 +105,9 @@ public final class SocketIONamespace: Sendable {
     /// How many sockets are in a room.
     public func memberCount(of room: String) -> Int { rooms.withLock { $0[room]?.count ?? 0 } }
 
+    /// How many rooms have members.
+    var roomCount: Int { rooms.withLock { $0.count } }
+
     private func target(_ room: String?) -> SocketIORoom? {
         guard let room else { return everyone }
         return rooms.withLock { $0[room]?.room }

@@ -32,8 +32,14 @@ public final class SocketIOServer: Sendable {
 
     /// Written when a port is bound, a connection accepted or closed, and at shutdown.
     private let state = Mutex(State())
+    private struct Sessions {
+        var byID: [String: ServerConnection] = [:]
+        /// False from the shutdown on: what is not in the list then does not get in.
+        var mayOpen = true
+    }
+
     /// Written whenever a session begins or ends.
-    private let sessions = Mutex<[String: ServerConnection]>([:])
+    private let sessions = Mutex(Sessions())
     /// Written while the server is set up.
     private let namespaces = Mutex<[String: SocketIONamespace]>([:])
 
@@ -120,10 +126,18 @@ public final class SocketIOServer: Sendable {
             return state.listeners
         }
         for listener in listeners { try? await listener.close() }
-        for connection in sessions.withLock({ Array($0.values) }) { connection.run { $0.close(.serverShutdown) } }
-        // Close frames have been written; two seconds later the rest is closed regardless.
-        let channels = state.withLock { Array($0.channels.values) }
+        let connections = sessions.withLock { sessions in
+            sessions.mayOpen = false
+            return Array(sessions.byID.values)
+        }
+        for connection in connections { connection.run { $0.close(.serverShutdown) } }
+        // Close frames and last answers have been written; whoever does not take them is closed regardless.
+        let channels = openChannels
         for channel in channels { channel.pipeline.fireUserInboundEventTriggered(ServerShutdownEvent()) }
+        for channel in channels {
+            let patience = channel.eventLoop.scheduleTask(in: .seconds(3)) { channel.close(promise: nil) }
+            channel.closeFuture.whenComplete { _ in patience.cancel() }
+        }
         for channel in channels { try? await channel.closeFuture.get() }
     }
 
@@ -132,30 +146,46 @@ public final class SocketIOServer: Sendable {
     func context(of loop: any EventLoop) -> LoopContext? { contexts.first { $0.loop === loop } }
 
     func opened(_ channel: any Channel) {
-        state.withLock { $0.channels[ObjectIdentifier(channel)] = channel }
+        let isTooLate = state.withLock { state in
+            if !state.isShutDown { state.channels[ObjectIdentifier(channel)] = channel }
+            return state.isShutDown
+        }
+        if isTooLate { channel.close(promise: nil) }
     }
 
     func closed(_ channel: any Channel) {
         _ = state.withLock { $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
     }
 
+    /// Every connection, whatever is spoken over it.
+    var openChannels: [any Channel] { state.withLock { Array($0.channels.values) } }
+
+    /// Every session.
+    var openSessions: [ServerConnection] { sessions.withLock { Array($0.byID.values) } }
+
     /// Whether there is room for another session.
     var hasRoom: Bool { counters.connections.value < configuration.sessionLimit }
 
-    func opened(_ connection: ServerConnection) {
-        sessions.withLock { $0[connection.sid] = connection }
+    /// Registers a new session; false when the server is going down.
+    func opened(_ connection: ServerConnection) -> Bool {
+        let isTaken = sessions.withLock { sessions in
+            if sessions.mayOpen { sessions.byID[connection.sid] = connection }
+            return sessions.mayOpen
+        }
+        guard isTaken else { return false }
         counters.connections.add(1)
         counters.connectionsOpened.add(1)
+        return true
     }
 
     func closed(_ connection: ServerConnection, because reason: EngineIOCloseReason) {
-        _ = sessions.withLock { $0.removeValue(forKey: connection.sid) }
+        _ = sessions.withLock { $0.byID.removeValue(forKey: connection.sid) }
         counters.connections.add(-1)
         counters.sessionClosed(reason)
         logger.debug("session ended", metadata: ["reason": "\(reason.label)", "detail": "\(reason.sentence)"])
     }
 
-    func session(_ sid: String) -> ServerConnection? { sessions.withLock { $0[sid] } }
+    func session(_ sid: String) -> ServerConnection? { sessions.withLock { $0.byID[sid] } }
 
     /// 120 random bits as 20 characters, the official server's form.
     static func makeID() -> String {

@@ -8,8 +8,10 @@ import Synchronization
 public final class SocketIOSocket: @unchecked Sendable {
     /// Lives on the connection's loop.
     enum Phase {
-        /// Being let in; what is emitted waits for the CONNECT reply.
+        /// Asking to be let in; what is emitted waits for the CONNECT reply.
         case joining(queue: [EncodedMessage])
+        /// Let in, which `onDisconnect` will undo; the CONNECT reply is on its way.
+        case admitted(queue: [EncodedMessage])
         case joined
         case left
     }
@@ -123,6 +125,9 @@ public final class SocketIOSocket: @unchecked Sendable {
         case .joining(var queue):
             queue.append(message)
             phase = .joining(queue: queue)
+        case .admitted(var queue):
+            queue.append(message)
+            phase = .admitted(queue: queue)
         case .joined: connection.send(message)
         case .left: break
         }
@@ -163,9 +168,15 @@ public final class SocketIOSocket: @unchecked Sendable {
         }
     }
 
-    /// On the loop: the CONNECT reply was sent.
+    /// On the loop: the program lets it in.
     func admitted() {
         guard case .joining(let queue) = phase else { return }
+        phase = .admitted(queue: queue)
+    }
+
+    /// On the loop: the CONNECT reply was sent.
+    func welcomed() {
+        guard case .admitted(let queue) = phase else { return }
         phase = .joined
         namespaceObject.everyone.add(self)
         for message in queue { connection.send(message) }
@@ -173,7 +184,11 @@ public final class SocketIOSocket: @unchecked Sendable {
 
     /// On the loop: gone, for whatever reason.
     func ended(_ reason: SocketIODisconnectReason) {
-        let wasJoined = if case .joined = phase { true } else { false }
+        let wasAdmitted: Bool
+        switch phase {
+        case .joining, .left: wasAdmitted = false
+        case .admitted, .joined: wasAdmitted = true
+        }
         phase = .left
         for (name, room) in joinedRooms {
             room.remove(self)
@@ -186,7 +201,7 @@ public final class SocketIOSocket: @unchecked Sendable {
             acknowledgement.timeout.cancel()
             acknowledgement.handler(.failure(.disconnected))
         }
-        guard wasJoined else { return }
+        guard wasAdmitted else { return }
         namespaceObject.everyone.remove(self)
         handlers.disconnect?(self, reason)
     }

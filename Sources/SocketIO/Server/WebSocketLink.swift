@@ -1,5 +1,4 @@
 import NIOCore
-import NIOWebSocket
 import Synchronization
 
 /// The sending end of one WebSocket of the server. From any thread, except where said otherwise.
@@ -39,21 +38,46 @@ final class WebSocketLink: @unchecked Sendable {
         channel.writeAndFlush(frame, promise: nil)
     }
 
+    /// Whether a close frame has been sent: there is only one (RFC 6455 §5.5.1).
+    private let saidGoodbye = Atomic(false)
+
+    /// Answers a ping (RFC 6455 §5.5.3).
+    func pong(_ payload: [UInt8]) {
+        var frame = ByteBuffer()
+        WebSocketFraming.write(payload[...], opcode: WebSocketOpcode.pong, into: &frame)
+        channel.writeAndFlush(frame, promise: nil)
+        noteWritten(frame.readableBytes)
+    }
+
     /// Says goodbye with a close frame (RFC 6455 §7.1.2) and closes when the client has answered, or soon.
     func close(code: UInt16, reason: String) {
-        var frame = ByteBuffer()
-        let payload = WebSocketFraming.closePayload(code, reason)
-        WebSocketFraming.write(payload[...], opcode: .connectionClose, into: &frame)
-        channel.writeAndFlush(frame, promise: nil)
+        guard !saidGoodbye.exchange(true, ordering: .relaxed) else { return }
+        sendClose(WebSocketFraming.closePayload(code, reason))
         // Closing a socket with unread bytes resets it, and the client would never see the reason.
         let channel = channel
-        channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
+        let patience = channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in patience.cancel() }
+    }
+
+    /// The client's close frame came: it gets ours, unless it has it, and the connection ends.
+    func answerClose(_ code: UInt16?) {
+        if !saidGoodbye.exchange(true, ordering: .relaxed) {
+            sendClose(code.map { WebSocketFraming.closePayload($0, "") } ?? [])
+        }
+        channel.close(promise: nil)
+    }
+
+    private func sendClose(_ payload: [UInt8]) {
+        var frame = ByteBuffer()
+        WebSocketFraming.write(payload[...], opcode: WebSocketOpcode.close, into: &frame)
+        channel.writeAndFlush(frame, promise: nil)
     }
 
     /// The same for the end of a session.
     func close(for reason: EngineIOCloseReason) {
         switch reason {
         case .transportClosed, .slowConsumer: channel.close(promise: nil)
+        case .malformedText: close(code: 1007, reason: reason.sentence)
         case .transportError, .parseError: close(code: 1002, reason: reason.sentence)
         case .payloadTooLarge: close(code: 1009, reason: reason.sentence)
         case .flood, .connectTimeout, .pingTimeout: close(code: 1008, reason: reason.sentence)

@@ -1,62 +1,70 @@
 import NIOCore
-import NIOWebSocket
 
-/// The receiving end of one WebSocket of the server.
+/// The receiving end of one WebSocket of the server: bytes in, packets to the session.
 final class WebSocketServerHandler: ChannelInboundHandler {
-    typealias InboundIn = WebSocketFrame
+    typealias InboundIn = ByteBuffer
 
     private enum Phase {
         case open
-        /// We sent or received a close frame; whatever comes is dropped.
+        /// A close frame or a fault came; whatever follows is dropped.
         case closing
     }
 
     private let connection: ServerConnection
     private let link: WebSocketLink
-    private var assembler: WebSocketAssembler
+    /// Whether the session lives on this channel's loop; only one that began by polling may not.
+    private let isLocal: Bool
+    private var reader: WebSocketReader
     private var phase = Phase.open
 
     init(connection: ServerConnection, link: WebSocketLink, limit: Int) {
         self.connection = connection
         self.link = link
-        self.assembler = WebSocketAssembler(limit: limit, expectsMask: true)
+        isLocal = link.channel.eventLoop === connection.context.loop
+        self.reader = WebSocketReader(side: .server, limit: limit)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch phase {
-        case .open: receive(assembler.receive(unwrapInboundIn(data)), context)
+        case .open: receive(unwrapInboundIn(data))
         case .closing: break
         }
     }
 
-    private func receive(_ outcome: WebSocketAssembler.Outcome, _ context: ChannelHandlerContext) {
-        switch outcome {
-        case .nothing: break
+    private func receive(_ buffer: ByteBuffer) {
+        do throws(WebSocketFault) {
+            try reader.receive(buffer.readableBytesSpan) { received($0) }
+        } catch {
+            switch error {
+            case .tooLarge: end(.payloadTooLarge)
+            case .notUTF8: end(.malformedText)
+            case .violation(let text): end(.transportError(text))
+            }
+        }
+    }
+
+    private func received(_ message: WebSocketReader.Message) {
+        // What came in one piece with the end of the connection came too late.
+        guard case .open = phase else { return }
+        let link = link
+        switch message {
         case .text(let bytes):
-            do {
+            do throws(EngineIOPacketError) {
                 deliver(try EngineIOPacket(textFrame: bytes[...]))
             } catch {
                 end(.parseError("\(error)"))
             }
         case .binary(let bytes): deliver(.binary(bytes[...]))
-        case .ping(let payload):
-            var frame = ByteBuffer()
-            WebSocketFraming.write(payload[...], opcode: .pong, into: &frame)
-            context.writeAndFlush(NIOAny(frame), promise: nil)
+        case .ping(let payload): connection.run { $0.webSocketPinged(payload, on: link) }
+        case .pong: break
         case .close(let code):
-            phase = .closing
-            var frame = ByteBuffer()
-            let payload = code.map { WebSocketFraming.closePayload($0, "") } ?? []
-            WebSocketFraming.write(payload[...], opcode: .connectionClose, into: &frame)
-            context.writeAndFlush(NIOAny(frame), promise: nil)
+            link.answerClose(code)
             end(.transportClosed)
-            context.close(promise: nil)
-        case .violation(let code, let text):
-            end(code == 1009 ? .payloadTooLarge : .transportError(text))
         }
     }
 
     private func deliver(_ packet: EngineIOPacket) {
+        if isLocal { return connection.webSocketReceived(packet, on: link) }
         let link = link
         connection.run { $0.webSocketReceived(packet, on: link) }
     }
@@ -73,12 +81,7 @@ final class WebSocketServerHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        switch error {
-        case NIOWebSocketError.invalidFrameLength: end(.payloadTooLarge)
-        case is NIOWebSocketError: end(.transportError("malformed WebSocket frame"))
-        default:
-            end(.transportClosed)
-            context.close(promise: nil)
-        }
+        end(.transportClosed)
+        context.close(promise: nil)
     }
 }

@@ -6,9 +6,9 @@ struct JSONScanner: ~Escapable {
     /// Deeper nesting is refused: no peer needs it, and every parser behind us recurses.
     static let depthLimit = 128
 
-    private let bytes: Span<UInt8>
+    fileprivate let bytes: Span<UInt8>
     /// The next byte to look at.
-    private(set) var position: Int
+    fileprivate(set) var position: Int
 
     @_lifetime(copy bytes)
     init(_ bytes: Span<UInt8>, at position: Int = 0) {
@@ -140,28 +140,84 @@ struct JSONScanner: ~Escapable {
         }
     }
 
-    /// RFC 3629 §4: shortest forms only, no surrogates, nothing above U+10FFFF.
+    /// RFC 3629 §4.
     private mutating func skipMultibyte() -> Bool {
-        guard let lead = next else { return false }
-        let count: Int
-        let second: ClosedRange<UInt8>
-        switch lead {
-        case 0xc2...0xdf: (count, second) = (1, 0x80...0xbf)
-        case 0xe0: (count, second) = (2, 0xa0...0xbf)
-        case 0xed: (count, second) = (2, 0x80...0x9f)
-        case 0xe1...0xef: (count, second) = (2, 0x80...0xbf)
-        case 0xf0: (count, second) = (3, 0x90...0xbf)
-        case 0xf4: (count, second) = (3, 0x80...0x8f)
-        case 0xf1...0xf3: (count, second) = (3, 0x80...0xbf)
-        default: return false
-        }
+        guard let lead = next, let (length, second) = UTF8Check.form(lead), length > 1 else { return false }
         position += 1
         guard let byte = next, second.contains(byte) else { return false }
         position += 1
-        for _ in 1..<count {
+        for _ in 2..<length {
             guard let byte = next, (0x80...0xbf).contains(byte) else { return false }
             position += 1
         }
         return true
+    }
+}
+
+extension JSONScanner {
+    /// Steps over a value that is known to be JSON; false if a placeholder in it refers to none of `count` attachments.
+    /// One pass, however deep the value is: each byte is looked at once.
+    mutating func skipPlaceholders(count: Int) -> Bool {
+        switch next {
+        case UInt8(ascii: "{"): return skipPlaceholders(inObject: count)
+        case UInt8(ascii: "["):
+            position += 1
+            while true {
+                skipSeparators()
+                if skip(UInt8(ascii: "]")) { return true }
+                guard skipPlaceholders(count: count) else { return false }
+            }
+        default: return skipValue()
+        }
+    }
+
+    private mutating func skipPlaceholders(inObject count: Int) -> Bool {
+        position += 1
+        // The last of several values of a key counts, as JavaScript reads it.
+        var isPlaceholder = false
+        var number: Int?
+        while true {
+            skipSeparators()
+            if skip(UInt8(ascii: "}")) { return !isPlaceholder || number.map { $0 >= 0 && $0 < count } ?? false }
+            guard let key = takeKey() else { return false }
+            let start = position
+            guard skipPlaceholders(count: count) else { return false }
+            switch key {
+            case .placeholder: isPlaceholder = bytes[start] == UInt8(ascii: "t")
+            case .number: number = text(start..<position).int
+            case .other: break
+            }
+        }
+    }
+
+    private enum Key {
+        case placeholder, number, other
+    }
+
+    /// Steps over a key and its colon.
+    private mutating func takeKey() -> Key? {
+        let start = position
+        guard skipString() else { return nil }
+        let end = position
+        skipWhitespace()
+        guard skip(UInt8(ascii: ":")) else { return nil }
+        skipWhitespace()
+        // Without an escape only these lengths can be meant; with escapes each letter may take six bytes.
+        guard (5...74).contains(end - start) else { return .other }
+        switch text(start..<end).string {
+        case "_placeholder": return .placeholder
+        case "num": return .number
+        default: return .other
+        }
+    }
+
+    private mutating func skipSeparators() {
+        skipWhitespace()
+        _ = skip(UInt8(ascii: ","))
+        skipWhitespace()
+    }
+
+    private func text(_ range: Range<Int>) -> RawJSON {
+        RawJSON(checked: range.map { bytes[$0] }[...])
     }
 }

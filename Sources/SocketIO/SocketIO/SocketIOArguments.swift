@@ -141,19 +141,7 @@ extension RawJSON {
 
     /// Whether each placeholder in this value refers to one of `count` attachments.
     func placeholdersAreValid(count: Int) -> Bool {
-        switch kind {
-        case .null, .bool, .number, .string: return true
-        case .array, .object:
-            if kind == .object, self["_placeholder"]?.bool == true {
-                guard let number = self["num"]?.int else { return false }
-                return number >= 0 && number < count
-            }
-            var isValid = true
-            forEachMember { _, value in
-                isValid = value.placeholdersAreValid(count: count)
-                return isValid
-            }
-            return isValid
-        }
+        var scanner = JSONScanner(bytes.span)
+        return scanner.skipPlaceholders(count: count)
     }
 }

@@ -2,8 +2,13 @@
 enum SocketIOPacketWriter {
     /// The text part of a packet, appended to `text`.
     static func write(_ packet: SocketIOPacket, into text: inout [UInt8]) {
-        header(packet.kind, packet.namespace, id: packet.id, attachments: packet.attachments.count, into: &text)
+        writeHead(of: packet, into: &text)
         if let payload = packet.payload { text += payload.bytes }
+    }
+
+    /// What stands before the payload.
+    static func writeHead(of packet: SocketIOPacket, into text: inout [UInt8]) {
+        header(packet.kind, packet.namespace, id: packet.id, attachments: packet.attachments.count, into: &text)
     }
 
     /// The text part of an event, appended to `text`; binary if the arguments have attachments.

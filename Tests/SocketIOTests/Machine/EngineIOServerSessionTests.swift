@@ -42,10 +42,24 @@ struct EngineIOServerSessionTests {
         #expect(session.transport == .webSocket)
     }
 
-    @Test func `a poll that comes while a WebSocket is probed is let go at once`() {
+    @Test func `a poll is let go at once when the probed WebSocket has been answered, not before`() {
         var session = session(.polling)
         _ = session.probeArrived(at: start)
+        #expect(session.pollArrived() == [])
+        #expect(
+            session.probePacketReceived(EngineIOPacket(.ping, "probe"))
+                == [.sendOnProbe(EngineIOPacket(.pong, "probe")), .releasePoll])
+        session.pollAnswered()
         #expect(session.pollArrived() == [.releasePoll])
+    }
+
+    @Test func `after the upgrade GET and POST are refused, the session goes on`() {
+        var session = session(.polling)
+        _ = session.probeArrived(at: start)
+        _ = session.probePacketReceived(EngineIOPacket(.upgrade))
+        #expect(session.pollArrived() == [.refuseRequest])
+        #expect(session.postArrived() == [.refuseRequest])
+        #expect(session.transport == .webSocket)
     }
 
     @Test func `an upgrade that does not come to its end is abandoned after 10 s`() {
@@ -63,13 +77,10 @@ struct EngineIOServerSessionTests {
         #expect(session.transport == .polling)
     }
 
-    @Test func `two polls at once end the session, two posts as well`() {
+    @Test func `two polls at once end the session, and the second is refused`() {
         var polls = session(.polling)
         #expect(polls.pollArrived() == [])
-        #expect(polls.pollArrived() == [.close(.transportError("two polls at once"))])
-        var posts = session(.polling)
-        #expect(posts.postArrived() == [])
-        #expect(posts.postArrived() == [.close(.transportError("two posts at once"))])
+        #expect(polls.pollArrived() == [.refuseRequest, .close(.transportError("two polls at once"))])
     }
 
     @Test func `a lost poll ends the session`() {

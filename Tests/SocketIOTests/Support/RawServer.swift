@@ -1,19 +1,35 @@
 import NIOCore
 import NIOPosix
 
-/// A TCP server of a test: answers the first bytes of each connection with a fixed text, and closes.
+@testable import SocketIO
+
+/// A TCP server of a test: answers the first bytes of each connection with a fixed text, and closes. Or answers only
+/// the first connection, and is silent to all that follows.
 struct RawServer {
     let port: Int
+    /// The bytes that came, as text, from all connections.
+    let requests: AsyncStream<String>
 
     private final class Answerer: ChannelInboundHandler, Sendable {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
         let answer: String
+        let isFirst: OnceFlag?
+        let requests: AsyncStream<String>.Continuation
 
-        init(_ answer: String) { self.answer = answer }
+        init(_ answer: String, isFirst: OnceFlag?, requests: AsyncStream<String>.Continuation) {
+            self.answer = answer
+            self.isFirst = isFirst
+            self.requests = requests
+        }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let channel = context.channel
+            requests.yield(String(buffer: unwrapInboundIn(data)))
+            if let isFirst {
+                if isFirst.take() { context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil) }
+                return
+            }
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)))
                 .whenComplete { _ in channel.close(promise: nil) }
         }
@@ -22,12 +38,18 @@ struct RawServer {
     }
 
     /// Runs `body` with a server that answers with `answer`; an empty one only closes.
-    static func run<Result>(_ answer: String, _ body: (RawServer) async throws -> Result) async throws -> Result {
+    static func run<Result>(
+        _ answer: String, once: Bool = false, _ body: (RawServer) async throws -> Result
+    ) async throws -> Result {
+        let isFirst = once ? OnceFlag() : nil
+        let (requests, continuation) = AsyncStream.makeStream(of: String.self)
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { $0.pipeline.addHandler(Answerer(answer)) }
+            .childChannelInitializer {
+                $0.pipeline.addHandler(Answerer(answer, isFirst: isFirst, requests: continuation))
+            }
             .bind(host: "127.0.0.1", port: 0).get()
         do {
-            let result = try await body(RawServer(port: listener.localAddress?.port ?? 0))
+            let result = try await body(RawServer(port: listener.localAddress?.port ?? 0, requests: requests))
             try await listener.close()
             return result
         } catch {

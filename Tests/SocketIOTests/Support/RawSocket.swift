@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOPosix
 
@@ -53,6 +54,13 @@ final class RawSocket: Sendable {
     /// Takes nothing off the socket any more.
     func pauseReading() { channel.setOption(.autoRead, value: false).whenComplete { _ in } }
 
+    /// Closes with a reset instead of an end.
+    func reset() {
+        let channel = channel
+        guard let options = channel as? any SocketOptionProvider else { return close() }
+        options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in channel.close(promise: nil) }
+    }
+
     func close() { channel.close(promise: nil) }
 
     deinit { channel.close(promise: nil) }
@@ -70,16 +78,20 @@ final class RawSocket: Sendable {
     }
 
     /// Opens a WebSocket by hand, and reads until `text` has come (the handshake's end, if nothing else is asked).
-    static func webSocket(port: Int, reading text: String = "\"sid\"") async throws -> RawSocket {
+    static func webSocket(port: Int, sid: String? = nil, reading text: String = "\"sid\"") async throws -> RawSocket {
         let socket = try await RawSocket(port: port)
-        socket.send(
-            """
-            GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\
-            Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
-            Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n
-            """)
+        socket.send(webSocketRequest(port: port, sid: sid))
         guard await socket.read(until: text).contains(text) else { throw Missing(text: text) }
         return socket
+    }
+
+    /// The request for a WebSocket, of a session that polls if there is a `sid`.
+    static func webSocketRequest(port: Int, sid: String?) -> String {
+        """
+        GET /socket.io/?EIO=4&transport=websocket\(sid.map { "&sid=" + $0 } ?? "") HTTP/1.1\r\n\
+        Host: 127.0.0.1:\(port)\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n
+        """
     }
 
     /// A masked frame as a client sends it. The masking key is zero, which the protocol allows.

@@ -1,0 +1,42 @@
+import Testing
+
+@testable import SocketIO
+
+struct DisconnectTests {
+    @Test(arguments: [SocketIOClientConfiguration.Transports.pollingOnly, .webSocketOnly, .pollingThenWebSocket])
+    func `what is emitted right before disconnecting arrives`(
+        transports: SocketIOClientConfiguration.Transports
+    ) async throws {
+        try await TestServer.run({ $0.flood = .unlimited }) { server in
+            let (ends, end) = AsyncStream.makeStream(of: SocketIODisconnectReason.self)
+            server.server.namespace("/").onDisconnect { _, reason in end.yield(reason) }
+            var configuration = SocketIOClientConfiguration()
+            configuration.transports = transports
+            let client = try SocketIOClient(url: server.url, configuration: configuration)
+            try await client.connect()
+            // More than one polling body holds.
+            for number in 0..<5_000 { client.emit("echo", [.json(RawJSON(number))]) }
+            await client.disconnect()
+            var told = ends.makeAsyncIterator()
+            #expect(await told.next() == .clientLeft)
+            #expect(server.server.statistics.eventsIn == 5_000)
+        }
+    }
+
+    @Test func `a server that has fallen silent holds a disconnecting client up for seconds only`() async throws {
+        // Long-polling, in which every request after the handshake stays without an answer.
+        let handshake = #"0{"sid":"s","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":100000}"#
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(handshake.utf8.count)\r\n\r\n\(handshake)"
+        try await RawServer.run(answer, once: true) { server in
+            var configuration = SocketIOClientConfiguration()
+            configuration.transports = .pollingOnly
+            let client = try SocketIOClient(url: "http://127.0.0.1:\(server.port)", configuration: configuration)
+            async let connected: Void? = try? client.connect()
+            for await request in server.requests where request.hasPrefix("POST") { break }
+            let begin = ContinuousClock.now
+            await client.disconnect()
+            #expect(ContinuousClock.now - begin < .seconds(10))
+            _ = await connected
+        }
+    }
+}
