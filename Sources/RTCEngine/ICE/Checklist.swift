@@ -54,7 +54,8 @@ struct Checklist: Sendable {
     // MARK: Forming pairs
 
     /// Adds a pair and puts it in its place; nil when there is one over this route already, or when the list is
-    /// full of better ones. A frozen or waiting pair of lower priority gives way (RFC 8445 §6.1.2.5).
+    /// full of better ones. A pair that has failed gives way, or else a frozen or waiting one of lower priority
+    /// (RFC 8445 §6.1.2.5).
     mutating func add(
         _ local: LocalCandidate, _ remote: RemoteCandidate, role: ICERole
     ) -> PairID? {
@@ -63,7 +64,9 @@ struct Checklist: Sendable {
         let priority = CandidatePair.priority(
             local: local.candidate.priority, remote: remote.candidate.priority, role: role)
         if pairs.count >= limit {
-            let victim = pairs.lastIndex { ($0.state == .frozen || $0.state == .waiting) && $0.priority < priority }
+            let victim =
+                pairs.lastIndex { $0.state == .failed }
+                ?? pairs.lastIndex { ($0.state == .frozen || $0.state == .waiting) && $0.priority < priority }
             guard let victim else { return nil }
             let id = pairs.remove(at: victim).id
             triggered.removeAll { $0.pair == id }

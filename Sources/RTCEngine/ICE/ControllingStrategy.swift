@@ -23,7 +23,11 @@ struct ControllingStrategy: Sendable {
 
     /// The pair to nominate now, if any.
     mutating func decide(over checklist: Checklist, delay: Interval, at now: Instant) -> PairID? {
-        guard let best = checklist.valid.first else { return nil }
+        guard let best = checklist.valid.first else {
+            // What worked has failed since: waiting is over, and begins again with the next pair that works.
+            if case .waiting = phase { phase = .watching }
+            return nil
+        }
         switch phase {
         case .requested:
             return nil
@@ -39,8 +43,13 @@ struct ControllingStrategy: Sendable {
         return best.id
     }
 
-    /// The nominating check failed, or the role was lost: begin again with what works then.
+    /// The role was lost: begin again with what works then.
     mutating func reset() { phase = .watching }
+
+    /// A check of this pair failed: if it was to be nominated, begin again with what works then.
+    mutating func pairFailed(_ id: PairID) {
+        if phase == .requested(id) { phase = .watching }
+    }
 
     /// Host to host, and no pair above it that might yet succeed. Of other pairs a better kind may be on its way.
     private static func isUnbeatable(_ pair: CandidatePair, in checklist: Checklist) -> Bool {

@@ -96,6 +96,6 @@ extension ICEAgent {
     /// RFC 8445 §7.2.5.2: the pair is no use. A lost nomination is made again with another pair.
     mutating func fail(_ check: Checklist.Check) {
         session.checklist.fail(check.pair)
-        if check.nominates { session.nomination.reset() }
+        session.nomination.pairFailed(check.pair)
     }
 }

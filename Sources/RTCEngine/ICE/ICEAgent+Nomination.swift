@@ -12,11 +12,23 @@ extension ICEAgent {
 
     /// The controlled side: a pair that works was nominated (RFC 8445 §7.3.1.5).
     mutating func peerNominated(_ id: PairID, at now: Instant) {
-        guard let pair = session.checklist[id] else { return }
-        let selected = isSettled ? path.map { (route: $0.route, priority: $0.pairPriority) } : nil
-        guard ControlledStrategy.shouldSelect(pair, insteadOf: selected, selectedIsQuiet: isPathQuiet(at: now))
-        else { return }
+        guard let pair = session.checklist[id], isBetterThanSelected(pair, at: now) else { return }
         select(id, because: "the peer nominated a pair that works", at: now)
+    }
+
+    /// The controlled side: a pair whose check came back once was nominated, maybe long after.
+    mutating func followNomination(of pair: CandidatePair, at now: Instant) {
+        // RFC 7675 §5.1: what was proven a minute ago is no consent now. It is asked for again, and then selected.
+        let age = pair.validity.map { now - $0.confirmedAt } ?? configuration.consentTimeout
+        guard age >= configuration.consentInterval else { return peerNominated(pair.id, at: now) }
+        guard isBetterThanSelected(pair, at: now) else { return }
+        session.checklist.update(pair.id) { $0.nomination = .wantedByPeer }
+        session.checklist.trigger(pair.id)
+    }
+
+    private func isBetterThanSelected(_ pair: CandidatePair, at now: Instant) -> Bool {
+        let selected = isSettled ? path.map { (route: $0.route, priority: $0.pairPriority) } : nil
+        return ControlledStrategy.shouldSelect(pair, insteadOf: selected, selectedIsQuiet: isPathQuiet(at: now))
     }
 
     /// Nothing at all has come over the selected pair for longer than any peer's check interval in use.
@@ -41,6 +53,7 @@ extension ICEAgent {
         session.checklist.settle()
         session.transactions.removeChecks()
         session.gatherer.stopKeepalives()
+        shelved = nil
         if isNews { outputs.append(.selectedPairChanged(pair.selection)) }
         moveToConnected(because: reason)
     }

@@ -24,8 +24,12 @@ extension ICEAgent {
         guard connectionState != .closed else { return }
         let fragment = candidate.usernameFragment
         if let staged, fragment == nil || fragment == staged.peer.parameters.usernameFragment {
+            // RFC 8838 §14: after the end of candidates any further one of that generation is ignored.
+            guard staged.trickle.end == .open else { return ignore() }
             guard staged.trickle.candidates.count < configuration.maximumRemoteCandidates else { return ignore() }
             self.staged?.trickle.candidates.append(candidate)
+        } else if session.trickle.end == .ended {
+            ignore()
         } else if session.peer != nil {
             use(candidate, at: now)
             advance(at: now)
@@ -85,6 +89,7 @@ extension ICEAgent {
         }
         guard session.remotes.count < configuration.maximumRemoteCandidates else { return ignore() }
         session.remotes.append(remote)
+        acquaintances.learn(remote.address)
         guard session.isChecking else { return }
         var isPaired = false
         for host in session.hosts where host.base.ip.canPair(with: remote.address.ip) {

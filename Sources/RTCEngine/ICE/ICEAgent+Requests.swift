@@ -36,6 +36,7 @@ extension ICEAgent {
             return refuse(request, .unknownAttribute, naming: unknown, key: key, over: route)
         }
         guard let priority = request.priority else { return refuse(request, .badRequest, key: key, over: route) }
+        acquaintances.learn(route.remote)
 
         switch claim {
         case .retired:
@@ -137,7 +138,7 @@ extension ICEAgent {
         }
         switch pair.state {
         case .succeeded:
-            if isNominated { peerNominated(pair.id, at: now) }
+            if isNominated { followNomination(of: pair, at: now) }
         case .inProgress:
             // §7.3.1.4: the way is open now; do not wait for the retransmission.
             session.transactions.cancelChecks(of: pair.id)

@@ -7,14 +7,22 @@ extension ICEAgent {
     /// Begins a new generation with our credential `local` (RFC 8445 §9): gathers again from the same sockets and
     /// awaits the peer's new half, or takes it if it came first. The selected pair carries media, under the old
     /// credential, until another one is selected.
+    ///
+    /// A restart that is taken back, because its offer was, returns to the generation before: a peer that never heard of
+    /// the restart nominates nothing again.
     public mutating func restart(local: ICEParameters, at now: Instant) {
         guard connectionState != .closed, local != session.local else { return }
+        if let shelved, shelved.local == local, path?.generation == shelved.generation {
+            return takeBackRestart(shelved, at: now)
+        }
         if let path, path.generation == session.generation {
             retired = RetiredCredential(fragment: session.local.usernameFragment, key: session.localKey)
-            if !path.consent.isFresh { self.path = nil }
+            if path.consent.isFresh { shelved = session } else { self.path = nil }
             noteRoute()
         }
-        session = ICESession(generation: session.generation + 1, local: local, configuration: configuration)
+        acquaintances.beginGeneration()
+        generations += 1
+        session = ICESession(generation: generations, local: local, configuration: configuration)
         // W3C RTCIceTransportState: a restart takes completed back to connected, and forgets a lost connection.
         switch connectionState {
         case .completed: move(to: .connected, because: "a restart gathers candidates anew")
@@ -32,6 +40,19 @@ extension ICEAgent {
             session.trickle = staged.trickle
             meet(staged.peer, at: now)
         }
+        advance(at: now)
+    }
+
+    private mutating func takeBackRestart(_ former: ICESession, at now: Instant) {
+        session = former
+        shelved = nil
+        retired = nil
+        for remote in session.remotes { acquaintances.learn(remote.address) }
+        // The descriptions that follow show this generation's candidates again.
+        for candidate in localCandidates { outputs.append(.localCandidate(candidate)) }
+        announcedGathering = .new
+        noteGathering()
+        moveToConnected(because: "a restart was taken back and the pair before it is in use")
         advance(at: now)
     }
 }

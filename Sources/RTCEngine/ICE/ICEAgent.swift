@@ -22,6 +22,8 @@ public struct ICEAgent: Sendable {
     var foundations = FoundationTable()
     /// The present generation.
     var session: ICESession
+    /// How many have followed the first one; none has the number of one that was given up.
+    var generations = 0
     /// The peer's next generation, known before ours (RFC 8839 §4.4.1.1.1): it begins with our own restart.
     var staged: (peer: ICERemotePeer, trickle: RemoteTrickle)?
     /// What carries media; of the present generation or, during a restart, of the one before. Whoever sets it or
@@ -29,6 +31,9 @@ public struct ICEAgent: Sendable {
     var path: SelectedPath?
     /// Our credential of the generation before: its checks are still answered.
     var retired: RetiredCredential?
+    /// The settled generation that a restart has put aside: a restart that is taken back returns to it.
+    var shelved: ICESession?
+    var acquaintances: Acquaintances
     /// RFC 8445 §14.2: no new transaction before this.
     var nextTransactionAt = Instant.zero
     var outputs = FIFO<ICEOutput>()
@@ -47,6 +52,8 @@ public struct ICEAgent: Sendable {
         self.tieBreaker = random.next()
         let local = ICEParameters(using: &random)
         self.session = ICESession(generation: 0, local: local, configuration: configuration)
+        // Candidates that were told, and as many addresses again that only checks came from.
+        self.acquaintances = Acquaintances(limit: configuration.maximumRemoteCandidates * 2)
         self.random = random
     }
 
@@ -121,6 +128,13 @@ public struct ICEAgent: Sendable {
         advance(at: now)
     }
 
+    /// Whether a datagram from this address may be the peer's: the address is a candidate of the peer's, or a check under
+    /// our credential came from it. What comes from anywhere else is a stranger's, and is to go no further: one forged
+    /// alert would end a DTLS handshake. Cheap, for every packet.
+    public func knows(_ remote: TransportAddress) -> Bool {
+        path?.route.remote == remote || acquaintances.contains(remote)
+    }
+
     /// A hint that something other than STUN came over a route: tells a quiet pair from a busy one. It does not
     /// renew consent.
     public mutating func mediaReceived(from remote: TransportAddress, to base: TransportAddress, at now: Instant) {
@@ -143,6 +157,7 @@ public struct ICEAgent: Sendable {
         path = nil
         noteRoute()
         retired = nil
+        shelved = nil
         move(to: .closed, because: "closed by its owner")
     }
 }

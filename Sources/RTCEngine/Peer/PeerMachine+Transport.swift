@@ -30,10 +30,18 @@ extension PeerMachine {
         guard connectionState != .closed else { return }
         counters.bytesReceived += UInt64(datagram.count)
         counters.packetsReceived += 1
-        switch DatagramKind(datagram) {
-        case .stun:
+        let kind = DatagramKind(datagram)
+        if kind == .stun {
             ice.receive(datagram.span.bytes, from: remote, to: local, at: now)
-            drainTransport(at: now)
+            return drainTransport(at: now)
+        }
+        // DTLS listens to whoever can send a datagram, and one forged alert ends a handshake: strangers stop here.
+        guard ice.knows(remote) else {
+            counters.dropped += 1
+            return
+        }
+        ice.mediaReceived(from: remote, to: local, at: now)
+        switch kind {
         case .dtls:
             secure.receive(datagram, at: now)
             drainTransport(at: now)
@@ -41,7 +49,7 @@ extension PeerMachine {
             receiveRTP(&datagram, at: now)
         case .rtcp:
             receiveRTCP(&datagram, at: now)
-        case .unknown:
+        case .stun, .unknown:
             counters.dropped += 1
         }
     }

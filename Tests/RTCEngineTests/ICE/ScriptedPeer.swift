@@ -34,13 +34,26 @@ struct ScriptedPeer {
         }
     }
 
+    /// One tick, at its time.
+    mutating func tick(at wake: Instant) {
+        now = max(now, wake)
+        tell { agent, now in agent.tick(at: now) }
+    }
+
+    /// Answers every request of the agent's honestly, from where it was sent to.
+    mutating func confirmAll() {
+        let sent = outputs
+        outputs.removeAll { if case .send = $0 { true } else { false } }
+        for case .send(let bytes, _, let to) in sent {
+            guard let message = try? STUNMessage(parsing: bytes.span.bytes), message.kind == .request else { continue }
+            confirm(message, from: to)
+        }
+    }
+
     /// Lets time pass, tick by tick.
     mutating func wait(_ interval: Interval) {
         let end = now + interval
-        while let wake = agent.nextWake, wake <= end {
-            now = max(now, wake)
-            tell { agent, now in agent.tick(at: now) }
-        }
+        while let wake = agent.nextWake, wake <= end { tick(at: wake) }
         now = end
     }
 

@@ -78,4 +78,50 @@ import Testing
         }
         #expect(call.violations == [])
     }
+
+    @Test(arguments: CallSimulation.Side.allCases)
+    func `a restart that is offered and taken back costs the call nothing`(side: CallSimulation.Side) {
+        var call = connected()
+        // The offer never reaches the peer.
+        call.attempt(side) { machine, now in
+            let offer = try machine.createOffer(iceRestart: true)
+            try machine.setLocalDescription(.offer, offer, at: now)
+        }
+        call.run(for: .milliseconds(500))
+        call.attempt(side) { machine, now in try machine.setLocalDescription(.rollback, nil, at: now) }
+        call.run(for: .seconds(Int64(120)))
+        for side in CallSimulation.Side.allCases {
+            #expect(call[side].connectionStates == [.connecting, .connected])
+            #expect(call[side].iceStates.last == .completed)
+            #expect(call.judge(.audio, at: side).skips == 0)
+        }
+        // And the next restart works.
+        call.offer(side, iceRestart: true)
+        call.run(for: .seconds(Int64(60)))
+        for side in CallSimulation.Side.allCases { #expect(call[side].connectionStates == [.connecting, .connected]) }
+        #expect(call.violations == [])
+    }
+
+    @Test func `a restart whose answer is lost keeps the old pair, and the next one works`() {
+        var call = connected()
+        call.attempt(.left) { machine, now in
+            let offer = try machine.createOffer(iceRestart: true)
+            try machine.setLocalDescription(.offer, offer, at: now)
+        }
+        let offer = call[.left].machine.localDescription?.sdp.text ?? ""
+        call.attempt(.right) { machine, now in
+            try machine.setRemoteDescription(.offer, try SessionDescription(parsing: offer), at: now)
+            let answer = try machine.createAnswer()
+            try machine.setLocalDescription(.answer, answer, at: now)
+        }
+        call.run(for: .seconds(Int64(60)))
+        for side in CallSimulation.Side.allCases { #expect(call[side].connectionStates == [.connecting, .connected]) }
+        call.offer(.left, iceRestart: true)
+        call.run(for: .seconds(Int64(60)))
+        for side in CallSimulation.Side.allCases {
+            #expect(call[side].connectionStates == [.connecting, .connected])
+            #expect(call.judge(.audio, at: side).skips == 0)
+        }
+        #expect(call.violations == [])
+    }
 }

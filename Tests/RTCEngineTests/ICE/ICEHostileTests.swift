@@ -1,0 +1,141 @@
+import RTCEngine
+import RTCWire
+import Testing
+
+/// Peers that change their mind late, answer twice, or tell too much.
+@Suite struct ICEHostileTests {
+    private func candidate(_ foundation: String, _ address: TransportAddress, _ priority: UInt32) -> ICECandidate {
+        ICECandidate(foundation: foundation, priority: priority, address: .ip(address), type: .host)
+    }
+
+    private let better = endpoint("198.51.100.2", 5_000)
+
+    /// Controlled by a peer of two addresses, both checked; the pair of the worse one is selected.
+    private func settledOnTheWorse() -> ScriptedPeer {
+        var peer = ScriptedPeer(role: .controlled)
+        let (worse, better) = (candidate("1", peer.address, 1_000), candidate("2", better, 2_130_706_431))
+        peer.tell { agent, now in
+            agent.addRemoteCandidate(worse, at: now)
+            agent.addRemoteCandidate(better, at: now)
+        }
+        peer.introduce(withCandidate: false)
+        for _ in 0..<10 {
+            peer.confirmAll()
+            peer.wait(.milliseconds(25))
+        }
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        return peer
+    }
+
+    @Test func `a pair nominated a minute after its check is checked again, and the call goes on over it`() {
+        var peer = settledOnTheWorse()
+        #expect(peer.agent.selectedPair?.remote == peer.address)
+        for _ in 0..<120 {
+            peer.wait(.milliseconds(500))
+            peer.confirmAll()
+        }
+        #expect(peer.agent.connectionState == .connected)
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: better)
+        peer.wait(.milliseconds(25))
+        // Until the check is answered nothing has been proven of the pair.
+        #expect(peer.agent.selectedPair?.remote == peer.address)
+        #expect(peer.agent.hasConsent)
+        peer.confirmAll()
+        #expect(peer.agent.selectedPair?.remote == better)
+        for _ in 0..<80 {
+            peer.wait(.milliseconds(500))
+            peer.confirmAll()
+        }
+        #expect(peer.agent.hasConsent)
+        #expect(!peer.states.contains(.failed))
+    }
+
+    /// Controlling; one pair, whose first check was superseded by a second one when the peer's own came.
+    private func checkedTwice(
+        _ type: ICECandidate.CandidateType
+    ) throws -> (peer: ScriptedPeer, first: STUNMessage, second: STUNMessage) {
+        var peer = ScriptedPeer(role: .controlling)
+        let remote = ICECandidate(foundation: "1", priority: 1_000_000, address: .ip(peer.address), type: type)
+        peer.tell { agent, now in agent.addRemoteCandidate(remote, at: now) }
+        peer.introduce(withCandidate: false)
+        let first = try #require(peer.takeRequests().first)
+        peer.check([.iceControlled(tieBreaker: 1)])
+        peer.wait(.milliseconds(25))
+        let second = try #require(peer.takeRequests().first)
+        return (peer, first, second)
+    }
+
+    @Test func `a pair that fails while a better one is awaited leaves no timer that is always due`() throws {
+        var (peer, first, second) = try checkedTwice(.serverReflexive)
+        peer.confirm(second)
+        peer.refuse(first, .badRequest)
+        let start = peer.now
+        var ticks = 0
+        while let wake = peer.agent.nextWake, wake <= start + .milliseconds(5_000), ticks < 1_000 {
+            peer.tick(at: wake)
+            ticks += 1
+        }
+        #expect(ticks < 100)
+    }
+
+    @Test func `a pair that fails before its nomination is sent is nominated when it works again`() throws {
+        var (peer, first, second) = try checkedTwice(.host)
+        peer.confirm(second)
+        peer.refuse(first, .badRequest)
+        peer.wait(.milliseconds(30))
+        peer.check([.iceControlled(tieBreaker: 1)])
+        for _ in 0..<20 {
+            peer.wait(.milliseconds(25))
+            peer.confirmAll()
+        }
+        #expect(peer.selections.count == 1)
+    }
+
+    @Test func `pairs that have failed give way to a new candidate`() {
+        var configuration = ICEConfiguration()
+        configuration.maximumPairs = 5
+        var peer = ScriptedPeer(role: .controlling, configuration: configuration)
+        for number in 0..<5 as Range<UInt8> {
+            let dead = candidate("d\(number)", endpoint("203.0.113.\(number + 1)", 9), 2_000_000_000)
+            peer.tell { agent, now in agent.addRemoteCandidate(dead, at: now) }
+        }
+        peer.introduce(withCandidate: false)
+        peer.wait(.milliseconds(25_000))
+        _ = peer.takeSent()
+        let late = candidate("l", peer.address, 1_000)
+        peer.tell { agent, now in agent.addRemoteCandidate(late, at: now) }
+        for _ in 0..<20 {
+            peer.wait(.milliseconds(25))
+            peer.confirmAll()
+        }
+        #expect(peer.selections.map(\.remote) == [peer.address])
+    }
+
+    @Test func `a candidate after the end of candidates is ignored`() {
+        var peer = ScriptedPeer(role: .controlled)
+        peer.introduce()
+        let ignored = peer.agent.statistics.remoteCandidatesIgnored
+        peer.tell { agent, now in agent.endOfRemoteCandidates(at: now) }
+        let late = candidate("9", better, 2_000)
+        peer.tell { agent, now in agent.addRemoteCandidate(late, at: now) }
+        #expect(peer.agent.statistics.pairs.count == 1)
+        #expect(peer.agent.statistics.remoteCandidatesIgnored == ignored + 1)
+        // A check from there is another matter (RFC 8445 §7.3.1.3).
+        peer.check([.iceControlling(tieBreaker: 1)], from: better)
+        #expect(peer.agent.statistics.pairs.count == 2)
+    }
+
+    @Test func `candidates and checks without end fill no memory`() {
+        var peer = ScriptedPeer(role: .controlled)
+        peer.introduce()
+        for number in 0..<1_000 as Range<UInt16> {
+            let flood = candidate("f\(number)", endpoint("203.0.113.1", 1_000 + number), UInt32(number))
+            peer.tell { agent, now in agent.addRemoteCandidate(flood, at: now) }
+            peer.check([.iceControlling(tieBreaker: 1)], from: endpoint("203.0.113.2", 1_000 + number))
+        }
+        peer.wait(.milliseconds(20_000))
+        #expect(peer.agent.statistics.pairs.count <= 100)
+        // One check every 20 ms and their repetitions: not one for each that came.
+        #expect(peer.agent.statistics.requestsSent < 3_000)
+    }
+}
