@@ -34,26 +34,27 @@ extension MediaDescription {
     var codecs: [CodecParameters] {
         let types = payloadTypes
         let maps = all(SDP.RTPMap.self)
-        let formats = all(SDP.FormatParameters.self)
+        // Of several lines about one payload type the first counts. Looked up, for a peer may write thousands.
+        let encodings = Dictionary(maps.map { ($0.payloadType, $0) }) { first, _ in first }
+        let formats = Dictionary(
+            all(SDP.FormatParameters.self).compactMap { format in format.payloadType.map { ($0, format.parameters) } }
+        ) { first, _ in first }
         let feedback = all(SDP.RTCPFeedback.self)
         var retransmissions: [UInt8: SDP.RTPMap] = [:]
-        for map in maps where map.encoding.lowercased() == "rtx" {
-            guard types.contains(map.payloadType),
-                let text = formats.first(where: { $0.payloadType == map.payloadType })?.parameters["apt"],
+        for type in types {
+            guard let map = encodings[type], map.encoding.lowercased() == "rtx", let text = formats[type]?["apt"],
                 let apt = UInt8(text), retransmissions[apt] == nil
             else { continue }
             // RFC 4588 §8.6: `apt` names the payload type that is retransmitted.
             retransmissions[apt] = map
         }
         return types.compactMap { type in
-            guard let map = maps.first(where: { $0.payloadType == type }), map.encoding.lowercased() != "rtx" else {
-                return nil
-            }
+            guard let map = encodings[type], map.encoding.lowercased() != "rtx" else { return nil }
             // RFC 4588 §8.1: the clock rate of the retransmissions is that of the original.
             let rtx = retransmissions[type].flatMap { $0.clockRate == map.clockRate ? $0.payloadType : nil }
             return CodecParameters(
                 payloadType: type, name: map.encoding, clockRate: map.clockRate, channels: map.channels ?? 1,
-                parameters: formats.first { $0.payloadType == type }?.parameters ?? SDP.CodecOptions(),
+                parameters: formats[type] ?? SDP.CodecOptions(),
                 feedback: feedback.filter { $0.payloadType == nil || $0.payloadType == type }.map(\.feedback),
                 rtxPayloadType: rtx)
         }

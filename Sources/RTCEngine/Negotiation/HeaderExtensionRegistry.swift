@@ -34,11 +34,14 @@ enum HeaderExtensionNegotiation {
         offered: [SDP.ExtensionMap], supported: [HeaderExtensionCapability], kind: MediaKind, allowsMixed: Bool
     ) -> [SDP.ExtensionMap] {
         var seen: Set<String> = []
+        var taken: Set<UInt16> = []
         return offered.compactMap { map in
-            guard isUsable(map, allowsMixed: allowsMixed), !seen.contains(map.uri),
+            guard isUsable(map, allowsMixed: allowsMixed), !seen.contains(map.uri), !taken.contains(map.id),
                 supported.contains(where: { $0.uri == map.uri && $0.kinds.contains(kind) })
             else { return nil }
             seen.insert(map.uri)
+            // RFC 8285 §5: an identifier is used for one extension only.
+            taken.insert(map.id)
             return SDP.ExtensionMap(id: map.id, direction: map.direction?.reversed, uri: map.uri)
         }
     }

@@ -56,12 +56,13 @@ extension Negotiator {
         // Candidates of an offer's later sections are for transports that bundling does away with; but a peer whose
         // first section we reject has put its candidates there.
         let isFirstOffer = isAnswerLocal && transport.dtls == nil
+        transport.section = section
         for index in remote.media.indices where !isFirstOffer || index <= section {
             let media = remote.media[index]
             let fragment = media.iceUsernameFragment ?? peer.ice.parameters.usernameFragment
             guard fragment == peer.ice.parameters.usernameFragment else { continue }
             for candidate in media.candidates { addToTransport(candidate) }
-            if media.has(.endOfCandidates) { transport.isRemoteComplete = true }
+            if media.has(.endOfCandidates), index <= section { transport.isRemoteComplete = true }
         }
         if remote.has(.endOfCandidates) { transport.isRemoteComplete = true }
         if transport.dtls == nil {
@@ -75,7 +76,10 @@ extension Negotiator {
     mutating func addToTransport(_ candidate: ICECandidate) {
         guard let remote = transport.remoteICE?.parameters else { return }
         if let fragment = candidate.usernameFragment, fragment != remote.usernameFragment { return }
-        if !transport.remoteCandidates.contains(candidate) { transport.remoteCandidates.append(candidate) }
+        guard transport.remoteCandidates.count < SDPLimits.candidates,
+            !transport.remoteCandidates.contains(candidate)
+        else { return }
+        transport.remoteCandidates.append(candidate)
     }
 
     /// The answer decides who opens the association (RFC 8842 §5.3); one that does not say means `active`.

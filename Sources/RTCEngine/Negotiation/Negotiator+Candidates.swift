@@ -125,7 +125,7 @@ extension Negotiator {
         }
     }
 
-    private enum RemoteCandidateFact {
+    private enum RemoteCandidateFact: Equatable {
         case candidate(ICECandidate)
         case endOfCandidates
         /// Of a kind that we do not know: its place is checked, and then nothing would ever use it.
@@ -144,7 +144,9 @@ extension Negotiator {
             let generation = (try? PeerTransport(reading: description.sdp, section: index))?.ice.parameters
             if let fragment, fragment != generation?.usernameFragment { continue }
             // A peer that never stops signaling candidates makes us keep no more than a description may hold.
-            guard description.sdp.media[index].lines.count < SDPLimits.linesPerSection else { return }
+            guard description.sdp.media[index].lines.count < SDPLimits.linesPerSection,
+                candidateCount(description.sdp) < SDPLimits.candidates || fact == .endOfCandidates
+            else { return }
             switch fact {
             case .candidate(let candidate): description.sdp.media[index].append(SDP.Candidate(candidate))
             case .endOfCandidates where description.sdp.media[index].has(.endOfCandidates): break
@@ -156,17 +158,29 @@ extension Negotiator {
             } else {
                 currentRemoteDescription = description
             }
-            if let generation, generation == transport.remoteICE?.parameters { apply(fact) }
+            if let generation, generation == transport.remoteICE?.parameters { apply(fact, section: index) }
             return
         }
         throw isSectionKnown ? .unknownGeneration : .unknownSection
     }
 
-    private mutating func apply(_ fact: RemoteCandidateFact) {
+    private mutating func apply(_ fact: RemoteCandidateFact, section: Int) {
         switch fact {
         case .candidate(let candidate): addToTransport(candidate)
+        // A peer that gathers for each section before it knows of the bundle ends one after the other; those behind the
+        // bundle's own are of transports that nobody uses.
+        case .endOfCandidates where section > transport.section ?? section: break
         case .endOfCandidates: transport.isRemoteComplete = true
         case .unusable: break
+        }
+    }
+
+    private func candidateCount(_ description: SessionDescription) -> Int {
+        description.media.reduce(0) { count, section in
+            count
+                + section.lines.count {
+                    if case .attribute(let line) = $0 { line.name == SDP.Candidate.name } else { false }
+                }
         }
     }
 

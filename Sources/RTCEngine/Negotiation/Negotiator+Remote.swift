@@ -24,7 +24,9 @@ extension Negotiator {
         _ offer: SessionDescription, glare: GlareRule
     ) throws(NegotiationError) {
         switch (signalingState, glare) {
-        case (.stable, _), (.haveRemoteOffer, _): break
+        case (.stable, _): break
+        // RFC 8829 §3.2: it takes the place of the one that has no answer yet, with all that came of that.
+        case (.haveRemoteOffer, _): try rollBack(.remote)
         case (.haveLocalOffer, .rollBack): try rollBack(.local)
         case (.closed, _): throw .closed
         case (.haveLocalOffer, .refuse), (.haveLocalPranswer, _), (.haveRemotePranswer, _):

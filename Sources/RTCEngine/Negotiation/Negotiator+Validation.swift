@@ -57,7 +57,11 @@ extension Negotiator {
             guard let mid = section.mid else { continue }
             guard seen.insert(mid).inserted else { throw .duplicateMid(section: index) }
         }
-        for group in description.bundleGroups where !group.allSatisfy(seen.contains) { throw .invalidBundleGroup }
+        // RFC 9143 §7: and each is in one group at most. Naming it again and again would only cost us time.
+        var unbundled = seen
+        for mid in description.bundleGroups.joined() {
+            guard unbundled.remove(mid) != nil else { throw .invalidBundleGroup }
+        }
     }
 
     /// RFC 9143 §7.3: an answer that accepts more than one section has them all in one group.

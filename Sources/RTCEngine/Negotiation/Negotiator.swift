@@ -110,17 +110,20 @@ public struct Negotiator: Sendable {
     }
 }
 
-/// Gives media sections their names.
+/// Gives media sections their names: numbers that go up.
 struct MidGenerator: Sendable {
-    private var next = 0
-    private var used: Set<String> = []
+    private var next: UInt64 = 0
 
-    mutating func reserve(_ mid: String) { used.insert(mid) }
+    /// A name is in use. Only the highest number is remembered: names of other forms are never made here, and a peer
+    /// that thinks of new ones in each offer fills no memory.
+    mutating func reserve(_ mid: String) {
+        guard let number = UInt32(mid), "\(number)" == mid else { return }
+        next = max(next, UInt64(number) + 1)
+    }
 
     /// A short name that neither side has used in this session (RFC 8829 §5.2.1).
     mutating func make() -> String {
-        while used.contains("\(next)") { next += 1 }
-        used.insert("\(next)")
+        defer { next += 1 }
         return "\(next)"
     }
 }

@@ -21,6 +21,8 @@ struct TransportAgreement: Sendable, Equatable {
     /// The peer's candidates of this generation in the order in which they came.
     var remoteCandidates: [ICECandidate] = []
     var isRemoteComplete = false
+    /// The section that stands for the bundle in both descriptions.
+    var section: Int?
 
     /// What leads from `old` to here, in the order in which the transport wants it.
     func actions(since old: TransportAgreement) -> [NegotiationAction] {

@@ -4,6 +4,8 @@ public enum SDPLimits {
     public static let bytes = 256 * 1_024
     /// `m=` lines.
     public static let mediaSections = 256
+    /// Candidates of a description that are kept, those among them that came one by one.
+    public static let candidates = 256
     /// Lines of the session section, and of each media section.
     public static let linesPerSection = 2_048
 }
