@@ -117,14 +117,21 @@ extension PeerMachine {
             return
         }
         // A source that no description named: its first packet of media names it.
-        if isMedia, receivers[id]?.stream?.ssrc != header.ssrc { startStream(of: header.ssrc, on: id) }
+        if isMedia, receivers[id]?.stream?.ssrc != header.ssrc {
+            guard receivers[id]?.takesOver(header.ssrc, at: now) == true else {
+                counters.dropped += 1
+                return
+            }
+            startStream(of: header.ssrc, on: id, at: now)
+        }
         receivers[id]?.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
         drainReceiver(id)
         sendPackets(at: now)
     }
 
-    private mutating func startStream(of ssrc: UInt32, on id: TransceiverID) {
+    private mutating func startStream(of ssrc: UInt32, on id: TransceiverID, at now: Instant) {
         guard let parameters = receivers[id]?.parameters else { return }
+        receivers[id]?.noteTakeover(at: now)
         let rtx = receivers[id]?.retransmissionSSRC(of: ssrc)
         let configuration = streamConfiguration(parameters, ssrc: ssrc, rtx: rtx)
         receivers[id]?.stream = ReceiveStream(configuration: configuration)
@@ -141,6 +148,9 @@ extension PeerMachine {
         }
     }
 
+    /// Of one datagram. Each may speak of thousands of packets in twenty bytes; honest peers send one or two.
+    private static let maximumTransportFeedbacks = 16
+
     mutating func receiveRTCP(_ packet: inout [UInt8], at now: Instant) {
         guard let srtp = secure.srtp else {
             counters.dropped += 1
@@ -154,9 +164,14 @@ extension PeerMachine {
         }
         var elements: [RTCPPacket] = []
         var reader = RTCPReader(packet.span.bytes)
+        var transportFeedbacks = 0
         while let element = reader.next() {
             switch element {
-            case .packet(let packet): elements.append(packet)
+            case .packet(.transportFeedback) where transportFeedbacks == Self.maximumTransportFeedbacks:
+                counters.dropped += 1
+            case .packet(let packet):
+                if case .transportFeedback = packet { transportFeedbacks += 1 }
+                elements.append(packet)
             case .skipped: continue
             case .dropped: counters.dropped += 1
             }
@@ -203,6 +218,9 @@ extension PeerMachine {
         sendPackets(at: now)
     }
 
+    /// The peer's clock is part of the measurement: a wrong one must not make us ask for what is lost a minute later.
+    private static let longestRoundTrip = Interval.milliseconds(1_000)
+
     private mutating func sendReports(at now: Instant) {
         writeReports(goodbyes: [], at: now)
         // What our senders measured tells our receivers how long a retransmission takes.
@@ -210,7 +228,8 @@ extension PeerMachine {
             let roundTrip = senders.values.compactMap(\.stream.remote.roundTripTime).min()
                 ?? ice.statistics.currentRoundTripTime
         else { return }
-        for id in receivers.ids { receivers[id]?.stream?.roundTripTime = roundTrip }
+        let believable = min(roundTrip, Self.longestRoundTrip)
+        for id in receivers.ids { receivers[id]?.stream?.roundTripTime = believable }
     }
 
     private mutating func writeReports(goodbyes: [UInt32], at now: Instant) {

@@ -67,6 +67,7 @@ extension PeerMachine {
                 parameters, ssrc: ssrc, rtx: receiver.retransmissionSSRC(of: ssrc))
             // A source that goes on keeps what is in its jitter buffer.
             if receiver.stream?.reconfigure(configuration) != true {
+                if receiver.stream?.ssrc != ssrc { receiver.noteTakeover(at: now) }
                 receiver.stream = ReceiveStream(configuration: configuration)
             }
         }

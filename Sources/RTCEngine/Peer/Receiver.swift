@@ -3,6 +3,15 @@ struct Receiver {
     var parameters: ReceiveParameters
     /// Nil until a source is known, by a description or by its first packet.
     var stream: ReceiveStream?
+    /// The source before this one: its last packets may come after the first ones of the present.
+    private var formerSSRC: UInt32?
+    private var takenOverAt: Instant?
+
+    /// A source that was silent for this long is over, or has paused: the one before it may come back.
+    private static let silence = Interval.milliseconds(2_000)
+    /// A new stream throws away what the one before holds, and makes buffers: not for each packet of a peer that
+    /// sends every one as another source.
+    private static let takeoverInterval = Interval.milliseconds(100)
 
     init(parameters: ReceiveParameters) { self.parameters = parameters }
 
@@ -13,5 +22,22 @@ struct Receiver {
     func retransmissionSSRC(of ssrc: UInt32) -> UInt32? {
         guard let sources = parameters.sources, sources.primary == ssrc else { return nil }
         return sources.rtx
+    }
+
+    /// Whether a packet of another source begins a new stream: the peer has started over, or its server sends another
+    /// camera. Late packets of the source before do not, while the present one is heard.
+    func takesOver(_ ssrc: UInt32, at now: Instant) -> Bool {
+        guard let stream else { return true }
+        if let takenOverAt, now - takenOverAt < Self.takeoverInterval { return false }
+        guard ssrc == formerSSRC, let last = stream.counters.lastPacketAt else { return true }
+        return now - last >= Self.silence
+    }
+
+    /// A new stream is about to take the place of the present one.
+    mutating func noteTakeover(at now: Instant) {
+        // The first stream of all takes nobody's place.
+        guard let stream, stream.counters.lastPacketAt != nil else { return }
+        formerSSRC = stream.ssrc
+        takenOverAt = now
     }
 }

@@ -98,31 +98,35 @@ extension JitterBuffer {
 
     // MARK: Key frames
 
-    /// The first place from which a key frame can be decoded; nil when none is held.
+    /// The first place from which a key frame can be decoded; nil when none is held. Each place is looked at once: it is
+    /// the peer who decides how many packets claim to begin a key frame.
     private func keyFrameStart() -> Int64? {
-        var sequence = head
-        while sequence < end {
+        /// What is known at a place about the one before it.
+        enum Before {
+            case hole, frameEnd
+            /// A packet of a frame with this timestamp, whose beginning is there if it is certain.
+            case packet(timestamp: UInt32, start: Int64?)
+        }
+        var before = headFollowsFrame ? Before.frameEnd : .hole
+        for sequence in head..<end {
             let slot = slots[place(sequence)]
-            if case .packet = slot.content, slot.startsKeyFrame, let start = frameStart(of: sequence) { return start }
-            sequence += 1
+            switch slot.content {
+            case .filler: continue
+            case .missing, .lost:
+                before = .hole
+                continue
+            case .packet: break
+            }
+            var start: Int64?
+            switch before {
+            case .hole: start = nil
+            case .packet(slot.timestamp, let begun): start = begun
+            case .frameEnd, .packet: start = slot.startsFrame ? sequence : nil
+            }
+            if start == nil, slot.isCertainStart { start = sequence }
+            if slot.startsKeyFrame, let start { return start }
+            before = slot.marker ? .frameEnd : .packet(timestamp: slot.timestamp, start: start)
         }
         return nil
-    }
-
-    /// Where the frame of the packet at `sequence` begins; nil when that is not certain.
-    private func frameStart(of sequence: Int64) -> Int64? {
-        let timestamp = slots[place(sequence)].timestamp
-        var start = sequence
-        while true {
-            if slots[place(start)].isCertainStart { return start }
-            var previous = start - 1
-            while previous >= head, case .filler = slots[place(previous)].content { previous -= 1 }
-            guard previous >= head else { return headFollowsFrame && slots[place(start)].startsFrame ? start : nil }
-            guard case .packet = slots[place(previous)].content else { return nil }
-            if slots[place(previous)].timestamp != timestamp || slots[place(previous)].marker {
-                return slots[place(start)].startsFrame ? start : nil
-            }
-            start = previous
-        }
     }
 }

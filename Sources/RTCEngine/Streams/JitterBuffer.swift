@@ -50,7 +50,8 @@ struct JitterBuffer: Sendable {
         case inserted, duplicate, late
     }
 
-    var slots: [Slot]
+    /// Empty before the first packet: of the sections that a description has, many never carry one.
+    var slots: [Slot] = []
     private let mask: Int64
     let limits: Limits
     /// The next sequence number to leave, and the one after the highest known.
@@ -79,7 +80,6 @@ struct JitterBuffer: Sendable {
         var size = 16
         while size < min(limits.packets, 1 << 14) { size *= 2 }
         mask = Int64(size - 1)
-        slots = [Slot](repeating: Slot(), count: size)
     }
 
     /// Forgets everything: the source has started over.
@@ -145,6 +145,7 @@ struct JitterBuffer: Sendable {
         let capacity = mask + 1
         if isEmpty {
             isEmpty = false
+            if slots.isEmpty { slots = [Slot](repeating: Slot(), count: Int(capacity)) }
             head = sequence
             end = sequence
         }

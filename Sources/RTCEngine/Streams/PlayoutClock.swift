@@ -12,6 +12,8 @@ struct PlayoutClock: Sendable {
 
     /// How fast the floor may rise, so that it follows a path that became longer or a clock that drifts.
     private static let risePerSecond = 0.002
+    /// Ticks from the origin: far beyond any call, and at any clock rate from 1,000 on within nanoseconds of 64 bits.
+    private static let farthest: Int64 = 1 << 42
 
     init(delay: PlayoutDelay) { self.delay = delay }
 
@@ -27,6 +29,8 @@ struct PlayoutClock: Sendable {
             reset()
             self.clockRate = clockRate
         }
+        // A peer whose timestamps leap on and on would lead the arithmetic out of its range: begin anew.
+        if let last = unwrapper.last, abs(last) > Self.farthest { reset() }
         let media = Interval(ticks: unwrapper.unwrap(timestamp), clockRate: clockRate)
         let difference = now.nanoseconds - media.nanoseconds
         let elapsed = lastObserved.map { (now - $0).seconds } ?? 0

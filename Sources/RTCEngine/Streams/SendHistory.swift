@@ -7,8 +7,13 @@ struct SendHistory: Sendable {
         var sequenceNumber: UInt16 = 0
         var sentAt: Instant?
         var resentAt: Instant?
+        var resends = 0
         var packet: [UInt8] = []
     }
+
+    /// A request of a few bytes asks for a hundred packets, and it is the peer who says how long a round trip is: without
+    /// a bound a peer could make us send a thousand times what it sends. Receivers ask ten times at most.
+    private static let maximumResends = 10
 
     private var slots: [Slot]
     private let mask: Int
@@ -30,6 +35,7 @@ struct SendHistory: Sendable {
         slots[index].sequenceNumber = sequenceNumber
         slots[index].sentAt = now
         slots[index].resentAt = nil
+        slots[index].resends = 0
         slots[index].packet.removeAll(keepingCapacity: true)
         slots[index].packet.append(contentsOf: packet)
     }
@@ -39,7 +45,7 @@ struct SendHistory: Sendable {
         case resend(place: Int)
         /// It was sent again less than a round trip ago: the request crossed it.
         case underway
-        /// Too old, or never sent.
+        /// Too old, never sent, or sent again so often that once more would not help.
         case unknown
     }
 
@@ -48,10 +54,11 @@ struct SendHistory: Sendable {
         guard !slots.isEmpty else { return .unknown }
         let index = Int(sequenceNumber) & mask
         guard slots[index].sequenceNumber == sequenceNumber, let sentAt = slots[index].sentAt,
-            now - sentAt <= duration
+            now - sentAt <= duration, slots[index].resends < Self.maximumResends
         else { return .unknown }
         if let resentAt = slots[index].resentAt, now - resentAt < roundTrip { return .underway }
         slots[index].resentAt = now
+        slots[index].resends += 1
         return .resend(place: index)
     }
 
