@@ -4,20 +4,16 @@ import Testing
 
 /// Streams that are made to cost much.
 @Suite struct HostileStreamTests {
-    @Test func `packets that all claim to begin a key frame are looked at once each`() {
+    // Milliseconds now; many minutes when each packet made all the others be walked over again.
+    @Test(.timeLimit(.minutes(2))) func `packets that all claim to begin a key frame are looked at once each`() {
         // Slices of one picture whose beginning is missing: none can be decoded, and each is a candidate.
         var script = PacketScript(codecs: [96: .media(.h264)]) {
             $0.usesNACK = false
             $0.videoHoldLimit = .seconds(Int64(1_000))
         }
-        let clock = ContinuousClock()
-        let elapsed = clock.measure {
-            for number in 0..<1_500 as Range<UInt16> {
-                script.packet(number, timestamp: 9_000, marker: false, [0x65, 0x00, 1, 2, 3])
-            }
+        for number in 0..<1_500 as Range<UInt16> {
+            script.packet(number, timestamp: 9_000, marker: false, [0x65, 0x00, 1, 2, 3])
         }
-        // Milliseconds now; minutes when each packet made all the others be walked over again.
-        #expect(elapsed < .seconds(8))
         #expect(script.frames() == [])
         // The next key frame with its parameter sets is decoded.
         script.packet(1_500, timestamp: 12_000, marker: false, [0x67, 0x42, 0xe0, 0x1f])
