@@ -42,10 +42,12 @@ fi
 if [ "$what" = all ] || [ "$what" = unit ]; then
     step "build" swift build --build-tests
     [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
-    # The thousand calls keep every core busy; tests with real peers have deadlines, so they do not run beside them.
-    swift_tests=(limited 900 swift test --skip-build --skip ThousandSeedsTests)
+    # A thousand calls, and calls of an hour, keep every core busy; tests with real peers have deadlines, so they do not
+    # run beside them.
+    simulations='ThousandSeedsTests|LongCallTests'
+    swift_tests=(limited 900 swift test --skip-build --skip "$simulations")
     step "swift tests" steady "swift tests" "${swift_tests[@]}" -- "${swift_tests[@]}"
-    step "simulation" limited 900 swift test --skip-build --filter ThousandSeedsTests
+    step "simulation" limited 900 swift test --skip-build --filter "$simulations"
 fi
 if [ "$what" = all ] || [ "$what" = interop ]; then
     # The binary that `make run` builds: a fault of the optimizer is a fault of ours.

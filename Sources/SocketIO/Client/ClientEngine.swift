@@ -205,13 +205,14 @@ final class ClientEngine: @unchecked Sendable {
         var ends: [EventLoopFuture<Void>] = []
         if reason == .local, let handshake = session.handshake {
             let leaving = EngineIOPacket(.close)
-            if let webSocket { ends.append(webSocket.close(saying: leaving)) }
+            let limit = TimeAmount(configuration.disconnectTimeout)
+            if let webSocket { ends.append(webSocket.close(saying: leaving, within: limit)) }
             if let polling {
                 outbox.append(leaving)
                 var bodies: [[UInt8]] = []
                 while !outbox.isEmpty { bodies.append(EngineIOPayload.encode(takePost(limit: handshake.maxPayload))) }
                 let target = endpoint.target(transport: .polling, sid: handshake.sid)
-                ends.append(polling.close(saying: bodies, target: target))
+                ends.append(polling.close(saying: bodies, target: target, within: limit))
             }
         } else {
             if let webSocket { ends.append(webSocket.close()) }

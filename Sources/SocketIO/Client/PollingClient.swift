@@ -64,11 +64,12 @@ final class PollingClient: @unchecked Sendable {
         return gets.close().and(posts.close()).map { _ in }
     }
 
-    /// Sends the last bodies, after the one that is under way, and closes. A server that does not answer holds nobody up.
-    func close(saying bodies: [[UInt8]], target: String) -> EventLoopFuture<Void> {
+    /// Sends the last bodies, after the one that is under way, and closes. A server that does not answer holds nobody up
+    /// for longer than `limit`.
+    func close(saying bodies: [[UInt8]], target: String, within limit: TimeAmount) -> EventLoopFuture<Void> {
         isClosed = true
         let said = loop.makePromise(of: Void.self)
-        let patience = loop.scheduleTask(in: .seconds(3)) { said.succeed() }
+        let patience = loop.scheduleTask(in: limit) { said.succeed() }
         // Only now: the server takes a lost GET for the end of the session, and would not hear what we say.
         bodies.reduce(posted) { before, body in
             before.flatMap { self.posts.perform(.POST, target, body: body) }.map { _ in }

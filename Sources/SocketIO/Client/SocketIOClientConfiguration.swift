@@ -61,6 +61,8 @@ public struct SocketIOClientConfiguration: Sendable {
     public var reconnection = Reconnection()
     /// From the start of an attempt until the namespace has been joined.
     public var connectTimeout: Duration = .seconds(20)
+    /// How long `disconnect()` waits at most for a server to take what was emitted before it.
+    public var disconnectTimeout: Duration = .seconds(3)
     /// Emits made while disconnected wait for the connection, up to this many; later ones are dropped.
     public var emitBufferLimit = 1_000
     /// Events that a reader of `events()` has not taken yet; with more the client disconnects

@@ -69,9 +69,10 @@ final class WebSocketClient: @unchecked Sendable {
         channel.writeAndFlush(frames, promise: nil)
     }
 
-    /// Closes; nothing is reported afterwards. Done when the connection is closed.
+    /// Closes; nothing is reported afterwards. Done when the connection is closed. A server that does not read holds
+    /// nobody up for longer than `limit`.
     @discardableResult
-    func close(saying packet: EngineIOPacket? = nil) -> EventLoopFuture<Void> {
+    func close(saying packet: EngineIOPacket? = nil, within limit: TimeAmount = .seconds(3)) -> EventLoopFuture<Void> {
         if let packet { send([packet]) }
         let wasOpen = isOpen && !isClosed
         isClosed = true
@@ -84,8 +85,7 @@ final class WebSocketClient: @unchecked Sendable {
         let payload = WebSocketFraming.closePayload(1000, "")
         WebSocketFraming.write(
             payload[...], opcode: WebSocketOpcode.close, mask: .random(in: 0...UInt32.max), into: &frame)
-        // A server that does not read holds nobody up.
-        let patience = loop.scheduleTask(in: .seconds(3)) { channel.close(promise: nil) }
+        let patience = loop.scheduleTask(in: limit) { channel.close(promise: nil) }
         channel.writeAndFlush(frame).whenComplete { _ in
             patience.cancel()
             channel.close(promise: nil)

@@ -89,7 +89,7 @@ import Testing
         }
         call.run(for: .milliseconds(500))
         call.attempt(side) { machine, now in try machine.setLocalDescription(.rollback, nil, at: now) }
-        call.run(for: .seconds(Int64(120)))
+        call.run(for: .seconds(Int64(45)))
         for side in CallSimulation.Side.allCases {
             #expect(call[side].connectionStates == [.connecting, .connected])
             #expect(call[side].iceStates.last == .completed)
@@ -97,7 +97,7 @@ import Testing
         }
         // And the next restart works.
         call.offer(side, iceRestart: true)
-        call.run(for: .seconds(Int64(60)))
+        call.run(for: .seconds(Int64(20)))
         for side in CallSimulation.Side.allCases { #expect(call[side].connectionStates == [.connecting, .connected]) }
         #expect(call.violations == [])
     }
@@ -114,10 +114,10 @@ import Testing
             let answer = try machine.createAnswer()
             try machine.setLocalDescription(.answer, answer, at: now)
         }
-        call.run(for: .seconds(Int64(60)))
+        call.run(for: .seconds(Int64(40)))
         for side in CallSimulation.Side.allCases { #expect(call[side].connectionStates == [.connecting, .connected]) }
         call.offer(.left, iceRestart: true)
-        call.run(for: .seconds(Int64(60)))
+        call.run(for: .seconds(Int64(20)))
         for side in CallSimulation.Side.allCases {
             #expect(call[side].connectionStates == [.connecting, .connected])
             #expect(call.judge(.audio, at: side).skips == 0)
