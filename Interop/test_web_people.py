@@ -22,11 +22,12 @@ def enter(new_page, seed_server):
 def test_a_caller_reaches_the_one_who_is_named_when_two_wait(enter):
     room = new_room()
     ann = enter("Ann", "caller", room)
-    bob, cid = enter("Bob", "callee", room), enter("Cid", "callee", room)
+    cid, bob = enter("Cid", "callee", room), enter("Bob", "callee", room)
     for page in (bob, cid):
         page.click("#room-call")
         wait_text(page, "#chat-state", "Waiting for the call")
-    wait_text(ann, "#room-people", "Cid")
+    # Who came last is called.
+    wait_text(ann, "#room-people", "Bob")
     assert text(ann, "#room-call") == "Call Bob"
     ann.click("#room-call")
     for page in (ann, bob):

@@ -63,9 +63,12 @@ export class Roster {
     return this.#entries.filter((entry) => entry.isCaller === (ourRole === 'caller')).map((entry) => entry.username);
   }
 
-  /** `{kind: 'present', name}` (name may be null), `{kind: 'absent'}` or `{kind: 'unknown'}`. */
+  /**
+   * `{kind: 'present', name}` (name may be null), `{kind: 'absent'}` or `{kind: 'unknown'}`. Of several whom a caller
+   * could call it is the one who came last: an echo peer that always waits came before.
+   */
   presence(ourRole) {
-    const [name] = this.partners(ourRole);
+    const name = this.partners(ourRole).at(ourRole === 'caller' ? -1 : 0);
     if (name !== undefined) return { kind: 'present', name };
     if (this.#hasUnnamedCaller && ourRole === 'callee') return { kind: 'present', name: null };
     return { kind: this.#isComplete ? 'absent' : 'unknown' };

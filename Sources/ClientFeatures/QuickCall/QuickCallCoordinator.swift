@@ -159,7 +159,11 @@ public struct QuickCallSnapshot: Hashable, Sendable {
         switch event {
         case .offer(let offer):
             // One that is addressed to a call belongs to a former one of ours, or to somebody else's.
-            if videoChat == nil, offer.toCall == nil, offer.isMeant(for: room.state.username) { answerCall(in: room) }
+            if videoChat == nil, offer.toCall == nil, offer.isMeant(for: room.state.username) {
+                // What waits of other calls would take the room of this one's.
+                earlyCandidates.removeAll { $0.fromCall != nil && $0.fromCall != offer.fromCall }
+                answerCall(in: room)
+            }
             videoChat?.receive(isPartnersNextCall(offer) ? .peerLeft(username: offer.fromUser ?? "") : event)
         case .candidate(let candidate):
             if let videoChat { videoChat.receive(event) } else { keep(candidate, in: room) }
@@ -212,9 +216,9 @@ public struct QuickCallSnapshot: Hashable, Sendable {
     }
 
     private func keep(_ candidate: IceCandidatePayload, in room: RoomStateViewModel) {
-        guard room.state.role == .callee, room.state.connection == .connected, candidate.toCall == nil,
-            earlyCandidates.count < dependencies.policy.heldCandidateLimit
-        else { return }
+        guard room.state.role == .callee, room.state.connection == .connected, candidate.toCall == nil else { return }
+        // The newest belong to the offer that comes next.
+        if earlyCandidates.count >= dependencies.policy.heldCandidateLimit { earlyCandidates.removeFirst() }
         earlyCandidates.append(candidate)
     }
 }

@@ -127,7 +127,8 @@ extension CallMachine {
             // A description is being applied: the candidate may belong to it.
             remoteCandidates = .held([candidate])
         case (.held(var held), _):
-            guard held.count < policy.heldCandidateLimit else { return }
+            // The newest belong to the description that comes next.
+            if held.count >= policy.heldCandidateLimit { held.removeFirst() }
             held.append(candidate)
             remoteCandidates = .held(held)
         }

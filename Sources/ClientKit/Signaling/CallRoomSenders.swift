@@ -1,6 +1,6 @@
 /// Whose messages are whose, for one who receives from several callers of a room at once. The protocol does not say who
-/// sent a message, so what the payload says decides: `from` or `fromUser` (a name), `fromCall` (the name of the sender's call), or else
-/// the certificate of an offer and the ICE user name of a candidate.
+/// sent a message, so what the payload says decides: `from` or `fromUser` (a name), `fromCall` (the name of the
+/// sender's call), or else the certificate of an offer and the ICE user name of a candidate.
 public struct CallRoomSenders: Sendable {
     private struct Sender: Sendable {
         let name: String
@@ -21,16 +21,23 @@ public struct CallRoomSenders: Sendable {
 
     // MARK: The room
 
-    /// Somebody is there.
-    public mutating func joined(_ participant: CallParticipant) {
-        guard participant.role == .caller, !callers.contains(participant.username) else { return }
-        callers.append(participant.username)
+    /// The server tells who is in the room.
+    public mutating func present(_ participants: [CallParticipant]) {
+        callers = participants.filter { $0.role == .caller }.map(\.username)
     }
 
-    /// Somebody has left. Their name is free; a next call of the same name is theirs again.
-    public mutating func left(_ username: String) {
-        callers.removeAll { $0 == username }
+    /// Somebody came: one more connection of that name, if there is one already.
+    public mutating func joined(_ participant: CallParticipant) {
+        if participant.role == .caller { callers.append(participant.username) }
+    }
+
+    /// A connection has ended. True when it was the last of that name: the name is free, and a next call of the same name
+    /// is theirs again. Servers that tell of every connection tell of a lost one long after its owner has come back.
+    public mutating func left(_ username: String) -> Bool {
+        if let place = callers.firstIndex(of: username) { callers.remove(at: place) }
+        guard !callers.contains(username) else { return false }
         forget(username)
+        return true
     }
 
     /// A call is over.
@@ -54,9 +61,11 @@ public struct CallRoomSenders: Sendable {
     /// Whose candidate this is; nil when it is for somebody else, or nothing tells.
     public mutating func sender(of candidate: IceCandidatePayload) -> String? {
         guard isForUs(to: candidate.to, call: candidate.toCall) else { return nil }
-        if candidate.from != nil || candidate.fromCall != nil {
+        if candidate.from != nil {
             return senders[place(from: candidate.from, call: candidate.fromCall) { _ in false }].name
         }
+        // A call that has made no offer to us is somebody else's.
+        if let call = candidate.fromCall { return senders.first { $0.call == call }?.name }
         if let fragment = candidate.usernameFragment,
             let sender = senders.first(where: { $0.usernameFragments.contains(fragment) })
         {
@@ -119,8 +128,8 @@ public struct CallRoomSenders: Sendable {
 
     /// The caller who has not called yet, if there is just one; otherwise a number.
     private mutating func freeName() -> String {
-        let free = callers.filter { caller in !senders.contains { $0.name == caller } }
-        if free.count == 1 { return free[0] }
+        let free = Set(callers).subtracting(senders.map(\.name))
+        if free.count == 1, let name = free.first { return name }
         strangers += 1
         return "caller \(strangers)"
     }

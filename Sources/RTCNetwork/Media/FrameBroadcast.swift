@@ -35,14 +35,15 @@ final class FrameBroadcast: Sendable {
         return AsyncStream(unfolding: { await listener.next() }, onCancel: { [weak listener] in listener?.finish() })
     }
 
-    /// Gives a frame to every listener. True when one of them can go on at a key frame only.
+    /// Gives a frame to every listener. True when one of them can go on at a key frame only; before the first listener
+    /// nobody needs one.
     func send(_ frame: EncodedFrame) -> Bool {
         let (listeners, early) = state.withLock { state in
             state.listeners.removeAll { $0.listener == nil }
             return (state.listeners.compactMap(\.listener), state.early?.append(frame))
         }
-        let outcomes = listeners.map { $0.send(frame) } + (early.map { [$0] } ?? [])
-        let dropped = outcomes.reduce(0) { $0 + $1.dropped }
+        let outcomes = listeners.map { $0.send(frame) }
+        let dropped = outcomes.reduce(early?.dropped ?? 0) { $0 + $1.dropped }
         if dropped > 0 { state.withLock { $0.dropped += UInt64(dropped) } }
         return outcomes.contains(where: \.wantsKeyFrame)
     }

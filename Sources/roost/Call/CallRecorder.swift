@@ -91,10 +91,8 @@ actor CallRecorder: CallFrameSink {
     func finish() {
         do throws(MediaFileError) {
             if case .waiting(let held) = state, !held.isEmpty { try begin(video: nil, held) }
-            guard case .recording(let file) = state else {
-                if case .waiting = state { state = .finished(nil) }
-                return
-            }
+            // A call that came to nothing leaves the recorder to the next one.
+            guard case .recording(let file) = state else { return }
             try file.finish()
             state = .finished(URL(filePath: file.path))
         } catch {

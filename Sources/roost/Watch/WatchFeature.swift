@@ -43,11 +43,12 @@
                 state.senders.joined(participant)
                 return .none
             case .roster(let participants):
-                for participant in participants { state.senders.joined(participant) }
+                state.senders.present(participants)
                 return .none
             case .peerLeft(let username):
-                state.senders.left(username)
-                guard state.webRTC.connectedPeers[id: username] != nil else { return .none }
+                guard state.senders.left(username), state.webRTC.connectedPeers[id: username] != nil else {
+                    return .none
+                }
                 return .send(.webRTC(.view(.disconnectPeer(username))))
             case .offer(let offer):
                 guard let sender = state.senders.sender(of: offer) else { return .none }

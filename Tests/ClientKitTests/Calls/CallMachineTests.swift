@@ -214,7 +214,7 @@ import Testing
         #expect(call.at(0, .negotiationNeeded) == [])
     }
 
-    @Test func `holds only so many candidates`() {
+    @Test func `holds only so many candidates, the newest`() {
         var policy = CallPolicy()
         policy.heldCandidateLimit = 1
         var machine = CallMachine(role: .callee, policy: policy)
@@ -223,7 +223,7 @@ import Testing
         }
         _ = machine.receive(.offerReceived(.offerA), at: .zero)
         let commands = machine.receive(.answerMade(.answerA), at: .zero)
-        #expect(commands.contains(.addCandidate(.theirs)))
-        #expect(!commands.contains(.addCandidate(.theirs2)))
+        #expect(!commands.contains(.addCandidate(.theirs)))
+        #expect(commands.contains(.addCandidate(.theirs2)))
     }
 }

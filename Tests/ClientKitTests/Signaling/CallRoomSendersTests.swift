@@ -76,8 +76,24 @@ import Testing
         var senders = CallRoomSenders(us: "Watcher")
         senders.joined(CallParticipant(username: "Ann", role: .caller))
         #expect(senders.sender(of: offer(call: "x1")) == "Ann")
-        senders.left("Ann")
+        #expect(senders.left("Ann"))
         senders.joined(CallParticipant(username: "Ann", role: .caller))
         #expect(senders.sender(of: offer(call: "x2", certificate: "BB")) == "Ann")
+    }
+
+    @Test func `a lost connection that is told late takes nothing from who has come back`() {
+        var senders = CallRoomSenders(us: "Watcher")
+        senders.present([CallParticipant(username: "Ann", role: .caller)])
+        #expect(senders.sender(of: offer(call: "x1")) == "Ann")
+        senders.joined(CallParticipant(username: "Ann", role: .caller))
+        #expect(!senders.left("Ann"))
+        #expect(senders.sender(of: candidate(call: "x1")) == "Ann")
+        #expect(senders.left("Ann"))
+    }
+
+    @Test func `candidates of a call that made us no offer are nobody's`() {
+        var senders = CallRoomSenders(us: "Watcher")
+        #expect(senders.sender(of: candidate(call: "x9")) == nil)
+        #expect(senders.sender(of: offer(call: "x1")) == "caller 1")
     }
 }

@@ -108,6 +108,6 @@ function callHint({ role, connection, presence }) {
 
 function callText({ role, partners, isRinging, ringer }) {
   if (isRinging) return ringer ? `Answer ${ringer}` : 'Answer the call';
-  if (role === 'caller' && partners.length > 1) return `Call ${partners[0]}`;
+  if (role === 'caller' && partners.length > 1) return `Call ${partners.at(-1)}`;
   return role === 'caller' ? 'Start call' : 'Wait for the call';
 }
