@@ -42,12 +42,12 @@ fi
 if [ "$what" = all ] || [ "$what" = unit ]; then
     step "build" swift build --build-tests
     [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
-    # A thousand calls, and calls of an hour, keep every core busy; tests with real peers have deadlines, so they do not
-    # run beside them.
-    simulations='ThousandSeedsTests|LongCallTests'
-    swift_tests=(limited 900 swift test --skip-build --skip "$simulations")
+    # Engines run in virtual time and keep every core busy: a thousand calls, and calls of an hour. Tests with sockets and
+    # real peers have deadlines, so they do not run beside them.
+    engines='^(RTCWire|RTCEngine|FuzzReplay)Tests\.'
+    step "engine tests" limited 900 swift test --skip-build --filter "$engines"
+    swift_tests=(limited 900 swift test --skip-build --skip "$engines")
     step "swift tests" steady "swift tests" "${swift_tests[@]}" -- "${swift_tests[@]}"
-    step "simulation" limited 900 swift test --skip-build --filter "$simulations"
 fi
 if [ "$what" = all ] || [ "$what" = interop ]; then
     # The binary that `make run` builds: a fault of the optimizer is a fault of ours.

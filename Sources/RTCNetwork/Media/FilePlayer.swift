@@ -9,6 +9,7 @@ public actor FilePlayer {
     private var source: MediaSource
     private let sender: RTPSender
     private var isPaused = false
+    private var lastKeyFrame: ContinuousClock.Instant?
     /// How many frames were handed to the sender.
     public private(set) var framesSent = 0
 
@@ -36,6 +37,7 @@ public actor FilePlayer {
             do throws(PeerConnectionError) {
                 try await sender.send(frame)
                 framesSent += 1
+                if frame.isKeyFrame { lastKeyFrame = clock.now }
             } catch .peer(.closed) {
                 return
             } catch {
@@ -45,8 +47,15 @@ public actor FilePlayer {
         }
     }
 
+    /// A request that comes so soon after a key frame was made before that one arrived. If it was lost too, the receiver
+    /// asks again.
+    private static let keyFrameAge = Duration.milliseconds(300)
+
     /// The receiver cannot decode: goes to the file's next key frame. A file cannot make one.
-    public func keyFrameRequested() { source.skipToKeyFrame() }
+    public func keyFrameRequested() {
+        if let lastKeyFrame, ContinuousClock.now - lastKeyFrame < Self.keyFrameAge { return }
+        source.skipToKeyFrame()
+    }
 
     /// Stops sending, or goes on at the next key frame.
     public func setPaused(_ paused: Bool) {
