@@ -8,6 +8,9 @@ struct ConnectionLedger: Sendable {
     /// How many connections that are over are remembered: as long as an event may wait in the stream.
     static let formerLimit = 64
 
+    /// Who is being disconnected, until their next connection: its offer waits.
+    var leaving: [String: Task<Void, Never>] = [:]
+
     private(set) var early: [WebRTCEvent] = []
     private(set) var former: [WebRTCConnectionID] = []
 
@@ -24,6 +27,7 @@ struct ConnectionLedger: Sendable {
         let waited = early.filter { $0.connection == connection }
         early.removeAll { $0.connection.userId == connection.userId }
         former.removeAll { $0 == connection }
+        leaving[connection.userId] = nil
         return waited
     }
 

@@ -73,6 +73,11 @@ extension WebRTCFeature.Action: CasePathable {
                 extract: { if case .webRTCEvent(let event) = $0 { event } else { nil } })
         }
 
+        public var listeningEnded: AnyCasePath<WebRTCFeature.Action, Void> {
+            AnyCasePath(
+                embed: { .listeningEnded }, extract: { if case .listeningEnded = $0 { () } else { nil } })
+        }
+
         public var failed: AnyCasePath<WebRTCFeature.Action, WebRTCError> {
             AnyCasePath(
                 embed: { .failed($0) }, extract: { if case .failed(let error) = $0 { error } else { nil } })

@@ -30,16 +30,16 @@ extension WebRTCFeature {
                         candidate: candidate.candidate, sdpMLineIndex: candidate.sdpMLineIndex,
                         sdpMid: candidate.sdpMid, userId: userId)))
         case .videoTrackAdded(let info):
-            peer.videoTrack = info
+            peer.videoTracks.append(info)
             return .send(.delegate(.videoTrackAdded(info)))
         case .videoTrackRemoved(let info):
-            if peer.videoTrack == info { peer.videoTrack = nil }
+            peer.videoTracks.removeAll { $0 == info }
             return .send(.delegate(.videoTrackRemoved(info)))
         case .audioTrackAdded(let info):
-            peer.audioTrack = info
+            peer.audioTracks.append(info)
             return .send(.delegate(.audioTrackAdded(info)))
         case .audioTrackRemoved(let info):
-            if peer.audioTrack == info { peer.audioTrack = nil }
+            peer.audioTracks.removeAll { $0 == info }
             return .send(.delegate(.audioTrackRemoved(info)))
         case .errorOccurred(let error, _):
             state.error = error

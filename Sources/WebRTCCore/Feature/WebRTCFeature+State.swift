@@ -41,9 +41,13 @@ extension WebRTCFeature {
         /// Whether its media can arrive.
         public var connectionState: ConnectionState
         /// Its pictures; nil while it sends none.
-        public var videoTrack: VideoTrackInfo?
+        public var videoTrack: VideoTrackInfo? { videoTracks.last }
+        /// All its pictures, the newest last: a camera, and a screen beside it.
+        public var videoTracks: [VideoTrackInfo]
         /// Its sound; nil while it sends none.
-        public var audioTrack: AudioTrackInfo?
+        public var audioTrack: AudioTrackInfo? { audioTracks.last }
+        /// All its sounds, the newest last.
+        public var audioTracks: [AudioTrackInfo]
         /// Which of its connections this is.
         public let connection: WebRTCConnectionID
 
@@ -53,8 +57,8 @@ extension WebRTCFeature {
         ) {
             self.id = id
             self.connectionState = connectionState
-            self.videoTrack = videoTrack
-            self.audioTrack = audioTrack
+            videoTracks = videoTrack.map { [$0] } ?? []
+            audioTracks = audioTrack.map { [$0] } ?? []
             self.connection = connection ?? WebRTCConnectionID(userId: id)
         }
     }

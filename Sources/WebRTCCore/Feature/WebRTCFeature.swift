@@ -41,7 +41,7 @@ public struct WebRTCFeature: Reducer {
     private func take(_ action: Action.ViewAction, _ state: inout State) -> Effect<Action> {
         switch action {
         case .task: return listen(&state)
-        case .handleRemoteOffer(let offer): return handle(offer)
+        case .handleRemoteOffer(let offer): return handle(offer, after: state.ledger.leaving[offer.from])
         case .handleICECandidate(let candidate): return handle(candidate)
         case .disconnectPeer(let userId): return disconnect(userId, &state)
         case .dismissError:
@@ -56,13 +56,16 @@ public struct WebRTCFeature: Reducer {
         state.isListening = true
         return .run { [engine] send in
             for await event in await engine.events() { await send(.webRTCEvent(event)) }
-            await send(.listeningEnded)
+            // Also when it was cancelled, as a view does that disappears: a cancelled task sends nothing itself.
+            await Task { await send(.listeningEnded) }.value
         }
         .cancellable(id: CancelID.listening, cancelInFlight: true)
     }
 
-    private func handle(_ offer: WebRTCOffer) -> Effect<Action> {
+    /// A peer that is being disconnected and calls again is a new one: effects have no order of their own.
+    private func handle(_ offer: WebRTCOffer, after leaving: Task<Void, Never>?) -> Effect<Action> {
         .run { [engine] send in
+            await leaving?.value
             do throws(WebRTCError) {
                 let answer = try await engine.setRemoteOffer(offer)
                 await send(.remoteOfferHandled(offer.from, answer))
@@ -88,10 +91,12 @@ public struct WebRTCFeature: Reducer {
     private func disconnect(_ userId: String, _ state: inout State) -> Effect<Action> {
         let peer = state.connectedPeers.remove(id: userId)
         if let peer { state.ledger.end(peer.connection) }
+        let leaving = Task { [engine] in await engine.disconnect(userId) }
+        state.ledger.leaving[userId] = leaving
         return .merge(
             .cancel(id: CancelID.offer(userId: userId)),
-            .run { [engine] send in
-                await engine.disconnect(userId)
+            .run { send in
+                await leaving.value
                 if peer != nil { await send(.delegate(.connectionStateChanged(userId: userId, state: .closed))) }
             })
     }
@@ -105,13 +110,10 @@ public struct WebRTCFeature: Reducer {
             state.connectedPeers[id: userId] = PeerState(
                 id: userId, connectionState: .connecting, connection: connection)
         }
-        let early = state.ledger.begin(connection)
-        let answered = Action.delegate(.answerGenerated(sdp: answer.sdp, userId: userId))
-        guard !early.isEmpty else { return .send(answered) }
-        // The peer needs the answer before the candidates that belong to it.
-        return .run { send in
-            await send(answered)
-            for event in early { await send(.webRTCEvent(event)) }
-        }
+        // The peer needs the answer before the candidates that belong to it, and what happened early before what comes
+        // next: all of it leaves in this turn.
+        var effects: [Effect<Action>] = [.send(.delegate(.answerGenerated(sdp: answer.sdp, userId: userId)))]
+        for event in state.ledger.begin(connection) { effects.append(happened(event, &state)) }
+        return .concatenate(effects)
     }
 }

@@ -81,8 +81,7 @@
             }
             await hangUp()
             listening.cancel()
-            try await tellRecordings(interruptedBy: interruption)
-            if let failure { throw failure }
+            try await tellRecordings(interruptedBy: interruption, failure: failure)
         }
 
         private func join() async throws {
@@ -132,13 +131,14 @@
             output.say("statistics", WatchReport.sentence(tallies), WatchReport.fields(tallies))
         }
 
-        private func tellRecordings(interruptedBy signal: Int32?) async throws {
-            let files = try await sink.finish()
+        private func tellRecordings(interruptedBy signal: Int32?, failure: CommandError?) async throws {
+            let (files, fault) = await sink.finish()
             await tellTallies()
             for (name, file) in files {
                 output.say(
                     "recording", "Recorded \(name): \(file.path)", ["peer": .text(name), "path": .text(file.path)])
             }
+            if let failure = failure ?? fault { throw failure }
             guard await sink.tallies.values.contains(where: { !$0.isEmpty }) else {
                 throw CommandError(
                     "Nothing was received in room \(identity.room).", status: signal.map { 128 + $0 } ?? 1)

@@ -37,12 +37,20 @@
 
         func trackBegan(_ connection: WebRTCConnectionID) {
             if entries[connection] == nil {
-                let recorder = folder.flatMap {
-                    try? CallRecorder(folder: $0, name: connection.userId, failed: failed)
-                }
-                entries[connection] = Entry(recorder: recorder)
+                entries[connection] = Entry(recorder: recorder(for: connection))
             }
             entries[connection]?.openTracks += 1
+        }
+
+        private func recorder(for connection: WebRTCConnectionID) -> CallRecorder? {
+            guard let folder else { return nil }
+            do {
+                return try CallRecorder(folder: folder, name: connection.userId, failed: failed)
+            } catch {
+                failure = error as? CommandError ?? CommandError("\(error)")
+                failed("\(connection.userId) is not recorded: \(error)")
+                return nil
+            }
         }
 
         func receive(_ frame: EncodedFrame, of connection: WebRTCConnectionID) async {
@@ -59,11 +67,10 @@
             if entries[connection]?.openTracks == 0 { await finish(connection) }
         }
 
-        /// All is over. The recordings, in the order in which they ended.
-        func finish() async throws -> [(name: String, file: URL)] {
+        /// All is over. The recordings, in the order in which they ended, and what one of them failed of.
+        func finish() async -> (files: [(name: String, file: URL)], failure: CommandError?) {
             for connection in entries.keys.sorted(by: { $0.userId < $1.userId }) { await finish(connection) }
-            if let failure { throw failure }
-            return files
+            return (files, failure)
         }
 
         private func finish(_ connection: WebRTCConnectionID) async {

@@ -19,7 +19,7 @@ import Testing
         let store = TestStore(initialState: WebRTCFeature.State(connectedPeers: [peer])) { WebRTCFeature() }
         await store.send(.webRTCEvent(.videoTrackAdded(video))) { $0.connectedPeers[id: "Ann"]?.videoTrack = video }
         await store.receive(\.delegate, .videoTrackAdded(video))
-        await store.send(.webRTCEvent(.audioTrackAdded(audio))) { $0.connectedPeers[id: "Ann"]?.audioTrack = audio }
+        await store.send(.webRTCEvent(.audioTrackAdded(audio))) { $0.connectedPeers[id: "Ann"]?.audioTracks = [audio] }
         await store.receive(\.delegate, .audioTrackAdded(audio))
         await store.send(.webRTCEvent(.videoTrackRemoved(video))) { $0.connectedPeers[id: "Ann"]?.videoTrack = nil }
         await store.receive(\.delegate, .videoTrackRemoved(video))
