@@ -42,9 +42,9 @@ fi
 if [ "$what" = all ] || [ "$what" = unit ]; then
     step "build" swift build --build-tests
     [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
-    # Engines run in virtual time and keep every core busy: a thousand calls, and calls of an hour. Tests with sockets and
-    # real peers have deadlines, so they do not run beside them.
-    engines='^(RTCWire|RTCEngine|FuzzReplay)Tests\.'
+    # Engines run in virtual time and keep every core busy (a thousand calls, and calls of an hour), and tests of media
+    # files wait for ffmpeg. Tests with sockets and real peers have deadlines, so they do not run beside them.
+    engines='^(RTCWire|RTCEngine|RTCSecurity|MediaFiles|FuzzReplay)Tests\.'
     step "engine tests" limited 900 swift test --skip-build --filter "$engines"
     swift_tests=(limited 900 swift test --skip-build --skip "$engines")
     step "swift tests" steady "swift tests" "${swift_tests[@]}" -- "${swift_tests[@]}"

@@ -83,7 +83,8 @@ import Testing
         }
         func session() async throws -> String {
             let opened = try await RawSocket.get("/socket.io/?EIO=4&transport=polling", port: port)
-            return String(try #require(opened.firstMatch(of: /"sid":"([^"]+)"/)?.1))
+            guard let sid = opened.firstMatch(of: /"sid":"([^"]+)"/)?.1 else { throw RawSocket.Missing(text: "sid") }
+            return String(sid)
         }
         func upgrade(_ sid: String) async throws -> RawSocket {
             try await RawSocket.webSocket(port: port, sid: sid, reading: "101 Switching Protocols")
