@@ -22,7 +22,7 @@ private func candidate(_ text: String, from call: String?, to receiver: String? 
 }
 
 /// Calls of two with more than two in the room, or with somebody who comes back.
-@MainActor @Suite(.timeLimit(.minutes(1))) struct `A call in company` {
+@MainActor @Suite(.timeLimit(.minutes(5))) struct `A call in company` {
     /// Anna, caller, in a room with two callees.
     private func withTwoCallees() async throws -> Stage {
         let stage = try await Stage.withPeer(.caller)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ClientFeatures
 
-@MainActor @Suite(.timeLimit(.minutes(1))) struct `What is over` {
+@MainActor @Suite(.timeLimit(.minutes(5))) struct `What is over` {
     @Test func `is freed: the call's screen, then everything`() async throws {
         weak var chat: VideoChatViewModel?
         weak var coordinator: QuickCallCoordinator?

@@ -7,7 +7,7 @@ private func offer(_ sdp: String) -> SessionDescriptionPayload { SessionDescript
 private func answer(_ sdp: String) -> SessionDescriptionPayload { SessionDescriptionPayload(type: .answer, sdp: sdp) }
 private let bobTheCallee = CallParticipant(username: "Bob", role: .callee)
 
-@MainActor @Suite(.timeLimit(.minutes(1))) struct `The quick call` {
+@MainActor @Suite(.timeLimit(.minutes(5))) struct `The quick call` {
     @Test func `goes from login through a call and back`() async throws {
         let stage = Stage()
         let coordinator = stage.coordinator

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ClientFeatures
 
-@MainActor @Suite(.timeLimit(.minutes(1))) struct `The room's screen` {
+@MainActor @Suite(.timeLimit(.minutes(5))) struct `The room's screen` {
     private let signaling = ScriptedSignaling()
     private let room: RoomStateViewModel
 

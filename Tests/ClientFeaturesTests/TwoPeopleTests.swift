@@ -4,7 +4,7 @@ import Testing
 @testable import ClientFeatures
 
 /// Two people with the app in one room of a server in memory.
-@MainActor @Suite(.timeLimit(.minutes(1))) struct `Two people` {
+@MainActor @Suite(.timeLimit(.minutes(5))) struct `Two people` {
     private func person(in room: CallRoomInMemory) -> (coordinator: QuickCallCoordinator, clock: TestClock) {
         let store = MemoryStore()
         let clock = TestClock()

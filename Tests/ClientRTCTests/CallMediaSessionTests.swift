@@ -48,7 +48,7 @@ import Testing
         return log
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(5)))
     func `statistics come a second after the connection, with what arrived until then`() async throws {
         let (caller, callee) = (try session(), try session())
         await caller.start()

@@ -3,7 +3,7 @@ import SocketIO
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `Signaling over Socket.IO` {
+@Suite(.timeLimit(.minutes(5))) struct `Signaling over Socket.IO` {
     /// A server that lets everybody in and remembers by which name each connection's client went.
     private final class Porter: Sendable {
         let server = SocketIOServer()

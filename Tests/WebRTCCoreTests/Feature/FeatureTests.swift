@@ -10,7 +10,7 @@ import Testing
 
 /// The reducer alone: every change and every action is asserted.
 @MainActor
-@Suite(.timeLimit(.minutes(1))) struct FeatureTests {
+@Suite(.timeLimit(.minutes(5))) struct FeatureTests {
     private let connection = WebRTCConnectionID(userId: "Ann", session: "1")
     private let answer = Self.answer(session: "1")
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebRTCCore
 
-@Suite(.timeLimit(.minutes(1))) struct EndingTests {
+@Suite(.timeLimit(.minutes(5))) struct EndingTests {
     @Test func `disconnecting frees everything of that peer and nothing of the others`() async throws {
         let witness = ConnectionWitness()
         let engine = try witness.engine()

@@ -7,7 +7,7 @@ import Testing
 @testable import WebRTCCore
 
 /// The engine with real senders over UDP on 127.0.0.1.
-@Suite(.timeLimit(.minutes(1))) struct ReceivingTests {
+@Suite(.timeLimit(.minutes(5))) struct ReceivingTests {
     @Test func `an offer makes the connection and the answer by itself, and frames arrive unchanged`() async throws {
         let engine = try ConnectionWitness().engine()
         let log = await EventLog(engine)

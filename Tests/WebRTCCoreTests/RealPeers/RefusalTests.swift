@@ -5,7 +5,7 @@ import Testing
 
 @testable import WebRTCCore
 
-@Suite(.timeLimit(.minutes(1))) struct RefusalTests {
+@Suite(.timeLimit(.minutes(5))) struct RefusalTests {
     static let garbage = [
         "", "mock-offer-sdp", "v=0", "v=0\r\n", "\u{0}\u{1}\u{2}", String(repeating: "m=video 9 x 1\r\n", count: 5_000),
         "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\n",

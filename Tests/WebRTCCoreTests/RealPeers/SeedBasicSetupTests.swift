@@ -13,7 +13,7 @@ import Testing
 
 /// The promised "Basic Setup" and "Complete Flow Example", driven by a real sender.
 @MainActor
-@Suite(.timeLimit(.minutes(1))) struct SeedBasicSetupTests {
+@Suite(.timeLimit(.minutes(5))) struct SeedBasicSetupTests {
     @Test func `an app made after the example receives a sender's frames`() async throws {
         let sender = try TestSender("Ann")
         let (messages, sent) = AsyncStream.makeStream(of: SignalingMessage.self)

@@ -9,7 +9,7 @@ import Testing
 
 /// The promised "Complete Flow Example": each line reaches the engine.
 @MainActor
-@Suite(.timeLimit(.minutes(1))) struct CompleteFlowTests {
+@Suite(.timeLimit(.minutes(5))) struct CompleteFlowTests {
     @Test func `the lines of the example reach the engine and come back as messages`() async {
         let (calls, called) = AsyncStream.makeStream(of: String.self)
         let store = Store(initialState: AppFeature.State()) {
