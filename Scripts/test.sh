@@ -46,8 +46,12 @@ if [ "$what" = all ] || [ "$what" = unit ]; then
     # files wait for ffmpeg. Tests with sockets and real peers have deadlines, so they do not run beside them.
     engines='^(RTCWire|RTCEngine|RTCSecurity|MediaFiles|FuzzReplay)Tests\.'
     step "engine tests" limited 900 swift test --skip-build --filter "$engines"
-    swift_tests=(limited 900 swift test --skip-build --skip "$engines")
+    # Each of these starts interpreters and browsers: one after the other, or starting up takes longer than the deadlines.
+    peers='PythonClientTests|PythonServerTests|BrowserTests|CallRoomInteropTests'
+    swift_tests=(limited 900 swift test --skip-build --skip "$engines" --skip "$peers")
     step "swift tests" steady "swift tests" "${swift_tests[@]}" -- "${swift_tests[@]}"
+    swift_tests=(limited 900 swift test --skip-build --no-parallel --filter "$peers")
+    step "swift tests with peers" steady "swift tests with peers" "${swift_tests[@]}" -- "${swift_tests[@]}"
 fi
 if [ "$what" = all ] || [ "$what" = interop ]; then
     # The binary that `make run` builds: a fault of the optimizer is a fault of ours.

@@ -30,6 +30,7 @@ final class RawSocket: Sendable {
         let (chunks, continuation) = AsyncStream.makeStream(of: [UInt8].self)
         self.chunks = chunks
         channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(.minutes(2))
             .channelInitializer { channel in channel.pipeline.addHandler(Collector(continuation)) }
             .connect(host: "127.0.0.1", port: port).get()
     }

@@ -48,7 +48,7 @@ struct TestServer {
         }
         main.on("relay") { socket, event in socket.relay(event, to: "relay") }
         main.onAsync("ask me") { socket, _ in
-            let answer = try? await socket.emit("question", ["what?", .binary([7])], timeout: .seconds(10))
+            let answer = try? await socket.emit("question", ["what?", .binary([7])], timeout: .seconds(90))
             socket.userData = answer
         }
         main.on("what was answered") { socket, event in
