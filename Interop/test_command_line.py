@@ -406,6 +406,17 @@ def test_ctrl_c_before_a_call_is_no_success(number, server, rooms, peers):
     assert "roost: Ended before a call came about.\n" in ann.text
 
 
+@pytest.mark.parametrize("command", ["call", "watch"])
+def test_ctrl_c_is_heard_while_a_server_does_not_answer(command, peers):
+    called = threading.Event()
+    with listening(lambda connection: called.set()) as silent:
+        role = ["--callee"] if command == "call" else []
+        ann = peers.start(f"roost {command}", command, "--room", 1, "--as", "Ann", *role, "--server", silent, "--json")
+        assert called.wait(PATIENCE)
+        ann.interrupt()
+        assert ann.wait() == 130
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_hangs_up_and_the_other_side_is_told(number, server, rooms, peers):
     ann, bob = peers.pair(server, next(rooms))

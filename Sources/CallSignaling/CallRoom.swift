@@ -1,6 +1,6 @@
 import SocketIO
 
-/// The people in one room, in the order they came.
+/// The people in one room: those of this process, then the others, in the order they came.
 struct CallRoom: Sendable {
     /// One person in a room; the same object for as long as they stay.
     final class Member: Sendable {
@@ -50,4 +50,9 @@ struct CallRoom: Sendable {
 
     /// How many are in this process.
     private(set) var localCount = 0
+
+    /// Local participants belong to the house: they stand before the guests, however often they leave and come back.
+    mutating func add(_ member: Member) {
+        if member.local == nil { members.append(member) } else { members.insert(member, at: localCount) }
+    }
 }

@@ -1,9 +1,8 @@
 public import SocketIO
 
-/// What somebody in a call room gets to know.
+/// What a participant of a call room gets to know.
 public enum CallRoomEvent: Hashable, Sendable {
-    /// In the room: for the first time, or again after the connection had been lost. Who is present follows, if the
-    /// server tells it.
+    /// In the room; who is present follows.
     case connected
     /// Somebody came, or is there already.
     case userJoined(CallRoomUser)
@@ -17,8 +16,6 @@ public enum CallRoomEvent: Hashable, Sendable {
     case answer(RawJSON)
     /// Likewise; the end of candidates looks as the other side made it.
     case candidate(RawJSON)
-    /// The connection is gone. If `willReconnect`, `connected` follows when it is back.
-    case disconnected(SocketIOClientDisconnectReason, willReconnect: Bool)
 
     init(_ signal: CallSignal) {
         switch signal {
@@ -38,7 +35,7 @@ public enum CallRoomEvent: Hashable, Sendable {
         case .offer(let json): (CallRoomEventName.offer, json)
         case .answer(let json): (CallRoomEventName.answer, json)
         case .candidate(let json): (CallRoomEventName.candidate, json)
-        case .connected, .disconnected: nil
+        case .connected: nil
         }
     }
 }

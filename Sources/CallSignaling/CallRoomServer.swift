@@ -91,27 +91,49 @@ public final class CallRoomServer: Sendable {
         logger.debug("left", metadata: ["room": "\(member.user.roomId)", "because": "\(reason.sentence)"])
     }
 
+    /// What somebody's entering made of a room.
+    private struct Entrance {
+        /// Who was there before.
+        var present: [CallRoom.Member]
+        /// Who is there now, in the room's order.
+        var now: [CallRoom.Member]
+        /// The newcomer's own former connection.
+        var lost: CallRoom.Member?
+
+        func others(than member: CallRoom.Member) -> [CallRoomUser] {
+            now.filter { $0 !== member }.map(\.user)
+        }
+    }
+
     private func enter(_ member: CallRoom.Member) throws(CallRoomRefusal) {
         let user = member.user
         let limit = limits.membersPerRoom
-        let entered: (present: [CallRoom.Member], lost: CallRoom.Member?)? = rooms.withLock { rooms in
+        let entered: Entrance? = rooms.withLock { rooms in
             var room = rooms[user.roomId] ?? CallRoom()
             let lost = room.members.firstIndex { $0.isLostConnection(of: member) }.map { room.members.remove(at: $0) }
             guard room.members.count < limit else { return nil }
             defer { rooms[user.roomId] = room }
             let present = room.members
-            room.members.append(member)
+            room.add(member)
             // Inside the lock, so that whoever is listed is also reached by what is relayed from now on.
             if case .socket(let socket) = member.connection { socket.join(Self.roomName(user.roomId)) }
-            return (present, lost)
+            return Entrance(present: present, now: room.members, lost: lost)
         }
-        guard let (present, lost) = entered else { throw .roomFull(limit: limit) }
+        guard let entered else { throw .roomFull(limit: limit) }
+        let (present, lost) = (entered.present, entered.lost)
         for other in present { member.receive(.userJoined(other.user), over: namespace) }
         if case .socket = member.connection {
             // Ours: says that these are all, so that a newcomer to an empty room knows that it is empty.
             member.receive(.users(present.map(\.user)), over: namespace)
         }
-        guard let lost else { return Self.tell(present, .userJoined(user), over: namespace) }
+        guard let lost else {
+            Self.tell(present, .userJoined(user), over: namespace)
+            // A local participant that came back stands where it stood, not last: who calls the last who came goes by it.
+            if member.local != nil {
+                for other in present { other.receive(.users(entered.others(than: other)), over: namespace) }
+            }
+            return
+        }
         // The others have not missed them, and are told nothing. The lost connection's own end finds nobody.
         if case .socket(let socket) = lost.connection { socket.disconnect(closing: true) }
     }

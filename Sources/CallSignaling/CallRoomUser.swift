@@ -2,7 +2,6 @@ public import SocketIO
 
 /// Somebody in a call room, as `room_user_joined` tells it.
 public struct CallRoomUser: Hashable, Sendable {
-    /// Empty if only an offer, answer or candidate told us that somebody is there.
     public var username: String
     public var roomId: Int
     public var isCaller: Bool
@@ -12,9 +11,6 @@ public struct CallRoomUser: Hashable, Sendable {
         self.roomId = roomId
         self.isCaller = isCaller
     }
-
-    /// Whether the name is not known yet: the server did not tell us who was present.
-    public var isAnonymous: Bool { username.isEmpty }
 
     /// The payload of `room_user_joined`.
     var joinedPayload: RawJSON {
@@ -33,15 +29,6 @@ public struct CallRoomUser: Hashable, Sendable {
 
     /// The payload of `room_user_left`.
     var leftPayload: RawJSON { RawJSON(object: ["username": RawJSON(string: username)]) }
-
-    /// Reads the payload of `room_user_joined`; nil without a name. A missing or foreign `roomId` or `isCaller` is
-    /// replaced by what follows from our own.
-    init?(joined payload: RawJSON, roomId: Int, isCaller: Bool) {
-        guard let username = payload["username"]?.string else { return nil }
-        self.init(
-            username: username, roomId: payload["roomId"]?.int ?? roomId,
-            isCaller: payload["isCaller"].flatMap(CallRoomParameters.flag) ?? isCaller)
-    }
 }
 
 /// The names of the protocol's events.

@@ -87,7 +87,7 @@ struct CallRoomServerTests {
             while let event = await toCid.next(), event != .offer(RawJSON(1)) {}
             await ann.leave()
             await bob.leave()
-            var heard: [CallRoomEvent] = []
+            var heard: [CallRoomClient.Event] = []
             for await event in bob.events { heard.append(event) }
             #expect(heard == [.connected, .disconnected(.local, willReconnect: false)])
             await cid.leave()
@@ -113,6 +113,25 @@ struct CallRoomServerTests {
             #expect(await toEcho.next() == nil)
             #expect(await toAnn.next() == .userLeft(username: "Echo"))
             await ann.leave()
+        }
+    }
+
+    @Test func `a participant of the server's own process comes back to where it stood`() async throws {
+        try await withRooms { rooms, url in
+            let first = try rooms.joinLocal(room: 1, username: "Echo", isCaller: false)
+            let ann = try SocketIOClient(url: url + "/?roomId=1&username=Ann&isCaller=1")
+            let events = ann.events()
+            try await ann.connect()
+            let ben = try await join(url, "Ben", isCaller: false)
+            first.leave()
+            let again = try rooms.joinLocal(room: 1, username: "Echo", isCaller: false)
+            #expect(rooms.users(in: 1).map(\.username) == ["Echo", "Ann", "Ben"])
+            let list = try #require(
+                RawJSON(#"{"users":[{"username":"Echo","isCaller":false},{"username":"Ben","isCaller":false}]}"#))
+            for await event in events where event.name == "room_users" && event.arguments.first == list { break }
+            again.leave()
+            await ann.disconnect()
+            await ben.leave()
         }
     }
 
@@ -189,7 +208,7 @@ struct CallRoomServerTests {
         }
         await server.shutdown()
         for person in people {
-            var told: [CallRoomEvent] = []
+            var told: [CallRoomClient.Event] = []
             for await event in person.events {
                 if case .disconnected(_, let willReconnect) = event {
                     #expect(willReconnect)
@@ -219,12 +238,13 @@ struct CallRoomServerTests {
             #expect(rooms.users(in: 1).map(\.username) == ["Ann", "Bob"])
             // Hanging up is leaving; no lost connection hides it.
             await again.leave()
-            var heard: [CallRoomEvent] = []
+            var heard: [CallRoomClient.Event] = []
             for await event in ann.events {
                 heard.append(event)
                 if event == .userLeft(username: "Bob") { break }
             }
-            let joined = CallRoomEvent.userJoined(CallRoomUser(username: "Bob", roomId: 1, isCaller: false))
+            let joined = CallRoomClient.Event.userJoined(
+                CallRoomUser(username: "Bob", roomId: 1, isCaller: false))
             #expect(heard == [.connected, joined, .userLeft(username: "Bob")])
             await ann.leave()
         }

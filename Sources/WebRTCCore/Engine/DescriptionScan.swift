@@ -38,6 +38,11 @@ struct DescriptionScan: Hashable, Sendable {
     /// Whether there is anything that can be received.
     var hasMedia: Bool { sections.contains(where: \.isMedia) }
 
+    /// Whether a candidate can belong to this description: one that names another generation of ICE does not.
+    func hasGeneration(of candidate: ICECandidate.Candidate) -> Bool {
+        candidate.usernameFragment.map { usernameFragments.contains($0[...]) } ?? true
+    }
+
     /// Whether `later` belongs to the connection that this one began, and not to a new one of the same peer.
     ///
     /// The certificate stays. So does the session id (RFC 8829 §5.2.2) or, with aiortc, which makes a new one for each

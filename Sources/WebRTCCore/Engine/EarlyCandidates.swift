@@ -24,9 +24,7 @@ struct EarlyCandidates: Sendable {
     mutating func take(for userId: String, offer: DescriptionScan) -> [ICECandidate.Candidate] {
         let kept = candidates[userId] ?? []
         forget(userId)
-        return kept.filter { candidate in
-            candidate.usernameFragment.map { offer.usernameFragments.contains($0[...]) } ?? true
-        }
+        return kept.filter(offer.hasGeneration)
     }
 
     mutating func forget(_ userId: String) {

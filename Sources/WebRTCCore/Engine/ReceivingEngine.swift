@@ -54,7 +54,9 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
         } catch {
             throw .offerRefused(userId: userId, reason: error.reason)
         }
-        if peers[userId]?.id == peer.id { peers[userId]?.offer = scan }
+        guard peers[userId]?.id == peer.id else { return answer }
+        peers[userId]?.offer = scan
+        await addEarlyCandidates(of: userId, to: peer.connection, offer: scan)
         return answer
     }
 
@@ -81,12 +83,16 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
         if let former = peers.removeValue(forKey: userId) { await former.connection.close() }
         let id = WebRTCConnectionID(userId: userId, answerSDP: answer)
         peers[userId] = Peer(id: id, connection: connection, offer: scan)
-        for candidate in early.take(for: userId, offer: scan) {
+        await addEarlyCandidates(of: userId, to: connection, offer: scan)
+        follow(happenings, of: id)
+        return answer
+    }
+
+    private func addEarlyCandidates(of userId: String, to connection: Connection, offer: DescriptionScan) async {
+        for candidate in early.take(for: userId, offer: offer) {
             // It was looked at when it came; one that does not fit the offer is no loss.
             try? await connection.add(candidate)
         }
-        follow(happenings, of: id)
-        return answer
     }
 
     func addIceCandidate(_ candidate: ICECandidate) async throws(WebRTCError) {
@@ -96,7 +102,10 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
         guard candidate.candidate.attribute != nil else {
             throw .candidateRefused(userId: userId, reason: "It is no candidate.")
         }
-        guard let peer = peers[userId] else { return early.keep(candidate.candidate, of: userId) }
+        // Of no generation that was offered: it overtook its offer, or comes late from a former one.
+        guard let peer = peers[userId], peer.offer.hasGeneration(of: candidate.candidate) else {
+            return early.keep(candidate.candidate, of: userId)
+        }
         do throws(Refusal) {
             try await peer.connection.add(candidate.candidate)
         } catch {

@@ -76,8 +76,6 @@ final class LocalCallSignaling: CallSignalingService {
             return others.isEmpty ? offer : nil
         case .answer(let json): return CallSignalingEvent(event: "answer", json: json.text)
         case .candidate(let json): return CallSignalingEvent(event: "candidate", json: json.text)
-        case .disconnected(let reason, let willReconnect):
-            return willReconnect ? .connectionLost(reason: "\(reason)") : .closed(reason: "\(reason)")
         }
     }
 }

@@ -14,6 +14,7 @@
             case enough
             case interrupted(signal: Int32)
             case readerGone
+            case notLetIn(CommandError)
         }
 
         private let identity: CallIdentity
@@ -50,6 +51,8 @@
                 Task { [outbox, signaling] in for await signal in outbox { try? await signaling.send(signal) } },
                 Task { while (try? await Task.sleep(for: .seconds(1))) != nil { queue.yield(.second) } },
                 Task { await show() },
+                // Beside the steps, so that Ctrl-C is heard while a server does not answer.
+                Task { if let refusal = await join() { queue.yield(.notLetIn(refusal)) } },
             ]
             if let duration {
                 helpers.append(
@@ -58,7 +61,6 @@
             defer { for helper in helpers { helper.cancel() } }
             output.onReaderGone = { queue.yield(.readerGone) }
             let listening = store.send(.webRTC(.view(.task)))
-            try await join()
             var failure: CommandError?
             var interruption: Int32?
             loop: for await step in steps {
@@ -71,6 +73,9 @@
                     store.send(.signaling(event))
                 case .second: await tellTallies()
                 case .enough: break loop
+                case .notLetIn(let refusal):
+                    failure = refusal
+                    break loop
                 case .interrupted(let signal):
                     interruption = signal
                     break loop
@@ -84,11 +89,13 @@
             try await tellRecordings(interruptedBy: interruption, failure: failure)
         }
 
-        private func join() async throws {
+        /// Returns what went wrong.
+        private func join() async -> CommandError? {
             do throws(CallSignalingError) {
                 try await signaling.connect(as: identity)
+                return nil
             } catch {
-                throw CommandError(error.sentence)
+                return CommandError(error.sentence)
             }
         }
 

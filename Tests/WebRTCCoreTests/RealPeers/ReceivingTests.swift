@@ -81,6 +81,37 @@ import Testing
         await ann.connection.close()
     }
 
+    @Test func `candidates of an ICE restart that overtake its offer wait for it`() async throws {
+        let engine = try ConnectionWitness().engine()
+        let log = await EventLog(engine)
+        let ann = try TestSender("Ann")
+        try await ann.accept(try await engine.setRemoteOffer(try await ann.offer(adding: [.video])))
+        #expect(await log.reached(.connected, by: "Ann") != nil)
+
+        await ann.connection.restartICE()
+        var offer = try await ann.offer()
+        let lines = offer.sdp.split(separator: "\r\n").map(String.init)
+        let generation = try #require(lines.first { $0.hasPrefix("a=ice-ufrag:") }).dropFirst("a=ice-ufrag:".count)
+        let candidates = lines.filter { $0.hasPrefix("a=candidate:") }
+        offer.sdp = withoutCandidates(offer.sdp)
+        for candidate in candidates {
+            try await engine.addIceCandidate(
+                ICECandidate(
+                    type: "ice", from: "Ann", to: "watcher",
+                    candidate: ICECandidate.Candidate(
+                        candidate: "\(candidate) ufrag \(generation)", sdpMLineIndex: 0, sdpMid: "0")))
+        }
+        #expect(await engine.holdings.earlyCandidates == candidates.count && !candidates.isEmpty)
+
+        let answer = try await engine.setRemoteOffer(offer)
+        #expect(await engine.holdings.earlyCandidates == 0)
+        try await ann.accept(sdp: withoutCandidates(answer.sdp))
+        let video = try #require(await log.video(of: "Ann"))
+        try await ann.sendVideo(0..<5)
+        #expect(await video.track.next(5).count == 5)
+        await ann.connection.close()
+    }
+
     @Test func `a second offer of the same peer adds sound, and the picture goes on`() async throws {
         let witness = ConnectionWitness()
         let engine = try witness.engine()
