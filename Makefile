@@ -6,7 +6,7 @@ SWIFT ?= swift
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run build demo test unit interop lint bench fuzz media venv clean
+.PHONY: help run build demo test unit interop lint bench fuzz simulate media venv clean
 
 help: ## This list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -51,6 +51,10 @@ bench: ## Signaling benchmark beside python-socketio's server, as ratios
 fuzz: ## An hour for each parser (SECONDS=3600 by default)
 	@Scripts/install-packages.sh fuzz
 	@Fuzz/run.sh all $${SECONDS_EACH:-3600}
+
+simulate: ## Ten thousand simulated calls (SEEDS=10000 FIRST_SEED=0): a nightly run
+	@Scripts/install-packages.sh test
+	@ROOST_SEEDS=$${SEEDS:-10000} ROOST_FIRST_SEED=$${FIRST_SEED:-0} $(SWIFT) test --filter ThousandSeedsTests
 
 media: ## Make the test media anew (they are committed; needs ffmpeg)
 	@Scripts/install-packages.sh demo

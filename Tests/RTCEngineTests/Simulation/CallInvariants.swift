@@ -62,9 +62,32 @@ struct CallInvariants {
         if now - consent > Self.consentLifetime { note("\(kind) is sent without fresh consent", side, at: now) }
     }
 
-    mutating func tells(_ event: PeerEvent, _ side: CallSimulation.Side, at now: Instant) {
+    mutating func tells(
+        _ event: PeerEvent, _ machine: borrowing PeerMachine, _ side: CallSimulation.Side, at now: Instant
+    ) {
         if watches[side.rawValue].isClosed { note("\(event) is told after the end", side, at: now) }
+        if let reason = Self.reason(of: event) { checkPrivacy(reason, machine, side, at: now) }
         if case .connectionStateChanged(.closed, _) = event { watches[side.rawValue].isClosed = true }
+    }
+
+    private static func reason(of event: PeerEvent) -> String? {
+        switch event {
+        case .iceConnectionStateChanged(_, let because), .connectionStateChanged(_, let because): because
+        default: nil
+        }
+    }
+
+    /// Reasons are made for logs: nobody's address and no credential may be in one.
+    private mutating func checkPrivacy(
+        _ reason: String, _ machine: borrowing PeerMachine, _ side: CallSimulation.Side, at now: Instant
+    ) {
+        let local = machine.ice.localParameters
+        let secrets = [local.usernameFragment, local.password]
+        let hasAddress = reason.split(whereSeparator: { !"0123456789abcdefABCDEF.:".contains($0) })
+            .contains { $0.count { ".:".contains($0) } > 1 && $0.contains(where: \.isHexDigit) }
+        if hasAddress || secrets.contains(where: { reason.contains($0) }) {
+            note("a reason tells an address or a credential: \(reason)", side, at: now)
+        }
     }
 
     /// All outputs have been taken.

@@ -200,7 +200,7 @@ struct CallSimulation {
             peers[index].machine.recycle(transmit)
         }
         while let event = peers[index].machine.pollEvent() {
-            invariants.tells(event, side, at: now)
+            invariants.tells(event, peers[index].machine, side, at: now)
             handle(event, side)
         }
         invariants.settled(peers[index].machine, side, at: now)

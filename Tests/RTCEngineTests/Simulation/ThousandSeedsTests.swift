@@ -12,8 +12,10 @@ import Testing
     private static let chosenSeed = ProcessInfo.processInfo.environment["ROOST_SEED"].flatMap { UInt64($0) }
     /// Another thousand, for a machine that has nothing else to do.
     private static let firstSeed = ProcessInfo.processInfo.environment["ROOST_FIRST_SEED"].flatMap { UInt64($0) } ?? 0
+    /// More than a thousand: `make simulate` sets it.
+    private static let seeds = ProcessInfo.processInfo.environment["ROOST_SEEDS"].flatMap { UInt64($0) } ?? 1_000
     /// Two parts for two cores. More would stand in line before every step of every other test.
-    private static let chunk: UInt64 = 500
+    private static let chunk = (seeds + 1) / 2
 
     @Test(.enabled(if: chosenSeed == nil), arguments: 0..<2 as Range<UInt64>)
     func `in a thousand calls nothing goes wrong`(part: UInt64) async {
