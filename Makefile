@@ -6,7 +6,7 @@ SWIFT ?= swift
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run build demo test unit interop lint bench fuzz simulate media venv clean
+.PHONY: help run build demo test unit interop lint bench fuzz sanitize simulate media venv clean
 
 help: ## This list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -51,6 +51,11 @@ bench: ## Signaling benchmark beside python-socketio's server, as ratios
 fuzz: ## An hour for each parser (SECONDS=3600 by default)
 	@Scripts/install-packages.sh fuzz
 	@Fuzz/run.sh all $${SECONDS_EACH:-3600}
+
+sanitize: ## The Swift tests under the address and the thread sanitizer
+	@Scripts/install-packages.sh test
+	@Scripts/python-environment.sh
+	@Scripts/sanitize.sh
 
 simulate: ## Ten thousand simulated calls (SEEDS=10000 FIRST_SEED=0): a nightly run
 	@Scripts/install-packages.sh test

@@ -86,6 +86,7 @@ import Testing
         let log = await EventLog(engine)
         let ann = try TestSender("Ann")
         try await ann.accept(try await engine.setRemoteOffer(try await ann.offer(adding: [.video])))
+        let video = try #require(await log.video(of: "Ann"))
         #expect(await log.reached(.connected, by: "Ann") != nil)
 
         await ann.connection.restartICE()
@@ -106,7 +107,6 @@ import Testing
         let answer = try await engine.setRemoteOffer(offer)
         #expect(await engine.holdings.earlyCandidates == 0)
         try await ann.accept(sdp: withoutCandidates(answer.sdp))
-        let video = try #require(await log.video(of: "Ann"))
         try await ann.sendVideo(0..<5)
         #expect(await video.track.next(5).count == 5)
         await ann.connection.close()
