@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -140,6 +141,11 @@ int cdatagram_poller_add(int poller, int fd, uint64_t token) {
     return epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+int cdatagram_poller_writable(int poller, int fd, uint64_t token, int wanted) {
+    struct epoll_event event = {.events = EPOLLIN | (wanted ? EPOLLOUT : 0), .data.u64 = token};
+    return epoll_ctl(poller, EPOLL_CTL_MOD, fd, &event) < 0 ? -errno : 0;
+}
+
 int cdatagram_poller_remove(int poller, int fd) {
     struct epoll_event event = {0};
     return epoll_ctl(poller, EPOLL_CTL_DEL, fd, &event) < 0 ? -errno : 0;
@@ -217,6 +223,13 @@ int cdatagram_poller_add(int poller, int fd, uint64_t token) {
     return kevent(poller, &change, 1, NULL, 0, NULL) < 0 ? -errno : 0;
 }
 
+int cdatagram_poller_writable(int poller, int fd, uint64_t token, int wanted) {
+    struct kevent change;
+    EV_SET(&change, fd, EVFILT_WRITE, wanted ? EV_ADD : EV_DELETE, 0, 0, (void *)(uintptr_t)token);
+    if (kevent(poller, &change, 1, NULL, 0, NULL) == 0) return 0;
+    return !wanted && errno == ENOENT ? 0 : -errno;
+}
+
 int cdatagram_poller_remove(int poller, int fd) {
     struct kevent change;
     EV_SET(&change, fd, EVFILT_READ, EV_DELETE, 0, 0, NULL);
@@ -256,6 +269,101 @@ void cdatagram_wakeup_close(const int fds[2]) {
     close(fds[1]);
 }
 #endif
+
+static int stream_options(int fd) {
+    int one = 1;
+    // Small packets in real time: waiting to fill a segment is what they cannot afford.
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+#ifdef SO_NOSIGPIPE
+    setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &one, sizeof one);
+#endif
+    return set_flags(fd);
+}
+
+static int stream_open(const cdatagram_address *local, int family) {
+    int fd = socket(family == 6 ? AF_INET6 : AF_INET, SOCK_STREAM, 0);
+    if (fd < 0) return -errno;
+    int one = 1, rc = stream_options(fd);
+    if (family == 6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    if (rc == 0 && local) {
+        struct sockaddr_storage s;
+        socklen_t length = to_sockaddr(local, &s);
+        if (bind(fd, (struct sockaddr *)&s, length) < 0) rc = -errno;
+    }
+    if (rc == 0) return fd;
+    close(fd);
+    return rc;
+}
+
+static int stream_name(int fd, cdatagram_address *local) {
+    struct sockaddr_storage s;
+    socklen_t length = sizeof s;
+    if (getsockname(fd, (struct sockaddr *)&s, &length) < 0) return -errno;
+    from_sockaddr((struct sockaddr *)&s, local);
+    return 0;
+}
+
+int cdatagram_stream_connect(const cdatagram_address *remote, const cdatagram_address *local, cdatagram_address *bound) {
+    int fd = stream_open(local, remote->family);
+    if (fd < 0) return fd;
+    struct sockaddr_storage s;
+    socklen_t length = to_sockaddr(remote, &s);
+    int rc = connect(fd, (struct sockaddr *)&s, length) < 0 && errno != EINPROGRESS && errno != EINTR ? -errno : 0;
+    if (rc == 0) rc = stream_name(fd, bound);
+    if (rc == 0) return fd;
+    close(fd);
+    return rc;
+}
+
+int cdatagram_stream_listen(cdatagram_address *local, int backlog) {
+    int fd = stream_open(local, local->family);
+    if (fd < 0) return fd;
+    int rc = listen(fd, backlog) < 0 ? -errno : stream_name(fd, local);
+    if (rc == 0) return fd;
+    close(fd);
+    return rc;
+}
+
+int cdatagram_stream_accept(int fd, cdatagram_address *remote, cdatagram_address *local) {
+    struct sockaddr_storage s;
+    socklen_t length = sizeof s;
+    int got;
+    do got = accept(fd, (struct sockaddr *)&s, &length);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+    from_sockaddr((struct sockaddr *)&s, remote);
+    int rc = stream_options(got);
+    if (rc == 0) rc = stream_name(got, local);
+    if (rc == 0) return got;
+    close(got);
+    return rc;
+}
+
+int cdatagram_stream_error(int fd) {
+    int code = 0;
+    socklen_t length = sizeof code;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &length) < 0) return -errno;
+    return -code;
+}
+
+int64_t cdatagram_stream_read(int fd, void *buffer, int64_t capacity) {
+    ssize_t got;
+    do got = recv(fd, buffer, (size_t)capacity, MSG_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? (errno == EWOULDBLOCK ? -EAGAIN : -errno) : got;
+}
+
+int64_t cdatagram_stream_write(int fd, const void *bytes, int64_t count) {
+#ifdef MSG_NOSIGNAL
+    int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+#else
+    int flags = MSG_DONTWAIT;
+#endif
+    ssize_t sent;
+    do sent = send(fd, bytes, (size_t)count, flags);
+    while (sent < 0 && errno == EINTR);
+    return sent < 0 ? (errno == EWOULDBLOCK ? -EAGAIN : -errno) : sent;
+}
 
 int cdatagram_interfaces(cdatagram_interface *interfaces, int capacity) {
     struct ifaddrs *list = NULL;

@@ -1,4 +1,4 @@
-// Batched UDP system calls, readiness and interface lists with plain C types. No logic: one function a system
+// Batched UDP system calls, TCP sockets, readiness and interface lists with plain C types. No logic: one function a system
 // call (or the loop of single calls where a platform has no batched form). Errors are negative errno values.
 #ifndef ROOST_CDATAGRAM_H
 #define ROOST_CDATAGRAM_H
@@ -42,9 +42,25 @@ int cdatagram_receive(int fd, uint8_t *buffer, int stride, int count, int32_t *l
 /// Sends `count` datagrams out of `buffer`. Returns how many the kernel took; it may take fewer.
 int cdatagram_send(int fd, const uint8_t *buffer, const cdatagram_message *messages, int count);
 
+/// Begins a non-blocking TCP connection to `remote` from `local` (null: the system chooses) and writes the local address
+/// into `bound`. It stands, or has failed, when the descriptor can be written: see `cdatagram_stream_error`.
+int cdatagram_stream_connect(const cdatagram_address *remote, const cdatagram_address *local, cdatagram_address *bound);
+/// Opens a non-blocking TCP socket that listens at `local` (port 0: any) and writes the bound address back.
+int cdatagram_stream_listen(cdatagram_address *local, int backlog);
+/// Takes a waiting connection, non-blocking, with its two addresses; -EAGAIN when there is none.
+int cdatagram_stream_accept(int fd, cdatagram_address *remote, cdatagram_address *local);
+/// Why a connection failed, as a negative errno; 0 while all is well.
+int cdatagram_stream_error(int fd);
+/// How many bytes were read; 0 at the end of the stream, -EAGAIN when none waits.
+int64_t cdatagram_stream_read(int fd, void *buffer, int64_t capacity);
+/// How many bytes the kernel took; -EAGAIN when it takes none. Never raises SIGPIPE.
+int64_t cdatagram_stream_write(int fd, const void *bytes, int64_t count);
+
 /// Readiness of many descriptors for reading (epoll on Linux, kqueue elsewhere).
 int cdatagram_poller_open(void);
 int cdatagram_poller_add(int poller, int fd, uint64_t token);
+/// From now on the token also comes when `fd` can be written, or no longer does. For one that was added.
+int cdatagram_poller_writable(int poller, int fd, uint64_t token, int wanted);
 int cdatagram_poller_remove(int poller, int fd);
 /// Waits at most `timeout_ns` (negative: for ever); writes the tokens of what can be read.
 int cdatagram_poller_wait(int poller, uint64_t *tokens, int capacity, int64_t timeout_ns);

@@ -142,12 +142,22 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     /// Calls `reader` whenever `socket` has something to read, as long as both exist: a closed descriptor leaves the
     /// poller by itself.
     func add(_ socket: UDPSocket, reader: any SocketReader) throws(SystemError) -> UInt64 {
+        try add(descriptor: socket.descriptor, reader: reader)
+    }
+
+    /// As above, for any descriptor that can be polled.
+    func add(descriptor: Int32, reader: any SocketReader) throws(SystemError) -> UInt64 {
         let token = nextToken
         nextToken += 1
-        let result = cdatagram_poller_add(poller, socket.descriptor, token)
+        let result = cdatagram_poller_add(poller, descriptor, token)
         guard result >= 0 else { throw SystemError("epoll_ctl", negated: result) }
         readers[token] = Reader(object: reader)
         return token
+    }
+
+    /// Whether the reader is also called when the descriptor behind `token` can be written.
+    func watchWriting(_ descriptor: Int32, _ token: UInt64, _ wanted: Bool) {
+        cdatagram_poller_writable(poller, descriptor, token, wanted ? 1 : 0)
     }
 
     /// Calls the timer's target once at `deadline`, or earlier if it is set for earlier; a call may come for nothing.
@@ -159,7 +169,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     var load: (timers: Int, readers: Int) { (timers.count, readers.count) }
 }
 
-/// Told on the loop's thread that a socket can be read.
+/// Told on the loop's thread that a socket can be read; or written, where that is watched.
 protocol SocketReader: AnyObject {
     func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch)
 }

@@ -18,5 +18,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
         self.code = -code
     }
 
+    /// Nothing is wrong: the call would have had to wait.
+    var isWouldBlock: Bool { code == EAGAIN || code == EWOULDBLOCK }
+
     public var description: String { "\(call) failed: \(String(cString: strerror(code)))" }
 }

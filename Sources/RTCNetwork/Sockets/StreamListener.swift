@@ -1,0 +1,49 @@
+internal import CDatagram
+internal import RTCWire
+
+/// A TCP socket that listens.
+final class StreamListener {
+    let descriptor: Int32
+    /// The address it is bound to; the port is never 0.
+    let address: TransportAddress
+    private var isClosed = false
+
+    /// - Parameter backlog: how many connections wait to be accepted at most.
+    init(binding address: TransportAddress, backlog: Int32 = 16) throws(SystemError) {
+        var local = address.cAddress
+        let descriptor = cdatagram_stream_listen(&local, backlog)
+        guard descriptor >= 0 else { throw SystemError("listen", negated: descriptor) }
+        guard let bound = TransportAddress(local) else {
+            cdatagram_close(descriptor)
+            throw SystemError("getsockname", negated: 0)
+        }
+        self.descriptor = descriptor
+        self.address = bound
+    }
+
+    /// Has `reader` told when somebody connects.
+    func attach(to loop: NetworkLoop, reader: any SocketReader) throws(SystemError) -> UInt64 {
+        try loop.add(descriptor: descriptor, reader: reader)
+    }
+
+    /// A connection that waits; nil when there is none.
+    func accept(limit: Int = StreamSocket.defaultLimit) -> StreamSocket? {
+        var remote = cdatagram_address()
+        var local = cdatagram_address()
+        let accepted = cdatagram_stream_accept(descriptor, &remote, &local)
+        guard accepted >= 0 else { return nil }
+        guard let there = TransportAddress(remote), let here = TransportAddress(local) else {
+            cdatagram_close(accepted)
+            return nil
+        }
+        return StreamSocket(accepted: accepted, local: here, remote: there, limit: limit)
+    }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        cdatagram_close(descriptor)
+    }
+
+    deinit { close() }
+}
