@@ -17,9 +17,8 @@ public struct SCTPConfiguration: Sendable {
     /// What `send` queues, and what was sent and not acknowledged, over all streams. Bytes.
     public var sendBuffer = 16 << 20
     /// Streams asked for and granted in each direction (RFC 8831 §6.2 asks for 65,535).
+    /// Something is remembered only of those that were used.
     public var streams: UInt16 = 65_535
-    /// Streams about which something is remembered at the same time, in each direction: those in use.
-    public var maximumStreamsInUse = 65_535
     /// RFC 8260: offers to let fragments of several messages take turns. Used when the peer offers it too.
     public var offersInterleaving = true
     /// RFC 9653: accepts packets without a checksum, since DTLS protects them, and leaves it out where the peer
@@ -56,7 +55,6 @@ public struct SCTPConfiguration: Sendable {
         result.localMaximumMessageSize = min(max(localMaximumMessageSize, 1), result.receiveBuffer)
         result.remoteMaximumMessageSize = max(remoteMaximumMessageSize, 0)
         result.streams = max(streams, 1)
-        result.maximumStreamsInUse = max(maximumStreamsInUse, 1)
         result.minimumRTO = max(minimumRTO, .milliseconds(10))
         result.maximumRTO = min(max(maximumRTO, result.minimumRTO), .milliseconds(600_000))
         result.initialRTO = min(max(initialRTO, result.minimumRTO), result.maximumRTO)

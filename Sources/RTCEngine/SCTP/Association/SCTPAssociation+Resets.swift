@@ -1,0 +1,105 @@
+internal import RTCWire
+
+/// Resetting streams (RFC 6525), by which RFC 8831 §6.7 closes data channels.
+extension SCTPAssociation {
+    /// Resets our outgoing side of these streams when what is queued on them has been sent. `outgoingStreamsReset` tells
+    /// when it is done; until then `send` on them throws `streamClosing`.
+    public mutating func resetStreams(_ streams: [UInt16], at now: Instant) {
+        self.now = now
+        guard state.acceptsMessages else { return }
+        for stream in streams where queue.phase(of: stream) == .open && stream < outboundStreams {
+            queue.setPhase(of: stream, to: .draining)
+            outgoingResets.ask(for: stream)
+        }
+        queue.hasDrained = true
+    }
+
+    /// Asks the peer, once the streams have sent everything.
+    mutating func beginResets() {
+        guard queue.hasDrained, outgoingResets.request == nil, let peer else { return }
+        queue.hasDrained = false
+        let streams = outgoingResets.begin(lastTSN: flight.highest) { [queue] in queue.isDrained($0) }
+        guard !streams.isEmpty else { return }
+        for stream in streams { queue.setPhase(of: stream, to: .resetting) }
+        if !peer.features.contains(.reconfiguration), let request = outgoingResets.request {
+            // Nobody to ask: the numbers go on.
+            finishReset(request.number, isReset: false)
+        }
+    }
+
+    mutating func writeResetRequest(into packet: inout [UInt8]) {
+        guard outgoingResets.isDue, let request = outgoingResets.request,
+            packet.count + 24 + 2 * request.streams.count <= configuration.maximumPacketSize
+        else { return }
+        let start = packet.beginSCTPChunk(.reconfiguration)
+        SCTPReconfiguration.outgoingReset(
+            request: request.number, response: incomingResets.lastNumber, lastTSN: request.lastTSN,
+            streams: request.streams
+        ).write(into: &packet)
+        packet.endSCTPChunk(start)
+        outgoingResets.sent(at: now, timeout: roundTrip.timeout)
+    }
+
+    mutating func receiveReconfiguration(_ chunk: borrowing SCTPChunk) {
+        guard state.isLive else { return }
+        for parameter in SCTPReconfiguration.read(chunk).prefix(2) {
+            switch parameter {
+            case .outgoingReset(let request, _, let lastTSN, let streams):
+                let verdict = incomingResets.requested(
+                    request, lastTSN: lastTSN, streams: streams, cumulativeTSN: received.cumulative)
+                switch verdict {
+                case .answer(let result): answer(request, result)
+                case .reset(let streams): resetIncoming(streams, request: request)
+                }
+            // A side resets its own streams (RFC 8831 §6.7); 65,535 of them need no more (§6.2).
+            case .incomingReset(let request, _), .otherRequest(_, let request):
+                answer(request, incomingResets.refused(request))
+            case .response(let request, let result): receiveResult(result, of: request)
+            }
+        }
+    }
+
+    /// RFC 6525 §5.2.2: the data that a request waited for has come.
+    mutating func grantDeferredReset() {
+        guard let granted = incomingResets.takeDeferred(cumulativeTSN: received.cumulative) else { return }
+        resetIncoming(granted.streams, request: granted.request)
+    }
+
+    private mutating func resetIncoming(_ streams: [UInt16], request: UInt32) {
+        while let message = reassembly.popDelivered() {
+            counters.messagesReceived += 1
+            outputs.append(.message(message))
+        }
+        let reset = reassembly.reset(streams)
+        answer(request, SCTPReconfigurationResult.performed)
+        if !reset.isEmpty { outputs.append(.incomingStreamsReset(reset)) }
+    }
+
+    private mutating func answer(_ request: UInt32, _ result: UInt32) {
+        var value: [UInt8] = []
+        SCTPReconfiguration.response(request: request, result: result).write(into: &value)
+        queueControl(.reconfiguration, value: value)
+    }
+
+    private mutating func receiveResult(_ result: UInt32, of request: UInt32) {
+        // §4.4: "in progress" and "already in progress" ask for patience; the timer asks again.
+        guard result != SCTPReconfigurationResult.inProgress, result != SCTPReconfigurationResult.alreadyInProgress
+        else {
+            timers.errors = 0
+            return
+        }
+        let isReset =
+            result == SCTPReconfigurationResult.performed || result == SCTPReconfigurationResult.nothingToDo
+        finishReset(request, isReset: isReset)
+    }
+
+    /// A request that was refused is over as well; its streams keep counting.
+    private mutating func finishReset(_ number: UInt32, isReset: Bool) {
+        guard let request = outgoingResets.answered(number) else { return }
+        for stream in request.streams {
+            if isReset { queue.forget(stream) } else { queue.setPhase(of: stream, to: .open) }
+        }
+        queue.hasDrained = true
+        outputs.append(.outgoingStreamsReset(request.streams))
+    }
+}

@@ -1,0 +1,23 @@
+/// The timers of RFC 9260 that are not the handshake's.
+struct SCTPTimers: Sendable {
+    /// T3-rtx (§6.3.2).
+    var retransmission: Instant?
+    /// T2-shutdown (§9.2).
+    var shutdown: Instant?
+    /// §8.3: the next HEARTBEAT, or the end of waiting for the answer to one.
+    var heartbeat: Instant?
+    var heartbeatNonce: UInt64?
+    /// §8.1: what went unanswered in a row.
+    var errors = 0
+
+    var next: Instant? {
+        earliest(earliest(retransmission, shutdown), heartbeat)
+    }
+}
+
+/// The earlier of two times that may be none.
+func earliest(_ left: Instant?, _ right: Instant?) -> Instant? {
+    guard let left else { return right }
+    guard let right else { return left }
+    return min(left, right)
+}
