@@ -155,4 +155,30 @@ import Testing
         #expect(receiving.codecs.contains { $0.mimeType == "video/H264" })
         await pair.close()
     }
+
+    @Test func `what an offer brought ends when another one takes its place`() async throws {
+        let offerer = PeerConnection(configuration: try ConnectedPair.configuration())
+        _ = try await offerer.addTransceiver(.audio)
+        let first = try await offerer.createOffer()
+        let answerer = PeerConnection(configuration: try ConnectedPair.configuration())
+        let events = answerer.events
+        try await answerer.setRemoteDescription(first)
+        let lost = try #require(await answerer.transceivers.first)
+        try await answerer.setRemoteDescription(first)
+        #expect(await answerer.transceivers != [lost])
+        // Nothing will ever come out of it: its stream has ended, and the application has been told.
+        for await _ in lost.receiver.frames {}
+        var told: [String] = []
+        for await event in events {
+            switch event {
+            case .track(let transceiver): told.append(transceiver == lost ? "lost" : "new")
+            case .trackEnded(let transceiver): told.append(transceiver == lost ? "lost ended" : "new ended")
+            default: continue
+            }
+            if told.count == 3 { break }
+        }
+        #expect(told == ["lost", "lost ended", "new"])
+        await answerer.close()
+        await offerer.close()
+    }
 }

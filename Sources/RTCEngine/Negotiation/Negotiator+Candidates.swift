@@ -144,13 +144,16 @@ extension Negotiator {
             let generation = (try? PeerTransport(reading: description.sdp, section: index))?.ice.parameters
             if let fragment, fragment != generation?.usernameFragment { continue }
             // A peer that never stops signaling candidates makes us keep no more than a description may hold.
-            guard description.sdp.media[index].lines.count < SDPLimits.linesPerSection,
-                candidateCount(description.sdp) < SDPLimits.candidates || fact == .endOfCandidates
-            else { return }
             switch fact {
-            case .candidate(let candidate): description.sdp.media[index].append(SDP.Candidate(candidate))
-            case .endOfCandidates where description.sdp.media[index].has(.endOfCandidates): break
-            case .endOfCandidates: description.sdp.media[index].append(.endOfCandidates)
+            case .candidate(let candidate):
+                guard hasRoom(for: index, in: description.sdp) else { return }
+                description.sdp.media[index].append(SDP.Candidate(candidate))
+            case .endOfCandidates:
+                // W3C WebRTC §4.4.2: without mid and index it is the end in all sections.
+                let sections = mid == nil && mLineIndex == nil ? Array(description.sdp.media.indices) : [index]
+                for section in sections where !description.sdp.media[section].has(.endOfCandidates) {
+                    description.sdp.media[section].append(.endOfCandidates)
+                }
             case .unusable: return
             }
             if isPending {
@@ -175,17 +178,18 @@ extension Negotiator {
         }
     }
 
-    private func candidateCount(_ description: SessionDescription) -> Int {
-        description.media.reduce(0) { count, section in
-            count
-                + section.lines.count {
-                    if case .attribute(let line) = $0 { line.name == SDP.Candidate.name } else { false }
-                }
-        }
+    /// Whether one more candidate is kept. A peer that never stops telling them fills no more than its section's share,
+    /// and those of sections behind the bundle's own, which nobody uses, only what all of them may hold together.
+    private func hasRoom(for index: Int, in description: SessionDescription) -> Bool {
+        let section = description.media[index]
+        guard section.lines.count < SDPLimits.linesPerSection, section.candidateCount < SDPLimits.candidates
+        else { return false }
+        if index <= transport.section ?? description.firstUsableSection ?? 0 { return true }
+        return description.media.reduce(0) { $0 + $1.candidateCount } < SDPLimits.candidatesOfAllSections
     }
 
-    /// Nil when the description has no such section. Without mid and index, the end of candidates is for all, which
-    /// under BUNDLE is the same as for the first.
+    /// Nil when the description has no such section. Without mid and index, the end of candidates is for all, and the
+    /// first stands for them.
     private func section(
         in description: SessionDescription, _ mid: String?, _ mLineIndex: Int?
     ) throws(NegotiationError) -> Int? {
@@ -197,5 +201,11 @@ extension Negotiator {
             return description.media.indices.contains(mLineIndex) ? mLineIndex : nil
         }
         return mid == nil ? description.firstUsableSection ?? description.media.indices.first : nil
+    }
+}
+
+extension MediaDescription {
+    fileprivate var candidateCount: Int {
+        lines.count { if case .attribute(let line) = $0 { line.name == SDP.Candidate.name } else { false } }
     }
 }

@@ -7,8 +7,11 @@ struct Receiver {
     private var formerSSRC: UInt32?
     private var takenOverAt: Instant?
 
-    /// A source that was silent for this long is over, or has paused: the one before it may come back.
-    private static let silence = Interval.milliseconds(2_000)
+    /// Packets of the source before that come within this time of the change were overtaken on the way.
+    private static let lateness = Interval.milliseconds(500)
+    /// Later they are the source itself, which a server has switched back to, if the present one is not heard any more:
+    /// pictures and sound come more often than this.
+    private static let silence = Interval.milliseconds(100)
     /// A new stream throws away what the one before holds, and makes buffers: not for each packet of a peer that
     /// sends every one as another source.
     private static let takeoverInterval = Interval.milliseconds(100)
@@ -28,9 +31,11 @@ struct Receiver {
     /// camera. Late packets of the source before do not, while the present one is heard.
     func takesOver(_ ssrc: UInt32, at now: Instant) -> Bool {
         guard let stream else { return true }
-        if let takenOverAt, now - takenOverAt < Self.takeoverInterval { return false }
+        guard let takenOverAt else { return true }
+        let age = now - takenOverAt
+        if age < Self.takeoverInterval { return false }
         guard ssrc == formerSSRC, let last = stream.counters.lastPacketAt else { return true }
-        return now - last >= Self.silence
+        return age >= Self.lateness && now - last >= Self.silence
     }
 
     /// A new stream is about to take the place of the present one.

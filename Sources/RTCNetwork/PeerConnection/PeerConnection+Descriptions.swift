@@ -36,7 +36,7 @@ extension PeerConnection {
     /// - Throws: `.iceServer` before anything has changed. `.noSocket`, `.interfaces` and `.noAddress` leave the
     ///   description in force; the next call tries again to open sockets.
     public func setLocalDescription(_ description: SessionDescriptionInit? = nil) throws(PeerConnectionError) {
-        defer { flush() }
+        defer { flushAndEndLostReceivers() }
         let servers = try stunServers()
         let description = if let description { description } else { try implicitDescription() }
         let sdp = try parse(description)
@@ -55,7 +55,7 @@ extension PeerConnection {
 
     /// Takes the peer's description. An offer that comes while ours is out is refused; roll ours back first.
     public func setRemoteDescription(_ description: SessionDescriptionInit) throws(PeerConnectionError) {
-        defer { flush() }
+        defer { flushAndEndLostReceivers() }
         let sdp = try parse(description)
         try refusing { () throws(PeerError) in
             try machine.setRemoteDescription(description.type, sdp, at: NetworkLoop.now)

@@ -35,7 +35,7 @@ extension PeerConnection {
     public func setDirection(_ direction: TransceiverDirection, of transceiver: RTPTransceiver)
         throws(PeerConnectionError)
     {
-        defer { flush() }
+        defer { flushAndEndLostReceivers() }
         try refusing { () throws(PeerError) in
             try machine.setDirection(direction, of: transceiver.id, at: NetworkLoop.now)
         }
@@ -77,8 +77,19 @@ extension PeerConnection {
         try refusing { () throws(PeerError) in try machine.send(frame, on: transceiver, at: NetworkLoop.now) }
     }
 
+    /// The handle of a transceiver, also for a moment after its end: the application is told of that too.
     func transceiver(_ id: TransceiverID) -> RTPTransceiver? {
-        machine.transceivers.first { $0.id == id }.map { handle(id, kind: $0.kind) }
+        if let receiver = receivers[id] { return handle(id, kind: receiver.kind) }
+        return machine.transceivers.first { $0.id == id }.map { handle(id, kind: $0.kind) }
+    }
+
+    /// Tells what has happened, and then ends the streams of transceivers that a description has ended or that went with
+    /// an offer: nothing will ever come out of them.
+    func flushAndEndLostReceivers() {
+        flush()
+        for id in receivers.keys where !machine.transceivers.contains(where: { $0.id == id }) {
+            receivers.removeValue(forKey: id)?.frameBroadcast.finish()
+        }
     }
 
     private func handle(_ id: TransceiverID, kind: MediaKind) -> RTPTransceiver {

@@ -4,8 +4,10 @@ public enum SDPLimits {
     public static let bytes = 256 * 1_024
     /// `m=` lines.
     public static let mediaSections = 256
-    /// Candidates of a description that are kept, those among them that came one by one.
+    /// Candidates of a media section that are kept, those among them that came one by one.
     public static let candidates = 256
+    /// Candidates of all media sections of a description together.
+    public static let candidatesOfAllSections = 1_024
     /// Lines of the session section, and of each media section.
     public static let linesPerSection = 2_048
 }

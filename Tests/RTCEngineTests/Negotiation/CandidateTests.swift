@@ -129,4 +129,36 @@ import Testing
             #expect(try alice.negotiator.addRemoteCandidate(text, mid: "0", mLineIndex: nil).isEmpty)
         }
     }
+
+    @Test func `an end of candidates without a section is the end in all of them`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        for kind in [MediaKind.audio, .video] { _ = try alice.negotiator.addTransceiver(kind) }
+        _ = try bob.takes(alice.offers().sdp)
+        #expect(try bob.negotiator.addRemoteCandidate("", mid: nil, mLineIndex: nil).isEmpty)
+        let sections = try #require(bob.negotiator.remoteDescription?.sdp.media)
+        #expect(sections.map { $0.has(.endOfCandidates) } == [true, true])
+        #expect(try bob.answers().actions.outline.contains("endOfCandidates"))
+    }
+
+    @Test func `candidates of sections that nobody uses leave room for those of the bundle`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        for _ in 0..<4 { _ = try alice.negotiator.addTransceiver(.video) }
+        _ = try bob.takes(alice.offers().sdp)
+        // A browser gathers for each section as long as it does not know of the bundle.
+        func add(_ port: Int, _ mid: String) throws -> [NegotiationAction] {
+            try bob.negotiator.addRemoteCandidate(
+                Self.host.replacing("5000", with: "\(port)"), mid: mid, mLineIndex: nil)
+        }
+        for mid in ["1", "2", "3"] { for port in 1...100 { _ = try add(port, mid) } }
+        _ = try add(5_000, "0")
+        #expect(try bob.answers().actions.outline.filter { $0 == "candidate 1" }.count == 1)
+        #expect(try add(5_001, "0").outline == ["candidate 1"])
+        // One section of a peer that never stops, and then all of them.
+        for port in 1...400 { _ = try add(port, "0") }
+        for mid in ["1", "2", "3"] { for port in 1_000...2_000 { _ = try add(port, mid) } }
+        let kept = try #require(bob.negotiator.remoteDescription?.sdp.media.map(\.candidates.count))
+        #expect(kept == [256, 256, 256, 256])
+    }
 }

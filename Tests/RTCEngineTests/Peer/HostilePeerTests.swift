@@ -64,6 +64,26 @@ import Testing
         #expect(receivedSSRC(call) == old)
     }
 
+    @Test func `a source that is switched away and back within two seconds is heard again`() {
+        var call = connected()
+        call.setConditions(.cut, of: .left)
+        call.run(for: .milliseconds(500))
+        send(1, ssrc: 77, VP8.payload(isKeyFrame: true), in: &call)
+        call.run(for: .milliseconds(600))
+        send(1, ssrc: 88, VP8.payload(isKeyFrame: true), in: &call)
+        // As long as the second one is heard, packets of the first one are late ones.
+        for sequence in 2...20 as ClosedRange<UInt16> {
+            call.run(for: .milliseconds(33))
+            send(sequence, ssrc: 88, VP8.payload(isKeyFrame: false), in: &call, timestamp: UInt32(sequence) * 3_000)
+            send(sequence, ssrc: 77, VP8.payload(isKeyFrame: false), in: &call, timestamp: UInt32(sequence) * 3_000)
+            #expect(receivedSSRC(call) == 88)
+        }
+        // The switch back, less than a second after the switch away.
+        call.run(for: .milliseconds(150))
+        send(40, ssrc: 77, VP8.payload(isKeyFrame: true), in: &call, timestamp: 120_000)
+        #expect(receivedSSRC(call) == 77)
+    }
+
     @Test func `a new source with every packet makes few streams`() {
         var call = connected()
         call.setConditions(.cut, of: .left)
