@@ -26,6 +26,14 @@ struct ConsentFreshness: Sendable {
         case fresh, expired
     }
 
+    /// How consent is known.
+    enum Mode: Hashable, Sendable {
+        /// By answers to our checks.
+        case asking
+        /// By the peer's own checks: a lite agent makes none.
+        case listening
+    }
+
     private var phase = Phase.fresh
     private var confirmedAt: Instant
     private var nextCheckAt: Instant
@@ -35,6 +43,7 @@ struct ConsentFreshness: Sendable {
     private let interval: Interval
     private let timeout: Interval
     private let patience: Interval
+    private let mode: Mode
 
     /// A check that nominates or is nominated counts as the first consent.
     init(confirmedAt: Instant, configuration: ICEConfiguration, random: inout EngineRandom) {
@@ -42,6 +51,7 @@ struct ConsentFreshness: Sendable {
         self.interval = configuration.consentInterval
         self.timeout = configuration.consentTimeout
         self.patience = configuration.disconnectedTimeout
+        self.mode = configuration.isLite ? .listening : .asking
         self.nextCheckAt = confirmedAt
         schedule(after: confirmedAt, random: &random)
     }
@@ -50,13 +60,13 @@ struct ConsentFreshness: Sendable {
 
     /// Whether the oldest unanswered check is too old to be called late.
     func isSilent(at now: Instant) -> Bool {
-        guard let first = outstanding.first else { return false }
-        return now - first.sentAt >= patience
+        silentAt.map { $0 <= now } ?? false
     }
 
     func action(at now: Instant) -> Action {
         guard phase == .fresh else { return .nothing }
         if now - confirmedAt >= timeout { return .expired }
+        if mode == .listening { return .nothing }
         if nextCheckAt <= now { return .check }
         if let last = outstanding.last, last.resendAt <= now { return .resend(last.datagram) }
         return .nothing
@@ -65,6 +75,7 @@ struct ConsentFreshness: Sendable {
     /// When `action` or `isSilent` next changes by itself.
     var nextWake: Instant? {
         guard phase == .fresh else { return nil }
+        if mode == .listening { return confirmedAt + timeout }
         var wake = min(confirmedAt + timeout, nextCheckAt)
         if let last = outstanding.last { wake = min(wake, last.resendAt) }
         return wake
@@ -73,7 +84,16 @@ struct ConsentFreshness: Sendable {
     /// When the agent becomes disconnected unless a response comes.
     var silentAt: Instant? {
         guard phase == .fresh else { return nil }
-        return outstanding.first.map { $0.sentAt + patience }
+        switch mode {
+        case .asking: return outstanding.first.map { $0.sentAt + patience }
+        // The longest time between two checks of a peer with our interval, and then as long as an answer may take.
+        case .listening: return confirmedAt + interval * 6 / 5 + patience
+        }
+    }
+
+    /// The peer has made an authentic check; only counts where consent is known by that.
+    mutating func heard(at now: Instant) {
+        if mode == .listening { confirmedAt = now }
     }
 
     mutating func checkSent(

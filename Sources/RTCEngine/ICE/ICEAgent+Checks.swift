@@ -16,7 +16,9 @@ extension ICEAgent {
     }
 
     private var maySendChecks: Bool {
-        switch session.phase {
+        // RFC 8445 §2.5: a lite agent makes no checks.
+        if configuration.isLite { return false }
+        return switch session.phase {
         // Settled: only what the peer's change of mind has triggered is left in the list.
         case .checking, .settled: true
         case .awaitingPeer, .failed: false

@@ -23,7 +23,7 @@ extension ICEAgent {
     private mutating func tell(_ local: LocalCandidate, at now: Instant) {
         session.locals.append(local)
         outputs.append(.localCandidate(local.candidate))
-        guard session.isChecking, local.candidate.type == .host else { return }
+        guard session.isChecking, !configuration.isLite, local.candidate.type == .host else { return }
         for remote in session.remotes { pair(local, remote, at: now) }
     }
 

@@ -57,8 +57,15 @@ extension ICEAgent {
     mutating func meet(_ peer: ICERemotePeer, at now: Instant) {
         session.peer = peer
         session.phase = .checking(since: now, lastPairAt: now)
-        // RFC 8445 §6.1.1: a full agent with a lite peer controls.
-        if peer.isLite { switchRole(to: .controlling) }
+        if peer.isLite {
+            // Both would wait for the other one's checks. RFC 8445 §8.2.2 has them guess; here it is an error.
+            guard !configuration.isLite else {
+                session.giveUp()
+                return move(to: .failed, because: "both agents are lite and neither makes checks")
+            }
+            // RFC 8445 §6.1.1: a full agent with a lite peer controls.
+            switchRole(to: .controlling)
+        }
         switch connectionState {
         case .new: move(to: .checking, because: "the peer's credential is known")
         case .checking, .connected, .completed, .disconnected, .failed, .closed: break
@@ -90,7 +97,7 @@ extension ICEAgent {
         guard session.remotes.count < configuration.maximumRemoteCandidates else { return ignore() }
         session.remotes.append(remote)
         acquaintances.learn(remote.address)
-        guard session.isChecking else { return }
+        guard session.isChecking, !configuration.isLite else { return }
         var isPaired = false
         for host in session.hosts where host.base.ip.canPair(with: remote.address.ip) {
             isPaired = true

@@ -64,7 +64,9 @@ extension ICEAgent {
     }
 
     private mutating func noteHeard(over route: ICERoute, at now: Instant) {
-        if path?.route == route { path?.heardAt = now }
+        guard path?.route == route else { return }
+        path?.heardAt = now
+        if configuration.isLite { consentHeard(at: now) }
     }
 
     // MARK: Answers
@@ -93,6 +95,8 @@ extension ICEAgent {
     /// RFC 8445 §7.3.1.1: when both sides claim one role, the greater tie-breaker keeps its own. False when it is
     /// the peer that has to change: it is told by a 487.
     private mutating func settleRoles(_ request: STUNMessage) -> Bool {
+        // RFC 8445 §6.1.1: a lite agent is controlled, whatever the tie-breakers say.
+        if configuration.isLite { return request.controlledTieBreaker == nil }
         // A request without either attribute takes no side.
         switch role {
         case .controlling:
@@ -125,6 +129,7 @@ extension ICEAgent {
     /// RFC 8445 §7.3.1.3 to §7.3.1.5: learn the candidate, check the same way back, note the nomination.
     mutating func acceptCheck(over route: ICERoute, priority: UInt32, usesCandidate: Bool, at now: Instant) {
         let isNominated = usesCandidate && role == .controlled
+        if configuration.isLite { return acceptLiteCheck(over: route, priority, isNominated: isNominated, at: now) }
         switch session.phase {
         case .awaitingPeer, .failed: return
         case .checking: break
@@ -149,7 +154,7 @@ extension ICEAgent {
     }
 
     /// A pair for an address that was not signalled, or not signalled yet (RFC 8445 §7.3.1.3).
-    private mutating func formPair(over route: ICERoute, priority: UInt32, at now: Instant) -> CandidatePair? {
+    mutating func formPair(over route: ICERoute, priority: UInt32, at now: Instant) -> CandidatePair? {
         guard let local = session.hosts.first(where: { $0.base == route.base }) else { return nil }
         let remote: RemoteCandidate
         if let known = session.remotes.first(where: { $0.address == route.remote }) {

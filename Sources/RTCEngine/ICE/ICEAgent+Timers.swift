@@ -38,6 +38,8 @@ extension ICEAgent {
     private var hopelessAt: Instant? {
         guard case .checking(let since, let lastPairAt) = session.phase else { return nil }
         let limit = lastPairAt + configuration.checksTimeout
+        // A lite agent can only wait: how long the peer's checks take is the peer's affair.
+        if configuration.isLite { return limit }
         // RFC 8838 §8: while candidates may still come, a failed list is not the end.
         let mayGrow = session.trickle.end == .open || session.gatherer.state != .complete
         if mayGrow || session.checklist.isWorking || !session.checklist.valid.isEmpty { return limit }

@@ -1,12 +1,14 @@
 public import RTCWire
 
-/// A full ICE agent for one stream and one component (RFC 8445, with trickle of RFC 8838 and consent of RFC 7675).
+/// An ICE agent, full or lite, for one stream and one component (RFC 8445, with trickle of RFC 8838 and consent of
+/// RFC 7675).
 ///
 /// It has neither sockets nor a clock. Its owner binds the sockets, reports what arrives and when, calls `tick` when
 /// `nextWake` has come, and after every call drains `pollOutput`.
 ///
 /// Where things live: requests from the peer in `+Requests`, responses in `+Responses`, our own checks in `+Checks`,
-/// the choice of a pair in `+Nomination`, what follows in `+Consent`, time in `+Timers`, states in `+State`.
+/// the choice of a pair in `+Nomination`, what a lite agent does instead in `+Lite`, what follows in `+Consent`, time in
+/// `+Timers`, states in `+State`.
 public struct ICEAgent: Sendable {
     // MARK: State. Written by the extensions in this folder only.
 
@@ -48,7 +50,8 @@ public struct ICEAgent: Sendable {
     public init(configuration: ICEConfiguration, role: ICERole, random: EngineRandom) {
         var random = random
         self.configuration = configuration.withinReason
-        self.role = role
+        // RFC 8445 §6.1.1: a lite agent never controls.
+        self.role = configuration.isLite ? .controlled : role
         self.tieBreaker = random.next()
         let local = ICEParameters(using: &random)
         self.session = ICESession(generation: 0, local: local, configuration: configuration)
@@ -85,14 +88,16 @@ public struct ICEAgent: Sendable {
     /// Takes the role that the descriptions imply: the offerer of the first offer controls (RFC 8445 §6.1.1). Only
     /// counts until the peer is known: from then on the role stays, through restarts too, unless a conflict changes it.
     public mutating func setRole(_ role: ICERole) {
-        guard connectionState == .new, session.peer == nil else { return }
+        guard connectionState == .new, session.peer == nil, !configuration.isLite else { return }
         take(role: role)
     }
 
     /// A socket of ours is bound at `base`, a concrete address. Puts out its host candidate and asks the STUN
-    /// servers from it.
+    /// servers from it. A lite agent takes the first address of IPv4 only (RFC 8445 §5.2).
     public mutating func addLocalHost(_ base: TransportAddress, at now: Instant) {
-        guard connectionState != .closed, !base.ip.isUnspecified, !bases.contains(base) else { return }
+        guard connectionState != .closed, !base.ip.isUnspecified, !bases.contains(base), mayGather(from: base) else {
+            return
+        }
         bases.append(base)
         gather(from: base, index: bases.count - 1, at: now)
         advance(at: now)

@@ -49,6 +49,8 @@ public enum NegotiationError: Error, Sendable, Hashable {
     case rtcpMuxRequired(section: Int)
     /// No `a=ice-ufrag` or `a=ice-pwd` where one is needed.
     case missingICEParameters
+    /// Both sides are lite agents of ICE, and neither would make checks.
+    case bothLite
     /// No `a=fingerprint` where one is needed.
     case missingFingerprint
     /// `a=setup` has a value that may not stand there, as `actpass` in an answer.
@@ -86,7 +88,7 @@ extension NegotiationError {
         switch self {
         case .closed, .wrongState, .noRemoteDescription, .nothingCreated, .transceiverStopped: .invalidState
         case .unknownTransceiver, .sectionsChanged, .duplicateMid, .invalidBundleGroup, .notBundled, .rtcpMuxRequired,
-            .missingICEParameters, .missingFingerprint, .invalidSetup, .dtlsAssociationChanged,
+            .missingICEParameters, .bothLite, .missingFingerprint, .invalidSetup, .dtlsAssociationChanged,
             .invalidAnswerDirection, .noCommonCodec, .planB:
             .invalidAccess
         case .unknownCodec, .modifiedDescription, .iceRestartUnanswered: .invalidModification

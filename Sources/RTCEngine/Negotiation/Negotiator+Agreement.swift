@@ -44,8 +44,9 @@ extension Negotiator {
     ) throws(NegotiationError) {
         let peer = try PeerTransport(reading: remote, section: section)
         if transport.iceRole == nil {
-            // RFC 8445 §6.1.1: a lite peer never controls.
-            transport.iceRole = !isAnswerLocal || peer.ice.isLite ? .controlling : .controlled
+            // RFC 8445 §6.1.1: who is lite never controls.
+            let controls = !configuration.isICELite && (!isAnswerLocal || peer.ice.isLite)
+            transport.iceRole = controls ? .controlling : .controlled
         }
         if let ice = local.iceParameters { transport.localICE = ice }
         if transport.remoteICE != peer.ice {

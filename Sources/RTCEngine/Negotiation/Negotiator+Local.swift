@@ -37,8 +37,8 @@ extension Negotiator {
             if offer.media.indices.contains(index) { prepareToReceive(place, offered: offer.media[index]) }
         }
         if transport.iceRole == nil, let ice = offer.iceParameters {
-            // RFC 8445 §6.1.1: the agent that began controls.
-            transport.iceRole = .controlling
+            // RFC 8445 §6.1.1: the agent that began controls, unless it is lite.
+            transport.iceRole = configuration.isICELite ? .controlled : .controlling
             transport.localICE = ice
         } else if let ice = offer.iceParameters, ice != transport.localICE {
             transport.localICE = ice

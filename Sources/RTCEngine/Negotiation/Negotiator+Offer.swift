@@ -113,6 +113,7 @@ extension Negotiator {
         let bundled = media.filter { !$0.isRejected }.compactMap(\.mid)
         if !bundled.isEmpty { description.append(SDP.Group(semantics: "BUNDLE", mids: bundled)) }
         if allowsMixedExtensions { description.append(.extmapAllowMixed) }
+        if configuration.isICELite { description.append(.iceLite) }
         if !configuration.iceOptions.isEmpty { description.append(SDP.ICEOptions(configuration.iceOptions)) }
         localCandidates.complete(&description)
         return description

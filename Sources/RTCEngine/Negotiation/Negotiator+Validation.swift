@@ -89,6 +89,7 @@ extension Negotiator {
     }
 
     private func validateTransport(_ peer: PeerTransport, isAnswer: Bool) throws(NegotiationError) {
+        if configuration.isICELite, peer.ice.isLite { throw .bothLite }
         switch peer.setup {
         case .holdconn: throw .invalidSetup
         case .actpass where isAnswer: throw .invalidSetup

@@ -30,6 +30,8 @@ public struct NegotiatorConfiguration: Sendable {
     public var answeringDTLSRole: DTLSRole
     /// The tokens of our `a=ice-options` line.
     public var iceOptions: [String]
+    /// Our agent is lite, and our descriptions say so (RFC 8839 §5.3). A peer that is lite too is refused.
+    public var isICELite: Bool
     /// How many transceivers, ours and the peer's, one connection may have.
     public var maximumTransceivers: Int
 
@@ -38,7 +40,7 @@ public struct NegotiatorConfiguration: Sendable {
         videoCodecs: [CodecParameters] = [.h264, .vp8],
         headerExtensions: [HeaderExtensionCapability] = Self.defaultHeaderExtensions, cname: String? = nil,
         answeringDTLSRole: DTLSRole = .client, iceOptions: [String] = ["trickle", "ice2"],
-        maximumTransceivers: Int = 256
+        isICELite: Bool = false, maximumTransceivers: Int = 256
     ) {
         self.fingerprint = fingerprint
         self.audioCodecs = audioCodecs
@@ -47,6 +49,7 @@ public struct NegotiatorConfiguration: Sendable {
         self.cname = cname
         self.answeringDTLSRole = answeringDTLSRole
         self.iceOptions = iceOptions
+        self.isICELite = isICELite
         self.maximumTransceivers = maximumTransceivers
     }
 

@@ -47,7 +47,10 @@ public struct PeerMachine {
         self.security = security
         self.random = random
         self.ice = ICEAgent(configuration: configuration.ice, role: .controlling, random: self.random.split())
-        self.negotiator = Negotiator(configuration: configuration.negotiation, random: self.random.split())
+        var negotiation = configuration.negotiation
+        // One setting for both: the description tells what the agent does.
+        negotiation.isICELite = configuration.ice.isLite
+        self.negotiator = Negotiator(configuration: negotiation, random: self.random.split())
         self.clock = WallClock(offset: configuration.wallClockOffset)
         self.reports = ReportSchedule(random: self.random.split())
         self.transportSequence = UInt16(truncatingIfNeeded: self.random.next())

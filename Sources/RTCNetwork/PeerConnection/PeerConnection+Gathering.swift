@@ -5,6 +5,8 @@ internal import Synchronization
 extension PeerConnection {
     /// The STUN servers of the configuration.
     func stunServers() throws(PeerConnectionError) -> [STUNServerURL] {
+        // RFC 8445 §5.2: a lite agent has host candidates only.
+        if configuration.ice.isLite { return [] }
         var servers: [STUNServerURL] = []
         for url in configuration.iceServers.flatMap(\.urls) { servers.append(try STUNServerURL(url)) }
         return servers

@@ -34,7 +34,8 @@ public struct PeerConnectionConfiguration: Sendable {
     public var iceServers: [ICEServer]
     /// On which of the host's addresses sockets are opened.
     public var addresses: Addresses
-    /// Times and limits of connectivity checks.
+    /// Times and limits of connectivity checks. With `ice.isLite` this connection leaves the search for a path to its peer
+    /// and asks no ICE server: for servers with a public address.
     public var ice: ICEConfiguration
     /// What is offered and accepted for sound, best first.
     public var audioCodecs: [CodecParameters]

@@ -42,17 +42,21 @@ struct ICEDuet {
     var network: VirtualNetwork
     private(set) var now = Instant.zero
     private var peers: [Peer] = []
+    private let liteSide: Side?
     private var signals = EventQueue<(Side, Signal)>()
     var signaling = Signaling.trickle
     var signalingDelay = Interval.milliseconds(50)
 
     init(
         network: VirtualNetwork, hosts: (HostID, HostID), roles: (ICERole, ICERole) = (.controlling, .controlled),
-        seed: UInt64 = 1, configuration: ICEConfiguration = ICEConfiguration()
+        seed: UInt64 = 1, configuration: ICEConfiguration = ICEConfiguration(), liteSide: Side? = nil
     ) {
         self.network = network
+        self.liteSide = liteSide
         var random = EngineRandom.seeded(seed)
-        for (host, role) in [(hosts.0, roles.0), (hosts.1, roles.1)] {
+        for (side, host, role) in [(Side.left, hosts.0, roles.0), (.right, hosts.1, roles.1)] {
+            var configuration = configuration
+            configuration.isLite = side == liteSide
             let agent = ICEAgent(configuration: configuration, role: role, random: random.split())
             peers.append(Peer(agent: agent, host: host))
         }
@@ -61,13 +65,15 @@ struct ICEDuet {
     /// Two hosts on one open network.
     static func open(
         roles: (ICERole, ICERole) = (.controlling, .controlled), seed: UInt64 = 1,
-        conditions: LinkConditions = .access, configuration: ICEConfiguration = ICEConfiguration()
+        conditions: LinkConditions = .access, configuration: ICEConfiguration = ICEConfiguration(),
+        liteSide: Side? = nil
     ) -> ICEDuet {
         var network = VirtualNetwork(seed: seed &+ 77)
         let left = network.addHost(["192.0.2.1"], uplink: conditions, downlink: conditions)
         let right = network.addHost(["198.51.100.1"], uplink: conditions, downlink: conditions)
         return ICEDuet(
-            network: network, hosts: (left, right), roles: roles, seed: seed, configuration: configuration)
+            network: network, hosts: (left, right), roles: roles, seed: seed, configuration: configuration,
+            liteSide: liteSide)
     }
 
     static let leftBase = endpoint("192.0.2.1", 4_000)
@@ -94,14 +100,14 @@ struct ICEDuet {
     }
 
     /// Sends one side's credential to the other.
-    mutating func describe(_ side: Side, isLite: Bool = false) {
-        signal(.parameters(self[side].agent.localParameters, isLite: isLite), to: side.other)
+    mutating func describe(_ side: Side) {
+        signal(.parameters(self[side].agent.localParameters, isLite: side == liteSide), to: side.other)
     }
 
     /// Restarts one side at once, and sends its new description ahead of its new candidates.
     mutating func restart(_ side: Side) {
         let parameters = peers[side.rawValue].agent.makeRestartParameters()
-        signal(.parameters(parameters, isLite: false), to: side.other)
+        signal(.parameters(parameters, isLite: side == liteSide), to: side.other)
         tell(side) { agent, now in agent.restart(local: parameters, at: now) }
     }
 

@@ -14,6 +14,8 @@ struct CallInvariants {
         var now = Instant.zero
     }
 
+    /// The side whose agent is lite.
+    var liteSide: CallSimulation.Side?
     private(set) var violations: [String] = []
     private var watches = [Watch(), Watch()]
 
@@ -28,8 +30,8 @@ struct CallInvariants {
     }
 
     mutating func arrived(_ datagram: VirtualDatagram, at side: CallSimulation.Side, _ now: Instant) {
-        // A binding success response (RFC 8489 §5).
-        guard datagram.bytes.prefix(2) == [1, 1] else { return }
+        // A binding success response (RFC 8489 §5); a lite agent has only requests to go by.
+        guard datagram.bytes.prefix(2) == [liteSide == side ? 0 : 1, 1] else { return }
         let route = ICERoute(base: datagram.destination, remote: datagram.source)
         watches[side.rawValue].consents[route] = now
     }

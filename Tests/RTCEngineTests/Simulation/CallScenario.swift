@@ -37,9 +37,16 @@ struct CallScenario {
         options.video = pick([[.vp8], [.h264], [.vp8, .h264], [.h264, .vp8]])
         options.usesRTX = pick([true, true, false])
         options.answeringRole = pick([.client, .client, .server])
+        options.liteSide = pick([nil, nil, nil, .left, .right])
         repeat {
             options.nats = (pick([nil, nil] + NATKind.allCases), pick([nil, nil] + NATKind.allCases))
         } while !Self.canWork(options.nats)
+        // A lite agent is on a server: nobody behind a NAT could be found by it.
+        switch options.liteSide {
+        case .left: options.nats.0 = nil
+        case .right: options.nats.1 = nil
+        case nil: break
+        }
 
         kinds = pick([[.audio], [.video], [.audio, .video]])
         answersWith = pick([kinds, kinds, kinds, []])
@@ -50,6 +57,8 @@ struct CallScenario {
         signaling.answerDelay = pick([.zero, milliseconds(0...400)])
         switch pick([0, 0, 1, 2, 3]) {
         case 1: signaling.candidateDelays = [.left: milliseconds(0...200), .right: milliseconds(0...200)]
+        // A lite agent makes no checks that could reveal its address.
+        case _ where options.liteSide != nil: break
         case 2: signaling.trickling = options.nats == (nil, nil) ? [pick([.left, .right])] : [.left, .right]
         case 3 where options.nats == (nil, nil):
             // Left's candidates come too early and are lost.

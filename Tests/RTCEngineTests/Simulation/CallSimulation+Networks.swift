@@ -22,6 +22,8 @@ extension CallSimulation {
         /// Behind which NAT each side is; nil: none.
         var nats: (NATKind?, NATKind?) = (nil, nil)
         var ice = ICEConfiguration()
+        /// Whose agent is lite.
+        var liteSide: Side?
 
         fileprivate func adjust(_ negotiation: inout NegotiatorConfiguration) {
             negotiation.videoCodecs = video
@@ -56,6 +58,8 @@ extension CallSimulation {
                     [isLeft ? "192.0.2.1" : "198.51.100.1"], uplink: options.conditions,
                     downlink: options.conditions)
             }
+            var ice = ice
+            ice.isLite = options.liteSide == side
             return Seat(
                 host: host, bases: [base],
                 security: ScriptedSecurityProvider(

@@ -80,6 +80,8 @@ struct CallSimulation {
 
     init(network: VirtualNetwork, seats: (Seat, Seat), seed: UInt64) {
         self.network = network
+        if seats.0.ice.isLite { invariants.liteSide = .left }
+        if seats.1.ice.isLite { invariants.liteSide = .right }
         var random = EngineRandom.seeded(seed)
         peers = [seats.0, seats.1].map { seat in
             var negotiation = NegotiatorConfiguration(fingerprint: seat.security.localFingerprint)

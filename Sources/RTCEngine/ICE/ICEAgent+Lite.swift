@@ -1,0 +1,41 @@
+internal import RTCWire
+
+/// The lite role (RFC 8445 §2.5): this agent answers checks and makes none, and its peer, which is full, does the rest.
+extension ICEAgent {
+    /// RFC 8445 §5.2: a lite agent has no more than one candidate of IPv4, and one for each address of IPv6.
+    func mayGather(from base: TransportAddress) -> Bool {
+        guard configuration.isLite else { return true }
+        return base.ip.isIPv6 ? !bases.contains { $0.ip == base.ip } : !bases.contains { !$0.ip.isIPv6 }
+    }
+
+    /// RFC 8445 §7.3.2, §8.2: a check that nominates makes its pair valid and selected; the others were answered, and
+    /// that is all. The latest nomination counts: full agents make them one by one, and only they know which pairs work.
+    mutating func acceptLiteCheck(over route: ICERoute, _ priority: UInt32, isNominated: Bool, at now: Instant) {
+        switch session.phase {
+        case .awaitingPeer, .failed: return
+        // A peer that still checks deserves the whole time.
+        case .checking: notePair(at: now)
+        case .settled: break
+        }
+        guard isNominated else { return }
+        if isSettled, path?.route == route { return }
+        // What was selected before makes room, or a peer that moves often would find the list full.
+        for pair in session.checklist.pairs where pair.route != route { session.checklist.fail(pair.id) }
+        guard let pair = session.checklist.pair(over: route) ?? formPair(over: route, priority: priority, at: now)
+        else { return }
+        session.checklist.succeed(
+            pair.id, validity: .init(localCandidate: pair.localCandidate, confirmedAt: now))
+        select(pair.id, because: "the peer nominated a pair", at: now)
+    }
+
+    /// RFC 7675 §5: a lite agent makes no consent checks of its own. The peer's authentic checks on the selected pair are
+    /// what tells us that it lives and still wants our packets.
+    mutating func consentHeard(at now: Instant) {
+        guard path?.consent.isFresh == true else { return }
+        path?.consent.heard(at: now)
+        switch connectionState {
+        case .disconnected: moveToConnected(because: "the peer checks the selected pair again")
+        case .new, .checking, .connected, .completed, .failed, .closed: break
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import RTCEngine
+import RTCWire
+import Testing
+
+/// The lite role (RFC 8445 §2.5): answers, and no checks of its own.
+@Suite struct ICELiteTests {
+    private static let aDay = Interval.milliseconds(24 * 3_600_000)
+
+    private func lite(_ adjust: (inout ICEConfiguration) -> Void = { _ in }) -> ScriptedPeer {
+        var configuration = ICEConfiguration()
+        configuration.isLite = true
+        adjust(&configuration)
+        return ScriptedPeer(role: .controlling, configuration: configuration)
+    }
+
+    @Test(arguments: ICEDuet.Side.allCases, [ICERole.controlling, .controlled])
+    func `a full and a lite agent connect, whoever began, and only the full one asks`(
+        liteSide: ICEDuet.Side, role: ICERole
+    ) {
+        var duet = ICEDuet.open(roles: (role, role == .controlling ? .controlled : .controlling), liteSide: liteSide)
+        duet.begin()
+        #expect(duet.run { $0.bothCompleted })
+        #expect(duet[liteSide].agent.role == .controlled)
+        #expect(duet[liteSide.other].agent.role == .controlling)
+        duet.run(for: Self.aDay / 24)
+        #expect(duet.bothCompleted)
+        #expect(duet[liteSide].states == [.checking, .connected, .completed])
+        #expect(duet[liteSide].agent.statistics.requestsSent == 0)
+        #expect(duet[liteSide.other].agent.statistics.consentRequestsSent > 600)
+    }
+
+    @Test(arguments: NATKind.allCases)
+    func `a full agent behind any NAT reaches a lite one`(kind: NATKind) {
+        var network = VirtualNetwork(seed: 5)
+        let nat = network.addNAT(kind, publicAddress: "203.0.113.1")
+        let left = network.addHost(["10.0.0.2"], behind: nat)
+        let right = network.addHost(["198.51.100.1"])
+        var duet = ICEDuet(network: network, hosts: (left, right), liteSide: .right)
+        duet.begin(left: [endpoint("10.0.0.2", 4_000)])
+        #expect(duet.run { $0.bothConnected })
+        #expect(duet[.right].selections.map(\.remoteCandidate.type) == [.peerReflexive])
+        #expect(duet[.right].agent.statistics.requestsSent == 0)
+    }
+
+    @Test(arguments: ICEDuet.Side.allCases)
+    func `either side restarts, and the old pair carries media until the new one is nominated`(side: ICEDuet.Side) {
+        var duet = ICEDuet.open(liteSide: .right)
+        duet.begin()
+        #expect(duet.run { $0.bothCompleted })
+        duet.restart(side)
+        duet.run(for: .milliseconds(20))
+        #expect(duet[.right].agent.hasConsent)
+        duet.run(for: .milliseconds(100))
+        duet.restart(side.other)
+        #expect(duet.run { $0.bothCompleted })
+        #expect(duet[.right].agent.statistics.requestsSent == 0)
+        #expect(duet[.left].agent.role == .controlling)
+    }
+
+    @Test func `has one candidate of IPv4, one for each address of IPv6, and asks no server`() {
+        var peer = lite { $0.stunServers = [endpoint("203.0.113.200", 3_478)] }
+        peer.tell { agent, now in
+            for base in [
+                endpoint("192.0.2.2", 4_001), endpoint("2001:db8::1", 4_002), endpoint("2001:db8::1", 4_003),
+                endpoint("2001:db8::2", 4_004),
+            ] { agent.addLocalHost(base, at: now) }
+            agent.addSTUNServers([endpoint("203.0.113.201", 3_478)], at: now)
+            agent.localHostsComplete(at: now)
+        }
+        #expect(
+            peer.agent.localCandidates.compactMap(\.address.transportAddress) == [
+                endpoint("192.0.2.1", 4_000), endpoint("2001:db8::1", 4_002), endpoint("2001:db8::2", 4_004),
+            ])
+        #expect(peer.agent.gatheringState == .complete)
+        peer.introduce()
+        peer.wait(.milliseconds(20_000))
+        #expect(peer.takeSent() == [])
+    }
+
+    @Test func `the latest nomination counts, and a check that nominates nothing is only answered`() {
+        var peer = lite()
+        peer.introduce()
+        peer.check([.iceControlling(tieBreaker: 1)])
+        #expect(peer.takeSent().map(\.kind) == [.success])
+        #expect(peer.selections == [])
+        let addresses = [peer.address, endpoint("198.51.100.7", 7), peer.address]
+        for address in addresses {
+            peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: address)
+            peer.check([.iceControlling(tieBreaker: 1)], from: endpoint("198.51.100.9", 9))
+        }
+        #expect(peer.selections.map(\.remote) == addresses)
+        #expect(peer.agent.selectedPair?.localCandidate.type == .host)
+        #expect(peer.takeSent().allSatisfy { $0.kind == .success })
+        // A peer that moves for ever is followed as far as its candidates go.
+        for port in 1_000..<1_300 as Range<UInt16> {
+            peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: endpoint("198.51.100.8", port))
+        }
+        #expect(peer.selections.count < 110)
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        #expect(peer.agent.selectedPair?.remote == peer.address)
+    }
+
+    @Test func `a nomination before the description counts as soon as that is there`() {
+        var peer = lite()
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        #expect(peer.takeSent().map(\.kind) == [.success])
+        #expect(peer.selections == [])
+        peer.introduce()
+        #expect(peer.selections.map(\.remote) == [peer.address])
+    }
+
+    @Test func `never takes control, whatever the peer's tie-breaker`() {
+        for tieBreaker in [0, .max] as [UInt64] {
+            var peer = lite()
+            peer.introduce()
+            peer.check([.iceControlled(tieBreaker: tieBreaker)])
+            #expect(peer.takeSent().map(\.errorCode) == [.roleConflict])
+            #expect(peer.agent.role == .controlled)
+        }
+    }
+
+    @Test
+    func `lives by the peer's checks: disconnected without them, connected by the next, failed after 30 seconds`() {
+        var peer = lite()
+        peer.introduce()
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        peer.wait(.milliseconds(10_900))
+        #expect(peer.states == [.checking, .connected])
+        peer.wait(.milliseconds(200))
+        #expect(peer.states.last == .disconnected)
+        #expect(peer.agent.hasConsent)
+        // Nobody else's check is the peer's, and neither is one on another pair.
+        peer.check([.iceControlling(tieBreaker: 1)], password: "a guess of the right length")
+        peer.check([.iceControlling(tieBreaker: 1)], from: endpoint("198.51.100.9", 9))
+        #expect(peer.states.last == .disconnected)
+        peer.check([.iceControlling(tieBreaker: 1)])
+        #expect(peer.states.last == .connected)
+        peer.wait(.milliseconds(29_900))
+        #expect(peer.agent.hasConsent)
+        peer.wait(.milliseconds(200))
+        #expect(peer.states.last == .failed)
+        #expect(!peer.agent.hasConsent)
+    }
+
+    @Test func `waits half a minute for a peer that makes no checks`() {
+        var peer = lite()
+        peer.introduce()
+        peer.wait(.milliseconds(29_000))
+        #expect(peer.agent.connectionState == .checking)
+        peer.wait(.milliseconds(2_000))
+        #expect(peer.agent.connectionState == .failed)
+        #expect(peer.agent.nextWake == nil)
+    }
+
+    @Test func `two lite agents fail at once and say why`() {
+        var peer = lite()
+        peer.introduce(isLite: true)
+        let reason = "both agents are lite and neither makes checks"
+        #expect(peer.outputs.last == .connectionStateChanged(.failed, because: reason))
+        #expect(peer.agent.role == .controlled)
+    }
+}
