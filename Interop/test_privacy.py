@@ -8,7 +8,8 @@ import socketio
 from support.waiting import wait_until
 from test_command_line import media_flows, peers  # noqa: F401  (a fixture)
 
-ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}|\[?(?:[0-9a-f]{0,4}:){2,}[0-9a-f]{0,4}", re.IGNORECASE)
+# A time of day has two colons; an IPv6 address has three at least, or two beside each other.
+ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{1,4}:){3}|[0-9a-f]{1,4}::", re.IGNORECASE)
 
 
 def secrets_of(signal):
