@@ -26,6 +26,13 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: 
     .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings)
 }
 
+/// A program of a page or two, with a folder in Examples; not part of any product.
+func example(_ name: String) -> Target {
+    .executableTarget(
+        name: name, dependencies: ["ExampleSupport", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"],
+        path: "Examples/\(name)", swiftSettings: swiftSettings)
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
     .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: swiftSettings)
 }
@@ -120,6 +127,12 @@ let package = Package(
             ] + nio + watching,
             swiftSettings: swiftSettings
         ),
+
+        // Programs to read and to try.
+        .target(
+            name: "ExampleSupport", dependencies: ["RTCNetwork", "RTCEngine"], path: "Examples/ExampleSupport",
+            swiftSettings: swiftSettings),
+        example("echo"), example("broadcast"), example("perfect-negotiation"), example("whip-publish"),
 
         tests("RTCWireTests", ["RTCWire"]),
         tests("RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity"]),

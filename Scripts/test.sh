@@ -34,7 +34,7 @@ steady() { # name, the command, and after -- the command for the second run
 }
 
 if [ "$what" = all ] || [ "$what" = lint ]; then
-    step "format" swift format lint --strict --recursive --parallel Sources Tests Fuzz Package.swift
+    step "format" swift format lint --strict --recursive --parallel Sources Tests Fuzz Examples Package.swift
     step "imports" python3 Scripts/check-imports.py
     step "documents" python3 Scripts/check-docs.py
     step "Apple's sources" Scripts/check-apple.sh
@@ -57,6 +57,9 @@ if [ "$what" = all ] || [ "$what" = interop ]; then
     # The binary that `make run` builds: a fault of the optimizer is a fault of ours.
     step "build roost" env -u ROOST_STRICT swift build -c release --product roost
     export ROOST_BIN=${ROOST_BIN:-$PWD/.build/release/roost}
+    # The programs of Examples, as the build for the Swift tests leaves them.
+    [ "$what" = all ] || step "build examples" swift build
+    export ROOST_EXAMPLES=${ROOST_EXAMPLES:-$PWD/.build/debug}
     interop=(limited 1500 .venv/bin/python -m pytest -q Interop)
     step "interop tests" steady "interop tests" "${interop[@]}" -n 2 -- "${interop[@]}" --last-failed
 fi

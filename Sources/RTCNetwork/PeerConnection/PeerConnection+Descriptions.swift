@@ -33,9 +33,14 @@ extension PeerConnection {
     ///
     /// - Parameter description: what `createOffer` or `createAnswer` gave; nil makes the one that fits the state, as in
     ///   perfect negotiation.
+    /// - Returns: what is in force now, with the candidates gathered so far: `localDescription` may be another one by the
+    ///   time that it is asked for. A rollback returns itself.
     /// - Throws: `.iceServer` before anything has changed. `.noSocket`, `.interfaces` and `.noAddress` leave the
     ///   description in force; the next call tries again to open sockets.
-    public func setLocalDescription(_ description: SessionDescriptionInit? = nil) throws(PeerConnectionError) {
+    @discardableResult
+    public func setLocalDescription(
+        _ description: SessionDescriptionInit? = nil
+    ) throws(PeerConnectionError) -> SessionDescriptionInit {
         defer { flushAndEndLostReceivers() }
         let servers = try stunServers()
         let description = if let description { description } else { try implicitDescription() }
@@ -44,6 +49,7 @@ extension PeerConnection {
             try machine.setLocalDescription(description.type, sdp, at: NetworkLoop.now)
         }
         if description.type != .rollback { try startGathering(asking: servers) }
+        return description.type == .rollback ? description : localDescription ?? description
     }
 
     private func implicitDescription() throws(PeerConnectionError) -> SessionDescriptionInit {
