@@ -94,7 +94,7 @@ import Testing
         for _ in 0..<20 {
             let connection = PeerConnection(configuration: try ConnectedPair.configuration())
             _ = try await connection.addTransceiver(.video)
-            async let setting: Void = connection.setLocalDescription()
+            async let setting = connection.setLocalDescription()
             async let closing: Void = connection.close()
             _ = try? await setting
             await closing
