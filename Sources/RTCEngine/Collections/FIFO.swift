@@ -10,8 +10,8 @@ struct FIFO<Element> {
 
     mutating func popFirst() -> Element? {
         guard head < elements.count else { return nil }
-        let element = elements[head]
-        elements[head] = nil
+        // Taken, not copied: no reference is counted.
+        let element = elements[head].take()
         head += 1
         if head == elements.count {
             elements.removeAll(keepingCapacity: true)

@@ -27,11 +27,14 @@ public struct RTPDemultiplexer: Sendable {
     /// The learned sources, oldest first from `oldest` on, as a ring.
     private var order: [UInt32] = []
     private var oldest = 0
+    /// The answer that was given last: packets come in runs of one source.
+    private var recent: (ssrc: UInt32, transceiver: TransceiverID)?
 
     public init() {}
 
     /// Takes the routes after a negotiation. What packets have taught is kept for transceivers that are still there.
     public mutating func update(_ routes: [Route]) {
+        recent = nil
         midRoutes = routes.map { MidRoute(mid: [UInt8]($0.mid.utf8), transceiver: $0.transceiver) }
         signaled = [:]
         payloadRoutes = [TransceiverID?](repeating: nil, count: 128)
@@ -64,7 +67,11 @@ public struct RTPDemultiplexer: Sendable {
             }
             return route.transceiver
         }
-        if let known = learned[ssrc] ?? signaled[ssrc] { return known }
+        if let recent, recent.ssrc == ssrc { return recent.transceiver }
+        if let known = learned[ssrc] ?? signaled[ssrc] {
+            recent = (ssrc, known)
+            return known
+        }
         guard payloadType < 128, let only = payloadRoutes[Int(payloadType)] else { return nil }
         learn(ssrc, only)
         return only
@@ -75,12 +82,14 @@ public struct RTPDemultiplexer: Sendable {
 
     /// The source has said goodbye (RFC 3550 §6.6).
     public mutating func forget(ssrc: UInt32) {
+        recent = nil
         guard learned.removeValue(forKey: ssrc) != nil else { return }
         order = (order[oldest...] + order[..<oldest]).filter { $0 != ssrc }
         oldest = 0
     }
 
     private mutating func learn(_ ssrc: UInt32, _ transceiver: TransceiverID) {
+        recent = nil
         if learned.updateValue(transceiver, forKey: ssrc) != nil { return }
         if order.count < Self.maximumLearnedSources {
             order.append(ssrc)

@@ -111,20 +111,22 @@ extension PeerMachine {
     }
 
     private mutating func receive(_ packet: [UInt8], _ header: RTPHeader, on id: TransceiverID, at now: Instant) {
-        // Looked at in place: a copy of the stream would make the first change copy its buffers.
-        guard let isMedia = receivers[id]?.isMedia(header.payloadType) else {
+        guard let place = receivers.place(of: id),
+            let reception = receivers.entries[place].value?.reception(
+                of: header.ssrc, payloadType: header.payloadType, at: now)
+        else {
             counters.dropped += 1
             return
         }
+        switch reception {
+        case .known: break
         // A source that no description named: its first packet of media names it.
-        if isMedia, receivers[id]?.stream?.ssrc != header.ssrc {
-            guard receivers[id]?.takesOver(header.ssrc, at: now) == true else {
-                counters.dropped += 1
-                return
-            }
-            startStream(of: header.ssrc, on: id, at: now)
+        case .newSource: startStream(of: header.ssrc, on: id, at: now)
+        case .stale:
+            counters.dropped += 1
+            return
         }
-        receivers[id]?.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
+        receivers.entries[place].value?.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
         drainReceiver(id)
         sendPackets(at: now)
     }
@@ -138,12 +140,13 @@ extension PeerMachine {
     }
 
     private mutating func drainReceiver(_ id: TransceiverID) {
-        while let output = receivers[id]?.stream?.pollOutput() {
+        guard let place = receivers.place(of: id) else { return }
+        while let output = receivers.entries[place].value?.stream?.pollOutput() {
             switch output {
             case .frame(let frame): events.append(.frame(id, frame))
             case .skipped, .codecChanged: continue
             case .ended:
-                receivers[id]?.stream = nil
+                receivers.entries[place].value?.stream = nil
             }
         }
     }

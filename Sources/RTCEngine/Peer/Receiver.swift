@@ -1,6 +1,10 @@
 /// The receiving side of a transceiver: what was negotiated, and the stream of the source that sends now.
 struct Receiver {
-    var parameters: ReceiveParameters
+    var parameters: ReceiveParameters {
+        didSet { mediaTypes = PayloadTypeSet(parameters.codecs.lazy.map(\.payloadType)) }
+    }
+    /// The payload types that carry media, rather than retransmissions.
+    private var mediaTypes: PayloadTypeSet
     /// Nil until a source is known, by a description or by its first packet.
     var stream: ReceiveStream?
     /// The source before this one: its last packets may come after the first ones of the present.
@@ -16,10 +20,27 @@ struct Receiver {
     /// sends every one as another source.
     private static let takeoverInterval = Interval.milliseconds(100)
 
-    init(parameters: ReceiveParameters) { self.parameters = parameters }
+    init(parameters: ReceiveParameters) {
+        self.parameters = parameters
+        mediaTypes = PayloadTypeSet(parameters.codecs.lazy.map(\.payloadType))
+    }
 
-    /// Whether a payload type carries media, rather than retransmissions.
-    func isMedia(_ payloadType: UInt8) -> Bool { parameters.codecs.contains { $0.payloadType == payloadType } }
+    /// What an incoming packet is to this receiver.
+    enum Reception {
+        /// Of the present source, or a retransmission.
+        case known
+        /// The first one of a source that takes over.
+        case newSource
+        /// A late one of a source that is over.
+        case stale
+    }
+
+    /// `mutating` only so that it works where the receiver lies: a copy, made to look, counts references to every buffer
+    /// of the stream.
+    mutating func reception(of ssrc: UInt32, payloadType: UInt8, at now: Instant) -> Reception {
+        guard mediaTypes.contains(payloadType), stream?.ssrc != ssrc else { return .known }
+        return takesOver(ssrc, at: now) ? .newSource : .stale
+    }
 
     /// The source of retransmissions that the peer has said for a source of media.
     func retransmissionSSRC(of ssrc: UInt32) -> UInt32? {
@@ -44,5 +65,29 @@ struct Receiver {
         guard let stream, stream.counters.lastPacketAt != nil else { return }
         formerSSRC = stream.ssrc
         takenOverAt = now
+    }
+}
+
+/// Payload types as bits: looked up for each packet.
+struct PayloadTypeSet {
+    private var bits: (UInt64, UInt64) = (0, 0)
+
+    /// Those of 128 and above do not exist (RFC 3550 §5.1) and are left out.
+    init(_ types: some Sequence<UInt8>) {
+        for type in types {
+            switch type {
+            case 0..<64: bits.0 |= 1 << UInt64(type)
+            case 64..<128: bits.1 |= 1 << UInt64(type - 64)
+            default: continue
+            }
+        }
+    }
+
+    func contains(_ type: UInt8) -> Bool {
+        switch type {
+        case 0..<64: bits.0 >> UInt64(type) & 1 == 1
+        case 64..<128: bits.1 >> UInt64(type - 64) & 1 == 1
+        default: false
+        }
     }
 }

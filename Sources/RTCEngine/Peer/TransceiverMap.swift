@@ -4,10 +4,18 @@ struct TransceiverMap<Value> {
     struct Entry {
         let id: TransceiverID
         /// Nil only while `subscript` is changing it.
-        fileprivate(set) var value: Value?
+        var value: Value?
     }
 
-    private(set) var entries: [Entry] = []
+    /// For the packet path, which finds a place once and changes `entries[place].value` where it lies: the accessors of
+    /// `subscript` are coroutines, and each use costs an allocation and, when it only looks, a copy of the value.
+    var entries: [Entry] = []
+
+    /// Where the transceiver's entry is now.
+    func place(of id: TransceiverID) -> Int? {
+        for place in 0..<entries.count where entries[place].id == id { return place }
+        return nil
+    }
 
     /// All transceivers that have a value.
     var ids: [TransceiverID] { entries.map(\.id) }

@@ -51,6 +51,8 @@ extension JitterBuffer {
         // One packet of sound is one frame.
         guard first.format.isVideo else { return .frame(head..<head + 1) }
         var sequence = head
+        if let lookedAt, lookedAt.head == head { sequence = max(head, lookedAt.next) }
+        defer { lookedAt = (head, sequence) }
         while sequence < end {
             let index = place(sequence)
             switch slots[index].content {

@@ -34,7 +34,6 @@ struct JitterBuffer: Sendable {
         var startsKeyFrame = false
         /// The payload itself proves that nothing of its frame came before it.
         var isCertainStart = false
-        var payload: [UInt8] = []
     }
 
     /// Where the chain of decodable frames stands.
@@ -52,6 +51,11 @@ struct JitterBuffer: Sendable {
 
     /// Empty before the first packet: of the sections that a description has, many never carry one.
     var slots: [Slot] = []
+    /// What the packet in the same place of `slots` carries. Apart from them, so that copying a slot counts no references.
+    private(set) var payloads: [[UInt8]] = []
+    /// Storage of packets that have left, used again, the last one first. A ring of buffers of its own for each place
+    /// would grow to megabytes before any was used again.
+    private var spares: [[UInt8]] = []
     private let mask: Int64
     let limits: Limits
     /// The next sequence number to leave, and the one after the highest known.
@@ -59,6 +63,9 @@ struct JitterBuffer: Sendable {
     var mode = Mode.needsKeyFrame
     /// The sequence number before `head` ended a frame, or was none of one.
     var headFollowsFrame = false
+    /// How far the frame that begins at `head` has been looked at: up to `next` all is its own, and its end is not there.
+    /// Else each packet of a large picture would be looked at again for each later one.
+    var lookedAt: (head: Int64, next: Int64)?
     private var hasReleased = false
     private var isEmpty = true
     private(set) var byteCount = 0
@@ -74,6 +81,8 @@ struct JitterBuffer: Sendable {
 
     /// A buffer larger than this is let go when its packet leaves.
     private static let maximumSpareCapacity = 2_048
+    /// Of a large picture's packets.
+    private static let maximumSpares = 256
 
     init(limits: Limits) {
         self.limits = limits
@@ -89,6 +98,7 @@ struct JitterBuffer: Sendable {
         end = 0
         mode = .needsKeyFrame
         headFollowsFrame = false
+        lookedAt = nil
         hasReleased = false
         isEmpty = true
     }
@@ -98,16 +108,22 @@ struct JitterBuffer: Sendable {
 
     private mutating func clear(_ index: Int) {
         if case .packet = slots[index].content {
-            byteCount -= slots[index].payload.count
+            byteCount -= payloads[index].count
             packetCount -= 1
         }
         slots[index].sequence = -1
         slots[index].content = .lost
-        if slots[index].payload.capacity > Self.maximumSpareCapacity {
-            slots[index].payload = []
-        } else {
-            slots[index].payload.removeAll(keepingCapacity: true)
-        }
+        takeBack(index)
+    }
+
+    /// Keeps a place's storage for another packet.
+    private mutating func takeBack(_ index: Int) {
+        guard payloads[index].capacity > 0 else { return }
+        var storage: [UInt8] = []
+        swap(&storage, &payloads[index])
+        guard storage.capacity <= Self.maximumSpareCapacity, spares.count < Self.maximumSpares else { return }
+        storage.removeAll(keepingCapacity: true)
+        spares.append(storage)
     }
 
     /// The timestamp of the oldest packet.
@@ -115,13 +131,15 @@ struct JitterBuffer: Sendable {
 
     /// Bytes of payload in these places.
     func byteCount(in range: Range<Int64>) -> Int {
-        range.reduce(0) { $0 + slots[place($1)].payload.count }
+        var sum = 0
+        for sequence in range { sum += payloads[place(sequence)].count }
+        return sum
     }
 
     // MARK: Packets in
 
     /// A packet for a place in the ring; `packet` says what it is besides its sequence number and payload.
-    mutating func insert(_ packet: consuming Slot, payload: RawSpan, at now: Instant) -> Insertion {
+    mutating func insert(_ packet: Slot, payload: RawSpan, at now: Instant) -> Insertion {
         let sequence = packet.sequence
         if let refusal = makeRoom(for: sequence, at: now) { return refusal }
         let index = place(sequence)
@@ -129,9 +147,11 @@ struct JitterBuffer: Sendable {
         case .packet, .filler: return .duplicate
         case .missing, .lost: break
         }
-        swap(&packet.payload, &slots[index].payload)
         slots[index] = packet
-        slots[index].payload.append(contentsOf: payload)
+        if payload.byteCount > 0 {
+            if let spare = spares.popLast() { payloads[index] = spare }
+            payloads[index].append(contentsOf: payload)
+        }
         if case .packet = slots[index].content {
             byteCount += payload.byteCount
             packetCount += 1
@@ -145,7 +165,10 @@ struct JitterBuffer: Sendable {
         let capacity = mask + 1
         if isEmpty {
             isEmpty = false
-            if slots.isEmpty { slots = [Slot](repeating: Slot(), count: Int(capacity)) }
+            if slots.isEmpty {
+                slots = [Slot](repeating: Slot(), count: Int(capacity))
+                payloads = [[UInt8]](repeating: [], count: Int(capacity))
+            }
             head = sequence
             end = sequence
         }

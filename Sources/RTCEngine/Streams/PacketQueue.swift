@@ -82,9 +82,9 @@ public struct PacketQueue: Sendable {
     /// Takes the oldest packet; nil when there is none.
     public mutating func popFirst() -> QueuedPacket? {
         guard head < packets.count else { return nil }
-        let packet = packets[head]
-        // The place lets go of the buffer, or the first write to it would copy it.
-        packets[head].bytes = []
+        // Taken, not copied: the first write to a buffer that two hold would copy it.
+        var packet = QueuedPacket(kind: .rtp, bytes: [])
+        swap(&packet, &packets[head])
         head += 1
         if head == packets.count {
             packets.removeAll(keepingCapacity: true)

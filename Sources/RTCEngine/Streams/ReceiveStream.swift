@@ -5,7 +5,11 @@ public import RTCWire
 /// Memory is bounded by the configuration, whatever the peer sends: packets and bytes in the buffer, missing packets
 /// that are asked for, and the size of a frame.
 public struct ReceiveStream: Sendable {
-    public internal(set) var configuration: ReceiveStreamConfiguration
+    public internal(set) var configuration: ReceiveStreamConfiguration {
+        didSet { recentCodec = nil }
+    }
+    /// What the payload type looked up last stands for.
+    private var recentCodec: (payloadType: UInt8, codec: ReceiveCodec)?
     /// Of retransmissions: configured, or learnt from the first one.
     public internal(set) var retransmissionSSRC: UInt32?
     /// Tells how long to wait for a retransmission. The owner sets what its senders measured.
@@ -56,7 +60,11 @@ public struct ReceiveStream: Sendable {
 
     /// Whether a packet is the stream's own or one of its retransmissions.
     public func accepts(_ header: RTPHeader) -> Bool {
-        switch configuration.codecs[header.payloadType] {
+        accepts(header, configuration.codecs[header.payloadType])
+    }
+
+    private func accepts(_ header: RTPHeader, _ codec: ReceiveCodec?) -> Bool {
+        switch codec {
         case .retransmission: header.ssrc != ssrc && header.ssrc == retransmissionSSRC ?? header.ssrc
         case .media, .none: header.ssrc == ssrc
         }
@@ -69,9 +77,10 @@ public struct ReceiveStream: Sendable {
     public mutating func receive(
         _ header: RTPHeader, _ packet: RawSpan, into queue: inout PacketQueue, at now: Instant
     ) {
-        guard !hasEnded, accepts(header) else { return }
+        let codec = codec(of: header.payloadType)
+        guard !hasEnded, accepts(header, codec) else { return }
         counters.lastPacketAt = now
-        switch configuration.codecs[header.payloadType] {
+        switch codec {
         case .retransmission(let original):
             receiveRetransmission(header, packet: packet, payloadType: original, at: now)
         case .media(let format, let clockRate):
@@ -83,6 +92,13 @@ public struct ReceiveStream: Sendable {
         wish.packetReceived()
         advance(at: now)
         sendFeedback(into: &queue, at: now)
+    }
+
+    private mutating func codec(of payloadType: UInt8) -> ReceiveCodec? {
+        if let recentCodec, recentCodec.payloadType == payloadType { return recentCodec.codec }
+        guard let codec = configuration.codecs[payloadType] else { return nil }
+        recentCodec = (payloadType, codec)
+        return codec
     }
 
     private mutating func receiveMedia(
@@ -260,7 +276,7 @@ public struct ReceiveStream: Sendable {
             guard buffer.slots[place].content.isPacket else { continue }
             guard buffer.slots[place].format == first.format else { return nil }
             isKeyFrame = isKeyFrame || buffer.slots[place].startsKeyFrame
-            let payload = buffer.slots[place].payload
+            let payload = buffer.payloads[place]
             guard depacketizers[index].append(payload.span.bytes, to: &bytes) else { return nil }
         }
         guard depacketizers[index].isAtUnitBoundary, !bytes.isEmpty else { return nil }
