@@ -6,7 +6,7 @@ set -euo pipefail
 run=(libssl-dev pkg-config)
 demo=("${run[@]}" ffmpeg)
 test=("${demo[@]}" chromium fonts-dejavu-core iproute2 util-linux coturn python3 python3-venv)
-bench=("${run[@]}" python3 python3-venv gcc libc6-dev)
+bench=("${run[@]}" python3 python3-venv gcc libc6-dev golang-go golang-github-pion-webrtc.v3-dev valgrind)
 fuzz=("${run[@]}")
 
 case "${1:-}" in

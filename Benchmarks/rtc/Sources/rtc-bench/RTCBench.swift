@@ -1,0 +1,40 @@
+import Foundation
+
+/// The WebRTC stack under load, one mode a file. `run.py` starts it beside its peers.
+@main
+struct RTCBench {
+    static let usage = """
+        usage: rtc-bench srtp PACKETS gcm|cm protect|unprotect
+               rtc-bench setup COUNT video|data
+               rtc-bench subject
+               rtc-bench memory PAIRS idle|busy
+               rtc-bench path send|receive FRAMES
+        """
+
+    static func main() async throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let number = arguments.dropFirst().compactMap { Int($0) }.first
+        switch (arguments.first, number) {
+        case ("srtp", let packets?): try SRTPLoop.run(packets, Array(arguments.dropFirst(2)))
+        case ("setup", let count?): try await Setup.run(count, of: arguments.last ?? "video")
+        case ("subject", nil): try await Subject.run()
+        case ("memory", let pairs?): try await MemoryUse.run(pairs, isBusy: arguments.last == "busy")
+        case ("path", let frames?): try PacketPath.run(frames, isReceiving: arguments.contains("receive"))
+        default: FileHandle.standardError.write(Data((usage + "\n").utf8)); exit(2)
+        }
+    }
+}
+
+/// One line of JSON on the standard output, at once.
+func report(_ values: [String: any Sendable]) {
+    guard var line = try? JSONSerialization.data(withJSONObject: values, options: [.sortedKeys]) else { return }
+    line.append(0x0a)
+    FileHandle.standardOutput.write(line)
+}
+
+/// The calling thread's CPU time in nanoseconds.
+func threadNanoseconds() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+}

@@ -1,0 +1,325 @@
+// The same modes as rtc-bench, over Pion (Debian's golang-github-pion-webrtc.v3-dev), and the load of the measurement of
+// packets: as `subject` it is commanded by lines of JSON, see Subject.swift.
+//
+//	pion-peer setup COUNT video|data
+//	pion-peer subject
+//	pion-peer memory PAIRS idle|busy
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pion/interceptor"
+	"github.com/pion/rtp"
+	"github.com/pion/webrtc/v3"
+)
+
+func must(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// connection is what Pion's documentation makes: default codecs and interceptors, a certificate for each connection.
+func connection() *webrtc.PeerConnection {
+	media := &webrtc.MediaEngine{}
+	must(media.RegisterDefaultCodecs())
+	interceptors := &interceptor.Registry{}
+	must(webrtc.RegisterDefaultInterceptors(media, interceptors))
+	must(webrtc.ConfigureTWCCHeaderExtensionSender(media, interceptors))
+	settings := webrtc.SettingEngine{}
+	settings.SetIncludeLoopbackCandidate(true)
+	settings.SetNetworkTypes([]webrtc.NetworkType{webrtc.NetworkTypeUDP4})
+	settings.SetIPFilter(func(ip net.IP) bool { return ip.Equal(net.IPv4(127, 0, 0, 1)) })
+	api := webrtc.NewAPI(webrtc.WithMediaEngine(media), webrtc.WithInterceptorRegistry(interceptors),
+		webrtc.WithSettingEngine(settings))
+	peer, err := api.NewPeerConnection(webrtc.Configuration{})
+	must(err)
+	return peer
+}
+
+func track() *webrtc.TrackLocalStaticRTP {
+	codec := webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeVP8, ClockRate: 90000}
+	made, err := webrtc.NewTrackLocalStaticRTP(codec, "video", "stream")
+	must(err)
+	return made
+}
+
+// add sends the track and reads the feedback, as a program with interceptors has to.
+func add(peer *webrtc.PeerConnection, track webrtc.TrackLocal) {
+	sender, err := peer.AddTrack(track)
+	must(err)
+	go func() {
+		buffer := make([]byte, 1500)
+		for {
+			if _, _, err := sender.Read(buffer); err != nil {
+				return
+			}
+		}
+	}()
+}
+
+// pictures writes frames of packets in the shape of VP8.
+type pictures struct {
+	track    *webrtc.TrackLocalStaticRTP
+	sequence uint16
+	number   int
+	written  uint64
+}
+
+func (p *pictures) write(framesPerSecond, packets int) {
+	payload := make([]byte, 1154)
+	for i := 0; i < packets; i++ {
+		// RFC 7741: X, S on the first one; I with a picture id of 15 bits. Then the frame's tag (RFC 6386).
+		payload[0], payload[1], payload[2], payload[3], payload[4] = 0x80, 0x80, 0x80|byte(p.number>>8)&0x7f, byte(p.number), 0x11
+		if i == 0 {
+			payload[0] = 0x90
+			if p.number%framesPerSecond == 0 {
+				copy(payload[4:], []byte{0x10, 0, 0, 0x9d, 0x01, 0x2a, 0x40, 0x01, 0xf0, 0})
+			}
+		}
+		must(p.track.WriteRTP(&rtp.Packet{Header: rtp.Header{Version: 2, Marker: i == packets-1,
+			SequenceNumber: p.sequence, Timestamp: uint32(p.number * 90000 / framesPerSecond)}, Payload: payload}))
+		p.sequence++
+		atomic.AddUint64(&p.written, 1)
+	}
+	p.number++
+}
+
+func drain(counter *uint64, first func()) func(*webrtc.TrackRemote, *webrtc.RTPReceiver) {
+	return func(remote *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
+		for {
+			if _, _, err := remote.ReadRTP(); err != nil {
+				return
+			}
+			atomic.AddUint64(counter, 1)
+			if first != nil {
+				first()
+			}
+		}
+	}
+}
+
+func offer(peer *webrtc.PeerConnection) string {
+	description, err := peer.CreateOffer(nil)
+	must(err)
+	return apply(peer, description)
+}
+
+func answer(peer *webrtc.PeerConnection, sdp string) string {
+	must(peer.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: sdp}))
+	description, err := peer.CreateAnswer(nil)
+	must(err)
+	return apply(peer, description)
+}
+
+func apply(peer *webrtc.PeerConnection, description webrtc.SessionDescription) string {
+	gathered := webrtc.GatheringCompletePromise(peer)
+	must(peer.SetLocalDescription(description))
+	<-gathered
+	return peer.LocalDescription().SDP
+}
+
+func accept(peer *webrtc.PeerConnection, sdp string) {
+	must(peer.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: sdp}))
+}
+
+func whenConnected(peer *webrtc.PeerConnection, then func()) {
+	var once sync.Once
+	peer.OnConnectionStateChange(func(state webrtc.PeerConnectionState) {
+		if state == webrtc.PeerConnectionStateConnected {
+			once.Do(then)
+		}
+	})
+}
+
+func report(values map[string]interface{}) {
+	line, err := json.Marshal(values)
+	must(err)
+	fmt.Println(string(line))
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
+
+func setup(count int, kind string) {
+	for i := 0; i < count; i++ {
+		begin := time.Now()
+		caller, callee := connection(), connection()
+		up := sync.WaitGroup{}
+		up.Add(2)
+		whenConnected(caller, up.Done)
+		whenConnected(callee, up.Done)
+		arrived := make(chan time.Duration, 1)
+		var once sync.Once
+		first := func() { once.Do(func() { arrived <- time.Since(begin) }) }
+		stop := make(chan bool)
+		if kind == "data" {
+			channel, err := caller.CreateDataChannel("x", nil)
+			must(err)
+			channel.OnOpen(func() { must(channel.SendText("hi")) })
+			callee.OnDataChannel(func(channel *webrtc.DataChannel) {
+				channel.OnMessage(func(webrtc.DataChannelMessage) { first() })
+			})
+		} else {
+			var received uint64
+			video := &pictures{track: track()}
+			add(caller, video.track)
+			callee.OnTrack(drain(&received, first))
+			go func() {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(time.Millisecond):
+						video.write(1000, 1)
+					}
+				}
+			}()
+		}
+		sdp := offer(caller)
+		offered := time.Since(begin)
+		accept(caller, answer(callee, sdp))
+		up.Wait()
+		connected := time.Since(begin)
+		frame := <-arrived
+		close(stop)
+		report(map[string]interface{}{"kind": kind, "offer": milliseconds(offered),
+			"connected": milliseconds(connected), "first": milliseconds(frame)})
+		must(caller.Close())
+		must(callee.Close())
+	}
+}
+
+type command struct {
+	Do      string `json:"do"`
+	SDP     string `json:"sdp"`
+	Frames  int    `json:"frames"`
+	Packets int    `json:"packets"`
+}
+
+func subject() {
+	peer := connection()
+	var received uint64
+	video := &pictures{}
+	stop := make(chan bool, 1)
+	sending := false
+	whenConnected(peer, func() { report(map[string]interface{}{"connected": true}) })
+	peer.OnTrack(drain(&received, nil))
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(make([]byte, 1<<20), 1<<20)
+	for lines.Scan() {
+		var c command
+		must(json.Unmarshal(lines.Bytes(), &c))
+		switch c.Do {
+		case "offer":
+			video.track = track()
+			add(peer, video.track)
+			report(map[string]interface{}{"sdp": offer(peer)})
+		case "answer":
+			report(map[string]interface{}{"sdp": answer(peer, c.SDP)})
+		case "accept":
+			accept(peer, c.SDP)
+		case "send":
+			if sending {
+				stop <- true
+			}
+			sending = c.Frames > 0
+			if sending {
+				go send(video, c.Frames, c.Packets, stop)
+			}
+		case "count":
+			report(map[string]interface{}{"packets": atomic.LoadUint64(&received) + atomic.LoadUint64(&video.written)})
+		}
+	}
+}
+
+func send(video *pictures, frames, packets int, stop chan bool) {
+	ticker := time.NewTicker(time.Second / time.Duration(frames))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+			video.write(frames, packets)
+		}
+	}
+}
+
+func memory(count int, busy bool) {
+	pair := func() (*pictures, *webrtc.PeerConnection, *webrtc.PeerConnection) {
+		caller, callee := connection(), connection()
+		up := sync.WaitGroup{}
+		up.Add(2)
+		whenConnected(caller, up.Done)
+		whenConnected(callee, up.Done)
+		var received uint64
+		video := &pictures{track: track()}
+		add(caller, video.track)
+		callee.OnTrack(drain(&received, nil))
+		accept(caller, answer(callee, offer(caller)))
+		up.Wait()
+		return video, caller, callee
+	}
+	load := func(all []*pictures) {
+		ticker := time.NewTicker(time.Second / 30)
+		defer ticker.Stop()
+		for frame := 0; frame < 150; frame++ {
+			<-ticker.C
+			for _, video := range all {
+				video.write(30, 10)
+			}
+		}
+	}
+	first, _, _ := pair()
+	load([]*pictures{first})
+	before := resident()
+	var all []*pictures
+	for i := 0; i < count; i++ {
+		video, _, _ := pair()
+		all = append(all, video)
+	}
+	kind := "idle"
+	if busy {
+		kind = "busy"
+		load(all)
+	}
+	report(map[string]interface{}{"kind": kind, "KiB": float64(resident()-before) / 1024 / float64(2*count)})
+}
+
+func resident() int {
+	text, err := os.ReadFile("/proc/self/statm")
+	must(err)
+	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
+	must(err)
+	return pages * os.Getpagesize()
+}
+
+func main() {
+	if len(os.Args) >= 2 && os.Args[1] == "subject" {
+		subject()
+		return
+	}
+	if len(os.Args) < 4 {
+		fmt.Fprintln(os.Stderr, "usage: pion-peer setup COUNT video|data | subject | memory PAIRS idle|busy")
+		os.Exit(2)
+	}
+	count, err := strconv.Atoi(os.Args[2])
+	must(err)
+	switch os.Args[1] {
+	case "setup":
+		setup(count, os.Args[3])
+	case "memory":
+		memory(count, os.Args[3] == "busy")
+	}
+}
