@@ -1,5 +1,5 @@
-/// Writing chunks, parameters and causes, which share one form: a length over head and value, padding that it does not
-/// count (RFC 9260 §3.2, §3.2.1).
+/// Writing chunks, parameters and causes, which share one form: a length over head and value that does not count the
+/// padding (RFC 9260 §3.2, §3.2.1). A packet is a multiple of four bytes before each chunk.
 extension Array where Element == UInt8 {
     /// Begins a chunk; `endSCTPChunk` with the result ends it.
     public mutating func beginSCTPChunk(_ type: SCTPChunkType, flags: UInt8 = 0) -> Int {
@@ -10,18 +10,25 @@ extension Array where Element == UInt8 {
         return start
     }
 
-    /// Begins a parameter or an error cause; `endSCTPChunk` ends it too.
+    /// Sets the length and pads to four bytes.
+    public mutating func endSCTPChunk(_ start: Int) {
+        set(uint16: UInt16(truncatingIfNeeded: count - start), at: start + 2)
+        padSCTP()
+    }
+
+    /// Begins a parameter or an error cause; `endSCTPParameter` ends it. §3.2: a chunk's length counts the padding of its
+    /// parameters except the last one's, so that padding is written by what follows.
     public mutating func beginSCTPParameter(_ type: UInt16) -> Int {
+        padSCTP()
         let start = count
         append(uint16: type)
         append(uint16: 0)
         return start
     }
 
-    /// Sets the length and pads to four bytes.
-    public mutating func endSCTPChunk(_ start: Int) {
+    /// Sets the length.
+    public mutating func endSCTPParameter(_ start: Int) {
         set(uint16: UInt16(truncatingIfNeeded: count - start), at: start + 2)
-        for _ in 0..<(-(count - start) & 3) { append(0) }
     }
 
     /// A chunk without a value, or with these bytes.
@@ -31,9 +38,14 @@ extension Array where Element == UInt8 {
         endSCTPChunk(start)
     }
 
+    /// A parameter or an error cause.
     public mutating func appendSCTPParameter(_ type: UInt16, value: [UInt8] = []) {
         let start = beginSCTPParameter(type)
         append(contentsOf: value)
-        endSCTPChunk(start)
+        endSCTPParameter(start)
+    }
+
+    private mutating func padSCTP() {
+        while count & 3 != 0 { append(0) }
     }
 }

@@ -52,21 +52,21 @@ public enum SCTPReconfiguration: Hashable, Sendable {
             packet.append(uint32: response)
             packet.append(uint32: lastTSN)
             for stream in streams { packet.append(uint16: stream) }
-            packet.endSCTPChunk(start)
+            packet.endSCTPParameter(start)
         case .incomingReset(let request, let streams):
             let start = packet.beginSCTPParameter(Self.incomingResetType)
             packet.append(uint32: request)
             for stream in streams { packet.append(uint16: stream) }
-            packet.endSCTPChunk(start)
+            packet.endSCTPParameter(start)
         case .response(let request, let result):
             let start = packet.beginSCTPParameter(Self.responseType)
             packet.append(uint32: request)
             packet.append(uint32: result)
-            packet.endSCTPChunk(start)
+            packet.endSCTPParameter(start)
         case .otherRequest(let type, let request):
             let start = packet.beginSCTPParameter(type)
             packet.append(uint32: request)
-            packet.endSCTPChunk(start)
+            packet.endSCTPParameter(start)
         }
     }
 }

@@ -15,7 +15,8 @@ extension SCTPAssociation {
         else { return }
         if let window { advertisedWindow = window }
         // §8.1; §6.1 A: a peer without room that answers is alive.
-        if result.bytes > 0 || result.hasAdvanced || advertisedWindow == 0 { timers.errors = 0 }
+        let hasNoRoom = advertisedWindow < configuration.maximumPacketSize
+        if result.bytes > 0 || result.hasAdvanced || hasNoRoom { timers.errors = 0 }
         if let time = result.roundTrip { roundTrip.measured(time) }
         congestion.acknowledged(
             result.bytes, inFlight: inFlight, cumulative: flight.cumulative, hasAdvanced: result.hasAdvanced)

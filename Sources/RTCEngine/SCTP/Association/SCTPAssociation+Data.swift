@@ -63,7 +63,7 @@ extension SCTPAssociation {
         let start = cause.beginSCTPParameter(SCTPCauseCode.invalidStream)
         cause.append(uint16: stream)
         cause.append(uint16: 0)
-        cause.endSCTPChunk(start)
+        cause.endSCTPParameter(start)
         queueControl(.error, value: cause)
     }
 

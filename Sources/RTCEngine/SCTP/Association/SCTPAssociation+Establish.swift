@@ -69,7 +69,7 @@ extension SCTPAssociation {
             let error = packet.beginSCTPChunk(.error)
             let cause = packet.beginSCTPParameter(SCTPCauseCode.staleCookie)
             packet.append(uint32: UInt32(clamping: staleness))
-            packet.endSCTPChunk(cause)
+            packet.endSCTPParameter(cause)
             packet.endSCTPChunk(error)
         }
     }

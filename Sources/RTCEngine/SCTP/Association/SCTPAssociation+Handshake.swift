@@ -27,7 +27,7 @@ extension SCTPAssociation {
             let error = packet.beginSCTPChunk(.error)
             let cause = packet.beginSCTPParameter(SCTPCauseCode.unrecognizedParameters)
             for parameter in handshake.unrecognized { parameter.write(into: &packet) }
-            packet.endSCTPChunk(cause)
+            packet.endSCTPParameter(cause)
             packet.endSCTPChunk(error)
         }
         handshake.deadline = now + handshake.interval
@@ -135,7 +135,7 @@ extension SCTPAssociation {
                 let cause = packet.beginSCTPParameter(SCTPCauseCode.missingParameter)
                 packet.append(uint32: 1)
                 packet.append(uint16: SCTPParameterType.stateCookie)
-                packet.endSCTPChunk(cause)
+                packet.endSCTPParameter(cause)
                 packet.endSCTPChunk(abort)
             }
             move(to: .closed(.protocolViolation("an INIT ACK without a cookie")))

@@ -23,7 +23,8 @@ extension SCTPAssociation {
         writeForwardTSN(into: &packet)
         writeResetRequest(into: &packet)
         writeData(into: &packet)
-        // All that there was may have been given up on the way.
+        // All that there was may have been given up on the way; the peer has to hear of it.
+        if packet.count == start { writeForwardTSN(into: &packet) }
         guard packet.count > start else { return nil }
         // RFC 9653 §5.2: DTLS protects the packet, and the peer has said that this is enough.
         if !peer.features.contains(.zeroChecksum) { SCTPChecksum.seal(&packet) }

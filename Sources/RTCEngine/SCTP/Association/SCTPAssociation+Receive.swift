@@ -106,7 +106,7 @@ extension SCTPAssociation {
             var cause: [UInt8] = []
             let start = cause.beginSCTPParameter(SCTPCauseCode.unrecognizedChunk)
             cause.append(contentsOf: chunk.whole.extracting(0..<min(chunk.whole.byteCount, 512)))
-            cause.endSCTPChunk(start)
+            cause.endSCTPParameter(start)
             queueControl(.error, value: cause)
         }
         return action.goesOn

@@ -29,7 +29,10 @@ extension SCTPAssociation {
 
     private mutating func heartbeatTimedOut() {
         // Data on its way probes the path as well.
-        guard flight.isEmpty else { return scheduleHeartbeat() }
+        guard flight.isEmpty else {
+            timers.heartbeatNonce = nil
+            return scheduleHeartbeat()
+        }
         if timers.heartbeatNonce != nil {
             guard countError() else { return }
             roundTrip.backOff()

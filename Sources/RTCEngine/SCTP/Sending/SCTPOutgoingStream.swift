@@ -11,6 +11,9 @@ struct SCTPQueuedMessage: Sendable {
     /// What a message costs beyond its bytes, in the limit on what is queued.
     static let overhead = 96
 
+    static let spent = SCTPQueuedMessage(
+        bytes: [], payloadProtocol: 0, isOrdered: false, expiry: nil, maxRetransmits: nil)
+
     func isExpired(at now: Instant) -> Bool {
         if let expiry { expiry <= now } else { false }
     }
@@ -40,6 +43,9 @@ struct SCTPOutgoingStream: Sendable {
     var isLinedUp = false
     /// `bufferedAmountDecreased` has yet to be told.
     var hasDecreased = false
+
+    /// The message whose turn it is, and how much of it has been sent.
+    var head: (message: SCTPQueuedMessage, sentBytes: Int)? { queue.first.map { ($0, sentBytes) } }
 
     mutating func append(_ message: SCTPQueuedMessage) {
         queue.append(message)
@@ -83,6 +89,8 @@ struct SCTPOutgoingStream: Sendable {
     }
 
     private mutating func dropFirst() {
+        // The queue keeps its place for a while, which must not keep the bytes.
+        queue[0] = .spent
         queue.removeFirst(1)
         sentBytes = 0
         sentFragments = 0

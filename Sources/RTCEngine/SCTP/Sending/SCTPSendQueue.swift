@@ -51,9 +51,7 @@ struct SCTPSendQueue: Sendable {
 
     mutating func append(_ message: SCTPQueuedMessage, to id: UInt16, at now: Instant) {
         // A stream that the network holds up does not collect what is too late anyway.
-        while let stream = streams[id], stream.sentBytes == 0, let first = stream.queue.first,
-            first.isExpired(at: now)
-        {
+        while let head = streams[id]?.head, head.sentBytes == 0, head.message.isExpired(at: now) {
             discardFirst(of: id)
         }
         streams[id, default: SCTPOutgoingStream()].append(message)
@@ -70,35 +68,39 @@ struct SCTPSendQueue: Sendable {
     mutating func next(room: Int, window: Int, largest: Int, at now: Instant) -> Next? {
         while let id = current ?? takeTurn(largest: largest) {
             current = id
-            guard let stream = streams[id], let message = stream.queue.first else {
+            guard let (message, sentBytes) = streams[id]?.head else {
                 endTurn(of: id)
                 continue
             }
-            if message.isExpired(at: now), stream.sentBytes == 0 {
+            if message.isExpired(at: now), sentBytes == 0 {
                 discardFirst(of: id)
                 endTurn(of: id)
                 continue
             }
-            if message.isExpired(at: now), mayAbandon {
-                var header = stream.nextHeader(of: message, count: 0, isInterleaved: isInterleaved)
+            if message.isExpired(at: now), mayAbandon,
+                var header = streams[id]?.nextHeader(of: message, count: 0, isInterleaved: isInterleaved)
+            {
                 header.stream = id
                 abandonFirst(of: id)
                 return .abandoned(header)
             }
-            let rest = message.bytes.count - stream.sentBytes
+            let rest = message.bytes.count - sentBytes
             let count = min(rest, room, largest)
             guard count == rest || count * 2 >= largest, count > 0, count <= window else { return nil }
-            return take(count, from: id, message: message, at: stream.sentBytes)
+            return take(count, from: id, message: message, at: sentBytes)
         }
         return nil
     }
 
     /// The rest of a message that was given up is not sent.
     mutating func abandonFirst(of id: UInt16) {
-        guard let stream = streams[id], stream.sentBytes > 0, let message = stream.queue.first else { return }
-        let before = stream.queuedBytes
+        guard let (message, sentBytes) = streams[id]?.head, sentBytes > 0 else { return }
+        let before = bufferedAmount(of: id)
         streams[id]?.finishFirst()
-        finished(message, of: id, releasing: before - bufferedAmount(of: id))
+        queuedBytes -= before - bufferedAmount(of: id)
+        queuedMessages -= 1
+        finishedBegun(message)
+        noteDecrease(of: id)
         if current == id { endTurn(of: id) }
     }
 
@@ -147,13 +149,6 @@ struct SCTPSendQueue: Sendable {
         noteDecrease(of: id)
     }
 
-    private mutating func finished(_ message: SCTPQueuedMessage, of id: UInt16, releasing bytes: Int) {
-        queuedBytes -= bytes
-        queuedMessages -= 1
-        finishedBegun(message)
-        noteDecrease(of: id)
-    }
-
     private mutating func finishedBegun(_ message: SCTPQueuedMessage) {
         begunBytes -= message.bytes.count
         while let id = heldBack.popFirst() { line.append(id) }
@@ -168,11 +163,11 @@ struct SCTPSendQueue: Sendable {
 
     private mutating func takeTurn(largest: Int) -> UInt16? {
         while let id = line.popFirst() {
-            guard let stream = streams[id], let message = stream.queue.first else {
+            guard let (message, sentBytes) = streams[id]?.head else {
                 streams[id]?.isLinedUp = false
                 continue
             }
-            let begins = stream.sentBytes == 0 && message.bytes.count > largest
+            let begins = sentBytes == 0 && message.bytes.count > largest
             guard begins, begunBytes > 0, begunBytes + message.bytes.count > maximumBegun else { return id }
             heldBack.append(id)
         }

@@ -1,0 +1,140 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+/// The receiver's parts by themselves.
+@Suite struct SCTPReceivingTests {
+    private func deliver(_ reassembly: inout SCTPReassembly) -> [[UInt8]] {
+        var result: [[UInt8]] = []
+        while let message = reassembly.popDelivered() { result.append(message.bytes) }
+        return result
+    }
+
+    private func insert(_ header: SCTPDataHeader, _ payload: [UInt8], _ reassembly: inout SCTPReassembly) {
+        guard case .taken = reassembly.insert(header, payload.span.bytes) else {
+            Issue.record("not taken")
+            return
+        }
+    }
+
+    @Test func `TSNs are remembered across the wrap, whatever their order`() {
+        for seed in UInt64(0)..<50 {
+            var random = EngineRandom.seeded(seed)
+            var received = SCTPReceivedTSNs(initialTSN: 0xffff_ffe0)
+            let tsns = (UInt32(0)..<64).map { 0xffff_ffe0 &+ $0 }.shuffled(using: &random)
+            for tsn in tsns {
+                switch received.place(of: tsn) {
+                case .next, .ahead: received.record(tsn)
+                case .duplicate, .tooFar: Issue.record("\(tsn) is new")
+                }
+                if case .duplicate = received.place(of: tsn) {} else { Issue.record("\(tsn) has come") }
+            }
+            #expect(received.cumulative == 0xffff_ffe0 &+ 63)
+            #expect(!received.hasGaps)
+        }
+    }
+
+    @Test func `a SACK names the gaps and, once, the duplicates`() {
+        var received = SCTPReceivedTSNs(initialTSN: 1)
+        for tsn: UInt32 in [1, 3, 4, 7] { received.record(tsn) }
+        received.noteDuplicate(3)
+        let sack = received.acknowledgment(window: 9, maximumEntries: 100)
+        #expect(sack.cumulativeTSN == 1)
+        #expect(sack.blocks == [.init(start: 2, end: 3), .init(start: 6, end: 6)])
+        #expect(sack.duplicates == [3])
+        #expect(received.acknowledgment(window: 9, maximumEntries: 1).blocks.count == 1)
+        #expect(received.acknowledgment(window: 9, maximumEntries: 100).duplicates.isEmpty)
+        received.advance(to: 5)
+        #expect(received.cumulative == 5)
+        received.advance(to: 6)
+        #expect(received.cumulative == 7)
+    }
+
+    @Test func `a leap and too many gaps are as good as lost`() {
+        var received = SCTPReceivedTSNs(initialTSN: 1)
+        if case .tooFar = received.place(of: 70_000) {} else { Issue.record("70,000 is too far") }
+        var taken = 0
+        for tsn in stride(from: UInt32(2), to: 60_000, by: 2) {
+            guard case .ahead = received.place(of: tsn) else { break }
+            received.record(tsn)
+            taken += 1
+        }
+        #expect(taken == 2_048)
+        if case .next = received.place(of: 1) {} else { Issue.record("1 is next") }
+    }
+
+    @Test func `the stream sequence number wraps`() {
+        var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+        // Half the circle at a time.
+        for message: UInt32 in [30_000, 60_000, 65_533] {
+            reassembly.forward(
+                SCTPForwardTSN(
+                    isInterleaved: false, cumulativeTSN: 1,
+                    skipped: [.init(stream: 3, isUnordered: false, message: message)]))
+        }
+        insert(SCTPText.data(4, stream: 3, message: 0), [3], &reassembly)
+        insert(SCTPText.data(3, stream: 3, message: 65_535), [2], &reassembly)
+        #expect(deliver(&reassembly).isEmpty)
+        insert(SCTPText.data(2, stream: 3, message: 65_534), [1], &reassembly)
+        #expect(deliver(&reassembly) == [[1], [2], [3]])
+        #expect(reassembly.held == 0)
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func `fragments in any order make the messages they were`(interleaved: Bool, unordered: Bool) {
+        for seed in UInt64(0)..<30 {
+            var random = EngineRandom.seeded(seed)
+            var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+            reassembly.isInterleaved = interleaved
+            var fragments: [(SCTPDataHeader, [UInt8])] = []
+            var whole: [[UInt8]] = []
+            var tsn: UInt32 = 0xffff_fff0
+            for message in UInt32(0)..<8 {
+                let count = UInt32.random(in: 1...6, using: &random)
+                for fragment in 0..<count {
+                    fragments.append(
+                        (
+                            SCTPText.data(
+                                tsn, message: interleaved || !unordered ? message : 0, fragment: fragment,
+                                unordered: unordered, first: fragment == 0, last: fragment == count - 1,
+                                interleaved: interleaved), [UInt8(message), UInt8(fragment)]
+                        ))
+                    tsn &+= 1
+                }
+                whole.append((0..<count).flatMap { [UInt8(message), UInt8($0)] })
+            }
+            for (header, payload) in fragments.shuffled(using: &random) { insert(header, payload, &reassembly) }
+            let delivered = deliver(&reassembly)
+            if unordered { #expect(Set(delivered) == Set(whole)) } else { #expect(delivered == whole) }
+            #expect(delivered.count == whole.count && reassembly.held == 0)
+        }
+    }
+
+    @Test func `what is skipped is forgotten, what is whole is delivered`() {
+        var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+        insert(SCTPText.data(2, message: 1), [1], &reassembly)
+        insert(SCTPText.data(3, message: 2, last: false), [2], &reassembly)
+        insert(SCTPText.data(5, message: 3), [3], &reassembly)
+        insert(SCTPText.data(6, unordered: true, last: false), [9], &reassembly)
+        reassembly.forward(
+            SCTPForwardTSN(
+                isInterleaved: false, cumulativeTSN: 6, skipped: [.init(stream: 0, isUnordered: false, message: 2)]))
+        #expect(deliver(&reassembly) == [[1], [3]])
+        #expect(reassembly.held == 0)
+        // Late, and given up.
+        insert(SCTPText.data(4, message: 2, first: false), [2], &reassembly)
+        #expect(deliver(&reassembly).isEmpty && reassembly.held == 0)
+    }
+
+    @Test func `a reset forgets halves and begins at 0`() {
+        var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+        insert(SCTPText.data(1, message: 0), [1], &reassembly)
+        insert(SCTPText.data(2, message: 1, last: false), [2], &reassembly)
+        insert(SCTPText.data(4, unordered: true, last: false), [2], &reassembly)
+        #expect(reassembly.reset([0]) == [0])
+        #expect(reassembly.held == 0)
+        insert(SCTPText.data(5, message: 0), [5], &reassembly)
+        #expect(deliver(&reassembly) == [[1], [5]])
+    }
+}
