@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the test media of this folder anew: ten seconds of a moving picture with a machine-readable frame counter as
-# H.264 and as VP8, and ten tones as Opus. Needs ffmpeg and numpy. The results are committed; run this after a change.
+# H.264 and as VP8, and ten tones as Opus; three seconds of both, smaller, as VP9, AV1 and G.711. Needs ffmpeg and numpy. The results are committed; run this after a change.
 set -euo pipefail
 cd "$(dirname "$0")"
 python=../.venv/bin/python
@@ -31,6 +31,16 @@ picture=(-f rawvideo -pix_fmt rgb24 -video_size 640x360 -framerate 30 -i "$work/
 "${ffmpeg[@]}" -f s16le -ar 48000 -ac 2 -i "$work/sound" -c:a libopus -b:a 64k -vbr off -frame_duration 20 "${exact[@]}" \
     webRtcTestVideo.ogg
 
-for file in webRtcTestVideo.mp4 webRtcTestVideo.ivf; do echo "$file $(counter read $file | tail -n 1)"; done
+# One thread and one layer, as a call has it: no frame that is not shown.
+short=(-t 3 -f rawvideo -pix_fmt rgb24 -video_size 640x360 -framerate 30 -i "$work/picture"
+    -vf scale=320:180:out_color_matrix=bt709:out_range=tv -pix_fmt yuv420p -colorspace bt709)
+"${ffmpeg[@]}" "${short[@]}" -c:v libvpx-vp9 -deadline realtime -cpu-used 5 -auto-alt-ref 0 -lag-in-frames 0 -g 30 \
+    -keyint_min 30 -b:v 200k "${exact[@]}" webRtcTestVideo-vp9.ivf
+"${ffmpeg[@]}" "${short[@]}" -c:v libaom-av1 -usage realtime -cpu-used 8 -lag-in-frames 0 -g 30 -keyint_min 30 \
+    -b:v 200k "${exact[@]}" webRtcTestVideo-av1.ivf
+"${ffmpeg[@]}" -f s16le -ar 48000 -ac 2 -t 3 -i "$work/sound" -ar 8000 -ac 1 -c:a pcm_mulaw "${exact[@]}" \
+    webRtcTestVideo-pcmu.wav
+
+for file in webRtcTestVideo.mp4 webRtcTestVideo.ivf webRtcTestVideo-vp9.ivf webRtcTestVideo-av1.ivf; do echo "$file $(counter read $file | tail -n 1)"; done
 echo "webRtcTestVideo.ogg $(counter tone webRtcTestVideo.ogg | tail -n 1)"
-ls -l webRtcTestVideo.*
+ls -l webRtcTestVideo*

@@ -6,9 +6,10 @@ import RTCSecurity
 func fuzzSRTP(_ bytes: RawSpan) {
     let input = bytes.withUnsafeBytes { [UInt8]($0) }
     for profile in SRTPProfile.allCases {
-        let salt: [UInt8] = Array(16..<(profile == .aeadAES128GCM ? 28 : 30))
+        let salt: [UInt8] = Array(16..<(profile == .aes128CMHMACSHA1_80 ? 30 : 28))
+        let key: [UInt8] = Array(0..<(profile == .aeadAES256GCM ? 32 : 16))
         let keys = SRTPKeyingMaterial(
-            profile: profile, localKey: Array(0..<16), localSalt: salt, remoteKey: Array(0..<16), remoteSalt: salt)
+            profile: profile, localKey: key, localSalt: salt, remoteKey: key, remoteSalt: salt)
         guard let receiver = try? SRTPContext(keys), let context = try? SRTPContext(keys) else {
             fatalError("keys of the right length are refused")
         }

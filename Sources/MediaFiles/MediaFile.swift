@@ -23,6 +23,7 @@ public struct MediaFile: Sendable, Equatable {
         case .mp4: tracks = try MP4Reader.read(bytes)
         case .ivf: tracks = [try IVFReader.read(bytes)]
         case .ogg: tracks = [try OggOpusReader.read(bytes)]
+        case .wav: tracks = [try WAVReader.read(bytes)]
         case .webm: throw .unknownContainer(file: name)
         }
         guard !tracks.isEmpty else { throw .noUsableTrack(container) }

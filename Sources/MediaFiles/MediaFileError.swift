@@ -18,7 +18,7 @@ public enum MediaFileError: Error, Sendable, Equatable, CustomStringConvertible 
     case tooManyFrames(MediaContainer)
     /// The file is sound, and no call can carry it: frames that a live receiver could not show in time or at all.
     case unsuitable(MediaContainer, detail: String)
-    /// The container is sound, and holds neither H.264 nor VP8 nor Opus.
+    /// The container is sound, and holds no codec that we read from it.
     case noUsableTrack(MediaContainer)
     /// A recording of nothing, or of two tracks of one kind.
     case unsupportedTracks
@@ -33,11 +33,12 @@ public enum MediaFileError: Error, Sendable, Equatable, CustomStringConvertible 
         case .unsuitable(let container, let detail): "The \(container.name) data cannot be sent in a call: \(detail)."
         case .tooLarge(let file):
             "The file \(file) is larger than \(MediaFile.maximumSize >> 20) MiB, the most that is read into memory."
-        case .unknownContainer(let file): "The file \(file) is not an MP4, IVF or Ogg file."
+        case .unknownContainer(let file): "The file \(file) is not an MP4, IVF, Ogg or WAV file."
         case .malformed(let container, let detail): "The \(container.name) data is damaged: \(detail)."
         case .noUsableTrack(.mp4): "The MP4 data holds neither H.264 video nor Opus sound."
-        case .noUsableTrack(.ivf): "The IVF data holds a codec other than VP8."
+        case .noUsableTrack(.ivf): "The IVF data holds a codec other than VP8, VP9 and AV1."
         case .noUsableTrack(.ogg): "The Ogg data holds no Opus sound."
+        case .noUsableTrack(.wav): "The WAV data holds no G.711 sound of one channel at 8,000 samples a second."
         case .noUsableTrack(.webm): "The WebM data holds neither VP8 video nor Opus sound."
         case .unsupportedTracks: "A recording takes one video track, one audio track, or one of each."
         }
@@ -48,12 +49,14 @@ public enum MediaFileError: Error, Sendable, Equatable, CustomStringConvertible 
 public enum MediaContainer: Sendable, Hashable, CaseIterable {
     /// ISO base media: H.264 and Opus.
     case mp4
-    /// VP8 only.
+    /// VP8, VP9 or AV1.
     case ivf
     /// Opus only.
     case ogg
     /// VP8 and Opus. Written by recordings, not read.
     case webm
+    /// G.711 only.
+    case wav
 
     public var name: String {
         switch self {
@@ -61,6 +64,7 @@ public enum MediaContainer: Sendable, Hashable, CaseIterable {
         case .ivf: "IVF"
         case .ogg: "Ogg"
         case .webm: "WebM"
+        case .wav: "WAV"
         }
     }
 
@@ -71,6 +75,7 @@ public enum MediaContainer: Sendable, Hashable, CaseIterable {
         case .ivf: "ivf"
         case .ogg: "ogg"
         case .webm: "webm"
+        case .wav: "wav"
         }
     }
 
@@ -79,6 +84,7 @@ public enum MediaContainer: Sendable, Hashable, CaseIterable {
         switch (bytes.uint32(at: 0), bytes.uint32(at: 4)) {
         case (0x444b_4946, _): self = .ivf  // DKIF
         case (0x4f67_6753, _): self = .ogg  // OggS
+        case (0x5249_4646, _): self = .wav  // RIFF
         // ISO/IEC 14496-12 §4.3: an ftyp box comes first; old QuickTime files begin with one of the others.
         case (_, 0x6674_7970), (_, 0x6d6f_6f76), (_, 0x6d64_6174), (_, 0x6672_6565), (_, 0x7769_6465),
             (_, 0x736b_6970):

@@ -9,10 +9,10 @@ public struct OpenSSLSecurity: SecurityProvider {
     private let mtu: Int
 
     /// - Parameters:
-    ///   - profiles: the SRTP profiles to offer and accept, best first; browsers have both.
+    ///   - profiles: the SRTP profiles to offer and accept, best first; browsers have the first and the last.
     ///   - mtu: the largest datagram of a handshake, in bytes.
     public init(
-        profiles: [SRTPProfile] = [.aeadAES128GCM, .aes128CMHMACSHA1_80], mtu: Int = DTLSAssociation.defaultMTU
+        profiles: [SRTPProfile] = SRTPProfile.allCases, mtu: Int = DTLSAssociation.defaultMTU
     ) throws(SecurityError) {
         self.certificate = try Certificate()
         self.context = try DTLSContext(certificate: certificate, profiles: profiles)

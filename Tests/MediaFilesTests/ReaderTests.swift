@@ -77,13 +77,13 @@ import Testing
         }
         #expect(
             MediaFileError.unknownContainer(file: "notes.txt").description
-                == "The file notes.txt is not an MP4, IVF or Ogg file.")
+                == "The file notes.txt is not an MP4, IVF, Ogg or WAV file.")
         #expect(throws: MediaFileError.unreadable(file: "/nowhere/film.mp4")) {
             try MediaFile(path: "/nowhere/film.mp4")
         }
         #expect(throws: MediaFileError.noUsableTrack(.ivf)) {
             try MediaFile(
-                reading: Array("DKIF\0\0\u{20}\0AV01".utf8) + [UInt8](repeating: 1, count: 20), name: "av1.ivf")
+                reading: Array("DKIF\0\0\u{20}\0H264".utf8) + [UInt8](repeating: 1, count: 20), name: "h264.ivf")
         }
     }
 

@@ -1,6 +1,6 @@
 import RTCWire
 
-/// Reads IVF, the simple container of the VP8 tools: a header of 32 bytes, then frames, each after 12 bytes of size
+/// Reads IVF, the simple container of the VP8, VP9 and AV1 tools: a header of 32 bytes, then frames, each after 12 bytes of size
 /// and time. All fields are little-endian.
 public enum IVFReader {
     /// - Throws: `malformed` for a broken header, `noUsableTrack` for another codec. A file that was cut off while it
@@ -11,11 +11,11 @@ public enum IVFReader {
             let width = span.littleEndian16(at: 12), let height = span.littleEndian16(at: 14),
             let rate = span.littleEndian32(at: 16), let scale = span.littleEndian32(at: 20), rate > 0
         else { throw .malformed(.ivf, detail: "its header is cut off or wrong") }
-        guard span.uint32(at: 8) == 0x5650_3830 else { throw .noUsableTrack(.ivf) }  // VP80
+        guard let codec = span.uint32(at: 8).flatMap({ IVFCodec(rawValue: $0) }) else { throw .noUsableTrack(.ivf) }
 
         // A time of n means n * scale / rate seconds.
-        let clock = Int64(PayloadFormat.vp8.clockRate)
-        var track = MediaTrack(format: .vp8, frames: [])
+        let clock = Int64(codec.format.clockRate)
+        var track = MediaTrack(format: codec.format, frames: [])
         track.width = Int(width)
         track.height = Int(height)
         var reader = ByteReader(span)
@@ -34,7 +34,7 @@ public enum IVFReader {
             first = start
             latest = max(latest, time - start)
             guard track.frames.count < MediaFile.maximumFrames else { throw .tooManyFrames(.ivf) }
-            let isKeyFrame = VP8FrameHeader(payload.span.bytes)?.isKeyFrame ?? false
+            let isKeyFrame = codec.format.isKeyFrame(payload.span.bytes)
             track.frames.append(
                 MediaTrack.Frame(
                     payload: payload, decodeTime: latest,

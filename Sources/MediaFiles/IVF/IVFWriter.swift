@@ -1,26 +1,25 @@
 import RTCEngine
 import RTCWire
 
-/// Writes VP8 as IVF: a header of 32 bytes, then frames, each after 12 bytes of size and time. Times are in the RTP
+/// Writes VP8, VP9 or AV1 as IVF: a header of 32 bytes, then frames, each after 12 bytes of size and time. Times are in the RTP
 /// clock of 90,000 a second.
 struct IVFWriter: ContainerWriter {
+    private let codec: IVFCodec
     private let width: Int
     private let height: Int
     private var frames: UInt32 = 0
 
-    init?(firstKeyFrame: [UInt8]) {
-        guard let header = VP8FrameHeader(firstKeyFrame.span.bytes), let width = header.width,
-            let height = header.height
-        else { return nil }
-        self.width = width
-        self.height = height
+    init?(firstKeyFrame: [UInt8], format: PayloadFormat) {
+        guard let codec = IVFCodec(format: format), let size = codec.size(ofKeyFrame: firstKeyFrame) else { return nil }
+        self.codec = codec
+        (width, height) = size
     }
 
     mutating func begin() -> [FileChange] {
         var header = Array("DKIF".utf8)
         header.append(littleEndian16: 0)  // version
         header.append(littleEndian16: 32)  // header size
-        header += Array("VP80".utf8)
+        header.append(uint32: codec.rawValue)
         header.append(littleEndian16: UInt16(truncatingIfNeeded: width))
         header.append(littleEndian16: UInt16(truncatingIfNeeded: height))
         header.append(littleEndian32: 90_000)  // ticks a second
@@ -33,8 +32,10 @@ struct IVFWriter: ContainerWriter {
     mutating func write(_ samples: [RecordedSample]) -> [FileChange] {
         var bytes: [UInt8] = []
         for sample in samples {
-            bytes.append(littleEndian32: UInt32(truncatingIfNeeded: sample.payload.count))
+            let head = codec.frameHead
+            bytes.append(littleEndian32: UInt32(truncatingIfNeeded: head.count + sample.payload.count))
             bytes.append(littleEndian64: UInt64(clamping: sample.time))
+            bytes += head
             bytes += sample.payload
             frames &+= 1
         }

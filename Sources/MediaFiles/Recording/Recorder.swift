@@ -2,7 +2,7 @@ public import RTCEngine
 public import RTCWire
 
 /// Puts the frames of a call into a file: up to one video and one audio track. H.264 goes into MP4, VP8 into WebM, each
-/// with the sound; sound alone into Ogg. A value without I/O: drain `pollOutput()` after each call and apply it.
+/// with the sound; VP9 and AV1 alone into IVF; sound alone into Ogg, or WAV for G.711. A value without I/O: drain `pollOutput()` after each call and apply it.
 ///
 /// Picture and sound are placed by the arrival of their first frames and by RTP timestamps after that. Video begins
 /// with its first key frame. Nothing that was written needs another write to be readable, so a recorder that is killed
@@ -46,7 +46,7 @@ public struct Recorder: Sendable {
     private var nextChange = 0
 
     /// - Parameters:
-    ///   - container: Nil picks one. `ivf` is possible for VP8 alone.
+    ///   - container: Nil picks one. `ivf` is possible for VP8, VP9 and AV1 alone, `wav` for G.711 alone.
     /// - Throws: `unsupportedTracks` when there is no track, a format is of the wrong kind, or the container cannot hold
     ///   them.
     public init(
@@ -58,7 +58,7 @@ public struct Recorder: Sendable {
         self.video = video
         self.audio = audio
         videoClock = TrackClock(clockRate: PayloadFormat.h264.clockRate)
-        audioClock = TrackClock(clockRate: PayloadFormat.opus.clockRate)
+        audioClock = TrackClock(clockRate: (audio ?? .opus).clockRate)
     }
 
     /// What can hold these tracks, the one that is picked first; empty when nothing can.
@@ -68,7 +68,11 @@ public struct Recorder: Sendable {
         case (.vp8, nil): [.webm, .ivf]
         case (.vp8, .opus): [.webm]
         case (nil, .opus): [.ogg, .mp4, .webm]
-        case (nil, nil), (.opus, _), (_, .h264), (_, .vp8): []
+        case (.vp9, nil), (.av1, nil): [.ivf]
+        case (nil, .pcmu), (nil, .pcma): [.wav]
+        case (nil, nil), (.opus, _), (.pcmu, _), (.pcma, _), (.h265, _): []
+        // Two tracks that have no container in common here, or two of one kind.
+        case (.h264, _), (.vp8, _), (.vp9, _), (.av1, _), (nil, _): []
         }
     }
 
@@ -124,7 +128,8 @@ public struct Recorder: Sendable {
         switch container {
         case .mp4: MP4Writer(firstKeyFrame: firstKeyFrame, hasAudio: audio != nil)
         case .webm: WebMWriter(firstKeyFrame: firstKeyFrame, hasAudio: audio != nil)
-        case .ivf: firstKeyFrame.flatMap { IVFWriter(firstKeyFrame: $0) }
+        case .ivf: video.flatMap { video in firstKeyFrame.flatMap { IVFWriter(firstKeyFrame: $0, format: video) } }
+        case .wav: audio.flatMap { WAVWriter(format: $0) }
         case .ogg: OggOpusWriter()
         }
     }
@@ -149,14 +154,14 @@ public struct Recorder: Sendable {
             heldVideo = sample
         case .audio:
             sample.time = audioClock.time(of: frame.timestamp, arrival: now - start)
-            sample.duration = Int64(OpusPacket(frame.payload.span.bytes)?.samples ?? 960)
+            sample.duration = Int64(frame.format.samples(in: frame.payload.span.bytes) ?? 960)
             gather(heldAudio, before: sample)
             heldAudio = sample
         }
         let rate = Int64(frame.format.clockRate)
         length = max(length, .milliseconds((sample.time + sample.duration) * 1_000 / rate))
         guard case .writing = phase, let first = gathered.first else { return }
-        let firstRate: Int64 = first.kind == .video ? 90_000 : 48_000
+        let firstRate = first.kind == .video ? 90_000 : Int64((audio ?? .opus).clockRate)
         let span = sample.time * 1_000 / rate - first.time * 1_000 / firstRate
         // A fragment begins with a key frame where it can, for players that seek by fragments.
         let isGoodStart = kind == .audio || frame.isKeyFrame

@@ -5,12 +5,17 @@ extension CodecParameters {
     func matches(_ other: CodecParameters) -> Bool {
         guard name.lowercased() == other.name.lowercased(), clockRate == other.clockRate, channels == other.channels
         else { return false }
-        switch payloadFormat {
-        case .h264: return H264Negotiation.matches(parameters, other.parameters)
+        switch role {
+        case .media(.h264): return H264Negotiation.matches(parameters, other.parameters)
+        case .media(.vp9): return VideoProfiles.matchesVP9(parameters, other.parameters)
+        case .media(.av1): return VideoProfiles.matchesAV1(parameters, other.parameters)
+        case .media(.h265): return VideoProfiles.matchesH265(parameters, other.parameters)
         // RFC 7741 §6.2.1 and RFC 7587 §6.1: what their parameters say are limits and wishes, not other formats.
-        case .vp8, .opus: return true
+        case .media(.vp8), .media(.opus), .media(.pcmu), .media(.pcma): return true
+        // Theirs name payload types of the section, and events of which each side may know more than the other.
+        case .redundancy, .telephoneEvent: return true
         // Of a format that we only pass on we know no rule, so the parameters have to be the same.
-        case nil: return Set(parameters.options) == Set(other.parameters.options)
+        case .unknown: return Set(parameters.options) == Set(other.parameters.options)
         }
     }
 
@@ -21,21 +26,32 @@ extension CodecParameters {
         codec.payloadType = offered.payloadType
         codec.rtxPayloadType = rtxPayloadType == nil ? nil : offered.rtxPayloadType
         codec.feedback = feedback.filter { offered.feedback.contains($0) }
-        if payloadFormat == .h264 {
+        switch role {
+        case .media(.h264):
             codec.parameters = H264Negotiation.answer(ours: parameters, offered: offered.parameters)
+        case .media(.h265):
+            codec.parameters = VideoProfiles.answerH265(ours: parameters, offered: offered.parameters)
+        case .media, .redundancy, .telephoneEvent, .unknown: break
         }
         return codec
     }
 }
 
 extension MediaDescription {
-    /// The codecs of an RTP section in its order, with their retransmission formats put in place. Payload types
-    /// without `a=rtpmap` (the static ones of RFC 3551) are of no use to WebRTC and left out.
+    /// RFC 3551 table 4.
+    private static let staticTypes = [
+        SDP.RTPMap(payloadType: 0, encoding: "PCMU", clockRate: 8_000),
+        SDP.RTPMap(payloadType: 8, encoding: "PCMA", clockRate: 8_000),
+    ]
+
+    /// The codecs of an RTP section in its order, with their retransmission formats put in place. Of the payload types
+    /// without `a=rtpmap` (the static ones of RFC 3551) those of G.711 are known; the others are left out.
     var codecs: [CodecParameters] {
         let types = payloadTypes
         let maps = all(SDP.RTPMap.self)
         // Of several lines about one payload type the first counts. Looked up, for a peer may write thousands.
-        let encodings = Dictionary(maps.map { ($0.payloadType, $0) }) { first, _ in first }
+        var encodings = Dictionary(maps.map { ($0.payloadType, $0) }) { first, _ in first }
+        for map in Self.staticTypes where encodings[map.payloadType] == nil { encodings[map.payloadType] = map }
         let formats = Dictionary(
             all(SDP.FormatParameters.self).compactMap { format in format.payloadType.map { ($0, format.parameters) } }
         ) { first, _ in first }
@@ -76,7 +92,9 @@ enum CodecNegotiation {
             taken.insert(index)
             answers.append((isOurOrder ? index : place, supported[index].answering(offer)))
         }
-        return answers.sorted { $0.rank < $1.rank }.map(\.codec)
+        let codecs = answers.sorted { $0.rank < $1.rank }.map(\.codec).withPayloadTypesOfRedundancy
+        // Redundancy and telephone events alone carry nothing.
+        return codecs.contains { $0.isMedia || $0.role == .unknown } ? codecs : []
     }
 
     /// What we may send: the answer's formats in the answer's order, each as the peer describes it.

@@ -36,6 +36,11 @@ public struct CodecParameters: Sendable, Hashable {
         case "h264": .h264
         case "vp8": .vp8
         case "opus": .opus
+        case "vp9": .vp9
+        case "av1": .av1
+        case "h265": .h265
+        case "pcmu": .pcmu
+        case "pcma": .pcma
         default: nil
         }
     }
@@ -59,4 +64,45 @@ extension CodecParameters {
     public static let opus = CodecParameters(
         payloadType: 111, name: "opus", clockRate: 48_000, channels: 2,
         parameters: SDP.CodecOptions("minptime=10;useinbandfec=1"), feedback: ["transport-cc"])
+
+    /// RFC 9628, profile 0: eight bits of 4:2:0.
+    public static let vp9 = CodecParameters(
+        payloadType: 98, name: "VP9", clockRate: 90_000, parameters: SDP.CodecOptions("profile-id=0"),
+        feedback: videoFeedback, rtxPayloadType: 99)
+
+    /// AV1's payload format, Main profile at level 3.1 (`level-idx` 5).
+    public static let av1 = CodecParameters(
+        payloadType: 45, name: "AV1", clockRate: 90_000,
+        parameters: SDP.CodecOptions("level-idx=5;profile=0;tier=0"), feedback: videoFeedback, rtxPayloadType: 46)
+
+    /// RFC 7798, Main profile at level 3.1. Not offered unless a configuration names it: few peers have it.
+    public static let h265 = CodecParameters(
+        payloadType: 49, name: "H265", clockRate: 90_000,
+        parameters: SDP.CodecOptions("level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST"), feedback: videoFeedback,
+        rtxPayloadType: 50)
+
+    /// RFC 2198: Opus with the packets before it. It is used where it is preferred to Opus alone.
+    public static let redundantOpus = CodecParameters(payloadType: 63, name: "red", clockRate: 48_000, channels: 2)
+
+    /// G.711 µ-law, which RFC 7874 §3 asks for.
+    public static let pcmu = CodecParameters(payloadType: 0, name: "PCMU", clockRate: 8_000)
+
+    /// G.711 A-law, which RFC 7874 §3 asks for.
+    public static let pcma = CodecParameters(payloadType: 8, name: "PCMA", clockRate: 8_000)
+
+    /// RFC 4733 beside Opus: the keys of a telephone.
+    public static let telephoneEvent = CodecParameters(
+        payloadType: 110, name: "telephone-event", clockRate: 48_000, parameters: SDP.CodecOptions("0-15"))
+
+    /// RFC 4733 beside G.711.
+    public static let narrowbandTelephoneEvent = CodecParameters(
+        payloadType: 126, name: "telephone-event", clockRate: 8_000, parameters: SDP.CodecOptions("0-15"))
+
+    /// What is offered and accepted for sound when nothing else is said.
+    public static let defaultAudio: [CodecParameters] = [
+        .opus, .redundantOpus, .pcmu, .pcma, .telephoneEvent, .narrowbandTelephoneEvent,
+    ]
+
+    /// What is offered and accepted for pictures when nothing else is said.
+    public static let defaultVideo: [CodecParameters] = [.h264, .vp8, .vp9, .av1]
 }

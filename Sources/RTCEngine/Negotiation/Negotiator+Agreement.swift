@@ -126,7 +126,7 @@ private struct AgreedSection {
         guard direction.sends, transceiver.phase == .active, let mid = transceiver.mid else { return nil }
         let codecs = CodecNegotiation.sending(
             local: local.codecs, remote: remote.codecs, isAnswerLocal: isAnswerLocal)
-        guard let codec = codecs.first else { return nil }
+        guard let codec = codecs.firstMedia ?? codecs.first else { return nil }
         return SendParameters(
             mid: mid, ssrc: transceiver.ssrc, rtxSSRC: codec.rtxPayloadType == nil ? nil : transceiver.rtxSSRC,
             cname: cname, codec: codec, codecs: codecs,

@@ -90,7 +90,7 @@ extension Negotiator {
         // RFC 8842 §5.2 leaves the choice to the answerer, later offers too; the answer keeps the role that is.
         let section = LocalSection(
             mid: mid, kind: transceiver.kind, proto: "UDP/TLS/RTP/SAVPF", direction: transceiver.direction.described,
-            codecs: codecs, extensions: extensions, setup: .actpass, ice: ice,
+            codecs: codecs.withPayloadTypesOfRedundancy, extensions: extensions, setup: .actpass, ice: ice,
             fingerprint: configuration.fingerprint, cname: cname, transceiver: transceiver)
         return section.description
     }

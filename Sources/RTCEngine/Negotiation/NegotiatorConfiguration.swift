@@ -36,8 +36,8 @@ public struct NegotiatorConfiguration: Sendable {
     public var maximumTransceivers: Int
 
     public init(
-        fingerprint: Fingerprint, audioCodecs: [CodecParameters] = [.opus],
-        videoCodecs: [CodecParameters] = [.h264, .vp8],
+        fingerprint: Fingerprint, audioCodecs: [CodecParameters] = CodecParameters.defaultAudio,
+        videoCodecs: [CodecParameters] = CodecParameters.defaultVideo,
         headerExtensions: [HeaderExtensionCapability] = Self.defaultHeaderExtensions, cname: String? = nil,
         answeringDTLSRole: DTLSRole = .client, iceOptions: [String] = ["trickle", "ice2"],
         isICELite: Bool = false, maximumTransceivers: Int = 256

@@ -10,7 +10,7 @@ public struct SendParameters: Sendable, Hashable {
     public var cname: String
     /// What to send with, its payload type being the peer's and its `parameters` what the peer asks for.
     public var codec: CodecParameters
-    /// Everything the peer takes, `codec` first.
+    /// Everything the peer takes, in the order of preference. `codec` is the first that frames can be sent with.
     public var codecs: [CodecParameters]
     /// Identifier by URI of the header extensions that may be sent.
     public var extensions: [String: UInt8]

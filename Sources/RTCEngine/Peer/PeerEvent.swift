@@ -16,6 +16,8 @@ public enum PeerEvent: Sendable {
     case trackRemoved(TransceiverID)
     /// A complete frame, in decoding order.
     case frame(TransceiverID, EncodedFrame)
+    /// The peer pressed a telephone key, or let it go.
+    case tone(TransceiverID, ReceivedTone)
     /// The peer, or we ourselves after the transport came up, want a frame that decoding can begin at.
     case keyFrameRequested(TransceiverID)
 }

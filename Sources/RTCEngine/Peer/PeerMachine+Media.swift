@@ -31,6 +31,16 @@ extension PeerMachine {
         }
     }
 
+    /// Sends telephone keys in the place of sound.
+    public mutating func dial(_ keys: DialedKeys, on id: TransceiverID, at now: Instant) throws(PeerError) {
+        guard connectionState != .closed else { throw .closed }
+        guard negotiator.transceiver(id) != nil else { throw .unknownTransceiver }
+        guard sendingFormat(of: id) != nil, secure.isProtected,
+            senders[id]?.stream.dial(keys, into: &packets, at: now) == true
+        else { throw .notSending }
+        sendPackets(at: now)
+    }
+
     /// Asks the peer for a key frame; throttled by the stream.
     public mutating func requestKeyFrame(on id: TransceiverID, at now: Instant) {
         receivers[id]?.stream?.requestKeyFrame(into: &packets, at: now)
@@ -144,6 +154,7 @@ extension PeerMachine {
         while let output = receivers.entries[place].value?.stream?.pollOutput() {
             switch output {
             case .frame(let frame): events.append(.frame(id, frame))
+            case .tone(let tone): events.append(.tone(id, tone))
             case .skipped, .codecChanged: continue
             case .ended:
                 receivers.entries[place].value?.stream = nil
@@ -212,7 +223,7 @@ extension PeerMachine {
             drainReceiver(id)
         }
         for id in senders.ids {
-            senders[id]?.stream.tick(at: now)
+            senders[id]?.stream.tick(into: &packets, at: now)
             drainSender(id)
         }
         let ssrc = feedbackSSRC

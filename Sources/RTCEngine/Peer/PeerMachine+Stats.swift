@@ -105,6 +105,7 @@ extension SRTPProfile {
     var name: String {
         switch self {
         case .aeadAES128GCM: "AEAD_AES_128_GCM"
+        case .aeadAES256GCM: "AEAD_AES_256_GCM"
         case .aes128CMHMACSHA1_80: "AES_CM_128_HMAC_SHA1_80"
         }
     }

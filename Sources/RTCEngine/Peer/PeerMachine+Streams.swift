@@ -6,10 +6,11 @@ extension PeerMachine {
 
     /// - Parameter parameters: nil holds the stream, for the same source may be sent again.
     mutating func configureSender(_ id: TransceiverID, _ parameters: SendParameters?, at now: Instant) {
-        guard let parameters, let configuration = SendStreamConfiguration(parameters) else {
+        guard let parameters, var configuration = SendStreamConfiguration(parameters) else {
             senders[id]?.hold()
             return
         }
+        configuration.redundancy?.depth = self.configuration.redundancyDepth
         allowsReducedSizeRTCP = parameters.allowsReducedSizeRTCP
         if configuration.retransmission == nil, configuration.historyCount > 0 {
             sentPackets.keep(configuration.ssrc)
@@ -90,8 +91,12 @@ extension PeerMachine {
     ) -> ReceiveStreamConfiguration {
         var codecs: [UInt8: ReceiveCodec] = [:]
         for codec in parameters.codecs {
-            guard let format = codec.payloadFormat else { continue }
-            codecs[codec.payloadType] = .media(format, clockRate: codec.clockRate)
+            switch codec.role {
+            case .media(let format): codecs[codec.payloadType] = .media(format, clockRate: codec.clockRate)
+            case .redundancy: codecs[codec.payloadType] = .redundancy
+            case .telephoneEvent: codecs[codec.payloadType] = .telephoneEvent(clockRate: codec.clockRate)
+            case .unknown: continue
+            }
             if let rtx = codec.rtxPayloadType { codecs[rtx] = .retransmission(of: codec.payloadType) }
         }
         var configuration = ReceiveStreamConfiguration(
@@ -133,5 +138,9 @@ extension SendStreamConfiguration {
             retransmission = Retransmission(ssrc: ssrc, payloadType: payloadType)
         }
         if !parameters.codec.feedback.contains("nack") { historyCount = 0 }
+        if let redundancy = parameters.codecs.redundancy(for: parameters.codec) {
+            self.redundancy = Redundancy(payloadType: redundancy.payloadType, depth: 1)
+        }
+        telephoneEventType = parameters.codecs.telephoneEvent(for: parameters.codec)?.payloadType
     }
 }

@@ -6,6 +6,8 @@ public struct PeerMachineConfiguration: Sendable {
     public var negotiation: NegotiatorConfiguration
     /// What to add to an `Instant` to get the time since 1970: sender reports carry wall-clock time (RFC 3550 §6.4.1).
     public var wallClockOffset: Interval
+    /// How many earlier packets of sound go with each where redundancy was negotiated (RFC 2198).
+    public var redundancyDepth = 1
 
     public init(ice: ICEConfiguration, negotiation: NegotiatorConfiguration, wallClockOffset: Interval) {
         self.ice = ice

@@ -19,6 +19,7 @@ public struct Fingerprint: Hashable, Sendable {
 /// The protection profiles offered in `use_srtp` (RFC 5764 §4.1.2, RFC 7714 §14.2), best first.
 public enum SRTPProfile: UInt16, Sendable, CaseIterable {
     case aeadAES128GCM = 0x0007
+    case aeadAES256GCM = 0x0008
     case aes128CMHMACSHA1_80 = 0x0001
 }
 

@@ -34,6 +34,8 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var retransmittedPacketsReceived: UInt64 = 0
     /// Their payload.
     public var retransmittedBytesReceived: UInt64 = 0
+    /// Lost, and made good by redundancy (RFC 2198).
+    public var packetsRecovered: UInt64 = 0
     /// Complete frames that were passed on.
     public var framesReceived: UInt64 = 0
     /// Key frames among them.

@@ -212,6 +212,15 @@ struct JitterBuffer: Sendable {
         slots[place(sequence)].content = .lost
     }
 
+    /// Whether a packet was passed over and can still be used.
+    func lacks(_ sequence: Int64) -> Bool {
+        guard sequence >= head, sequence < end else { return false }
+        switch slots[place(sequence)].content {
+        case .missing, .lost: return true
+        case .filler, .packet: return false
+        }
+    }
+
     // MARK: The head
 
     /// The chain is broken: what follows cannot be decoded before a key frame.

@@ -6,6 +6,8 @@ struct ReceiveCounters: Sendable {
     var retransmittedBytesReceived: UInt64 = 0
     /// Retransmissions that carried nothing, sent to probe for bandwidth, or nothing that is still wanted.
     var retransmissionsIgnored: UInt64 = 0
+    /// Lost, and made good by redundancy (RFC 2198).
+    var packetsRecovered: UInt64 = 0
     var duplicatesDropped: UInt64 = 0
     /// Came after their place had been given up.
     var lateDropped: UInt64 = 0

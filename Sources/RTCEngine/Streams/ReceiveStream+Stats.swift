@@ -20,6 +20,7 @@ extension ReceiveStream {
         stats.packetsSkipped = counters.packetsSkipped
         stats.retransmittedPacketsReceived = counters.retransmittedPacketsReceived
         stats.retransmittedBytesReceived = counters.retransmittedBytesReceived
+        stats.packetsRecovered = counters.packetsRecovered
         stats.framesReceived = counters.framesReceived
         stats.keyFramesReceived = counters.keyFramesReceived
         stats.framesDropped = counters.framesDropped

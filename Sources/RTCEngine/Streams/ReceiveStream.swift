@@ -24,6 +24,9 @@ public struct ReceiveStream: Sendable {
     private var wish: KeyFrameWish
     private var playout: PlayoutClock
     private var fullIntraRequestNumber: UInt8 = 0
+    var tones = ToneReceiver()
+    /// Of one packet; kept for its storage.
+    var redundantBlocks: [RedundantAudio.Block] = []
 
     /// One for each format, kept for the buffers inside.
     private var depacketizers: [Depacketizer] = []
@@ -32,7 +35,7 @@ public struct ReceiveStream: Sendable {
     private var clockRate: UInt32 = 90_000
     private(set) var hasEnded = false
 
-    private var outputs = FIFO<ReceiveStreamOutput>()
+    var outputs = FIFO<ReceiveStreamOutput>()
     private var bufferWake: Instant?
     private var due: [UInt16] = []
     private var givenUp: [Int64] = []
@@ -66,7 +69,7 @@ public struct ReceiveStream: Sendable {
     private func accepts(_ header: RTPHeader, _ codec: ReceiveCodec?) -> Bool {
         switch codec {
         case .retransmission: header.ssrc != ssrc && header.ssrc == retransmissionSSRC ?? header.ssrc
-        case .media, .none: header.ssrc == ssrc
+        case .media, .redundancy, .telephoneEvent, .none: header.ssrc == ssrc
         }
     }
 
@@ -84,10 +87,14 @@ public struct ReceiveStream: Sendable {
         case .retransmission(let original):
             receiveRetransmission(header, packet: packet, payloadType: original, at: now)
         case .media(let format, let clockRate):
-            receiveMedia(header, packet: packet, format: format, clockRate: clockRate, at: now)
+            receiveMedia(header, payload: header.payload(of: packet), format: format, clockRate: clockRate, at: now)
+        case .redundancy:
+            receiveRedundant(header, packet: packet, at: now)
+        case .telephoneEvent(let clockRate):
+            receiveEvent(header, packet: packet, clockRate: clockRate, at: now)
         case .none:
             counters.otherDropped += 1
-            receiveMedia(header, packet: packet, format: nil, clockRate: clockRate, at: now)
+            receiveMedia(header, payload: header.payload(of: packet), format: nil, clockRate: clockRate, at: now)
         }
         wish.packetReceived()
         advance(at: now)
@@ -101,10 +108,11 @@ public struct ReceiveStream: Sendable {
         return codec
     }
 
-    private mutating func receiveMedia(
-        _ header: RTPHeader, packet: RawSpan, format: PayloadFormat?, clockRate: UInt32, at now: Instant
-    ) {
-        let payload = header.payload(of: packet)
+    /// The packet's place in the order of the stream; nil for one that is not believed.
+    @discardableResult
+    mutating func receiveMedia(
+        _ header: RTPHeader, payload: RawSpan, format: PayloadFormat?, clockRate: UInt32, at now: Instant
+    ) -> Int64? {
         let previous = record.highest
         let sequence: Int64
         counters.bytesReceived += UInt64(payload.byteCount)
@@ -112,7 +120,7 @@ public struct ReceiveStream: Sendable {
         switch record.receive(sequenceNumber: header.sequenceNumber) {
         case .suspect:
             counters.otherDropped += 1
-            return
+            return nil
         case .restarted(let value):
             startOver()
             sequence = value
@@ -128,6 +136,19 @@ public struct ReceiveStream: Sendable {
             }
         }
         if format != nil { playout.observe(timestamp: header.timestamp, clockRate: clockRate, at: now) }
+        insert(header, sequence: sequence, payload: payload, format: format, at: now)
+        return sequence
+    }
+
+    /// Whether a packet was passed over and its place is still open.
+    func isMissing(_ sequence: Int64) -> Bool { buffer.lacks(sequence) }
+
+    /// A lost packet whose sound came with a later one.
+    mutating func recover(
+        _ header: RTPHeader, sequence: Int64, payload: RawSpan, format: PayloadFormat, at now: Instant
+    ) {
+        counters.packetsRecovered += 1
+        _ = nacks.received(sequence)
         insert(header, sequence: sequence, payload: payload, format: format, at: now)
     }
 
@@ -189,7 +210,7 @@ public struct ReceiveStream: Sendable {
             slot.payloadType = header.payloadType
             slot.startsFrame = depacketizer.startsFrame(payload)
             slot.startsKeyFrame = depacketizer.startsKeyFrame(payload)
-            slot.isCertainStart = slot.startsFrame && format.isCertainFrameStart(payload)
+            slot.isCertainStart = slot.startsFrame && depacketizer.isCertainFrameStart(payload)
         } else {
             slot.content = .filler
         }
@@ -400,23 +421,7 @@ extension ReceiveCodec {
     fileprivate var isVideo: Bool {
         switch self {
         case .media(let format, _): format.isVideo
-        case .retransmission: false
-        }
-    }
-}
-
-extension PayloadFormat {
-    /// Whether a payload that starts a frame proves that no packet of the same frame came before it.
-    fileprivate func isCertainFrameStart(_ payload: RawSpan) -> Bool {
-        switch self {
-        // VP8 says so in its descriptor; a packet of Opus is a frame.
-        case .vp8, .opus: return true
-        case .h264:
-            // RFC 6184: an access unit may have many slices, but parameter sets and the delimiter precede them all.
-            guard let first = payload.byte(at: 0) else { return false }
-            let type = first & 0x1f
-            guard type == 24 else { return type == 7 || type == 9 }
-            return payload.byte(at: 3).map { [7, 9].contains($0 & 0x1f) } ?? false
+        case .retransmission, .redundancy, .telephoneEvent: false
         }
     }
 }

@@ -6,6 +6,10 @@ public enum ReceiveCodec: Sendable, Hashable {
     case media(PayloadFormat, clockRate: UInt32)
     /// Retransmissions of packets with another payload type (RFC 4588 §8.1, `apt`).
     case retransmission(of: UInt8)
+    /// Sound with that of earlier packets (RFC 2198); the blocks name their payload types.
+    case redundancy
+    /// Telephone keys (RFC 4733); ticks a second.
+    case telephoneEvent(clockRate: UInt32)
 
     /// Media with the format's own clock rate.
     public static func media(_ format: PayloadFormat) -> ReceiveCodec { .media(format, clockRate: format.clockRate) }
@@ -75,6 +79,8 @@ public enum ReceiveStreamOutput: Sendable, Equatable {
     case skipped(packets: Int)
     /// The frames that follow are of another format than those before.
     case codecChanged(PayloadFormat)
+    /// A telephone key was pressed or let go.
+    case tone(ReceivedTone)
     /// The sender said goodbye.
     case ended
 }

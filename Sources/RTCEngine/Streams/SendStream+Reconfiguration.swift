@@ -13,6 +13,8 @@ extension SendStream {
         guard next.ssrc == ssrc else { return false }
         let old = configuration
         configuration = next
+        if old.redundancy != next.redundancy || old.format != next.format { redundancy = RedundancyEncoder() }
+        if next.telephoneEventType == nil { tones = ToneSender() }
         if old.mid != next.mid { midPacketsLeft = next.mid == nil ? 0 : Self.midPacketCount }
         let looksDifferent =
             old.format != next.format || old.payloadType != next.payloadType || old.mid != next.mid

@@ -10,6 +10,8 @@ public struct SendStream: Sendable {
 
     var packetizer: Packetizer
     private var payloads = PayloadList()
+    var redundancy = RedundancyEncoder()
+    var tones = ToneSender()
     var form: HeaderExtensionForm
     private(set) var sequenceNumber: UInt16
     private let timestampOffset: UInt32
@@ -76,17 +78,26 @@ public struct SendStream: Sendable {
     @discardableResult
     public mutating func send(_ frame: EncodedFrame, into queue: inout PacketQueue, at now: Instant) -> Bool {
         guard frame.format == configuration.format else { return false }
+        // A telephone key takes the place of sound.
+        guard !tones.isSounding else { return false }
         payloads.removeAll()
         packetizer.packetize(frame.payload.span.bytes, into: &payloads)
         guard payloads.count > 0 else { return false }
         let timestamp = frame.timestamp &+ timestampOffset
+        var payloadType = configuration.payloadType
+        if let wanted = configuration.redundancy, payloads.count == 1 {
+            redundancy.wrap(
+                &payloads, payloadType: payloadType, timestamp: timestamp, depth: wanted.depth,
+                limit: packetizer.maximumPayloadSize)
+            payloadType = wanted.payloadType
+        }
         for index in 0..<payloads.count {
             // Video marks the last packet of a picture; Opus would mark the first after silence (RFC 7587 §4.1),
             // which nothing here can tell.
             let isLast = index == payloads.count - 1
             sendPayload(
-                payloads.range(index), marker: isLast && configuration.format.isVideo, timestamp: timestamp,
-                into: &queue, at: now)
+                payloads.range(index), payloadType: payloadType, marker: isLast && configuration.format.isVideo,
+                timestamp: timestamp, into: &queue, at: now)
         }
         lastFrame = (timestamp, now)
         counters.framesSent += 1
@@ -98,10 +109,11 @@ public struct SendStream: Sendable {
     }
 
     private mutating func sendPayload(
-        _ payload: Range<Int>, marker: Bool, timestamp: UInt32, into queue: inout PacketQueue, at now: Instant
+        _ payload: Range<Int>, payloadType: UInt8, marker: Bool, timestamp: UInt32, into queue: inout PacketQueue,
+        at now: Instant
     ) {
         let header = RTPHeader(
-            marker: marker, payloadType: configuration.payloadType, sequenceNumber: sequenceNumber,
+            marker: marker, payloadType: payloadType, sequenceNumber: sequenceNumber,
             timestamp: timestamp, ssrc: configuration.ssrc)
         var packet = QueuedPacket(kind: .rtp, bytes: queue.makeBuffer())
         header.write(into: &packet.bytes)
@@ -112,6 +124,30 @@ public struct SendStream: Sendable {
         counters.packetSent(header: headerSize, payload: payload.count)
         queue.append(packet)
         sequenceNumber &+= 1
+    }
+
+    /// Sends what telephone events are due.
+    mutating func sendTones(into queue: inout PacketQueue, at now: Instant) {
+        guard let payloadType = configuration.telephoneEventType else { return }
+        // Without a frame the media clock begins with the first key.
+        if lastFrame == nil, tones.nextWake != nil { lastFrame = (timestampOffset, now) }
+        while let packet = tones.next(
+            at: now, timestamp: mediaTimestamp(at: now), clockRate: configuration.clockRate)
+        {
+            payloads.removeAll()
+            packet.event.write(into: &payloads.bytes)
+            payloads.endPayload()
+            sendPayload(
+                payloads.range(0), payloadType: payloadType, marker: packet.marker, timestamp: packet.timestamp,
+                into: &queue, at: now)
+        }
+    }
+
+    /// What the media clock says, carried on from the last frame.
+    private func mediaTimestamp(at now: Instant) -> UInt32 {
+        guard let lastFrame else { return timestampOffset }
+        let elapsed = (now - lastFrame.at).ticks(clockRate: configuration.clockRate)
+        return lastFrame.timestamp &+ UInt32(truncatingIfNeeded: elapsed)
     }
 
     private mutating func writeExtensions(into packet: inout QueuedPacket) {
@@ -138,13 +174,12 @@ public struct SendStream: Sendable {
 
     /// A sender report for `now`; nil before the first packet.
     public mutating func senderReport(at now: Instant) -> SenderReport? {
-        guard let lastFrame else { return nil }
-        // RFC 3550 §6.4.1: both times are of this moment, so the last frame's timestamp is carried forward.
-        let elapsed = (now - lastFrame.at).ticks(clockRate: configuration.clockRate)
+        guard lastFrame != nil else { return nil }
         counters.reportsSent += 1
         return SenderReport(
             ssrc: configuration.ssrc, ntpTime: clock.ntp(at: now),
-            rtpTimestamp: lastFrame.timestamp &+ UInt32(truncatingIfNeeded: elapsed),
+            // RFC 3550 §6.4.1: both times are of this moment.
+            rtpTimestamp: mediaTimestamp(at: now),
             packetCount: UInt32(truncatingIfNeeded: counters.packetsSent),
             octetCount: UInt32(truncatingIfNeeded: counters.bytesSent))
     }
@@ -156,12 +191,21 @@ public struct SendStream: Sendable {
 
     // MARK: Time and outputs
 
-    /// When `tick` is next wanted: a throttled request for a key frame falls due.
-    public var nextWake: Instant? { keyFrames.nextWake }
+    /// When `tick` is next wanted: a throttled request for a key frame or a packet of a telephone event falls due.
+    public var nextWake: Instant? {
+        guard let tone = tones.nextWake else { return keyFrames.nextWake }
+        return keyFrames.nextWake.map { min($0, tone) } ?? tone
+    }
 
-    /// Does what has fallen due.
+    /// Does what has fallen due, but for packets.
     public mutating func tick(at now: Instant) {
         if keyFrames.tick(at: now) { outputs.append(.keyFrameRequested) }
+    }
+
+    /// Does what has fallen due.
+    public mutating func tick(into queue: inout PacketQueue, at now: Instant) {
+        tick(at: now)
+        sendTones(into: &queue, at: now)
     }
 
     /// The next thing to tell; nil when there is none.

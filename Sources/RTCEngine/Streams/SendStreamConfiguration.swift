@@ -13,6 +13,18 @@ public struct SendStreamConfiguration: Sendable {
         }
     }
 
+    /// Earlier sound that goes with each packet (RFC 2198).
+    public struct Redundancy: Sendable, Hashable {
+        public var payloadType: UInt8
+        /// How many earlier packets.
+        public var depth: Int
+
+        public init(payloadType: UInt8, depth: Int) {
+            self.payloadType = payloadType
+            self.depth = depth
+        }
+    }
+
     public var ssrc: UInt32
     public var payloadType: UInt8
     public var format: PayloadFormat
@@ -20,6 +32,10 @@ public struct SendStreamConfiguration: Sendable {
     public var clockRate: UInt32
     /// RFC 4588 when negotiated; nil: missing packets are sent again as they were.
     public var retransmission: Retransmission?
+    /// Nil: each packet has its own sound only.
+    public var redundancy: Redundancy?
+    /// The payload type of telephone events; nil when they were not negotiated.
+    public var telephoneEventType: UInt8?
     /// The participant's canonical name.
     public var cname: String
     /// The media section's name, put into the first packets; nil when not negotiated.

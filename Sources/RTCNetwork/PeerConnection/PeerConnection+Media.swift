@@ -77,6 +77,11 @@ extension PeerConnection {
         try refusing { () throws(PeerError) in try machine.send(frame, on: transceiver, at: NetworkLoop.now) }
     }
 
+    func dial(_ keys: DialedKeys, on transceiver: TransceiverID) throws(PeerConnectionError) {
+        defer { flush() }
+        try refusing { () throws(PeerError) in try machine.dial(keys, on: transceiver, at: NetworkLoop.now) }
+    }
+
     /// The handle of a transceiver, also for a moment after its end: the application is told of that too.
     func transceiver(_ id: TransceiverID) -> RTPTransceiver? {
         if let receiver = receivers[id] { return handle(id, kind: receiver.kind) }
@@ -88,14 +93,14 @@ extension PeerConnection {
     func flushAndEndLostReceivers() {
         flush()
         for id in receivers.keys where !machine.transceivers.contains(where: { $0.id == id }) {
-            receivers.removeValue(forKey: id)?.frameBroadcast.finish()
+            receivers.removeValue(forKey: id)?.finish()
         }
     }
 
     private func handle(_ id: TransceiverID, kind: MediaKind) -> RTPTransceiver {
         let receiver = receivers[id] ?? RTPReceiver(kind: kind)
         receivers[id] = receiver
-        if gathering == .closed { receiver.frameBroadcast.finish() }
+        if gathering == .closed { receiver.finish() }
         return RTPTransceiver(
             id: id, kind: kind, sender: RTPSender(transceiver: id, connection: self), receiver: receiver)
     }

@@ -67,7 +67,7 @@ public actor PeerConnection {
     // left to do needs no isolation: the sockets close with their objects, and the link takes itself off the loop.
     deinit {
         eventBroadcast.finish()
-        for receiver in receivers.values { receiver.frameBroadcast.finish() }
+        for receiver in receivers.values { receiver.finish() }
     }
 
     /// What happens, from now on, in order; each access is a stream of its own. It ends when the connection is closed.
@@ -119,7 +119,7 @@ public actor PeerConnection {
         sockets = []
         link.leave()
         eventBroadcast.finish()
-        for receiver in receivers.values { receiver.frameBroadcast.finish() }
+        for receiver in receivers.values { receiver.finish() }
     }
 
     private func publish(_ event: PeerEvent) {
@@ -128,6 +128,8 @@ public actor PeerConnection {
             if receivers[id]?.frameBroadcast.send(frame) == true {
                 machine.requestKeyFrame(on: id, at: NetworkLoop.now)
             }
+        case .tone(let id, let tone):
+            receivers[id]?.toneSource.yield(tone)
         case .negotiationNeeded:
             eventBroadcast.send(.negotiationNeeded)
         case .localCandidate(let candidate, let mid, let mLineIndex):

@@ -39,6 +39,8 @@ public struct PeerConnectionConfiguration: Sendable {
     public var ice: ICEConfiguration
     /// What is offered and accepted for sound, best first.
     public var audioCodecs: [CodecParameters]
+    /// How many earlier packets of sound go with each, where redundancy is negotiated and preferred (RFC 2198).
+    public var redundancyDepth = 1
     /// What is offered and accepted for pictures, best first.
     public var videoCodecs: [CodecParameters]
     /// Our certificate and the SRTP profiles that we accept. Shared by connections that are given the same value.
@@ -46,7 +48,8 @@ public struct PeerConnectionConfiguration: Sendable {
 
     public init(
         iceServers: [ICEServer] = [], addresses: Addresses = .automatic, ice: ICEConfiguration = ICEConfiguration(),
-        audioCodecs: [CodecParameters] = [.opus], videoCodecs: [CodecParameters] = [.h264, .vp8],
+        audioCodecs: [CodecParameters] = CodecParameters.defaultAudio,
+        videoCodecs: [CodecParameters] = CodecParameters.defaultVideo,
         security: OpenSSLSecurity? = nil
     ) throws(PeerConnectionError) {
         self.iceServers = iceServers
@@ -71,5 +74,6 @@ extension PeerMachineConfiguration {
                 fingerprint: configuration.security.localFingerprint, audioCodecs: configuration.audioCodecs,
                 videoCodecs: configuration.videoCodecs),
             wallClockOffset: Interval(nanoseconds: cdatagram_realtime_ns() - cdatagram_monotonic_ns()))
+        redundancyDepth = configuration.redundancyDepth
     }
 }

@@ -31,6 +31,16 @@ public struct RTPSender: Sendable {
         guard let connection else { throw .peer(.closed) }
         try await connection.send(frame, on: transceiver)
     }
+
+    /// Presses telephone keys (W3C: RTCDTMFSender.insertDTMF). They go in the place of sound; keys that still waited are
+    /// dropped.
+    ///
+    /// - Throws: `PeerConnectionError.peer(.notSending)` while the connection is not up, or when the peer takes no
+    ///   telephone events beside the codec in use.
+    public func dial(_ keys: DialedKeys) async throws(PeerConnectionError) {
+        guard let connection else { throw .peer(.closed) }
+        try await connection.dial(keys, on: transceiver)
+    }
 }
 
 /// Receives coded frames on one transceiver (W3C: RTCRtpReceiver).
@@ -38,8 +48,20 @@ public final class RTPReceiver: Sendable {
     /// Sound or pictures.
     public let kind: MediaKind
     let frameBroadcast = FrameBroadcast()
+    /// The telephone keys that the peer presses and lets go, for one reader; the newest 64 wait for it.
+    public let tones: AsyncStream<ReceivedTone>
+    let toneSource: AsyncStream<ReceivedTone>.Continuation
 
-    init(kind: MediaKind) { self.kind = kind }
+    init(kind: MediaKind) {
+        self.kind = kind
+        (tones, toneSource) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
+    }
+
+    /// Nothing more will come.
+    func finish() {
+        frameBroadcast.finish()
+        toneSource.finish()
+    }
 
     /// The frames from now on, complete and in decoding order; each access is a stream of its own, and the first one has
     /// what came before it. A listener that falls more than 1,024 frames or 8 MiB behind goes on at a later key frame,

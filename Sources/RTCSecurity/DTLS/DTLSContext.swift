@@ -61,6 +61,7 @@ extension SRTPProfile {
     fileprivate var openSSLName: String {
         switch self {
         case .aeadAES128GCM: "SRTP_AEAD_AES_128_GCM"
+        case .aeadAES256GCM: "SRTP_AEAD_AES_256_GCM"
         case .aes128CMHMACSHA1_80: "SRTP_AES128_CM_SHA1_80"
         }
     }

@@ -58,13 +58,14 @@ extension SRTPProfile {
     var masterKeyLength: Int {
         switch self {
         case .aeadAES128GCM, .aes128CMHMACSHA1_80: 16
+        case .aeadAES256GCM: 32
         }
     }
 
     /// In bytes (RFC 3711 §8.2, RFC 7714 §12).
     var masterSaltLength: Int {
         switch self {
-        case .aeadAES128GCM: 12
+        case .aeadAES128GCM, .aeadAES256GCM: 12
         case .aes128CMHMACSHA1_80: 14
         }
     }

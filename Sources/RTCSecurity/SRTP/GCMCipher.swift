@@ -1,7 +1,7 @@
 import COpenSSL
 import RTCEngine
 
-/// AEAD_AES_128_GCM (RFC 7714) over a kept EVP context: only the initialisation vector changes a packet.
+/// AEAD_AES_128_GCM and AEAD_AES_256_GCM (RFC 7714) over a kept EVP context: only the initialisation vector changes a packet.
 struct GCMCipher: ~Copyable {
     private static let tagLength = 16
 
@@ -10,10 +10,16 @@ struct GCMCipher: ~Copyable {
     private let salt: CipherBlock
 
     init(kind: PacketKind, direction: CipherDirection, keys: SRTPSessionKeys) throws(SRTPError) {
-        guard keys.encryption.count == 16, keys.salt.count == 12 else { throw .malformed }
+        guard keys.salt.count == 12 else { throw .malformed }
+        let cipher: OpaquePointer?
+        switch keys.encryption.count {
+        case 16: cipher = EVP_aes_128_gcm()
+        case 32: cipher = EVP_aes_256_gcm()
+        default: throw .malformed
+        }
         OpenSSLErrors.clear()
         guard let context = EVP_CIPHER_CTX_new() else { throw .keyExhausted }
-        guard EVP_CipherInit_ex(context, EVP_aes_128_gcm(), nil, keys.encryption, nil, direction.rawValue) == 1 else {
+        guard EVP_CipherInit_ex(context, cipher, nil, keys.encryption, nil, direction.rawValue) == 1 else {
             EVP_CIPHER_CTX_free(context)
             OpenSSLErrors.clear()
             throw .keyExhausted

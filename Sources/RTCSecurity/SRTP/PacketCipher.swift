@@ -46,7 +46,7 @@ enum PacketCipher: ~Copyable {
         _ profile: SRTPProfile, kind: PacketKind, direction: CipherDirection, keys: SRTPSessionKeys
     ) throws(SRTPError) {
         switch profile {
-        case .aeadAES128GCM:
+        case .aeadAES128GCM, .aeadAES256GCM:
             self = .gcm(try GCMCipher(kind: kind, direction: direction, keys: keys))
         case .aes128CMHMACSHA1_80:
             self = .counterMode(try CounterModeCipher(keys: keys))

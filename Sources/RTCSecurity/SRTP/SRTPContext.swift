@@ -135,7 +135,7 @@ public final class SRTPContext: SRTPPort {
 
         init(_ profile: SRTPProfile, bodyEnd: Int) {
             switch profile {
-            case .aeadAES128GCM:
+            case .aeadAES128GCM, .aeadAES256GCM:
                 tag = bodyEnd
                 word = bodyEnd + profile.tagLength
             case .aes128CMHMACSHA1_80:

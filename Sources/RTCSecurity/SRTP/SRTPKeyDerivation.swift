@@ -19,14 +19,16 @@ struct SRTPSessionKeys: Equatable {
     var authentication: [UInt8]
 }
 
-/// Session keys from a master key and salt (RFC 3711 §4.3, RFC 7714 §11).
+/// Session keys from a master key and salt (RFC 3711 §4.3, RFC 6188 §3, RFC 7714 §11).
 struct SRTPKeyDerivation {
     private let masterKey: [UInt8]
-    /// 14 bytes; a shorter salt, as AEAD_AES_128_GCM has, is filled up with zeros on the right.
+    /// 14 bytes; a shorter salt, as the AEAD profiles have, is filled up with zeros on the right.
     private let masterSalt: [UInt8]
 
     init(masterKey: [UInt8], masterSalt: [UInt8]) throws(SRTPError) {
-        guard masterKey.count == 16, masterSalt.count == 12 || masterSalt.count == 14 else { throw .malformed }
+        guard masterKey.count == 16 || masterKey.count == 32, masterSalt.count == 12 || masterSalt.count == 14 else {
+            throw .malformed
+        }
         self.masterKey = masterKey
         self.masterSalt = masterSalt + [UInt8](repeating: 0, count: 14 - masterSalt.count)
     }
@@ -57,16 +59,17 @@ struct SRTPKeyDerivation {
         return try Self.keystream(key: masterKey, counter: counter, count: count)
     }
 
-    /// `count` bytes of AES-128 in counter mode from `counter`, 16 bytes each.
+    /// `count` bytes of AES in counter mode from `counter`, 16 bytes each. A key of 32 bytes is AES-256's (RFC 6188 §2).
     static func keystream(key: [UInt8], counter: [UInt8], count: Int) throws(SRTPError) -> [UInt8] {
-        guard key.count == 16, counter.count == 16 else { throw .malformed }
+        guard key.count == 16 || key.count == 32, counter.count == 16 else { throw .malformed }
+        let cipher = key.count == 32 ? EVP_aes_256_ctr() : EVP_aes_128_ctr()
         OpenSSLErrors.clear()
         guard let context = EVP_CIPHER_CTX_new() else { throw .keyExhausted }
         defer { EVP_CIPHER_CTX_free(context) }
         let zeros = [UInt8](repeating: 0, count: count)
         var stream = zeros
         var written: Int32 = 0
-        guard EVP_EncryptInit_ex(context, EVP_aes_128_ctr(), nil, key, counter) == 1,
+        guard EVP_EncryptInit_ex(context, cipher, nil, key, counter) == 1,
             EVP_EncryptUpdate(context, &stream, &written, zeros, Int32(count)) == 1, Int(written) == count
         else {
             OpenSSLErrors.clear()
@@ -80,7 +83,7 @@ extension SRTPProfile {
     /// Of HMAC-SHA1 (RFC 3711 §8.2), in bytes.
     fileprivate var authenticationKeyLength: Int {
         switch self {
-        case .aeadAES128GCM: 0
+        case .aeadAES128GCM, .aeadAES256GCM: 0
         case .aes128CMHMACSHA1_80: 20
         }
     }
@@ -88,7 +91,7 @@ extension SRTPProfile {
     /// In bytes (RFC 7714 §13.2, RFC 3711 §5.2).
     var tagLength: Int {
         switch self {
-        case .aeadAES128GCM: 16
+        case .aeadAES128GCM, .aeadAES256GCM: 16
         case .aes128CMHMACSHA1_80: 10
         }
     }

@@ -9,7 +9,11 @@ public struct Depacketizer: Sendable {
     private enum Machine: Sendable {
         case h264(H264Depacketizer)
         case vp8(VP8Depacketizer)
-        case opus
+        case vp9(VP9Depacketizer)
+        case av1(AV1Depacketizer)
+        case h265(H265Depacketizer)
+        /// Opus and G.711: one packet is one frame.
+        case whole
     }
 
     private var machine: Machine
@@ -23,29 +27,52 @@ public struct Depacketizer: Sendable {
         switch format {
         case .h264: .h264(H264Depacketizer())
         case .vp8: .vp8(VP8Depacketizer())
-        case .opus: .opus
+        case .vp9: .vp9(VP9Depacketizer())
+        case .av1: .av1(AV1Depacketizer())
+        case .h265: .h265(H265Depacketizer())
+        case .opus, .pcmu, .pcma: .whole
         }
     }
 
-    /// Whether this payload can be the first one of its frame. For H.264 several payloads of one frame can say so
-    /// (parameter sets, then the first slice): the first is the oldest of those with the frame's timestamp. False
-    /// for a payload that does not parse.
+    /// Whether this payload can be the first one of its frame. For H.264, H.265 and AV1 several payloads of one frame
+    /// can say so (parameter sets, then the first slice): the first is the oldest of those with the frame's timestamp.
+    /// False for a payload that does not parse.
     public func startsFrame(_ payload: RawSpan) -> Bool {
         switch format {
         case .h264: H264Depacketizer.startsFrame(payload)
         case .vp8: VP8Depacketizer.startsFrame(payload)
-        case .opus: payload.byteCount > 0
+        case .vp9: VP9Depacketizer.startsFrame(payload)
+        case .av1: AV1Depacketizer.startsFrame(payload)
+        case .h265: H265Depacketizer.startsFrame(payload)
+        case .opus, .pcmu, .pcma: payload.byteCount > 0
         }
     }
 
-    /// Whether this payload marks its frame as a key frame: for VP8 the first payload, by the P bit; for H.264 one
-    /// that holds or begins a sequence parameter set or an IDR slice. An H.264 frame that opens with a lone access
-    /// unit delimiter says so only in a later payload, so ask for each. False for a payload that does not parse.
+    /// Whether this payload marks its frame as a key frame: for VP8 and VP9 the first payload, by the P bit; for AV1 the
+    /// first, by the N bit; for H.264 and H.265 one that holds or begins a parameter set or a slice of such a picture. A
+    /// frame that opens with a lone access unit delimiter says so only in a later payload, so ask for each. False for a
+    /// payload that does not parse.
     public func startsKeyFrame(_ payload: RawSpan) -> Bool {
         switch format {
         case .h264: H264Depacketizer.startsKeyFrame(payload)
         case .vp8: VP8Depacketizer.startsKeyFrame(payload)
-        case .opus: payload.byteCount > 0
+        case .vp9: VP9Depacketizer.startsKeyFrame(payload)
+        case .av1: AV1Depacketizer.startsKeyFrame(payload)
+        case .h265: H265Depacketizer.startsKeyFrame(payload)
+        case .opus, .pcmu, .pcma: payload.byteCount > 0
+        }
+    }
+
+    /// Whether a payload that starts a frame proves that no packet of the same frame came before it.
+    public func isCertainFrameStart(_ payload: RawSpan) -> Bool {
+        switch format {
+        // VP8 says so in its descriptor; a packet of sound is a frame.
+        case .vp8, .opus, .pcmu, .pcma: true
+        case .vp9: VP9Depacketizer.isCertainFrameStart(payload)
+        // Only a sequence's first packet tells.
+        case .av1: AV1Depacketizer.startsKeyFrame(payload)
+        case .h265: H265Depacketizer.isCertainFrameStart(payload)
+        case .h264: H264Depacketizer.isCertainFrameStart(payload)
         }
     }
 
@@ -63,7 +90,19 @@ public struct Depacketizer: Sendable {
             let isFine = vp8.append(payload, to: &frame)
             machine = .vp8(vp8)
             return isFine
-        case .opus:
+        case .vp9(var vp9):
+            let isFine = vp9.append(payload, to: &frame)
+            machine = .vp9(vp9)
+            return isFine
+        case .av1(var av1):
+            let isFine = av1.append(payload, to: &frame)
+            machine = .av1(av1)
+            return isFine
+        case .h265(var h265):
+            let isFine = h265.append(payload, to: &frame)
+            machine = .h265(h265)
+            return isFine
+        case .whole:
             // RFC 7587 §4.2: one packet is the whole frame.
             guard frame.isEmpty, payload.byteCount > 0 else { return false }
             frame.append(contentsOf: payload)
@@ -71,12 +110,15 @@ public struct Depacketizer: Sendable {
         }
     }
 
-    /// Whether what was appended so far ends cleanly: false inside a fragmented H.264 unit. Ask after the payload
+    /// Whether what was appended so far ends cleanly: false inside a fragmented unit. Ask after the payload
     /// with the RTP marker.
     public var isAtUnitBoundary: Bool {
         switch machine {
         case .h264(let h264): h264.isAtUnitBoundary
-        case .vp8, .opus: true
+        case .vp9(let vp9): vp9.isAtUnitBoundary
+        case .av1(let av1): av1.isAtUnitBoundary
+        case .h265(let h265): h265.isAtUnitBoundary
+        case .vp8, .whole: true
         }
     }
 
@@ -85,8 +127,8 @@ public struct Depacketizer: Sendable {
 }
 
 extension PayloadFormat {
-    /// Whether a decoder can begin at this coded frame: H.264 with an IDR slice, VP8 with its key-frame bit, any
-    /// Opus packet.
+    /// Whether a decoder can begin at this coded frame: H.264 with an IDR slice, H.265 with a random access picture, VP8
+    /// and VP9 with the key-frame bit, AV1 with a sequence header and a key frame, any packet of sound.
     public func isKeyFrame(_ frame: RawSpan) -> Bool {
         switch self {
         case .h264:
@@ -98,7 +140,10 @@ extension PayloadFormat {
             }
             return false
         case .vp8: return VP8FrameHeader(frame)?.isKeyFrame ?? false
-        case .opus: return frame.byteCount > 0
+        case .vp9: return VP9FrameHeader(frame)?.isKeyFrame ?? false
+        case .av1: return AV1TemporalUnit.isKeyFrame(frame)
+        case .h265: return H265Depacketizer.isKeyFrame(frame)
+        case .opus, .pcmu, .pcma: return frame.byteCount > 0
         }
     }
 }

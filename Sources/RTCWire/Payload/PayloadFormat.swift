@@ -6,19 +6,40 @@ public enum PayloadFormat: Sendable, Hashable, CaseIterable {
     case vp8
     /// RFC 7587.
     case opus
+    /// RFC 9628.
+    case vp9
+    /// "RTP Payload Format For AV1", version 1.0, of the Alliance for Open Media.
+    case av1
+    /// RFC 7798, single-stream mode.
+    case h265
+    /// G.711 µ-law (RFC 3551 §4.5.14), static payload type 0.
+    case pcmu
+    /// G.711 A-law (RFC 3551 §4.5.14), static payload type 8.
+    case pcma
 
     /// Ticks a second of the RTP timestamp.
     public var clockRate: UInt32 {
         switch self {
-        case .h264, .vp8: 90_000
+        case .h264, .vp8, .vp9, .av1, .h265: 90_000
         case .opus: 48_000
+        case .pcmu, .pcma: 8_000
         }
     }
 
     public var isVideo: Bool {
         switch self {
-        case .h264, .vp8: true
-        case .opus: false
+        case .h264, .vp8, .vp9, .av1, .h265: true
+        case .opus, .pcmu, .pcma: false
+        }
+    }
+
+    /// How long a packet of sound is, in ticks of `clockRate`; nil for pictures, and for sound that does not parse.
+    public func samples(in packet: RawSpan) -> Int? {
+        switch self {
+        case .h264, .vp8, .vp9, .av1, .h265: nil
+        case .opus: OpusPacket(packet)?.samples
+        // RFC 3551 §4.5.14: one byte a sample.
+        case .pcmu, .pcma: packet.byteCount > 0 ? packet.byteCount : nil
         }
     }
 }

@@ -250,4 +250,96 @@ import Testing
         try alice.negotiator.setCodecPreferences([.vp8], of: id)
         #expect(try alice.offers().sdp.outline == ["0 video sendrecv VP8+rtx"])
     }
+    // MARK: Codecs of later documents
+
+    static let profiles: [Row] = [
+        // VP9 (RFC 9628 §6.1): profile 0 when nothing is said.
+        Row("VP9", "", ""), Row("VP9 profile-id=0", "", "profile-id=0"), Row("VP9 profile-id=2", "", nil),
+        Row("VP9 profile-id=2", "profile-id=2;max-fr=30", "profile-id=2"), Row("VP9 profile-id=x", "profile-id=y", nil),
+        // AV1: profile and tier stay, the level is each receiver's own.
+        Row("AV1 level-idx=5;profile=0;tier=0", "", "level-idx=5;profile=0;tier=0"),
+        Row("AV1 level-idx=5;profile=0;tier=0", "level-idx=8", "level-idx=5;profile=0;tier=0"),
+        Row("AV1", "profile=1", nil), Row("AV1", "tier=1", nil),
+        // H.265 (RFC 7798 §7.2.2): the lower level; one stream only.
+        Row("H265 level-id=93;profile-id=1", "level-id=120", "level-id=93;profile-id=1"),
+        Row("H265 level-id=93;profile-id=1", "level-id=60;tx-mode=SRST", "level-id=60;profile-id=1"),
+        Row("H265", "profile-id=2", nil), Row("H265", "tx-mode=MRST", nil), Row("H265", "tier-flag=1", nil),
+    ]
+
+    @Test(arguments: profiles)
+    func `VP9, AV1 and H265 are matched by profile`(row: Row) {
+        let parts = row.ours.split(separator: " ", maxSplits: 1)
+        func codec(_ parameters: String) -> CodecParameters {
+            CodecParameters(
+                payloadType: 100, name: String(parts[0]), clockRate: 90_000,
+                parameters: SDP.CodecOptions(parameters))
+        }
+        let ours = codec(parts.count > 1 ? String(parts[1]) : "")
+        let offered = codec(row.offered)
+        #expect(ours.matches(offered) == (row.answer != nil))
+        #expect(offered.matches(ours) == (row.answer != nil))
+        if let answer = row.answer { #expect(ours.answering(offered).parameters.text == answer) }
+    }
+
+    private func section(_ lines: [String], formats: String) throws -> MediaDescription {
+        let text =
+            (["v=0", "o=- 1 1 IN IP4 0.0.0.0", "s=-", "t=0 0", "m=audio 9 UDP/TLS/RTP/SAVPF \(formats)"] + lines)
+            .joined(separator: "\r\n") + "\r\n"
+        return try #require(try SessionDescription(parsing: text).media.first)
+    }
+
+    @Test func `redundancy names the payload type of the answer's Opus, and goes when there is none`() throws {
+        let offered = try section(
+            [
+                "a=rtpmap:109 opus/48000/2", "a=rtpmap:61 red/48000/2", "a=fmtp:61 109/109",
+                "a=rtpmap:101 telephone-event/8000", "a=fmtp:101 0-16",
+            ], formats: "61 109 0 101"
+        ).codecs
+        let answer = CodecNegotiation.answer(
+            offered: offered, supported: CodecParameters.defaultAudio, isOurOrder: false)
+        #expect(answer.map(\.name) == ["red", "opus", "PCMU", "telephone-event"])
+        #expect(answer.map(\.payloadType) == [61, 109, 0, 101])
+        #expect(answer[0].parameters.text == "109/109")
+        let narrow = CodecNegotiation.answer(
+            offered: offered, supported: [.pcmu, .redundantOpus], isOurOrder: false)
+        #expect(narrow.map(\.name) == ["PCMU"])
+        #expect(CodecNegotiation.answer(offered: offered, supported: [.telephoneEvent], isOurOrder: false).isEmpty)
+    }
+
+    @Test func `redundancy is sent where it is preferred to Opus alone`() throws {
+        var opus = CodecParameters.opus
+        opus.payloadType = 109
+        let red = CodecParameters.redundantOpus
+        #expect([red, opus].redundancy(for: opus) == red)
+        #expect([opus, red].redundancy(for: opus) == nil)
+        #expect([red, .pcmu].redundancy(for: .pcmu) == nil)
+        #expect([red, opus, .telephoneEvent].firstMedia == opus)
+        #expect([opus, .narrowbandTelephoneEvent, .telephoneEvent].telephoneEvent(for: opus) == .telephoneEvent)
+        #expect([CodecParameters.pcma, .telephoneEvent].telephoneEvent(for: .pcma) == nil)
+    }
+
+    @Test func `by default all codecs are offered but H265, with numbers of their own`() throws {
+        var alice = Party("alice") {
+            $0.audioCodecs = CodecParameters.defaultAudio
+            $0.videoCodecs = CodecParameters.defaultVideo
+        }
+        _ = try alice.negotiator.addTransceiver(.audio)
+        _ = try alice.negotiator.addTransceiver(.video)
+        let offer = try alice.offers().sdp
+        #expect(
+            offer.outline == [
+                "0 audio sendrecv opus red PCMU PCMA telephone-event telephone-event",
+                "1 video sendrecv H264+rtx VP8+rtx VP9+rtx AV1+rtx",
+            ])
+        #expect(offer.media[0].formats == ["111", "63", "0", "8", "110", "126"])
+        #expect(offer.media[0].values(of: "fmtp").contains("63 111/111"))
+        #expect(Set(offer.media.flatMap(\.formats)).count == 14)
+    }
+
+    @Test func `G711 needs no rtpmap`() throws {
+        let codecs = try section([], formats: "0 8 18").codecs
+        #expect(codecs.map(\.name) == ["PCMU", "PCMA"])
+        let other = try section(["a=rtpmap:0 opus/48000/2"], formats: "0").codecs
+        #expect(other.map(\.name) == ["opus"])
+    }
 }

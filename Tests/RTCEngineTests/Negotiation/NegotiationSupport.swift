@@ -15,6 +15,9 @@ struct Party {
         let print = [UInt8](repeating: UInt8(truncatingIfNeeded: seed), count: 32)
         var configuration = NegotiatorConfiguration(
             fingerprint: Fingerprint(algorithm: "sha-256", value: print), cname: name)
+        // Few, so that a dialogue can be read by its outline.
+        configuration.audioCodecs = [.opus]
+        configuration.videoCodecs = [.h264, .vp8]
         configure(&configuration)
         self.name = name
         self.negotiator = Negotiator(configuration: configuration, random: .seeded(seed))

@@ -257,6 +257,8 @@ struct CallSimulation {
             peers[index].endedTracks.append(id)
         case .frame(let id, let frame):
             judge(frame, side, id)
+        case .tone(let id, let tone):
+            note("\(side) key \(tone.code) on \(id.rawValue)")
         case .keyFrameRequested(let id):
             note("\(side) key frame wanted on \(id.rawValue)")
             peers[index].keyFrameRequests += 1

@@ -21,28 +21,16 @@ struct CountedFrame: Equatable {
     }
 
     private var payload: [UInt8] {
-        switch format {
-        case .opus: return body
-        case .vp8:
-            // RFC 6386 §9.1: bit 0 of the frame tag is 0 for a key frame, whose start code and size follow.
-            return (isKeyFrame ? [0x10, 0, 0, 0x9d, 0x01, 0x2a, 0x40, 0x01, 0xf0, 0x00] : [0x11, 0, 0]) + body
-        case .h264:
-            let slice: [UInt8] = [0, 0, 0, 1, isKeyFrame ? 0x65 : 0x41, 0x88] + body
-            return isKeyFrame
-                ? [0, 0, 0, 1, 0x67, 0x42, 0xe0, 0x1f, 0xda, 0, 0, 0, 1, 0x68, 0xce, 0x38, 0x80] + slice : slice
-        }
+        CodedBytes.frame(format, isKeyFrame: isKeyFrame, body: body)
     }
 
     /// Some filling, and the label at the end. Never a zero, which in H.264 could look like a start code.
     private var body: [UInt8] {
         let size = format.isVideo ? (isKeyFrame ? 2_600 : 150 + number * 397 % 1_300) : 40
         var bytes = [UInt8](repeating: 0x80 | UInt8(number * 31 & 0x7f), count: size)
-        let code: Int =
-            switch format {
-            case .opus: 0
-            case .vp8: 1
-            case .h264: 2
-            }
+        // Opus 0, VP8 1, H.264 2; eight fit.
+        let codes: [PayloadFormat] = [.opus, .vp8, .h264, .vp9, .av1, .h265, .pcmu, .pcma]
+        let code = codes.firstIndex(of: format) ?? 0
         bytes.append(UInt8(0x80 | code << 2 | (isKeyFrame ? 2 : 0) | side))
         bytes.append(UInt8(0x80 | mid & 0x7f))
         for shift in [18, 12, 6, 0] { bytes.append(UInt8(0x40 | number >> shift & 0x3f)) }

@@ -107,12 +107,13 @@ final class ScriptedDTLS: DTLSPort {
             var random = EngineRandom.seeded(nonce)
             return random.bytes(count)
         }
-        let salt = profile == .aeadAES128GCM ? 12 : 14
+        let length = profile == .aeadAES256GCM ? 32 : 16
+        let salt = profile == .aes128CMHMACSHA1_80 ? 14 : 12
         outputs.append(
             .connected(
                 SRTPKeyingMaterial(
-                    profile: profile, localKey: key(nonce, 16), localSalt: key(nonce &+ 1, salt),
-                    remoteKey: key(remoteNonce, 16), remoteSalt: key(remoteNonce &+ 1, salt))))
+                    profile: profile, localKey: key(nonce, length), localSalt: key(nonce &+ 1, salt),
+                    remoteKey: key(remoteNonce, length), remoteSalt: key(remoteNonce &+ 1, salt))))
     }
 
     func tick(at now: Instant) {

@@ -177,15 +177,6 @@ struct FrameSource {
         // No zero among the random bytes: in H.264 they could look like a start code.
         let size = format.isVideo ? (isKeyFrame ? 9_000 : Int.random(in: 200...4_000, using: &random)) : 80
         let body = random.bytes(size).map { $0 == 0 ? 1 : $0 }
-        switch format {
-        case .opus: return body
-        case .vp8:
-            // RFC 6386 §9.1: bit 0 of the frame tag is 0 for a key frame, whose start code and size follow.
-            return isKeyFrame ? [0x10, 0, 0, 0x9d, 0x01, 0x2a, 0x40, 0x01, 0xf0, 0x00] + body : [0x11, 0, 0] + body
-        case .h264:
-            let slice: [UInt8] = [0, 0, 0, 1, isKeyFrame ? 0x65 : 0x41, 0x88] + body
-            return isKeyFrame
-                ? [0, 0, 0, 1, 0x67, 0x42, 0xe0, 0x1f, 0xda, 0, 0, 0, 1, 0x68, 0xce, 0x38, 0x80] + slice : slice
-        }
+        return CodedBytes.frame(format, isKeyFrame: isKeyFrame, body: body)
     }
 }

@@ -55,6 +55,9 @@ struct HandshakeTests {
             client: [.aes128CMHMACSHA1_80], server: [.aeadAES128GCM, .aes128CMHMACSHA1_80],
             agreed: .aes128CMHMACSHA1_80),
         ProfileRow(client: [.aeadAES128GCM], server: [.aeadAES128GCM, .aes128CMHMACSHA1_80], agreed: .aeadAES128GCM),
+        ProfileRow(
+            client: SRTPProfile.allCases, server: [.aeadAES256GCM, .aes128CMHMACSHA1_80], agreed: .aeadAES256GCM),
+        ProfileRow(client: SRTPProfile.allCases, server: SRTPProfile.allCases, agreed: .aeadAES128GCM),
         // The server's preference decides.
         ProfileRow(
             client: [.aes128CMHMACSHA1_80, .aeadAES128GCM], server: [.aeadAES128GCM, .aes128CMHMACSHA1_80],

@@ -48,7 +48,19 @@ struct KeyDerivationTests {
                     """))
     }
 
-    @Test(arguments: [(15, 14), (32, 14), (16, 0), (16, 13), (16, 16)])
+    @Test func `session keys of AES-256 are derived as in RFC 6188 7_4`() throws {
+        let derivation = try SRTPKeyDerivation(
+            masterKey: bytes("f0f04914b513f2763a1b1fa130f10e2998f6f6e43e4309d1e622a0e332b9f1b6"),
+            masterSalt: bytes("3b04803de51ee7c96423ab5b78d2"))
+        #expect(
+            try derivation.derive(.rtpEncryption, count: 32)
+                == bytes("5ba1064e30ec51613cad926c5a28ef731ec7fb397f70a960653caf06554cd8c4"))
+        #expect(try derivation.derive(.rtpSalt, count: 14) == bytes("fa31791685ca444a9e07c6c64e93"))
+        #expect(
+            try derivation.derive(.rtpAuthentication, count: 20) == bytes("fd9c32d39ed5fbb5a9dc96b30818454d1313dc05"))
+    }
+
+    @Test(arguments: [(15, 14), (24, 14), (16, 0), (16, 13), (16, 16)])
     func `refuses a master key or salt of a wrong length`(key: Int, salt: Int) {
         #expect(throws: SRTPError.malformed) {
             try SRTPKeyDerivation(

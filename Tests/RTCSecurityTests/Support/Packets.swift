@@ -33,10 +33,11 @@ struct SRTPPair {
     }
 
     static func keys(_ profile: SRTPProfile) -> SRTPKeyingMaterial {
+        let key = UInt8(profile.masterKeyLength)
         let count = UInt8(profile.masterSaltLength)
         return SRTPKeyingMaterial(
-            profile: profile, localKey: Array(0..<16), localSalt: Array(16..<16 + count),
-            remoteKey: Array(100..<116), remoteSalt: Array(116..<116 + count))
+            profile: profile, localKey: Array(0..<key), localSalt: Array(key..<key + count),
+            remoteKey: Array(100..<100 + key), remoteSalt: Array(100 + key..<100 + key + count))
     }
 
     func protected(_ packet: [UInt8]) throws(SRTPError) -> [UInt8] {

@@ -43,3 +43,28 @@ extension VP8PayloadDescriptor {
 extension OpusPacket {
     init?(_ packet: [UInt8]) { self.init(packet.span.bytes) }
 }
+
+extension VP9PayloadDescriptor {
+    init?(_ payload: [UInt8]) { self.init(payload.span.bytes) }
+}
+
+extension VP9FrameHeader {
+    init?(_ frame: [UInt8]) { self.init(frame.span.bytes) }
+}
+
+extension AV1SequenceHeader {
+    init?(inTemporalUnit frame: [UInt8]) { self.init(inTemporalUnit: frame.span.bytes) }
+}
+
+extension TelephoneEvent {
+    init?(_ payload: [UInt8]) { self.init(payload.span.bytes) }
+}
+
+extension RedundantAudio {
+    static func blocks(_ payload: [UInt8]) -> [Block] {
+        var reader = Reader(payload.span.bytes)
+        var blocks: [Block] = []
+        while let block = reader.next() { blocks.append(block) }
+        return blocks
+    }
+}

@@ -1,4 +1,4 @@
-/// Reads the fields of an H.264 parameter set: bits, most significant first, and Exp-Golomb numbers (H.264 §9.1).
+/// Reads the fields of codec headers: bits, most significant first, and the Exp-Golomb numbers of H.264 (§9.1).
 struct BitReader {
     private let bytes: [UInt8]
     private var position = 0
@@ -19,6 +19,11 @@ struct BitReader {
             plain.append(byte)
         }
         bytes = plain
+    }
+
+    /// Of a header without emulation prevention, as VP9 and AV1 have it. The bytes are copied: give no more than needed.
+    init(_ header: RawSpan) {
+        bytes = header.withUnsafeBytes { [UInt8]($0) }
     }
 
     mutating func readBit() -> UInt32? {

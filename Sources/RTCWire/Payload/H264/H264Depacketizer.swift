@@ -82,6 +82,12 @@ extension H264Depacketizer {
         return unit.type.hasSliceHeader && (unit.content ?? 0) & 0x80 != 0
     }
 
+    /// An access unit may have many slices, but parameter sets and the delimiter precede them all.
+    static func isCertainFrameStart(_ payload: RawSpan) -> Bool {
+        guard let unit = firstUnit(of: payload) else { return false }
+        return unit.type == .sequenceParameterSet || unit.type == .accessUnitDelimiter
+    }
+
     static func startsKeyFrame(_ payload: RawSpan) -> Bool {
         guard let header = payload.byte(at: 0) else { return false }
         guard H264NALType(header: header) == .stapA else {

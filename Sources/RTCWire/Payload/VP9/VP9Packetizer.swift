@@ -1,0 +1,56 @@
+/// RFC 9628: a picture of one layer in pieces of equal size, each after a descriptor with a 15-bit picture id. Key
+/// pictures tell their size.
+struct VP9Packetizer: Sendable {
+    /// I, M and the picture id; flexible mode adds the reference, and the first payload of a key picture its structure.
+    private static let descriptorSize = 3
+    private static let structureSize = 5
+
+    let maximumPayloadSize: Int
+    let isFlexible: Bool
+    /// Of the next frame.
+    private(set) var pictureID: UInt16
+
+    init(maximumPayloadSize: Int, pictureID: UInt16, isFlexible: Bool = false) {
+        self.maximumPayloadSize = maximumPayloadSize
+        self.pictureID = pictureID & 0x7fff
+        self.isFlexible = isFlexible
+    }
+
+    mutating func packetize(_ frame: RawSpan, into list: inout PayloadList) {
+        guard frame.byteCount > 0 else { return }
+        let header = VP9FrameHeader(frame)
+        var descriptor = VP9PayloadDescriptor()
+        descriptor.pictureID = pictureID
+        descriptor.isFlexible = isFlexible
+        descriptor.isInterPredicted = header?.isKeyFrame != true
+        let structure = header.flatMap { Self.structure(of: $0) }
+        // Every payload keeps room for the structure of the first, so that all can be of one size.
+        let reserved =
+            Self.descriptorSize + (isFlexible && descriptor.isInterPredicted ? 1 : 0)
+            + (structure == nil ? 0 : Self.structureSize)
+        let limit = maximumPayloadSize - reserved
+        let count = (frame.byteCount + limit - 1) / limit
+        let size = (frame.byteCount + count - 1) / count
+        var offset = 0
+        while offset < frame.byteCount {
+            let end = min(offset + size, frame.byteCount)
+            descriptor.startsLayerFrame = offset == 0
+            descriptor.endsLayerFrame = end == frame.byteCount
+            descriptor.structure = offset == 0 ? structure : nil
+            descriptor.write(into: &list.bytes)
+            list.bytes.append(contentsOf: frame.extracting(offset..<end))
+            list.endPayload()
+            offset = end
+        }
+        // RFC 9628 §4.2: one more for each picture, wrapping.
+        pictureID = (pictureID &+ 1) & 0x7fff
+    }
+
+    private static func structure(of header: VP9FrameHeader) -> VP9ScalabilityStructure? {
+        guard let width = header.width.flatMap({ UInt16(exactly: $0) }),
+            let height = header.height.flatMap({ UInt16(exactly: $0) })
+        else { return nil }
+        return VP9ScalabilityStructure(
+            spatialLayerCount: 1, resolutions: [VP9ScalabilityStructure.Resolution(width: width, height: height)])
+    }
+}

@@ -1,0 +1,99 @@
+import MediaFiles
+import RTCEngine
+import RTCWire
+import Testing
+
+/// VP9, AV1 and G.711: from a file through packets into a file.
+@Suite struct `Files of VP9, AV1 and G711` {
+    /// The track as a receiver has it: cut into packets and joined.
+    private func overRTP(_ track: MediaTrack) -> MediaTrack? {
+        var packetizer = Packetizer(format: track.format)
+        var depacketizer = Depacketizer(format: track.format)
+        var result = track
+        for index in track.frames.indices {
+            var list = PayloadList()
+            let payload = track.frames[index].payload
+            packetizer.packetize(payload.span.bytes, into: &list)
+            var joined: [UInt8] = []
+            var isKeyFrame = false
+            for place in 0..<list.count {
+                if depacketizer.startsKeyFrame(list[place]) { isKeyFrame = true }
+                guard depacketizer.append(list[place], to: &joined) else { return nil }
+            }
+            guard depacketizer.isAtUnitBoundary, isKeyFrame == track.frames[index].isKeyFrame else { return nil }
+            result.frames[index].payload = joined
+        }
+        return result
+    }
+
+    @Test(.enabled(if: TestMedia.hasFFmpeg), arguments: ["vp9", "av1"])
+    func `pictures that went through packets make an IVF that ffmpeg decodes`(codec: String) throws {
+        let track = try TestMedia.track("webRtcTestVideo-\(codec).ivf")
+        #expect(track.format == (codec == "vp9" ? .vp9 : .av1))
+        #expect(track.width == 320)
+        #expect(track.height == 180)
+        #expect(track.frames.count == 90)
+        #expect(track.frames.indices.filter { track.frames[$0].isKeyFrame } == [0, 30, 60])
+        let received = try #require(overRTP(track))
+        let (bytes, recorder) = try record(video: received, audio: nil)
+        #expect(recorder.container == .ivf)
+        let decoded = try TestMedia.run(
+            "ffmpeg", ["-v", "error", "-i", "INPUT", "-f", "framemd5", "-"], input: bytes, fileExtension: "ivf")
+        let original = try TestMedia.run(
+            "ffmpeg", ["-v", "error", "-i", "INPUT", "-f", "framemd5", "-"],
+            input: try TestMedia.bytes("webRtcTestVideo-\(codec).ivf"), fileExtension: "ivf")
+        func hashes(_ text: [UInt8]) -> [Substring] {
+            String(decoding: text, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+                .compactMap { $0.split(separator: ",").last }
+        }
+        #expect(hashes(decoded).count == 90)
+        #expect(hashes(decoded) == hashes(original))
+        let again = try MediaFile(reading: bytes, name: "call.ivf")
+        #expect(again.video?.frames.map(\.decodeTime) == track.frames.map(\.decodeTime))
+    }
+
+    @Test func `G711 makes the WAV that it was read from`() throws {
+        let track = try TestMedia.track("webRtcTestVideo-pcmu.wav")
+        #expect(track.format == .pcmu)
+        #expect(track.frames.count == 150)
+        #expect(track.duration == .seconds(Int64(3)))
+        let (bytes, recorder) = try record(video: nil, audio: track)
+        #expect(recorder.container == .wav)
+        #expect(bytes == (try TestMedia.bytes("webRtcTestVideo-pcmu.wav")))
+    }
+
+    @Test func `a hole in a WAV is filled with silence`() throws {
+        var track = try TestMedia.track("webRtcTestVideo-pcmu.wav")
+        track.format = .pcma
+        track.frames.removeSubrange(50..<60)
+        track.frames[49].duration += 10 * 160
+        let (bytes, _) = try record(video: nil, audio: track)
+        let again = try #require(try MediaFile(reading: bytes, name: "call.wav").audio)
+        #expect(again.format == .pcma)
+        #expect(again.frames.count == 150)
+        #expect(again.frames[55].payload == [UInt8](repeating: 0xd5, count: 160))
+        #expect(again.frames[60].payload == track.frames[50].payload)
+    }
+
+    @Test func `WAVs that cannot be sent are refused with their reason`() throws {
+        let whole = try TestMedia.bytes("webRtcTestVideo-pcmu.wav")
+        func changed(_ offset: Int, _ value: UInt8) -> [UInt8] {
+            var bytes = whole
+            bytes[offset] = value
+            return bytes
+        }
+        for bytes in [changed(20, 1), changed(22, 2), changed(24, 0x80)] {
+            #expect(throws: MediaFileError.noUsableTrack(.wav)) { try MediaFile(reading: bytes, name: "a.wav") }
+        }
+        for count in [12, 40, 58] {
+            #expect(throws: MediaFileError.self) { try MediaFile(reading: Array(whole.prefix(count)), name: "a.wav") }
+        }
+        #expect(try MediaFile(reading: Array(whole.prefix(58 + 400)), name: "a.wav").audio?.frames.count == 3)
+    }
+
+    @Test func `an IVF of another codec is refused`() throws {
+        var bytes = try TestMedia.bytes("webRtcTestVideo-vp9.ivf")
+        bytes[8] = 0x58
+        #expect(throws: MediaFileError.noUsableTrack(.ivf)) { try MediaFile(reading: bytes, name: "a.ivf") }
+    }
+}
