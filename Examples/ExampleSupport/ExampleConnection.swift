@@ -15,9 +15,13 @@ public enum Example {
         return CommandLine.arguments.first { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
     }
 
-    /// The defaults; `--loopback` adds 127.0.0.1, for two programs on one machine without a network.
+    /// The defaults; `--loopback` adds 127.0.0.1, for two programs on one machine without a network, `--lite` makes ICE lite,
+    /// for a server with a public address, and `--tcp` offers TCP beside UDP, for peers that can send no UDP.
     public static func configuration() throws -> PeerConnectionConfiguration {
-        try PeerConnectionConfiguration(addresses: has("loopback") ? .all : .automatic)
+        var configuration = try PeerConnectionConfiguration(addresses: has("loopback") ? .all : .automatic)
+        configuration.ice.isLite = has("lite")
+        if has("tcp") { configuration.tcp = .activeAndPassive(port: 0) }
+        return configuration
     }
 }
 

@@ -19,11 +19,13 @@ import Testing
         Parser(name: "DTLS") { fuzzDTLS($0) }, Parser(name: "EngineIO") { fuzzEngineIO($0) },
         Parser(name: "H264") { fuzzH264($0) }, Parser(name: "ICECandidate") { fuzzICECandidate($0) },
         Parser(name: "IVF") { fuzzIVF($0) }, Parser(name: "MP4") { fuzzMP4($0) }, Parser(name: "Ogg") { fuzzOgg($0) },
+        Parser(name: "MDNS") { fuzzMDNS($0) },
         Parser(name: "Opus") { fuzzOpus($0) }, Parser(name: "RTCP") { fuzzRTCP($0) },
         Parser(name: "RTP") { fuzzRTP($0) },
         Parser(name: "ReceiveStream") { fuzzReceiveStream($0) }, Parser(name: "SDP") { fuzzSDP($0) },
         Parser(name: "SRTP") { fuzzSRTP($0) }, Parser(name: "STUN") { fuzzSTUN($0) },
         Parser(name: "SocketIO") { fuzzSocketIO($0) }, Parser(name: "VP8") { fuzzVP8($0) },
+        Parser(name: "StreamFraming") { fuzzStreamFraming($0) },
         Parser(name: "WebSocket") { fuzzWebSocket($0) },
     ]
 

@@ -20,8 +20,15 @@ struct ConnectedPair {
     static func connected(
         over address: IPAddress = .v4(0x7f00_0001), on loop: NetworkLoop = .shared
     ) async throws -> ConnectedPair {
-        let offerer = PeerConnection(configuration: try configuration(address), loop: loop)
-        let answerer = PeerConnection(configuration: try configuration(address), loop: loop)
+        try await connected(configuration(address), configuration(address), on: loop)
+    }
+
+    /// As above, with a configuration for each side: first who offers.
+    static func connected(
+        _ first: PeerConnectionConfiguration, _ second: PeerConnectionConfiguration, on loop: NetworkLoop
+    ) async throws -> ConnectedPair {
+        let offerer = PeerConnection(configuration: first, loop: loop)
+        let answerer = PeerConnection(configuration: second, loop: loop)
         let fromOfferer = offerer.events
         let fromAnswerer = answerer.events
         let offererVideo = try await offerer.addTransceiver(.video, streams: ["camera"])

@@ -77,6 +77,19 @@ int cdatagram_interfaces(cdatagram_interface *interfaces, int capacity);
 /// The addresses of a host name, by the system's resolver; blocks. Returns how many were written.
 int cdatagram_resolve(const char *host, uint16_t port, cdatagram_address *addresses, int capacity);
 
+/// A descriptor that can be read when this host's addresses or interfaces have changed; -ENOTSUP where the system has none.
+int cdatagram_open_address_news(void);
+/// Takes what waits there; returns how many messages it was.
+int cdatagram_drain_address_news(int fd);
+
+/// A non-blocking UDP socket that sends to multicast groups over the interface that has `local`, from a port of its own,
+/// which is written back.
+int cdatagram_open_mdns_sender(cdatagram_address *local, const char *interface);
+
+/// A non-blocking UDP socket that hears what is sent to the group of multicast DNS, port 5353, on the interface that has
+/// `local`. Any number of programs may have one.
+int cdatagram_open_mdns_listener(const cdatagram_address *local, const char *interface);
+
 /// Names the calling thread for debuggers; at most 15 characters count.
 void cdatagram_name_thread(const char *name);
 

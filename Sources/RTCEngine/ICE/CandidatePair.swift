@@ -35,6 +35,8 @@ struct CandidatePair: Sendable {
     var priority: UInt64
     var state: State
     var nomination = Nomination.none
+    /// When the peer last nominated it.
+    var wantedAt: Instant?
     var validity: Validity?
     var roundTripTime: Interval?
 

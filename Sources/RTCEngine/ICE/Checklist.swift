@@ -85,7 +85,10 @@ struct Checklist: Sendable {
 
     /// The peer has said what a peer-reflexive candidate really is (RFC 8838 §11).
     mutating func replace(_ remote: RemoteCandidate, role: ICERole) {
-        for index in pairs.indices where pairs[index].route.remote == remote.address {
+        for index in pairs.indices
+        where pairs[index].route.remote == remote.address
+            && pairs[index].remoteCandidate.transport == remote.candidate.transport
+        {
             pairs[index].remoteCandidate = remote.candidate
         }
         recomputePriorities(role: role)
@@ -175,6 +178,20 @@ struct Checklist: Sendable {
     mutating func settle() {
         triggered.removeAll()
         pairs.removeAll { $0.state != .succeeded }
+    }
+
+    /// A socket of ours is gone, and its pairs with it.
+    mutating func remove(base: TransportAddress) {
+        let gone = pairs.filter { $0.route.base == base }.map(\.id)
+        triggered.removeAll { gone.contains($0.pair) }
+        pairs.removeAll { $0.route.base == base }
+    }
+
+    /// What went this way is over, and may begin anew.
+    mutating func remove(over route: ICERoute) {
+        guard let index = pairs.firstIndex(where: { $0.route == route }) else { return }
+        let id = pairs.remove(at: index).id
+        triggered.removeAll { $0.pair == id }
     }
 
     mutating func dropNominations() {

@@ -59,6 +59,11 @@ struct Gatherer: Sendable {
         queries[index].state = .silent
     }
 
+    /// The base is gone: its servers are asked and awaited no more. Their places stay, since transactions name them.
+    mutating func remove(base: TransportAddress) {
+        for index in queries.indices where queries[index].route.base == base { queries[index].state = .silent }
+    }
+
     /// True once, when every base is known and every server has answered or been given up.
     mutating func finishes(at now: Instant) -> Bool {
         guard state == .gathering, bases == .complete else { return false }

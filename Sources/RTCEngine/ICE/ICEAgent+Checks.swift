@@ -35,13 +35,21 @@ extension ICEAgent {
             id, from: session.local.usernameFragment, to: peer, priority: priority, nominates: check.nominates)
         session.transactions.begin(
             id, .check(check), route: pair.route, datagram: datagram, role: role, priority: priority,
-            patience: patience(for: check), at: now)
+            patience: patience(for: check, over: pair.localCandidate.transport), at: now)
         counters.requestsSent += 1
         outputs.append(.send(datagram, from: pair.route.base, to: pair.route.remote))
         return true
     }
 
-    private func patience(for check: Checklist.Check) -> STUNTransactions.Patience {
+    private func patience(for check: Checklist.Check, over transport: ICECandidate.Transport)
+        -> STUNTransactions.Patience
+    {
+        if transport == .tcp {
+            // RFC 8489 §6.2.2. A connection that cannot be made is told much sooner.
+            return .init(
+                rto: configuration.minimumRTO, longestInterval: configuration.minimumRTO, sends: 1,
+                finalWaitInRTOs: 80, isReliable: true)
+        }
         if check.nominates {
             // The pair works, so silence is loss: ask often, and long enough that loss is not taken for failure.
             return .init(
@@ -57,7 +65,9 @@ extension ICEAgent {
 
     /// RFC 8445 §7.1.1: the priority that a candidate discovered by this check would have.
     static func reflexivePriority(of local: ICECandidate) -> UInt32 {
-        UInt32(ICECandidate.CandidateType.peerReflexive.typePreference) << 24 | local.priority & 0x00ff_ffff
+        var reflexive = local
+        reflexive.type = .peerReflexive
+        return UInt32(reflexive.typePreference) << 24 | local.priority & 0x00ff_ffff
     }
 
     /// A Binding request under the peer's credential (RFC 8445 §7.1, §7.2.2).

@@ -20,7 +20,7 @@ extension ICEAgent {
     }
 
     /// Keeps a candidate, puts it out and pairs it.
-    private mutating func tell(_ local: LocalCandidate, at now: Instant) {
+    mutating func tell(_ local: LocalCandidate, at now: Instant) {
         session.locals.append(local)
         outputs.append(.localCandidate(local.candidate))
         guard session.isChecking, !configuration.isLite, local.candidate.type == .host else { return }

@@ -31,10 +31,13 @@ extension ICEAgent {
         return ControlledStrategy.shouldSelect(pair, insteadOf: selected, selectedIsQuiet: isPathQuiet(at: now))
     }
 
-    /// Nothing at all has come over the selected pair for longer than any peer's check interval in use.
-    private func isPathQuiet(at now: Instant) -> Bool {
+    /// Longer than any peer's check interval in use.
+    static let quietAfter = Interval.milliseconds(3_000)
+
+    /// Nothing at all has come over the selected pair for a while.
+    func isPathQuiet(at now: Instant) -> Bool {
         guard let path else { return true }
-        return now - path.heardAt > .milliseconds(3_000)
+        return now - path.heardAt > Self.quietAfter
     }
 
     /// The one door for the selected pair (RFC 8445 §8.1.2): everything else is left unchecked.

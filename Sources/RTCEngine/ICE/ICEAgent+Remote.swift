@@ -19,7 +19,7 @@ extension ICEAgent {
     }
 
     /// A candidate of the peer, signalled at any time: before its description, or after the pair is selected. One
-    /// that cannot be used (a name, TCP, another family or generation) is counted and otherwise ignored.
+    /// that cannot be used (active TCP, a component other than 1, another family or generation) is counted and otherwise ignored.
     public mutating func addRemoteCandidate(_ candidate: ICECandidate, at now: Instant) {
         guard connectionState != .closed else { return }
         let fragment = candidate.usernameFragment
@@ -86,8 +86,23 @@ extension ICEAgent {
         if let fragment = candidate.usernameFragment, fragment != session.peer?.parameters.usernameFragment {
             return ignore()
         }
-        guard let remote = RemoteCandidate(usable: candidate) else { return ignore() }
-        if let known = session.remotes.firstIndex(where: { $0.address == remote.address }) {
+        if case .mdns(let name, _) = candidate.address, RemoteCandidate(usable: candidate, at: .v4(1)) != nil {
+            if !awaitName(of: candidate, name) { ignore() }
+            return
+        }
+        guard let remote = RemoteCandidate(usable: candidate, at: candidate.address.transportAddress?.ip) else {
+            return ignore()
+        }
+        use(remote, at: now)
+    }
+
+    /// As above, with its address known.
+    mutating func use(_ remote: RemoteCandidate, at now: Instant) {
+        // A server may have one port number for UDP and for TCP.
+        let known = session.remotes.firstIndex {
+            $0.address == remote.address && $0.candidate.transport == remote.candidate.transport
+        }
+        if let known {
             // RFC 8838 §11: what a check had revealed already now has a name. Anything else is redundant.
             guard session.remotes[known].candidate.type == .peerReflexive else { return }
             session.remotes[known] = remote
@@ -99,7 +114,7 @@ extension ICEAgent {
         acquaintances.learn(remote.address)
         guard session.isChecking, !configuration.isLite else { return }
         var isPaired = false
-        for host in session.hosts where host.base.ip.canPair(with: remote.address.ip) {
+        for host in session.hosts where host.canPair(with: remote) {
             isPaired = true
             pair(host, remote, at: now)
         }
@@ -108,7 +123,7 @@ extension ICEAgent {
 
     /// Forms a pair if the two can reach each other and there is room.
     mutating func pair(_ local: LocalCandidate, _ remote: RemoteCandidate, at now: Instant) {
-        guard local.base.ip.canPair(with: remote.address.ip) else { return }
+        guard local.canPair(with: remote) else { return }
         guard session.checklist.add(local, remote, role: role) != nil else { return }
         notePair(at: now)
     }

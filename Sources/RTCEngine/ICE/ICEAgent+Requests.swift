@@ -134,12 +134,15 @@ extension ICEAgent {
         case .awaitingPeer, .failed: return
         case .checking: break
         // Nothing more is looked for, unless the peer changes its mind.
-        case .settled: guard isNominated else { return }
+        case .settled: guard isNominated || reopens(for: route, at: now) else { return }
         }
         guard let pair = session.checklist.pair(over: route) ?? formPair(over: route, priority: priority, at: now)
         else { return }
-        if isNominated, pair.nomination == .none {
-            session.checklist.update(pair.id) { $0.nomination = .wantedByPeer }
+        if isNominated {
+            session.checklist.update(pair.id) {
+                if $0.nomination == .none { $0.nomination = .wantedByPeer }
+                $0.wantedAt = now
+            }
         }
         switch pair.state {
         case .succeeded:
@@ -157,14 +160,16 @@ extension ICEAgent {
     mutating func formPair(over route: ICERoute, priority: UInt32, at now: Instant) -> CandidatePair? {
         guard let local = session.hosts.first(where: { $0.base == route.base }) else { return nil }
         let remote: RemoteCandidate
-        if let known = session.remotes.first(where: { $0.address == route.remote }) {
+        let transport = local.candidate.transport
+        let known = session.remotes.first { $0.address == route.remote && $0.candidate.transport == transport }
+        if let known {
             remote = known
         } else {
             guard session.remotes.count < configuration.maximumRemoteCandidates else { return nil }
             // A foundation of its own, different from all others.
             let candidate = ICECandidate(
-                foundation: "prflx\(session.remotes.count)", priority: priority, address: .ip(route.remote),
-                type: .peerReflexive)
+                foundation: "prflx\(session.remotes.count)", transport: transport, priority: priority,
+                address: .ip(route.remote), type: .peerReflexive, tcpType: transport == .tcp ? .active : nil)
             remote = RemoteCandidate(candidate: candidate, address: route.remote)
             session.remotes.append(remote)
         }

@@ -90,10 +90,11 @@ extension ICEAgent {
         }
         // The peer chooses what it reports: do not remember without end.
         guard session.locals.count < configuration.maximumRemoteCandidates else { return nil }
+        let transport = pair.localCandidate.transport
         let candidate = ICECandidate(
-            foundation: foundations.foundation(of: .peerReflexive, base: base.ip), priority: priority,
-            address: .ip(mapped), type: .peerReflexive, relatedAddress: base,
-            usernameFragment: session.local.usernameFragment)
+            foundation: foundations.foundation(of: .peerReflexive, base: base.ip, transport: transport),
+            transport: transport, priority: priority, address: .ip(mapped), type: .peerReflexive, relatedAddress: base,
+            tcpType: pair.localCandidate.tcpType, usernameFragment: session.local.usernameFragment)
         // Not put out: the peer knows it already, and it serves no other pair.
         session.locals.append(LocalCandidate(candidate: candidate, address: mapped, base: base))
         return candidate

@@ -31,6 +31,7 @@ extension ICEAgent {
         }
         announcedGathering = .new
         for (index, base) in bases.enumerated() { gather(from: base, index: index, at: now) }
+        tellStreamHosts(at: now)
         if basesComplete {
             session.gatherer.basesComplete()
             noteGathering()

@@ -6,8 +6,10 @@ extension ICEAgent {
         retransmit(at: now)
         refreshBindings(at: now)
         considerNomination(at: now)
+        remindPeer(at: now)
         sendNext(at: now)
         keepConsent(at: now)
+        followMove(at: now)
         giveUp(at: now)
         if session.gatherer.finishes(at: now) { noteGathering() }
         completeIfDone()
@@ -27,6 +29,8 @@ extension ICEAgent {
         if session.isChecking, role == .controlling { consider(session.nomination.nextWake) }
         consider(hopelessAt)
         consider(path?.consent.nextWake)
+        consider(moveAt)
+        consider(remindAt)
         switch connectionState {
         case .connected, .completed: consider(path?.consent.silentAt)
         case .new, .checking, .disconnected, .failed, .closed: break
@@ -41,7 +45,8 @@ extension ICEAgent {
         // A lite agent can only wait: how long the peer's checks take is the peer's affair.
         if configuration.isLite { return limit }
         // RFC 8838 §8: while candidates may still come, a failed list is not the end.
-        let mayGrow = session.trickle.end == .open || session.gatherer.state != .complete
+        let mayGrow =
+            session.trickle.end == .open || session.gatherer.state != .complete || !session.unresolved.isEmpty
         if mayGrow || session.checklist.isWorking || !session.checklist.valid.isEmpty { return limit }
         // RFC 8863 §4: nor before the peer's own checks have had their time.
         return min(limit, since + configuration.patience)
@@ -49,6 +54,7 @@ extension ICEAgent {
 
     private mutating func giveUp(at now: Instant) {
         guard let hopelessAt, hopelessAt <= now else { return }
+        if isSettled { return settleAgain() }
         session.giveUp()
         if path == nil {
             move(to: .failed, because: "no pair of candidates works")

@@ -20,6 +20,8 @@ public struct ICEAgent: Sendable {
     var tieBreaker: UInt64
     /// The addresses our sockets are bound to.
     var bases: [TransportAddress] = []
+    /// Where TCP connections come from or go to.
+    var streamHosts: [StreamHost] = []
     var basesComplete = false
     var foundations = FoundationTable()
     /// The present generation.
@@ -118,7 +120,7 @@ public struct ICEAgent: Sendable {
         _ datagram: RawSpan, from remote: TransportAddress, to base: TransportAddress, at now: Instant
     ) {
         guard connectionState != .closed else { return }
-        guard bases.contains(base), let message = try? STUNMessage(parsing: datagram), message.method == .binding
+        guard isOurs(base), let message = try? STUNMessage(parsing: datagram), message.method == .binding
         else {
             counters.datagramsIgnored += 1
             return

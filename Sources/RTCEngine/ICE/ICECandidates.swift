@@ -17,14 +17,17 @@ struct RemoteCandidate: Sendable {
         self.address = address
     }
 
-    /// Nil for what this agent cannot or will not use: names, TCP, components other than the one all is bundled
-    /// on, and addresses that nobody can be behind.
-    init?(usable candidate: ICECandidate) {
-        guard candidate.transport == .udp, candidate.component == 1,
-            let address = candidate.address.transportAddress, address.port != 0,
-            !address.ip.isUnspecified, !address.ip.isMulticast
+    /// Nil for what this agent cannot or will not use: TCP candidates that are not passive, components other than the one all
+    /// is bundled on, and addresses that nobody can be behind.
+    ///
+    /// - Parameter ip: the candidate's own address, or what its name stands for.
+    init?(usable candidate: ICECandidate, at ip: IPAddress?) {
+        // RFC 6544 §6.2: an active candidate is met when it connects; its address is unknown before. Browsers have no `so`.
+        guard candidate.transport == .udp || candidate.tcpType == .passive, candidate.component == 1,
+            candidate.address.port != 0, let ip,
+            !ip.isUnspecified, !ip.isMulticast
         else { return nil }
-        self.init(candidate: candidate, address: address)
+        self.init(candidate: candidate, address: TransportAddress(ip, port: candidate.address.port))
     }
 }
 
@@ -56,14 +59,16 @@ struct FoundationTable: Sendable {
         let type: ICECandidate.CandidateType
         let base: IPAddress
         let server: TransportAddress?
+        let transport: ICECandidate.Transport
     }
 
     private var keys: [Key] = []
 
     mutating func foundation(
-        of type: ICECandidate.CandidateType, base: IPAddress, server: TransportAddress? = nil
+        of type: ICECandidate.CandidateType, base: IPAddress, server: TransportAddress? = nil,
+        transport: ICECandidate.Transport = .udp
     ) -> String {
-        let key = Key(type: type, base: base, server: server)
+        let key = Key(type: type, base: base, server: server, transport: transport)
         if let index = keys.firstIndex(of: key) { return String(index + 1) }
         keys.append(key)
         return String(keys.count)

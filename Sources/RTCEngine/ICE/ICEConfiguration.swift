@@ -36,6 +36,8 @@ public struct ICEConfiguration: Sendable {
     public var keepaliveInterval = Interval.milliseconds(15_000)
     /// Remote candidates kept, peer-reflexive ones among them.
     public var maximumRemoteCandidates = 100
+    /// Remote candidates kept whose names (`….local`) are being looked up.
+    public var maximumNames = 16
     /// RFC 8445 §6.1.2.5.
     public var maximumPairs = 100
     /// Checks remembered that came before the peer's description.

@@ -11,6 +11,10 @@ public enum ICEOutput: Hashable, Sendable {
     case connectionStateChanged(ICEConnectionState, because: String)
     /// Media goes over this pair from now on.
     case selectedPairChanged(ICESelectedPair)
+    /// No address of ours is left: descriptions are to be exchanged again as soon as there is one.
+    case restartNeeded
+    /// Look this name up by multicast DNS, and tell `nameResolved`.
+    case resolveName(String)
     /// A conflict of roles was settled against what we had, or the peer turned out to be lite.
     case roleChanged(ICERole)
 }

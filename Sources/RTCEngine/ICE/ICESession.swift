@@ -52,11 +52,15 @@ struct ICESession: Sendable {
     let local: ICEParameters
     let localKey: HMACSHA1
     var phase = Phase.awaitingPeer
+    /// The selected pair was lost, and another one is looked for.
+    var searchesAgain = false
     var peer: ICERemotePeer?
     /// Until the peer's credential comes, candidates wait here; afterwards only its end matters.
     var trickle = RemoteTrickle()
     var locals: [LocalCandidate] = []
     var remotes: [RemoteCandidate] = []
+    /// Candidates of the peer's whose names are being looked up.
+    var unresolved: [UnresolvedCandidate] = []
     var earlyChecks: [EarlyCheck] = []
     var checklist: Checklist
     var transactions = STUNTransactions()

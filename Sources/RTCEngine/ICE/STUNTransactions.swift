@@ -19,6 +19,8 @@ struct STUNTransactions: Sendable {
         let sends: Int
         /// Rm of RFC 8489 §6.2.1: how long the last one is waited for, in RTOs.
         var finalWaitInRTOs: Int64 = 16
+        /// Over TCP a request is sent once and awaited as long as over UDP in all (RFC 8489 §6.2.2: Ti).
+        var isReliable = false
 
         var finalWait: Interval { rto * finalWaitInRTOs }
     }
@@ -63,10 +65,14 @@ struct STUNTransactions: Sendable {
         _ id: STUNTransactionID, _ purpose: Purpose, route: ICERoute, datagram: [UInt8], role: ICERole,
         priority: UInt32, patience: Patience, at now: Instant
     ) {
-        pending.append(
-            Transaction(
-                id: id, purpose: purpose, route: route, datagram: datagram, role: role, priority: priority, sentAt: now,
-                patience: patience, interval: patience.rto, deadline: now + patience.rto))
+        var transaction = Transaction(
+            id: id, purpose: purpose, route: route, datagram: datagram, role: role, priority: priority, sentAt: now,
+            patience: patience, interval: patience.rto, deadline: now + patience.rto)
+        if patience.isReliable {
+            transaction.phase = .lastChance
+            transaction.deadline = now + patience.finalWait
+        }
+        pending.append(transaction)
     }
 
     func find(_ id: STUNTransactionID) -> Transaction? { pending.first { $0.id == id } }
@@ -90,6 +96,12 @@ struct STUNTransactions: Sendable {
             }
         }
     }
+
+    /// Nothing comes back over a connection that is gone.
+    mutating func remove(over route: ICERoute) { pending.removeAll { $0.route == route } }
+
+    /// Nothing comes back to a socket that is gone.
+    mutating func remove(base: TransportAddress) { pending.removeAll { $0.route.base == base } }
 
     mutating func removeAll() { pending.removeAll() }
 

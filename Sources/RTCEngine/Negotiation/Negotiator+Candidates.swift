@@ -19,6 +19,11 @@ struct LocalCandidates: Sendable {
         if !lines.contains(line) { lines.append(line) }
     }
 
+    mutating func remove(_ candidates: [ICECandidate]) {
+        let gone = candidates.map { SDP.Candidate($0) }
+        lines.removeAll { gone.contains($0) }
+    }
+
     mutating func end(_ fragment: String) {
         begin(fragment)
         isComplete = true
@@ -59,6 +64,10 @@ extension Negotiator {
         completeLocalDescriptions()
         return localCandidatePlace(of: fragment)
     }
+
+    /// These candidates of ours are no more: descriptions that are made from now on do not show them. Those that were told
+    /// stand as they are.
+    mutating func removeLocalCandidates(_ candidates: [ICECandidate]) { localCandidates.remove(candidates) }
 
     /// Our agent has found all candidates of this generation.
     ///

@@ -9,6 +9,8 @@ public enum PeerEvent: Sendable {
     case connectionStateChanged(PeerConnectionState, because: String)
     /// A candidate for the peer, with the m-line it belongs to.
     case localCandidate(ICECandidate, mid: String, mLineIndex: Int)
+    /// A candidate of the peer's shows this name: look it up by multicast DNS, and tell `PeerMachine.nameResolved`.
+    case nameToResolve(String)
     case negotiationNeeded
     /// The peer sends on this transceiver from now on.
     case trackAdded(TransceiverID)

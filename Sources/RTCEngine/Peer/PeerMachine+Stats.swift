@@ -95,7 +95,8 @@ extension PeerMachine {
             .candidate(
                 CandidateStats(
                     id: id, timestamp: now, side: side, candidateType: candidate.type.rawValue,
-                    transportProtocol: "udp", priority: candidate.priority, address: address, port: port)))
+                    transportProtocol: candidate.transport.rawValue, priority: candidate.priority, address: address,
+                    port: port)))
         return id
     }
 }

@@ -9,10 +9,42 @@ extension PeerMachine {
         drainTransport(at: now)
     }
 
+    /// Addresses of this host have come or gone in the course of the connection, with the sockets that are bound there.
+    public mutating func interfacesChanged(lost: [TransportAddress], found: [TransportAddress], at now: Instant) {
+        guard connectionState != .closed else { return }
+        let gone = ice.interfacesChanged(lost: lost, found: found, at: now)
+        negotiator.removeLocalCandidates(gone)
+        drainTransport(at: now)
+    }
+
+    /// TCP connections can be accepted at `base`, or made from its address (`ICEAgent.activePort`).
+    public mutating func addStreamHost(_ base: TransportAddress, _ type: ICECandidate.TCPType, at now: Instant) {
+        guard connectionState != .closed else { return }
+        ice.addStreamHost(base, type, at: now)
+        drainTransport(at: now)
+    }
+
+    /// A TCP connection is over, or could not be made.
+    public mutating func streamClosed(from base: TransportAddress, to remote: TransportAddress, at now: Instant) {
+        guard connectionState != .closed else { return }
+        ice.streamClosed(from: base, to: remote, at: now)
+        drainTransport(at: now)
+    }
+
+    /// Whether the peer has proven to be at this address, or has named it: nobody else is listened to.
+    public func knows(_ remote: TransportAddress) -> Bool { ice.knows(remote) }
+
     /// STUN servers to ask for our address as they see it, from each bound socket.
     public mutating func addSTUNServers(_ servers: [TransportAddress], at now: Instant) {
         guard connectionState != .closed else { return }
         ice.addSTUNServers(servers, at: now)
+        drainTransport(at: now)
+    }
+
+    /// The address behind a name that `PeerEvent.nameToResolve` told; nil when nobody knows it.
+    public mutating func nameResolved(_ name: String, to address: IPAddress?, at now: Instant) {
+        guard connectionState != .closed else { return }
+        ice.nameResolved(name, to: address, at: now)
         drainTransport(at: now)
     }
 
@@ -72,6 +104,10 @@ extension PeerMachine {
                 updateConnectionState(because: because)
             case .selectedPairChanged:
                 pathFound(at: now)
+            case .restartNeeded:
+                restartICE()
+            case .resolveName(let name):
+                events.append(.nameToResolve(name))
             case .roleChanged:
                 continue
             }

@@ -39,6 +39,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     private var nextToken: UInt64 = 1
     private var timers = TimerQueue()
     private var receiveBatch = ReceiveBatch()
+    /// Tells connections when the host's addresses change.
+    private(set) lazy var interfaces = InterfaceWatcher(self)
 
     /// Starts the thread. It lives as long as the process: loops are made once, one a core at most.
     public init(name: String) {
@@ -166,7 +168,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     }
 
     /// How many owners have a deadline now, and how many sockets are read.
-    var load: (timers: Int, readers: Int) { (timers.count, readers.count) }
+    var load: (timers: Int, readers: Int) { (timers.count, readers.count - interfaces.readers) }
 }
 
 /// Told on the loop's thread that a socket can be read; or written, where that is watched.

@@ -1,8 +1,9 @@
 internal import RTCEngine
+internal import RTCWire
 
 /// What the loop knows of a connection: it holds this weakly, and this holds the connection weakly, so that a connection
 /// that its user forgot goes away.
-final class LoopLink: SocketReader, TimerTarget {
+final class LoopLink: SocketReader, TimerTarget, InterfaceListener, PeerStreamsOwner {
     /// The connection's deadline.
     let timer = LoopTimer()
     private weak var connection: PeerConnection?
@@ -20,6 +21,12 @@ final class LoopLink: SocketReader, TimerTarget {
 
     func add(_ token: UInt64) { tokens.append(token) }
 
+    /// One of the sockets is closed.
+    func remove(_ token: UInt64) {
+        tokens.removeAll { $0 == token }
+        loop.forget([token])
+    }
+
     /// The sockets are closed, and nothing is to be told any more.
     func leave() {
         loop.forget(tokens)
@@ -29,6 +36,22 @@ final class LoopLink: SocketReader, TimerTarget {
 
     func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
         connection?.assumeIsolated { $0.socketReadable(token, &batch) }
+    }
+
+    func streamReceived(_ datagram: inout [UInt8], from remote: TransportAddress, to base: TransportAddress) {
+        connection?.assumeIsolated { $0.streamReceived(&datagram, from: remote, to: base) }
+    }
+
+    func streamClosed(from base: TransportAddress, to remote: TransportAddress) {
+        connection?.assumeIsolated { $0.streamClosed(from: base, to: remote) }
+    }
+
+    func knowsPeer(at remote: TransportAddress) -> Bool {
+        connection?.assumeIsolated { $0.knowsPeer(at: remote) } ?? false
+    }
+
+    func interfacesChanged(_ interfaces: [NetworkInterface]) {
+        connection?.assumeIsolated { $0.interfacesChanged(interfaces) }
     }
 
     func timerFired(at now: Instant) {

@@ -79,7 +79,7 @@ extension PeerConnection {
     }
 
     /// Takes a candidate of the peer's; nil or an empty one says that there are no more. One of a kind that cannot be
-    /// used here (a host name, TCP) is left out quietly.
+    /// used here (a host name, or TCP unless it is configured) is left out quietly.
     public func addICECandidate(_ candidate: ICECandidateInit?) throws(PeerConnectionError) {
         defer { flush() }
         try refusing { () throws(PeerError) in

@@ -27,8 +27,13 @@ extension PeerConnection {
         }
         if sockets.isEmpty, let failure { throw .noSocket(failure) }
         gathering = .started
+        listedAddresses = Set(((try? NetworkInterface.current()) ?? []).map(\.address))
+        loop.interfaces.add(link)
         let now = NetworkLoop.now
         for bound in sockets { machine.addLocalHost(bound.socket.address, at: now) }
+        for address in addresses where sockets.contains(where: { $0.socket.address.ip == address }) {
+            openStreams(on: address)
+        }
         guard !servers.isEmpty else { return machine.localHostsComplete(at: now) }
         unresolved = servers.count
         for server in servers {

@@ -2,7 +2,7 @@ public import RTCEngine
 internal import RTCWire
 internal import Synchronization
 
-/// A WebRTC peer connection (W3C: RTCPeerConnection) over UDP sockets of this host.
+/// A WebRTC peer connection (W3C: RTCPeerConnection) over UDP sockets of this host, and over TCP if that is wanted.
 ///
 /// An actor on its `NetworkLoop`: calls are jobs on the loop's thread, and packets are handled there without a hop.
 /// It may be closed at any moment, from anywhere, also in the middle of another call; whatever comes later is refused
@@ -39,7 +39,13 @@ public actor PeerConnection {
     var sockets: [BoundSocket] = []
     /// STUN servers whose names are being looked up.
     var unresolved = 0
-    private lazy var link = LoopLink(self)
+    /// TCP connections, if the configuration wants them.
+    var streams: PeerStreams?
+    /// Looks up the peer's mDNS names, once one has come.
+    var names: MDNSResolver?
+    lazy var link = LoopLink(self)
+    /// The host's addresses when they were last looked at.
+    var listedAddresses: Set<IPAddress> = []
     /// Over; for those who may not wait for the actor to tell them.
     nonisolated let isOver = Atomic(false)
 
@@ -99,6 +105,8 @@ public actor PeerConnection {
             if let index = sockets.firstIndex(where: { $0.socket.address == transmit.from }) {
                 sockets[index].outgoing.append(transmit.bytes, to: transmit.to)
                 if sockets[index].outgoing.isFull { sockets[index].flush() }
+            } else {
+                streams?.send(transmit.bytes, from: transmit.from, to: transmit.to)
             }
             machine.recycle(transmit)
         }
@@ -117,6 +125,8 @@ public actor PeerConnection {
         isOver.store(true, ordering: .relaxed)
         for bound in sockets { bound.socket.close() }
         sockets = []
+        streams?.close()
+        names?.close()
         link.leave()
         eventBroadcast.finish()
         for receiver in receivers.values { receiver.finish() }
@@ -138,6 +148,8 @@ public actor PeerConnection {
                     ICECandidateInit(
                         candidate: candidate.attribute, sdpMid: mid, sdpMLineIndex: mLineIndex,
                         usernameFragment: candidate.usernameFragment)))
+        case .nameToResolve(let name):
+            resolve(name: name)
         case .signalingStateChanged(let state):
             eventBroadcast.send(.signalingStateChange(state))
         case .iceConnectionStateChanged(let state, let because):

@@ -30,10 +30,21 @@ public struct PeerConnectionConfiguration: Sendable {
         case only([IPAddress])
     }
 
+    /// Whether TCP is offered beside UDP (RFC 6544), for networks that let no UDP through.
+    public enum TCPCandidates: Sendable, Equatable {
+        case none
+        /// Connections are made to peers that accept them, as browsers do.
+        case active
+        /// And accepted: on this port of each address, 0 for any that is free. For servers.
+        case activeAndPassive(port: UInt16)
+    }
+
     /// Servers that tell the address under which the peer sees us. None are needed on a local network.
     public var iceServers: [ICEServer]
     /// On which of the host's addresses sockets are opened.
     public var addresses: Addresses
+    /// Whether TCP is offered beside UDP; not unless it is asked for.
+    public var tcp = TCPCandidates.none
     /// Times and limits of connectivity checks. With `ice.isLite` this connection leaves the search for a path to its peer
     /// and asks no ICE server: for servers with a public address.
     public var ice: ICEConfiguration

@@ -26,6 +26,12 @@ final class UDPSocket {
         self.address = bound
     }
 
+    /// One that was opened for something special; it belongs to this object from now on.
+    init(adopting descriptor: Int32, address: TransportAddress) {
+        self.descriptor = descriptor
+        self.address = address
+    }
+
     func close() {
         guard !isClosed else { return }
         isClosed = true

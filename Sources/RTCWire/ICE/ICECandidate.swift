@@ -35,6 +35,13 @@ public struct ICECandidate: Hashable, Sendable {
         case ip(TransportAddress)
         case mdns(String, port: UInt16)
 
+        public var port: UInt16 {
+            switch self {
+            case .ip(let address): address.port
+            case .mdns(_, let port): port
+            }
+        }
+
         /// Nil for a name.
         public var transportAddress: TransportAddress? {
             switch self {

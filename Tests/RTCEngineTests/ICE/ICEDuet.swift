@@ -20,6 +20,7 @@ struct ICEDuet {
         var candidates: [ICECandidate] = []
         var selections: [ICESelectedPair] = []
         var roleChanges: [ICERole] = []
+        var restartsWanted = 0
         /// Datagrams that were not STUN, as payload.
         var media: [[UInt8]] = []
         /// When the agent was first connected.
@@ -209,6 +210,10 @@ struct ICEDuet {
                 peers[index].selections.append(pair)
             case .roleChanged(let role):
                 peers[index].roleChanges.append(role)
+            case .restartNeeded:
+                peers[index].restartsWanted += 1
+            case .resolveName:
+                continue
             }
         }
     }

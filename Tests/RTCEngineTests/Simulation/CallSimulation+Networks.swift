@@ -55,7 +55,9 @@ extension CallSimulation {
             } else {
                 base = isLeft ? Self.leftBase : Self.rightBase
                 host = network.addHost(
-                    [isLeft ? "192.0.2.1" : "198.51.100.1"], uplink: options.conditions,
+                    // The second one is for who moves in mid-call.
+                    isLeft ? ["192.0.2.1", "192.0.2.77"] : ["198.51.100.1", "198.51.100.77"],
+                    uplink: options.conditions,
                     downlink: options.conditions)
             }
             var ice = ice

@@ -249,6 +249,8 @@ struct CallSimulation {
         case .negotiationNeeded:
             note("\(side) wants to negotiate")
             negotiationNeeded(side)
+        case .nameToResolve(let name):
+            note("\(side) looks up \(name)")
         case .trackAdded(let id):
             note("\(side) track \(id.rawValue)")
             peers[index].tracks.append(id)

@@ -1,0 +1,154 @@
+import RTCEngine
+import RTCWire
+import Testing
+
+/// Addresses that come and go in the course of a connection.
+@Suite struct ICEInterfaceTests {
+    private static let first = endpoint("192.0.2.1", 4_000)
+    private static let second = endpoint("192.0.2.9", 4_009)
+    private static let onWayOut: [ICERole] = [.controlling, .controlled]
+
+    /// Left has two addresses; its sockets are at the given ones.
+    private func connected(_ role: ICERole, left: [TransportAddress], seed: UInt64 = 1) -> ICEDuet {
+        var network = VirtualNetwork(seed: seed)
+        let hosts = (network.addHost(["192.0.2.1", "192.0.2.9"]), network.addHost(["198.51.100.1"]))
+        var duet = ICEDuet(
+            network: network, hosts: hosts, roles: (role, role == .controlling ? .controlled : .controlling))
+        duet.begin(left: left)
+        #expect(duet.run { $0.bothCompleted })
+        duet.run(for: .milliseconds(1_000))
+        return duet
+    }
+
+    private func change(
+        _ duet: inout ICEDuet, lost: [TransportAddress] = [], found: [TransportAddress] = []
+    ) -> [ICECandidate] {
+        var gone: [ICECandidate] = []
+        duet.tell(.left) { agent, now in gone = agent.interfacesChanged(lost: lost, found: found, at: now) }
+        return gone
+    }
+
+    /// Both sides use one pair, and left's end of it is `base`.
+    private func expect(_ duet: ICEDuet, at base: TransportAddress, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(duet[.left].agent.route?.base == base, sourceLocation: sourceLocation)
+        #expect(duet[.right].agent.route?.remote == base, sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: onWayOut)
+    func `the pair moves to the address that is left, on both sides`(role: ICERole) {
+        var duet = connected(role, left: [Self.first, Self.second])
+        expect(duet, at: Self.first)
+        #expect(change(&duet, lost: [Self.first]).map(\.address) == [.ip(Self.first)])
+        #expect(duet[.left].agent.connectionState == .disconnected)
+        #expect(!duet[.left].agent.hasConsent)
+        #expect(duet.run(within: .milliseconds(8_000)) { $0[.right].agent.route?.remote == Self.second })
+        #expect(duet.run(within: .milliseconds(1_000)) { $0.bothConnected })
+        expect(duet, at: Self.second)
+        #expect(duet[.left].restartsWanted == 0)
+        duet.run(for: .milliseconds(120_000))
+        #expect(duet.bothCompleted)
+        expect(duet, at: Self.second)
+    }
+
+    @Test(arguments: onWayOut)
+    func `an address that comes after the only one went carries the call on, and a restart is asked for`(role: ICERole)
+    {
+        var duet = connected(role, left: [Self.first])
+        _ = change(&duet, lost: [Self.first])
+        #expect(duet[.left].restartsWanted == 1)
+        #expect(duet[.left].states.last == .disconnected)
+        duet.run(for: .milliseconds(2_000))
+        #expect(change(&duet, found: [Self.second]) == [])
+        #expect(duet[.left].candidates.last?.address == .ip(Self.second))
+        #expect(
+            duet.run(within: .milliseconds(8_000)) { $0.bothConnected && $0[.right].agent.route?.remote == Self.second }
+        )
+        expect(duet, at: Self.second)
+        duet.run(for: .milliseconds(120_000))
+        #expect(duet.bothCompleted)
+    }
+
+    @Test func `without any address the agent fails in the end, and a restart with a new one connects`() {
+        var duet = connected(.controlling, left: [Self.first])
+        _ = change(&duet, lost: [Self.first])
+        duet.run(for: .milliseconds(40_000))
+        #expect(duet[.left].states.suffix(2) == [.disconnected, .failed])
+        _ = change(&duet, found: [Self.second])
+        #expect(duet[.left].agent.connectionState == .failed)
+        duet.restart(.left)
+        duet.restart(.right)
+        #expect(duet.run { $0.bothConnected })
+        expect(duet, at: Self.second)
+    }
+
+    @Test func `an address that carries nothing goes without a word, and a new one is told`() {
+        var duet = connected(.controlling, left: [Self.first, Self.second])
+        let states = duet[.left].states
+        #expect(change(&duet, lost: [Self.second]).count == 1)
+        #expect(duet[.left].agent.localCandidates.map(\.address) == [.ip(Self.first)])
+        _ = change(&duet, found: [Self.second])
+        #expect(duet[.left].candidates.map(\.address) == [Self.first, Self.second, Self.second].map { .ip($0) })
+        duet.run(for: .milliseconds(60_000))
+        #expect(duet[.left].states == states)
+        expect(duet, at: Self.first)
+    }
+
+    @Test func `what comes to a socket that is gone is dropped, and nothing is sent from it`() {
+        var peer = ScriptedPeer(role: .controlled)
+        peer.introduce()
+        _ = peer.takeSent()
+        let base = peer.base
+        peer.tell { agent, now in _ = agent.interfacesChanged(lost: [base], found: [], at: now) }
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        peer.wait(.milliseconds(20_000))
+        #expect(peer.takeSent() == [])
+        #expect(peer.agent.statistics.pairs.isEmpty)
+    }
+
+    @Test func `gathering does not wait for servers that were asked from an address that is gone`() {
+        var configuration = ICEConfiguration()
+        configuration.stunServers = [endpoint("203.0.113.200", 3_478)]
+        var peer = ScriptedPeer(role: .controlled, configuration: configuration)
+        let base = peer.base
+        peer.tell { agent, now in
+            agent.localHostsComplete(at: now)
+            #expect(agent.gatheringState == .gathering)
+            _ = agent.interfacesChanged(lost: [base], found: [], at: now)
+        }
+        #expect(peer.agent.gatheringState == .complete)
+    }
+
+    @Test func `a peer that checks another pair moves nothing as long as the selected one is heard`() {
+        var peer = ScriptedPeer(role: .controlling)
+        peer.connect()
+        let other = endpoint("198.51.100.9", 9)
+        peer.check([.iceControlled(tieBreaker: 1)], from: other)
+        peer.wait(.milliseconds(100))
+        #expect(peer.agent.selectedPair?.remote == peer.address)
+        #expect(peer.agent.statistics.pairs.count == 1)
+    }
+
+    @Test func `a search for another pair that finds none leaves the one that there is`() {
+        var peer = ScriptedPeer(role: .controlling)
+        peer.connect()
+        let other = endpoint("198.51.100.9", 9)
+        // Silence, and then a check from where nothing ever answers ours.
+        for _ in 0..<10 where peer.now < .zero + .milliseconds(3_500) { peer.wait(.milliseconds(500)) }
+        peer.check([.iceControlled(tieBreaker: 1)], from: other)
+        #expect(peer.agent.statistics.pairs.count == 2)
+        for _ in 0..<500 {
+            peer.wait(.milliseconds(100))
+            for case .send(let bytes, _, let to) in peer.outputs where to == peer.address {
+                guard let message = try? STUNMessage(parsing: bytes.span.bytes), message.kind == .request else {
+                    continue
+                }
+                peer.confirm(message)
+            }
+            _ = peer.takeSent()
+        }
+        #expect(peer.agent.hasConsent)
+        #expect(peer.agent.selectedPair?.remote == peer.address)
+        peer.check([.iceControlled(tieBreaker: 1)])
+        #expect(peer.takeSent().contains { $0.kind == .success })
+    }
+}
