@@ -134,8 +134,19 @@ let package = Package(
             swiftSettings: swiftSettings),
         example("echo"), example("broadcast"), example("perfect-negotiation"), example("whip-publish"),
 
+        // Whole calls over links with names, in virtual time: for the tests, and for the plots of Benchmarks/congestion.
+        .target(
+            name: "CongestionLinks", dependencies: ["RTCEngine", "RTCWire"],
+            path: "Benchmarks/congestion/Sources/CongestionLinks", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "congestion-links", dependencies: ["CongestionLinks"],
+            path: "Benchmarks/congestion/Sources/congestion-links", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "congestion-peer", dependencies: ["CongestionLinks", "RTCNetwork", "RTCEngine", "RTCWire"],
+            path: "Benchmarks/congestion/Sources/congestion-peer", swiftSettings: swiftSettings),
+
         tests("RTCWireTests", ["RTCWire"]),
-        tests("RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity"]),
+        tests("RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity", "CongestionLinks"]),
         tests("RTCSecurityTests", ["RTCSecurity", "RTCEngine", "RTCWire", "COpenSSL"]),
         tests("MediaFilesTests", ["MediaFiles", "RTCEngine", "RTCWire"]),
         tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),

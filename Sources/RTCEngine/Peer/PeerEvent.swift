@@ -22,6 +22,8 @@ public enum PeerEvent: Sendable {
     case tone(TransceiverID, ReceivedTone)
     /// The peer, or we ourselves after the transport came up, want a frame that decoding can begin at.
     case keyFrameRequested(TransceiverID)
+    /// What the encoders should make from now on. Files are sent as they are, whatever this says.
+    case targetBitrateChanged(TargetBitrate)
 }
 
 /// A datagram to send.

@@ -51,6 +51,9 @@ extension PeerMachine {
     /// (RFC 7675 §5.1), it is dropped.
     mutating func sendPackets(at now: Instant) {
         let route = ice.hasConsent ? ice.route : nil
+        if congestion.isPacing, !packets.isEmpty || congestion.isBusy {
+            pacePackets(canSend: route != nil, at: now)
+        }
         while var packet = packets.popFirst() {
             guard let route, let srtp = secure.srtp else {
                 packets.recycle(packet.bytes)
@@ -61,7 +64,8 @@ extension PeerMachine {
             }
             if packet.transportSequenceOffset != nil {
                 packet.write(transportSequence: transportSequence)
-                feedbackTracker.sent(transportSequence, size: packet.bytes.count, at: now)
+                feedbackTracker.sent(transportSequence, size: packet.bytes.count, probe: packet.probe, at: now)
+                congestion.sent(packet.bytes.count, at: now)
                 transportSequence &+= 1
             }
             do throws(SRTPError) {
@@ -102,7 +106,7 @@ extension PeerMachine {
             return
         }
         if let sequence = header.transportSequence(extensionIDs.transportSequence, in: packet.span.bytes) {
-            feedbackGenerator?.received(sequence, ssrc: header.ssrc, at: now)
+            feedbackGenerator?.received(sequence, ssrc: header.ssrc, size: packet.count, at: now)
         }
         guard let id = route(header, packet) else {
             counters.dropped += 1
@@ -191,11 +195,12 @@ extension PeerMachine {
             }
         }
         for element in elements { receive(element, at: now) }
+        tellTargetBitrate(at: now)
         sendPackets(at: now)
     }
 
     private mutating func receive(_ packet: RTCPPacket, at now: Instant) {
-        if case .transportFeedback(let feedback) = packet { feedbackTracker.receive(feedback, at: now) }
+        receiveCongestion(packet, at: now)
         for id in senders.ids {
             senders[id]?.stream.receive(packet, into: &packets, at: now)
             drainSender(id)
@@ -229,6 +234,7 @@ extension PeerMachine {
         let ssrc = feedbackSSRC
         feedbackGenerator?.tick(into: &packets, senderSSRC: ssrc, at: now)
         if reports.isDue(at: now) { sendReports(at: now) }
+        tickCongestion(at: now)
         sendPackets(at: now)
     }
 

@@ -71,6 +71,7 @@ extension PeerMachine {
                 stats.requestsReceived = UInt64(ice.requestsReceived)
                 stats.responsesSent = UInt64(ice.responsesSent)
                 stats.responsesReceived = UInt64(ice.responsesReceived)
+                stats.availableOutgoingBitrate = availableOutgoingBitrate
             }
             report.add(.candidatePair(stats))
         }

@@ -32,6 +32,7 @@ extension PeerMachine {
         guard let sender = senders[id] else { return }
         // W3C WebRTC §5.4: stopping a sender says goodbye for its source.
         if secure.isProtected { sayGoodbye([sender.stream.ssrc], at: now) }
+        dropPaced(from: [sender.stream.ssrc, sender.stream.configuration.retransmission?.ssrc].compactMap { $0 })
         sentPackets.forget(sender.stream.ssrc)
         senders[id] = nil
     }

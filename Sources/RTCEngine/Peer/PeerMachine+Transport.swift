@@ -117,6 +117,7 @@ extension PeerMachine {
 
     private mutating func pathFound(at now: Instant) {
         counters.selectedPairChanges += 1
+        if counters.selectedPairChanges > 1 { congestion.pathChanged(at: now) }
         if let route = ice.route {
             for datagram in secure.takeUnsent() { transmit(datagram, from: route.base, to: route.remote) }
         }

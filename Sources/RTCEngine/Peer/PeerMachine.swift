@@ -6,7 +6,7 @@ internal import RTCWire
 /// `tick` when `nextWake` has come. Once closed, every command throws `.closed` and nothing comes out any more.
 ///
 /// Where to look: what a description changes is in `+Descriptions`, how bytes travel in `+Transport`, what they carry in
-/// `+Media`, which streams there are in `+Streams`.
+/// `+Media`, which streams there are in `+Streams`, how fast they leave in `+Congestion`.
 public struct PeerMachine {
     let configuration: PeerMachineConfiguration
     let security: any SecurityProvider
@@ -22,6 +22,9 @@ public struct PeerMachine {
     var packets = PacketQueue()
     var feedbackGenerator: TransportFeedbackGenerator?
     var feedbackTracker = TransportFeedbackTracker()
+    var congestion: CongestionControl
+    /// What senders want of the bitrate, where the application has said it.
+    var bitrateLimits = TransceiverMap<SenderBitrateLimits>()
     var reports: ReportSchedule
 
     var sentPackets = SentPackets()
@@ -53,6 +56,7 @@ public struct PeerMachine {
         self.negotiator = Negotiator(configuration: negotiation, random: self.random.split())
         self.clock = WallClock(offset: configuration.wallClockOffset)
         self.reports = ReportSchedule(random: self.random.split())
+        self.congestion = CongestionControl(configuration.congestion)
         self.transportSequence = UInt16(truncatingIfNeeded: self.random.next())
     }
 
@@ -76,6 +80,7 @@ public struct PeerMachine {
         guard secure.isProtected else { return wake }
         consider(reports.nextWake)
         consider(feedbackGenerator?.nextWake)
+        consider(congestion.nextWake)
         for index in receivers.entries.indices { consider(receivers.entries[index].value?.stream?.nextWake) }
         for index in senders.entries.indices { consider(senders.entries[index].value?.stream.nextWake) }
         return wake
@@ -126,6 +131,7 @@ public struct PeerMachine {
         drainSecure(at: now)
         ice.close()
         _ = negotiator.close()
+        dropPaced(from: nil)
         senders.removeAll()
         receivers.removeAll()
         feedbackGenerator = nil

@@ -8,10 +8,16 @@ public struct PeerMachineConfiguration: Sendable {
     public var wallClockOffset: Interval
     /// How many earlier packets of sound go with each where redundancy was negotiated (RFC 2198).
     public var redundancyDepth = 1
+    /// Bitrates and pacing.
+    public var congestion: CongestionConfiguration
 
-    public init(ice: ICEConfiguration, negotiation: NegotiatorConfiguration, wallClockOffset: Interval) {
+    public init(
+        ice: ICEConfiguration, negotiation: NegotiatorConfiguration, wallClockOffset: Interval,
+        congestion: CongestionConfiguration = CongestionConfiguration()
+    ) {
         self.ice = ice
         self.negotiation = negotiation
         self.wallClockOffset = wallClockOffset
+        self.congestion = congestion
     }
 }

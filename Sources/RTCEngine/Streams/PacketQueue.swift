@@ -15,6 +15,10 @@ public struct QueuedPacket: Sendable, Equatable {
     public var transportSequenceOffset: Int?
     /// Where the absolute send time goes (three bytes); nil when it was not negotiated.
     public var absoluteSendTimeOffset: Int?
+    /// Which packets leave before others when they have to wait.
+    public var priority = PacketPriority.video
+    /// The probe (`ProbeCluster.id`) that it is part of; 0 for none.
+    public var probe: Int32 = 0
 
     public init(
         kind: Kind, bytes: [UInt8], transportSequenceOffset: Int? = nil, absoluteSendTimeOffset: Int? = nil

@@ -62,6 +62,16 @@ struct SendHistory: Sendable {
         return .resend(place: index)
     }
 
-    /// The packet at a place that `request` returned.
+    /// A packet that was sent a short time ago, for who may send something again that nobody has asked for.
+    func recent(_ sequenceNumber: UInt16, at now: Instant) -> Int? {
+        guard !slots.isEmpty else { return nil }
+        let index = Int(sequenceNumber) & mask
+        guard slots[index].sequenceNumber == sequenceNumber, let sentAt = slots[index].sentAt,
+            now - sentAt <= duration
+        else { return nil }
+        return index
+    }
+
+    /// The packet at a place that `request` or `recent` returned.
     func packet(at place: Int) -> [UInt8] { slots[place].packet }
 }

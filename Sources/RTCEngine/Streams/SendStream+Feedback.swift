@@ -70,6 +70,7 @@ extension SendStream {
         } else {
             packet.bytes.append(contentsOf: original)
         }
+        packet.priority = configuration.format.isVideo ? .retransmission : .audio
         // Extensions stand where they stood: the header was copied whole.
         packet.transportSequenceOffset =
             header.extensionElement(

@@ -2,7 +2,7 @@ public import RTCWire
 
 /// One outgoing media stream: frames in, RTP packets out, and the answers to the receiver's feedback.
 ///
-/// A frame's packets go into the queue at once; pacing is the owner's. Sequence numbers and timestamps begin at
+/// A frame's packets go into the queue at once; pacing is the owner's (`Pacer`). Sequence numbers and timestamps begin at
 /// random (RFC 3550 §5.1).
 public struct SendStream: Sendable {
     public internal(set) var configuration: SendStreamConfiguration
@@ -17,9 +17,11 @@ public struct SendStream: Sendable {
     private let timestampOffset: UInt32
     var midPacketsLeft: Int
     /// The frame sent last, which relates the media clock to the engine's.
-    private var lastFrame: (timestamp: UInt32, at: Instant)?
+    private(set) var lastFrame: (timestamp: UInt32, at: Instant)?
 
     var retransmissionSequenceNumber: UInt16
+    /// How far back from the newest packet the last one went that was sent again to probe the path.
+    var paddingOffset: UInt16 = 0
     var history: SendHistory
     var keyFrames: KeyFrameRequests
     var remote = RemoteReception()
@@ -118,6 +120,7 @@ public struct SendStream: Sendable {
         var packet = QueuedPacket(kind: .rtp, bytes: queue.makeBuffer())
         header.write(into: &packet.bytes)
         writeExtensions(into: &packet)
+        packet.priority = configuration.format.isVideo ? .video : .audio
         let headerSize = packet.bytes.count
         packet.bytes.append(contentsOf: payloads.bytes.span.bytes.extracting(payload))
         history.insert(packet.bytes.span.bytes, sequenceNumber: sequenceNumber, at: now)
@@ -150,7 +153,7 @@ public struct SendStream: Sendable {
         return lastFrame.timestamp &+ UInt32(truncatingIfNeeded: elapsed)
     }
 
-    private mutating func writeExtensions(into packet: inout QueuedPacket) {
+    mutating func writeExtensions(into packet: inout QueuedPacket) {
         let ids = configuration.extensions
         let mid = midPacketsLeft > 0 ? configuration.mid : nil
         guard (ids.mid != nil && mid != nil) || ids.absoluteSendTime != nil || ids.transportSequence != nil else {

@@ -1,15 +1,21 @@
 import RTCWire
 
-/// Tells the sender when the packets of its transport arrived, about every 100 ms while packets come
-/// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3).
+/// Tells the sender when the packets of its transport arrived, every 50 to 250 ms while packets come
+/// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3): the faster they come the sooner, for feedback is to take about
+/// a twentieth of what it is about.
 public struct TransportFeedbackGenerator: Sendable {
     private struct Arrival: Sendable {
         var sequence: Int64
         var at: Instant
     }
 
+    /// Between two feedback packets, before the rate of arrival is known.
+    public static let firstInterval = Interval.milliseconds(100)
     /// Between two feedback packets.
-    public static let interval = Interval.milliseconds(100)
+    public static let intervals = Interval.milliseconds(50)...Interval.milliseconds(250)
+    /// What feedback may take of the rate that it is about, and what one packet of it takes with its headers.
+    private static let share = 0.05
+    private static let feedbackSize = 68
     /// Arrivals kept between two feedback packets; more are told about at once.
     private static let maximumPending = 1_000
     /// Losses told about at once; a longer gap is passed over, for it was an outage or a jump.
@@ -21,17 +27,22 @@ public struct TransportFeedbackGenerator: Sendable {
     private var nextSequence: Int64?
     private var mediaSSRC: UInt32 = 0
     private var feedbackCount: UInt8 = 0
+    /// Since when these bytes have come.
+    private var measured: (since: Instant, bytes: Int)?
+    /// From the first packet that is untold to the feedback about it.
+    public private(set) var interval = Self.firstInterval
     /// When the pending arrivals are told; nil while there are none.
     public private(set) var nextWake: Instant?
 
     public init() {}
 
     /// A packet with this transport-wide sequence number arrived, on whatever stream.
-    public mutating func received(_ sequence: UInt16, ssrc: UInt32, at now: Instant) {
+    public mutating func received(_ sequence: UInt16, ssrc: UInt32, size: Int, at now: Instant) {
+        measured = (measured?.since ?? now, (measured?.bytes ?? 0) + size)
         let value = unwrapper.unwrap(sequence)
         mediaSSRC = ssrc
         pending.append(Arrival(sequence: value, at: now))
-        let due = pending.count >= Self.maximumPending ? now : now + Self.interval
+        let due = pending.count >= Self.maximumPending ? now : now + interval
         nextWake = nextWake.map { min($0, due) } ?? due
     }
 
@@ -43,6 +54,16 @@ public struct TransportFeedbackGenerator: Sendable {
         var start = 0
         while start < pending.count { start = send(from: start, into: &queue, senderSSRC: senderSSRC) }
         pending.removeAll(keepingCapacity: true)
+        adapt(at: now)
+    }
+
+    /// So that the feedback takes its share of what came in the last quarter of a second or more.
+    private mutating func adapt(at now: Instant) {
+        guard let measured, now - measured.since >= Self.intervals.upperBound else { return }
+        let rate = Bitrate(bytes: measured.bytes, in: now - measured.since)
+        interval = (rate * Self.share).time(forBytes: Double(Self.feedbackSize))
+        interval = min(max(interval, Self.intervals.lowerBound), Self.intervals.upperBound)
+        self.measured = nil
     }
 
     /// One feedback packet about the arrivals from `start` on; returns where the next begins.

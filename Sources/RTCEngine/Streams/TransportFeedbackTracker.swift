@@ -10,6 +10,10 @@ public struct TransportFeedbackTracker: Sendable {
         public var size: Int
         /// On the receiver's clock: only differences mean something. Nil: lost.
         public var arrivedAt: Instant?
+        /// The probe (`ProbeCluster.id`) that it was part of; 0 for none.
+        public var probe: Int32 = 0
+        /// It was told missing before, and has come after all.
+        public var wasToldLost = false
     }
 
     private enum Fate: Sendable {
@@ -20,6 +24,7 @@ public struct TransportFeedbackTracker: Sendable {
         var sequence: UInt16 = 0
         var sentAt = Instant.zero
         var size = 0
+        var probe: Int32 = 0
         var fate = Fate.free
     }
 
@@ -37,10 +42,13 @@ public struct TransportFeedbackTracker: Sendable {
     public init() {}
 
     /// A packet was handed to the network.
-    public mutating func sent(_ sequence: UInt16, size: Int, at now: Instant) {
+    ///
+    /// - Parameter probe: the probe that it is part of; 0 for none.
+    public mutating func sent(_ sequence: UInt16, size: Int, probe: Int32 = 0, at now: Instant) {
         if slots.isEmpty { slots = [Slot](repeating: Slot(), count: Self.capacity) }
         packetsSent += 1
-        slots[Int(sequence) % Self.capacity] = Slot(sequence: sequence, sentAt: now, size: size, fate: .inFlight)
+        slots[Int(sequence) % Self.capacity] = Slot(
+            sequence: sequence, sentAt: now, size: size, probe: probe, fate: .inFlight)
     }
 
     /// Takes feedback. Packets that were never sent, or so long ago that they are forgotten, are left out.
@@ -64,6 +72,7 @@ public struct TransportFeedbackTracker: Sendable {
     private mutating func record(_ sequence: UInt16, arrivedAt: Instant?) {
         let index = Int(sequence) % Self.capacity
         guard slots[index].sequence == sequence else { return }
+        let wasToldLost = slots[index].fate == .lost
         switch (slots[index].fate, arrivedAt) {
         case (.free, _), (.arrived, _), (.lost, .none): return
         case (.inFlight, .none):
@@ -78,6 +87,8 @@ public struct TransportFeedbackTracker: Sendable {
             packetsAcknowledged += 1
         }
         lastResults.append(
-            PacketResult(sentAt: slots[index].sentAt, size: slots[index].size, arrivedAt: arrivedAt))
+            PacketResult(
+                sentAt: slots[index].sentAt, size: slots[index].size, arrivedAt: arrivedAt,
+                probe: slots[index].probe, wasToldLost: wasToldLost))
     }
 }

@@ -32,6 +32,8 @@ public actor PeerConnection {
 
     let configuration: PeerConnectionConfiguration
     nonisolated let eventBroadcast = EventBroadcast<PeerConnectionEvent>(backlog: 1_024)
+    /// Who comes late wants to know the last only.
+    nonisolated let bitrateBroadcast = EventBroadcast<TargetBitrate>(backlog: 1)
 
     var machine: PeerMachine
     var receivers: [TransceiverID: RTPReceiver] = [:]
@@ -73,6 +75,7 @@ public actor PeerConnection {
     // left to do needs no isolation: the sockets close with their objects, and the link takes itself off the loop.
     deinit {
         eventBroadcast.finish()
+        bitrateBroadcast.finish()
         for receiver in receivers.values { receiver.finish() }
     }
 
@@ -129,6 +132,7 @@ public actor PeerConnection {
         names?.close()
         link.leave()
         eventBroadcast.finish()
+        bitrateBroadcast.finish()
         for receiver in receivers.values { receiver.finish() }
     }
 
@@ -165,6 +169,8 @@ public actor PeerConnection {
             if let transceiver = transceiver(id) { eventBroadcast.send(.trackEnded(transceiver)) }
         case .keyFrameRequested(let id):
             if let transceiver = transceiver(id) { eventBroadcast.send(.keyFrameRequested(transceiver)) }
+        case .targetBitrateChanged(let target):
+            bitrateBroadcast.send(target)
         }
     }
 

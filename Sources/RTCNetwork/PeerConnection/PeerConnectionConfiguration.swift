@@ -56,6 +56,8 @@ public struct PeerConnectionConfiguration: Sendable {
     public var videoCodecs: [CodecParameters]
     /// Our certificate and the SRTP profiles that we accept. Shared by connections that are given the same value.
     public var security: OpenSSLSecurity
+    /// What is sent before the path is known, the limits of what is sent, and pacing.
+    public var congestion = CongestionConfiguration()
 
     public init(
         iceServers: [ICEServer] = [], addresses: Addresses = .automatic, ice: ICEConfiguration = ICEConfiguration(),
@@ -84,7 +86,8 @@ extension PeerMachineConfiguration {
             negotiation: NegotiatorConfiguration(
                 fingerprint: configuration.security.localFingerprint, audioCodecs: configuration.audioCodecs,
                 videoCodecs: configuration.videoCodecs),
-            wallClockOffset: Interval(nanoseconds: cdatagram_realtime_ns() - cdatagram_monotonic_ns()))
+            wallClockOffset: Interval(nanoseconds: cdatagram_realtime_ns() - cdatagram_monotonic_ns()),
+            congestion: configuration.congestion)
         redundancyDepth = configuration.redundancyDepth
     }
 }

@@ -27,6 +27,7 @@ struct CallSimulation {
         var endedTracks: [TransceiverID] = []
         var refusals: [String] = []
         var keyFrameRequests = 0
+        var targets: [(at: Instant, target: TargetBitrate)] = []
         /// Datagrams sent that were not STUN.
         var sentBesidesSTUN = 0
         var sent = 0
@@ -261,6 +262,9 @@ struct CallSimulation {
             judge(frame, side, id)
         case .tone(let id, let tone):
             note("\(side) key \(tone.code) on \(id.rawValue)")
+        case .targetBitrateChanged(let target):
+            note("\(side) target \(target.available)")
+            peers[index].targets.append((now, target))
         case .keyFrameRequested(let id):
             note("\(side) key frame wanted on \(id.rawValue)")
             peers[index].keyFrameRequests += 1

@@ -16,8 +16,8 @@ import Testing
         var generator = TransportFeedbackGenerator()
         var queue = PacketQueue()
         let start = Instant.zero + .seconds(Int64(64))
-        generator.received(100, ssrc: 7, at: start)
-        generator.received(102, ssrc: 7, at: start + .milliseconds(10))
+        generator.received(100, ssrc: 7, size: 1_200, at: start)
+        generator.received(102, ssrc: 7, size: 1_200, at: start + .milliseconds(10))
         #expect(generator.nextWake == start + .milliseconds(100))
         generator.tick(into: &queue, senderSSRC: 1, at: start + .milliseconds(99))
         #expect(queue.isEmpty)
@@ -29,12 +29,25 @@ import Testing
                     feedbackCount: 0, arrivals: [.init(offset: 0, delta: 0), .init(offset: 2, delta: 40)])
             ])
         #expect(generator.nextWake == nil)
-        generator.received(104, ssrc: 7, at: start + .milliseconds(120))
+        generator.received(104, ssrc: 7, size: 1_200, at: start + .milliseconds(120))
         generator.tick(into: &queue, senderSSRC: 1, at: start + .milliseconds(220))
         let second = take(&queue)
         #expect(second.first?.baseSequence == 103)
         #expect(second.first?.statusCount == 2)
         #expect(second.first?.feedbackCount == 1)
+    }
+
+    @Test(arguments: [(Int64(4_000), Int64(50)), (600, 50), (100, 108), (20, 250)])
+    func `feedback takes a twentieth of what arrives, between 50 and 250 ms apart`(kilobits: Int64, wanted: Int64) {
+        var generator = TransportFeedbackGenerator()
+        var queue = PacketQueue()
+        var now = Instant.zero
+        for number in 0..<400 as Range<UInt16> {
+            generator.received(number, ssrc: 7, size: 500, at: now)
+            now += Interval.microseconds(4_000_000 / kilobits)
+            generator.tick(into: &queue, senderSSRC: 1, at: now)
+        }
+        #expect(abs(generator.interval.milliseconds - Double(wanted)) < Double(wanted) / 10 + 1)
     }
 
     @Test func `the sender learns what arrived, what was lost, and when`() {
@@ -51,7 +64,7 @@ import Testing
             if (1..<2_999).contains(number), random.next() % 10 == 0 {
                 lost += 1
             } else {
-                generator.received(sequence, ssrc: 7, at: now + .milliseconds(20))
+                generator.received(sequence, ssrc: 7, size: 1_200, at: now + .milliseconds(20))
             }
             now += .milliseconds(2)
             if let wake = generator.nextWake, now >= wake {
@@ -94,7 +107,7 @@ import Testing
         var random = EngineRandom.seeded(4)
         var now = Instant.zero
         for _ in 0..<5_000 {
-            generator.received(UInt16(truncatingIfNeeded: random.next()), ssrc: 7, at: now)
+            generator.received(UInt16(truncatingIfNeeded: random.next()), ssrc: 7, size: 1_200, at: now)
             now += .milliseconds(Int64.random(in: 0...30, using: &random))
             generator.tick(into: &queue, senderSSRC: 1, at: now)
         }

@@ -1,0 +1,182 @@
+import RTCWire
+
+/// The connection's share of its path: estimate, pacer and probes joined.
+struct CongestionControl {
+    private let configuration: CongestionConfiguration
+    private(set) var estimator: BandwidthEstimator
+    private(set) var pacer: Pacer
+    private var plan = ProbePlan()
+    /// What the senders could use; nil when they have not said.
+    var wanted: Bitrate?
+    /// The peer says what it gets: packets are numbered for it, or its estimate has come. A connection that nothing will
+    /// be known of is not slowed down.
+    private var isInformed = false
+    private var hasStarted = false
+    private var toldTarget: Bitrate?
+    private var toldAt: Instant?
+
+    init(_ configuration: CongestionConfiguration) {
+        let configuration = configuration.inOrder
+        self.configuration = configuration
+        estimator = BandwidthEstimator(configuration)
+        pacer = Pacer(
+            rate: configuration.startBitrate * configuration.pacingFactor,
+            maximumQueueTime: configuration.maximumQueueTime)
+    }
+
+    /// What the path is thought to carry.
+    var target: Bitrate { estimator.target }
+
+    /// Whether the target rests on anything that the peer has said.
+    var isKnown: Bool { estimator.hasFeedback || estimator.peerEstimate != nil }
+
+    /// Whether packets go through `pace`.
+    var isPacing: Bool { configuration.pacing == .video }
+    /// Whether `pace` has something to do when nothing new is in the queue.
+    var isBusy: Bool { !pacer.isEmpty || pacer.isProbing || plan.hasWaiting }
+
+    /// When `tick` and `pace` are next wanted; nil when nothing is pending.
+    var nextWake: Instant? {
+        guard let pacing = isPacing ? pacer.nextWake : nil else { return estimator.nextWake }
+        return estimator.nextWake.map { min($0, pacing) } ?? pacing
+    }
+
+    // MARK: Packets out
+
+    private mutating func note(_ packet: borrowing QueuedPacket, at now: Instant) {
+        if packet.transportSequenceOffset != nil { isInformed = true }
+        guard !hasStarted, packet.kind == .rtp, packet.transportSequenceOffset != nil, packet.priority != .audio
+        else { return }
+        // Sound alone needs no more than the start; pictures will.
+        hasStarted = true
+        plan.begin(start: target, maximum: configuration.maximumBitrate, at: now)
+    }
+
+    /// Takes RTP that has to wait; what need not stays in the queue, and what may leave now comes back into it.
+    mutating func pace(_ queue: inout PacketQueue, at now: Instant) {
+        for _ in 0..<queue.count {
+            guard let packet = queue.popFirst() else { break }
+            note(packet, at: now)
+            switch (packet.kind, packet.priority) {
+            case (.rtcp, _):
+                queue.append(packet)
+            case (.rtp, .audio):
+                pacer.passed(packet.bytes.count, at: now)
+                queue.append(packet)
+            case (.rtp, .retransmission), (.rtp, .video), (.rtp, .padding):
+                guard isInformed else {
+                    queue.append(packet)
+                    continue
+                }
+                pacer.enqueue(packet, at: now)
+            }
+        }
+        release(into: &queue, at: now)
+    }
+
+    /// Puts into the queue what may leave now.
+    mutating func release(into queue: inout PacketQueue, at now: Instant) {
+        repeat {
+            if !pacer.isProbing, let cluster = plan.take() {
+                estimator.expect(cluster)
+                pacer.begin(cluster)
+            }
+            while let packet = pacer.next(at: now) { queue.append(packet) }
+        } while !pacer.isProbing && plan.hasWaiting
+    }
+
+    /// Bytes of padding that a probe needs now.
+    mutating func paddingWanted(at now: Instant) -> (bytes: Int, probe: Int32) {
+        isPacing ? pacer.paddingWanted(at: now) : (0, 0)
+    }
+
+    /// Padding was put into the queue past the pacer.
+    mutating func padded(_ bytes: Int, packets: Int, at now: Instant) {
+        pacer.padded(bytes, packets: packets, at: now)
+    }
+
+    /// A numbered packet was handed to the network.
+    mutating func sent(_ bytes: Int, at now: Instant) { estimator.sent(bytes, at: now) }
+
+    // MARK: News from the peer
+
+    mutating func receive(_ results: [TransportFeedbackTracker.PacketResult], at now: Instant) {
+        if let probed = estimator.receive(results, at: now) {
+            plan.resulted(in: probed, maximum: configuration.maximumBitrate, at: now)
+        }
+        if estimator.takeComeBack() {
+            plan.reset()
+            hasStarted = false
+        }
+        followEstimate(at: now)
+    }
+
+    mutating func receive(_ estimate: ReceiverEstimatedBitrate, at now: Instant) {
+        isInformed = true
+        estimator.receive(
+            peerEstimate: Bitrate(bitsPerSecond: Int64(clamping: estimate.bitrate)), at: now)
+        followEstimate(at: now)
+    }
+
+    mutating func receive(_ block: ReportBlock, roundTrip: Interval?, at now: Instant) {
+        if let roundTrip { estimator.note(roundTrip: roundTrip) }
+        estimator.receive(block, at: now)
+        followEstimate(at: now)
+    }
+
+    // MARK: Time and changes
+
+    /// Does what has fallen due, except for sending: that is `pace`.
+    mutating func tick(at now: Instant) {
+        estimator.tick(at: now)
+        followEstimate(at: now)
+    }
+
+    /// Packets take another path from now on, of which nothing is known.
+    mutating func pathChanged(at now: Instant) {
+        estimator = BandwidthEstimator(configuration, since: now)
+        plan.reset()
+        hasStarted = false
+        pacer.rate = target * configuration.pacingFactor
+    }
+
+    /// Waiting packets of these sources, or all of them, are forgotten.
+    mutating func forget(_ ssrcs: [UInt32]?, recycle: ([UInt8]) -> Void) {
+        if ssrcs == nil { pacer.cancelProbe() }
+        guard !pacer.isEmpty else { return }
+        pacer.removeAll(
+            where: { packet in
+                guard let ssrcs else { return true }
+                return packet.bytes.span.bytes.uint32(at: 8).map { ssrcs.contains($0) } ?? true
+            }, recycle: recycle)
+    }
+
+    private mutating func followEstimate(at now: Instant) {
+        plan.update(
+            estimate: target, wanted: wanted, maximum: configuration.maximumBitrate,
+            isLimited: estimator.isLimited, isCalm: estimator.isCalm, at: now)
+        pacer.rate = target * configuration.pacingFactor
+    }
+
+    // MARK: Telling the encoders
+
+    /// Changes are told from this on, smaller ones after a second.
+    private static let noticeableChange = 0.05
+    private static let patience = Interval.seconds(Int64(1))
+
+    /// The target, when it is time to tell it; nil otherwise.
+    mutating func takeNews(at now: Instant) -> Bitrate? {
+        guard estimator.hasFeedback || isInformed else { return nil }
+        if let toldTarget, let toldAt {
+            let change = abs(target.value - toldTarget.value)
+            guard change > 0, change >= toldTarget.value * Self.noticeableChange || now - toldAt >= Self.patience
+            else { return nil }
+        }
+        toldTarget = target
+        toldAt = now
+        return target
+    }
+
+    /// The senders are others: what was told no longer fits.
+    mutating func tellAgain() { toldTarget = nil }
+}

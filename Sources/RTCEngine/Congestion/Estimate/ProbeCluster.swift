@@ -1,0 +1,104 @@
+/// A few packets sent at a rate, to see whether the path carries it.
+public struct ProbeCluster: Sendable, Hashable {
+    /// Names the cluster in the feedback; never 0.
+    public var id: Int32
+    public var rate: Bitrate
+    /// How many bytes and packets make it.
+    public var bytes: Int
+    public var packets: Int
+    /// When it was thought of; if nothing can be sent for it for long, it is forgotten.
+    public var createdAt: Instant
+
+    /// So long, and at least so many packets, for times are only known to 250 µs.
+    static let length = Interval.milliseconds(15)
+    static let fewestPackets = 5
+
+    init(id: Int32, rate: Bitrate, at now: Instant) {
+        self.id = id
+        self.rate = rate
+        self.bytes = Int(rate.bytes(in: Self.length))
+        self.packets = Self.fewestPackets
+        self.createdAt = now
+    }
+}
+
+/// What came of the packets of the probes: how fast they left and how fast they arrived.
+struct ProbeResults {
+    private struct Record {
+        var cluster: ProbeCluster
+        var packets = 0
+        var bytes = 0
+        var firstSent: Instant
+        var lastSent: Instant
+        var lastSentSize: Int
+        var firstArrival: Instant
+        var firstArrivalSize: Int
+        var lastArrival: Instant
+    }
+
+    /// Of what was planned, so much has to have arrived.
+    private static let share = 0.8
+    /// Arriving so much faster than it was sent, it was held back on the way and let go at once.
+    private static let fastestArrival = 2.0
+    /// Arriving so much slower, it has filled the path: then a little less is taken, so that its queue empties.
+    private static let saturated = 0.9
+    private static let safety = 0.95
+    private static let longest = Interval.seconds(Int64(1))
+    private static let mostClusters = 8
+
+    private var clusters: [ProbeCluster] = []
+    private var records: [Record] = []
+
+    /// A cluster is being sent.
+    mutating func expect(_ cluster: ProbeCluster) {
+        if clusters.count >= Self.mostClusters { clusters.removeFirst() }
+        clusters.append(cluster)
+        if records.count >= Self.mostClusters { records.removeFirst() }
+    }
+
+    /// A packet of a cluster has arrived.
+    ///
+    /// - Returns: what the cluster shows so far, when it is enough.
+    mutating func add(_ result: TransportFeedbackTracker.PacketResult) -> Bitrate? {
+        guard result.probe != 0, let arrivedAt = result.arrivedAt,
+            let cluster = clusters.first(where: { $0.id == result.probe })
+        else { return nil }
+        let index: Int
+        if let known = records.firstIndex(where: { $0.cluster.id == cluster.id }) {
+            index = known
+        } else {
+            records.append(
+                Record(
+                    cluster: cluster, firstSent: result.sentAt, lastSent: result.sentAt, lastSentSize: 0,
+                    firstArrival: arrivedAt, firstArrivalSize: 0, lastArrival: arrivedAt))
+            index = records.count - 1
+        }
+        records[index].packets += 1
+        records[index].bytes += result.size
+        records[index].firstSent = min(records[index].firstSent, result.sentAt)
+        if result.sentAt >= records[index].lastSent {
+            records[index].lastSent = result.sentAt
+            records[index].lastSentSize = result.size
+        }
+        if arrivedAt <= records[index].firstArrival {
+            records[index].firstArrival = arrivedAt
+            records[index].firstArrivalSize = result.size
+        }
+        records[index].lastArrival = max(records[index].lastArrival, arrivedAt)
+        return judge(records[index])
+    }
+
+    private func judge(_ record: Record) -> Bitrate? {
+        guard Double(record.packets) >= Double(record.cluster.packets) * Self.share,
+            Double(record.bytes) >= Double(record.cluster.bytes) * Self.share
+        else { return nil }
+        let sending = record.lastSent - record.firstSent
+        let arriving = record.lastArrival - record.firstArrival
+        guard sending > .zero, arriving > .zero, sending <= Self.longest, arriving <= Self.longest else { return nil }
+        // The last packet's bytes leave after the span has ended, those of the first arrive before it begins.
+        let sent = Bitrate(bytes: record.bytes - record.lastSentSize, in: sending)
+        let arrived = Bitrate(bytes: record.bytes - record.firstArrivalSize, in: arriving)
+        guard arrived.value <= sent.value * Self.fastestArrival else { return nil }
+        return arrived < sent * Self.saturated ? arrived * Self.safety : min(sent, arrived)
+    }
+}

@@ -1,0 +1,121 @@
+/// When to probe, and how fast: at the beginning, after a deep fall, and when more is wanted than is known to pass.
+struct ProbePlan {
+    private enum State {
+        /// Nothing has been sent yet.
+        case unstarted
+        /// Clusters are under way; a result above `threshold` asks for one further up.
+        case waiting(since: Instant, threshold: Bitrate)
+        case idle
+    }
+
+    /// A fall of the estimate that may have been wrong, or may be over.
+    private struct Fall {
+        var from: Bitrate
+        var at: Instant
+        var lastTry: Instant
+    }
+
+    private static let firstFactors = [3.0, 6.0]
+    private static let furtherFactor = 2.0
+    /// Of a probe's rate: who reaches it has not found the path's end.
+    private static let success = 0.7
+    private static let patience = Interval.seconds(Int64(1))
+    /// Between two tries to come back, and between a fall and the first.
+    private static let recoveryInterval = Interval.seconds(Int64(5))
+    private static let recoveryShare = 0.85
+    private static let deepFall = 0.66
+    /// Older falls are how the path is now.
+    private static let recoveryTime = Interval.seconds(Int64(60))
+    /// Without a maximum, no further than this.
+    private static let ceiling = Bitrate.megabits(5)
+    private static let mostWaiting = 4
+
+    private var state = State.unstarted
+    private var fall: Fall?
+    private var peak: (rate: Bitrate, at: Instant)?
+    private var lastID: Int32 = 0
+    private var lastWanted = Bitrate.zero
+    private var lastProbe: Instant?
+    private var waiting: [ProbeCluster] = []
+
+    var hasWaiting: Bool { !waiting.isEmpty }
+
+    /// The next cluster to send.
+    mutating func take() -> ProbeCluster? { waiting.isEmpty ? nil : waiting.removeFirst() }
+
+    /// Media flows for the first time, or over another path.
+    mutating func begin(start: Bitrate, maximum: Bitrate, at now: Instant) {
+        guard case .unstarted = state else { return }
+        probe(Self.firstFactors.map { start * $0 }, maximum: maximum, at: now)
+    }
+
+    /// Nothing is known of the path any more.
+    mutating func reset() {
+        state = .unstarted
+        fall = nil
+        peak = nil
+        waiting = []
+    }
+
+    /// A probe has come out.
+    mutating func resulted(in estimate: Bitrate, maximum: Bitrate, at now: Instant) {
+        guard case .waiting(_, let threshold) = state, estimate > threshold, threshold > .zero else { return }
+        probe([estimate * Self.furtherFactor], maximum: maximum, at: now)
+    }
+
+    /// The estimate has moved.
+    ///
+    /// - Parameters:
+    ///   - wanted: what the senders could use; nil when they have not said.
+    ///   - isCalm: nothing says that the path is full.
+    mutating func update(
+        estimate: Bitrate, wanted: Bitrate?, maximum: Bitrate, isLimited: Bool, isCalm: Bool, at now: Instant
+    ) {
+        if case .waiting(let since, _) = state, now - since > Self.patience { state = .idle }
+        noteFall(estimate, at: now)
+        guard case .idle = state, isCalm else { return }
+        let wanted = wanted ?? .zero
+        defer { lastWanted = wanted }
+        if wanted > lastWanted, lastWanted > .zero, wanted > estimate {
+            return probe([wanted], maximum: maximum, at: now)
+        }
+        let isRested = lastProbe.map { now - $0 >= Self.recoveryInterval } ?? true
+        if let fall, isRested, now - fall.lastTry >= Self.recoveryInterval {
+            if now - fall.at > Self.recoveryTime || estimate > fall.from * Self.deepFall {
+                self.fall = nil
+            } else {
+                self.fall?.lastTry = now
+                probe(
+                    [min(fall.from * Self.recoveryShare, estimate * Self.furtherFactor)], maximum: maximum, at: now)
+            }
+        } else if isLimited, isRested, wanted > estimate {
+            // What the application sends cannot show that there is room for more; a probe can.
+            probe([min(wanted, estimate * Self.furtherFactor)], maximum: maximum, at: now)
+        }
+    }
+
+    private mutating func noteFall(_ estimate: Bitrate, at now: Instant) {
+        if let highest = peak, highest.rate > estimate, now - highest.at < Self.recoveryInterval {
+            if estimate < highest.rate * Self.deepFall, fall == nil || highest.rate > (fall?.from ?? .zero) {
+                fall = Fall(from: highest.rate, at: now, lastTry: now)
+            }
+        } else {
+            peak = (estimate, now)
+        }
+    }
+
+    private mutating func probe(_ rates: [Bitrate], maximum: Bitrate, at now: Instant) {
+        let limit = min(maximum, Self.ceiling)
+        lastProbe = now
+        var threshold = Bitrate.zero
+        for rate in rates {
+            guard waiting.count < Self.mostWaiting else { break }
+            lastID = lastID == .max ? 1 : lastID + 1
+            waiting.append(ProbeCluster(id: lastID, rate: min(rate, limit), at: now))
+            // At the limit there is no further up.
+            threshold = rate >= limit ? .zero : rate * Self.success
+            if rate >= limit { break }
+        }
+        state = .waiting(since: now, threshold: threshold)
+    }
+}

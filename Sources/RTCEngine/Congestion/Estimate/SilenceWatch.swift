@@ -1,0 +1,36 @@
+/// Notices that packets are sent and the peer no longer says what became of them.
+struct SilenceWatch {
+    /// Beyond the round trip: feedback comes at least every 250 ms.
+    private static let patience = Interval.milliseconds(750)
+    /// A path that carries nothing is not narrow, it is cut: it is not lowered for ever.
+    private static let mostRounds = 3
+    /// After so many the path that comes back is taken for another one.
+    private static let cut = 2
+
+    private(set) var hasHeard = false
+    /// Since when an answer is missing; nil while nothing is.
+    private var since: Instant?
+    private var rounds = 0
+
+    mutating func sent(at now: Instant) { if since == nil { since = now } }
+
+    /// - Returns: whether the path was cut before.
+    mutating func heard(at now: Instant) -> Bool {
+        defer { rounds = 0 }
+        hasHeard = true
+        since = nil
+        return rounds >= Self.cut
+    }
+
+    /// A peer that never sends feedback is not silent: it does not know how.
+    func deadline(roundTrip: Interval) -> Instant? {
+        hasHeard && rounds < Self.mostRounds ? since.map { $0 + Self.patience + roundTrip } : nil
+    }
+
+    mutating func isDue(roundTrip: Interval, at now: Instant) -> Bool {
+        guard let deadline = deadline(roundTrip: roundTrip), now >= deadline else { return false }
+        since = now
+        rounds += 1
+        return true
+    }
+}

@@ -1,0 +1,238 @@
+/// A leaky bucket: lets packets out at a rate, a few milliseconds' worth at a time, so that a picture of many packets does
+/// not arrive as one burst at the narrowest point of the path.
+///
+/// The owner hands in packets (`enqueue`), takes out what may leave (`next`) and comes back at `nextWake`. What is taken
+/// counts against the bucket; while it is above its brim nothing leaves.
+struct Pacer {
+    private struct Waiting {
+        var packet: QueuedPacket
+        var since: Instant
+    }
+
+    /// Leaves at once, and so often is the owner woken.
+    static let burst = Interval.milliseconds(5)
+    /// Of a probe: its times are measured, so its bursts are short.
+    private static let probeBurst = Interval.milliseconds(2)
+    /// A probe that is so late is no longer one at its rate.
+    private static let latestProbe = Interval.milliseconds(20)
+    /// A cluster for which nothing could be sent for so long is forgotten.
+    private static let probePatience = Interval.seconds(Int64(5))
+    /// More are not held, whatever the rate: the owner's memory is not the place for them.
+    private static let mostPackets = 4_096
+    /// Nobody waits longer for what was sent before.
+    private static let longestDebt = Interval.milliseconds(500)
+
+    private struct Probe {
+        var cluster: ProbeCluster
+        var startedAt: Instant?
+        var bytes = 0
+        var packets = 0
+    }
+
+    var rate: Bitrate
+    private let maximumQueueTime: Interval
+
+    private var retransmissions = FIFO<Waiting>()
+    private var video = FIFO<Waiting>()
+    private(set) var queuedBytes = 0
+    /// The sum of the times at which the waiting packets came, since `base`: for their mean age.
+    private var queuedSince: Int64 = 0
+    private var base = Instant.zero
+
+    /// Bytes that have left and not yet drained.
+    private var debt = 0.0
+    private var last = Instant.zero
+    /// The bucket has drained to its bottom since it was last full: a burst may leave.
+    private var isOpen = true
+
+    private var probe: Probe?
+    private var canPad = true
+
+    init(rate: Bitrate, maximumQueueTime: Interval) {
+        self.rate = rate
+        self.maximumQueueTime = maximumQueueTime
+    }
+
+    var queuedPackets: Int { retransmissions.count + video.count }
+    var isEmpty: Bool { queuedPackets == 0 }
+    /// A cluster is being sent, or waits for packets to be sent with.
+    var isProbing: Bool { probe != nil }
+
+    // MARK: In
+
+    /// A packet that waits for its turn.
+    mutating func enqueue(_ packet: consuming QueuedPacket, at now: Instant) {
+        if isEmpty {
+            base = now
+            queuedSince = 0
+        }
+        queuedBytes += packet.bytes.count
+        queuedSince += (now - base).nanoseconds
+        switch packet.priority {
+        case .audio, .retransmission: retransmissions.append(Waiting(packet: packet, since: now))
+        case .video, .padding: video.append(Waiting(packet: packet, since: now))
+        }
+    }
+
+    /// There is no way to send a probe on.
+    mutating func cancelProbe() { probe = nil }
+
+    /// Bytes that left past the queue: they fill the bucket all the same.
+    mutating func passed(_ bytes: Int, at now: Instant) {
+        drain(to: now)
+        fill(bytes)
+    }
+
+    /// The next packets make a probe.
+    mutating func begin(_ cluster: ProbeCluster) {
+        probe = Probe(cluster: cluster)
+        canPad = true
+    }
+
+    // MARK: Out
+
+    /// The next packet that may leave now; nil when none may.
+    mutating func next(at now: Instant) -> QueuedPacket? {
+        drain(to: now)
+        expireProbe(at: now)
+        guard !isEmpty else { return nil }
+        if probe != nil, startProbe(hasPadding: canPad, at: now) {
+            guard isProbeDue(at: now) else { return isOverfull ? pop() : nil }
+            guard var packet = pop() else { return nil }
+            packet.probe = probe?.cluster.id ?? 0
+            count(packet.bytes.count)
+            fill(packet.bytes.count)
+            return packet
+        }
+        guard isOpen || isOverfull, let packet = pop() else { return nil }
+        fill(packet.bytes.count)
+        return packet
+    }
+
+    /// Bytes of padding that a probe needs now, for there is nothing else to send; 0: none.
+    mutating func paddingWanted(at now: Instant) -> (bytes: Int, probe: Int32) {
+        guard isEmpty, canPad, probe != nil, startProbe(hasPadding: true, at: now), isProbeDue(at: now),
+            let probe
+        else { return (0, 0) }
+        return (max(Int(probe.cluster.rate.bytes(in: Self.probeBurst)), 1), probe.cluster.id)
+    }
+
+    /// What came of the wish; 0 bytes when there is nothing to pad with.
+    mutating func padded(_ bytes: Int, packets: Int, at now: Instant) {
+        guard bytes > 0 else {
+            canPad = false
+            // Without padding a probe cannot go on when the media stop.
+            if probe?.startedAt != nil { probe = nil }
+            return
+        }
+        fill(bytes)
+        count(bytes, packets: packets)
+    }
+
+    /// When something may leave, or a probe goes on; nil when nothing waits.
+    var nextWake: Instant? {
+        if let probe, canPad || !isEmpty {
+            if let startedAt = probe.startedAt { return max(last, due(probe, startedAt)) }
+            if canPad { return last }
+        }
+        guard !isEmpty else { return nil }
+        if isOpen || isOverfull { return last }
+        return last + max(currentRate(at: last).time(forBytes: debt), .microseconds(100))
+    }
+
+    /// Packets that wait are forgotten: there is nobody to send them to, or their source has ended.
+    mutating func removeAll(where isGone: (QueuedPacket) -> Bool = { _ in true }, recycle: ([UInt8]) -> Void) {
+        for _ in 0..<retransmissions.count {
+            guard let waiting = retransmissions.popFirst() else { break }
+            keep(waiting, unless: isGone, in: \.retransmissions, recycle)
+        }
+        for _ in 0..<video.count {
+            guard let waiting = video.popFirst() else { break }
+            keep(waiting, unless: isGone, in: \.video, recycle)
+        }
+    }
+
+    // MARK: The bucket
+
+    private var isOverfull: Bool { queuedPackets > Self.mostPackets }
+
+    private mutating func drain(to now: Instant) {
+        let elapsed = max(now - last, .zero)
+        let rate = currentRate(at: now)
+        last = max(last, now)
+        debt = min(max(debt - rate.bytes(in: min(elapsed, .seconds(Int64(10)))), 0), rate.bytes(in: Self.longestDebt))
+        // What is left of a byte is the rounding of times.
+        if debt < 1 { isOpen = true }
+    }
+
+    private mutating func fill(_ bytes: Int) {
+        debt += Double(bytes)
+        if debt >= currentRate(at: last).bytes(in: Self.burst) { isOpen = false }
+    }
+
+    /// The rate, or what it takes for the mean packet not to wait longer than it may.
+    private func currentRate(at now: Instant) -> Bitrate {
+        guard !isEmpty else { return rate }
+        let age = (now - base).nanoseconds - queuedSince / Int64(queuedPackets)
+        let left = max(maximumQueueTime - Interval(nanoseconds: age), .milliseconds(1))
+        return max(rate, Bitrate(bytes: queuedBytes, in: left))
+    }
+
+    private mutating func pop() -> QueuedPacket? {
+        guard let waiting = retransmissions.popFirst() ?? video.popFirst() else { return nil }
+        forget(waiting)
+        return waiting.packet
+    }
+
+    private mutating func forget(_ waiting: Waiting) {
+        queuedBytes -= waiting.packet.bytes.count
+        queuedSince -= (waiting.since - base).nanoseconds
+    }
+
+    private mutating func keep(
+        _ waiting: Waiting, unless isGone: (QueuedPacket) -> Bool, in queue: WritableKeyPath<Pacer, FIFO<Waiting>>,
+        _ recycle: ([UInt8]) -> Void
+    ) {
+        if isGone(waiting.packet) {
+            forget(waiting)
+            recycle(waiting.packet.bytes)
+        } else {
+            self[keyPath: queue].append(waiting)
+        }
+    }
+
+    // MARK: Probes
+
+    private func due(_ probe: Probe, _ startedAt: Instant) -> Instant {
+        startedAt + probe.cluster.rate.time(forBytes: Double(probe.bytes))
+    }
+
+    private func isProbeDue(at now: Instant) -> Bool {
+        guard let probe, let startedAt = probe.startedAt else { return false }
+        return now >= due(probe, startedAt)
+    }
+
+    /// Without padding the media that wait have to be enough for it.
+    private mutating func startProbe(hasPadding: Bool, at now: Instant) -> Bool {
+        guard let current = probe else { return false }
+        if current.startedAt != nil { return true }
+        guard hasPadding || queuedBytes >= current.cluster.bytes else { return false }
+        probe?.startedAt = now
+        return true
+    }
+
+    private mutating func count(_ bytes: Int, packets: Int = 1) {
+        probe?.bytes += bytes
+        probe?.packets += packets
+        if let probe, probe.bytes >= probe.cluster.bytes, probe.packets >= probe.cluster.packets { self.probe = nil }
+    }
+
+    private mutating func expireProbe(at now: Instant) {
+        guard let current = probe else { return }
+        if let startedAt = current.startedAt {
+            if now - due(current, startedAt) > Self.latestProbe { probe = nil }
+        } else if now - current.cluster.createdAt > Self.probePatience {
+            probe = nil
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import RTCWire
+
+/// How fast packets leave: between the streams, the pacer and what the peer tells of their arrival.
+extension PeerMachine {
+    // MARK: Packets out
+
+    /// Leaves in the queue what may be sent now.
+    ///
+    /// - Parameter canSend: without a way to the peer nothing waits for it: what is in the queue is dropped there.
+    mutating func pacePackets(canSend: Bool, at now: Instant) {
+        guard canSend, secure.isProtected else { return dropPaced(from: nil) }
+        congestion.pace(&packets, at: now)
+        while fillProbe(at: now) { congestion.release(into: &packets, at: now) }
+    }
+
+    /// Queues what a probe lacks; false when it lacks nothing, or nothing can be had.
+    private mutating func fillProbe(at now: Instant) -> Bool {
+        let wish = congestion.paddingWanted(at: now)
+        guard wish.bytes > 0 else { return false }
+        let before = packets.count
+        var made = 0
+        for id in senders.ids where made == 0 {
+            switch senders[id]?.phase {
+            case .flowing: made = senders[id]?.stream.pad(wish.bytes, probe: wish.probe, into: &packets, at: now) ?? 0
+            case .held, .awaitingKeyFrame, nil: continue
+            }
+        }
+        congestion.padded(made, packets: packets.count - before, at: now)
+        return made > 0
+    }
+
+    /// Forgets packets that wait: those of these sources, or all.
+    mutating func dropPaced(from ssrcs: [UInt32]?) {
+        congestion.forget(ssrcs) { packets.recycle($0) }
+    }
+
+    // MARK: News from the peer
+
+    mutating func receiveCongestion(_ packet: RTCPPacket, at now: Instant) {
+        switch packet {
+        case .transportFeedback(let feedback):
+            feedbackTracker.receive(feedback, at: now)
+            congestion.receive(feedbackTracker.lastResults, at: now)
+        case .receiverEstimatedBitrate(let estimate):
+            // draft-alvestrand-rmcat-remb-03 §2.2 lists the streams that share it; ours all take the one path.
+            guard senders.values.contains(where: { estimate.ssrcs.contains($0.stream.ssrc) }) else { return }
+            congestion.receive(estimate, at: now)
+        case .senderReport(let report): receiveBlocks(report.blocks, at: now)
+        case .receiverReport(let report): receiveBlocks(report.blocks, at: now)
+        case .sourceDescription, .goodbye, .nack, .pictureLossIndication, .fullIntraRequest:
+            return
+        }
+    }
+
+    private mutating func receiveBlocks(_ blocks: [ReportBlock], at now: Instant) {
+        for block in blocks {
+            guard let stream = senders.values.first(where: { $0.stream.ssrc == block.ssrc })?.stream else { continue }
+            congestion.receive(block, roundTrip: stream.roundTripTime, at: now)
+        }
+    }
+
+    // MARK: Time
+
+    mutating func tickCongestion(at now: Instant) {
+        congestion.tick(at: now)
+        tellTargetBitrate(at: now)
+    }
+
+    // MARK: Encoders
+
+    /// In bits a second; nil while the peer has said nothing that it could be known from.
+    var availableOutgoingBitrate: Double? {
+        congestion.isKnown ? congestion.target.value : nil
+    }
+
+    /// What a sender wants of the bitrate. Nothing is refused: limits are wishes.
+    public mutating func setBitrateLimits(
+        _ limits: SenderBitrateLimits, of id: TransceiverID, at now: Instant
+    ) throws(PeerError) {
+        guard connectionState != .closed else { throw .closed }
+        guard negotiator.transceiver(id) != nil else { throw .unknownTransceiver }
+        bitrateLimits[id] = limits
+        congestion.wanted = BitrateAllocator.wanted(by: activeLimits.map(\.limits))
+        congestion.tellAgain()
+        tellTargetBitrate(at: now)
+    }
+
+    private var activeLimits: [(id: TransceiverID, limits: SenderBitrateLimits)] {
+        senders.ids.compactMap { id in
+            guard let format = sendingFormat(of: id) else { return nil }
+            return (id, bitrateLimits[id] ?? (format.isVideo ? .video : .audio))
+        }
+    }
+
+    mutating func tellTargetBitrate(at now: Instant) {
+        guard let available = congestion.takeNews(at: now) else { return }
+        let active = activeLimits
+        congestion.wanted = BitrateAllocator.wanted(by: active.map(\.limits))
+        let shares = BitrateAllocator.divide(available, among: active.map(\.limits))
+        events.append(
+            .targetBitrateChanged(
+                TargetBitrate(
+                    available: available,
+                    shares: zip(active, shares).map { TargetBitrate.Share(transceiver: $0.id, bitrate: $1) })))
+    }
+}

@@ -1,0 +1,102 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+/// Estimate and pacer in whole calls.
+@Suite struct PacedCallTests {
+    @Test func `the estimate is told as an event and in the statistics, and grows by probes`() throws {
+        var call = CallSimulation()
+        call.begin()
+        call.connects()
+        call.run(for: .seconds(Int64(5)))
+        #expect(call.violations == [])
+        let last = try #require(call[.left].targets.last)
+        // The line has no limit; the first probes show six times the start.
+        #expect(last.target.available > .megabits(1))
+        #expect(last.target.shares.count == 2)
+        let video = try #require(call.transceiver(.video, of: .left))
+        let audio = try #require(call.transceiver(.audio, of: .left))
+        #expect(last.target[audio] == .kilobits(64))
+        #expect((last.target[video] ?? .zero) > .megabits(1))
+        let stats = call[.left].machine.stats(at: call.now)
+        let pair = try #require(stats.candidatePairs.first { $0.id == stats.transport?.selectedCandidatePairID })
+        #expect((pair.availableOutgoingBitrate ?? 0) > 1_000_000)
+    }
+
+    @Test func `media below the estimate wait no longer than a few milliseconds`() {
+        // The line takes 20 ms, no more and no less.
+        var call = CallSimulation()
+        call.begin([.video])
+        call.connects()
+        call.run(for: .seconds(Int64(1)))
+        let before = call.judge(.video, at: .right).count
+        call.run(for: .seconds(Int64(5)))
+        let arrivals = call.judge(.video, at: .right).arrivals.dropFirst(before)
+        let gaps = zip(arrivals, arrivals.dropFirst()).map { ($1 - $0).milliseconds }
+        #expect(gaps.count > 70)
+        #expect((gaps.max() ?? 0) < 66.7 + 15)
+    }
+
+    @Test func `limits are told at once, and refused for what does not exist`() throws {
+        var call = CallSimulation()
+        call.begin([.video])
+        call.connects()
+        call.run(for: .seconds(Int64(3)))
+        let video = try #require(call.transceiver(.video, of: .left))
+        try call.tell(.left) { machine, now in
+            try machine.setBitrateLimits(SenderBitrateLimits(maximum: .kilobits(250)), of: video, at: now)
+        }
+        #expect(call[.left].targets.last?.target[video] == .kilobits(250))
+        call.close(.left)
+        #expect(throws: PeerError.closed) {
+            try call.tell(.left) { machine, now in try machine.setBitrateLimits(.video, of: video, at: now) }
+        }
+    }
+
+    @Test func `padding is the last packets again, and without any it is padding alone`() throws {
+        var configuration = SendStreamConfiguration(
+            ssrc: 7, payloadType: 96, format: .vp8, retransmission: .init(ssrc: 8, payloadType: 97), cname: "c",
+            extensions: HeaderExtensionIDs(transportSequence: 3))
+        func stream() -> SendStream {
+            SendStream(configuration: configuration, clock: WallClock(offset: .zero), random: .seeded(1))
+        }
+        let frame = EncodedFrame(
+            payload: [0x11, 0, 0] + [UInt8](repeating: 1, count: 700), timestamp: 0, isKeyFrame: true, format: .vp8)
+        var queue = PacketQueue()
+        func take() throws -> QueuedPacket {
+            let packet = queue.popFirst()
+            return try #require(packet)
+        }
+        var media = stream()
+        // Nothing sent yet: the receiver would not know what this is.
+        #expect(media.pad(100, probe: 1, into: &queue, at: .zero) == 0)
+        media.send(frame, into: &queue, at: .zero)
+        let original = try take()
+        #expect(media.pad(500, probe: 9, into: &queue, at: .zero + .milliseconds(10)) > 500)
+        let again = try take()
+        let header = try RTPHeader(parsing: again.bytes.span.bytes)
+        #expect(header.ssrc == 8)
+        #expect(again.probe == 9)
+        #expect(again.priority == .padding)
+        #expect(again.transportSequenceOffset != nil)
+        #expect(again.bytes.suffix(100) == original.bytes.suffix(100))
+        #expect(queue.isEmpty)
+
+        configuration.historyCount = 0
+        var bare = stream()
+        bare.send(frame, into: &queue, at: .zero)
+        _ = queue.popFirst()
+        #expect(bare.pad(200, probe: 2, into: &queue, at: .zero) > 200)
+        let padding = try take()
+        let filler = try RTPHeader(parsing: padding.bytes.span.bytes)
+        #expect(filler.ssrc == 8)
+        #expect(filler.paddingCount == 224)
+        #expect(filler.payloadRange.isEmpty)
+
+        configuration.retransmission = nil
+        var plain = stream()
+        plain.send(frame, into: &queue, at: .zero)
+        #expect(plain.pad(200, probe: 3, into: &queue, at: .zero) == 0)
+    }
+}

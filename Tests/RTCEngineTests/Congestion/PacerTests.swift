@@ -1,0 +1,145 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+/// The leaky bucket.
+@Suite struct PacerTests {
+    private func packet(_ priority: PacketPriority = .video, bytes: Int = 1_000, ssrc: UInt32 = 7) -> QueuedPacket {
+        var packet = QueuedPacket(kind: .rtp, bytes: [UInt8](repeating: 0, count: bytes))
+        packet.bytes.set(uint16: UInt16(truncatingIfNeeded: ssrc >> 16), at: 8)
+        packet.bytes.set(uint16: UInt16(truncatingIfNeeded: ssrc), at: 10)
+        packet.priority = priority
+        return packet
+    }
+
+    private func pacer(_ rate: Bitrate = .megabits(1), queue: Interval = .seconds(Int64(1))) -> Pacer {
+        Pacer(rate: rate, maximumQueueTime: queue)
+    }
+
+    /// Lets time pass from one wish to be woken to the next; what left, and when, in milliseconds.
+    private func run(_ pacer: inout Pacer, from start: Instant, for time: Interval) -> [(at: Double, bytes: Int)] {
+        var left: [(at: Double, bytes: Int)] = []
+        var now = start
+        while now <= start + time {
+            while let packet = pacer.next(at: now) { left.append(((now - start).milliseconds, packet.bytes.count)) }
+            guard let wake = pacer.nextWake else { break }
+            now = max(now + .microseconds(1), wake)
+        }
+        return left
+    }
+
+    @Test func `packets leave at the rate, in bursts of five milliseconds`() {
+        var pacer = pacer(.megabits(8))
+        for _ in 0..<100 { pacer.enqueue(packet(), at: .zero) }
+        let left = run(&pacer, from: .zero, for: .seconds(Int64(1)))
+        #expect(left.count == 100)
+        // 8 Mbit/s are 1,000 bytes in a millisecond.
+        #expect((90...100).contains(left.last?.at ?? 0))
+        #expect(left.filter { $0.at == 0 }.count == 5)
+        let moments = Set(left.map(\.at)).sorted()
+        #expect(zip(moments, moments.dropFirst()).allSatisfy { $1 - $0 >= 4.9 })
+    }
+
+    @Test func `an empty pacer wants no timer`() {
+        var pacer = pacer()
+        #expect(pacer.nextWake == nil)
+        pacer.enqueue(packet(), at: .zero)
+        #expect(pacer.next(at: .zero) != nil)
+        #expect(pacer.next(at: .zero) == nil)
+        #expect(pacer.nextWake == nil)
+    }
+
+    @Test func `retransmissions overtake pictures`() {
+        var pacer = pacer()
+        pacer.enqueue(packet(.video), at: .zero)
+        pacer.enqueue(packet(.video), at: .zero)
+        pacer.enqueue(packet(.retransmission, bytes: 500), at: .zero)
+        #expect(run(&pacer, from: .zero, for: .seconds(Int64(1))).map(\.bytes) == [500, 1_000, 1_000])
+    }
+
+    @Test func `what passed by fills the bucket`() {
+        var pacer = pacer(.megabits(1))
+        // 12,500 bytes are 100 ms.
+        pacer.passed(12_500, at: .zero)
+        pacer.enqueue(packet(), at: .zero)
+        let left = run(&pacer, from: .zero, for: .seconds(Int64(1)))
+        #expect((90...101).contains(left.first?.at ?? 0))
+    }
+
+    @Test func `nothing waits much longer than it may, however slow the rate`() {
+        var pacer = pacer(.kilobits(50), queue: .milliseconds(500))
+        for _ in 0..<100 { pacer.enqueue(packet(), at: .zero) }
+        let left = run(&pacer, from: .zero, for: .seconds(Int64(10)))
+        #expect(left.count == 100)
+        #expect((300...1_000).contains(left.last?.at ?? 0))
+    }
+
+    @Test func `a flood leaves rather than fill the memory`() {
+        var pacer = pacer(.kilobits(50))
+        for _ in 0..<10_000 {
+            pacer.enqueue(packet(bytes: 100), at: .zero)
+            while pacer.next(at: .zero) != nil {}
+        }
+        #expect(pacer.queuedPackets <= 4_096)
+    }
+
+    @Test func `a probe leaves at its own rate, and carries its name`() {
+        var pacer = pacer(.kilobits(500))
+        for _ in 0..<40 { pacer.enqueue(packet(), at: .zero) }
+        let cluster = ProbeCluster(id: 3, rate: .megabits(4), at: .zero)
+        pacer.begin(cluster)
+        var probes = 0
+        var last = Instant.zero
+        var now = Instant.zero
+        while probes < 8, let wake = pacer.nextWake {
+            now = max(now, wake)
+            while let packet = pacer.next(at: now), packet.probe == 3 {
+                probes += 1
+                last = now
+            }
+            if !pacer.isProbing { break }
+        }
+        // 15 ms of 4 Mbit/s are 7,500 bytes: eight packets, 2 ms apart.
+        #expect(probes == 8)
+        #expect(last == .zero + .milliseconds(14))
+        #expect(!pacer.isProbing)
+    }
+
+    @Test func `a probe asks for padding when the media end, and is over when there is none`() {
+        var pacer = pacer()
+        pacer.begin(ProbeCluster(id: 1, rate: .megabits(4), at: .zero))
+        let wish = pacer.paddingWanted(at: .zero)
+        #expect(wish.bytes >= 900)
+        #expect(wish.probe == 1)
+        pacer.padded(1_000, packets: 1, at: .zero)
+        #expect(pacer.paddingWanted(at: .zero).bytes == 0)
+        #expect(pacer.nextWake == .zero + .milliseconds(2))
+        #expect(pacer.paddingWanted(at: .zero + .milliseconds(2)).bytes > 0)
+        pacer.padded(0, packets: 0, at: .zero + .milliseconds(2))
+        #expect(!pacer.isProbing)
+        #expect(pacer.nextWake == nil)
+    }
+
+    @Test func `without padding a probe waits for media that are enough for it`() {
+        var pacer = pacer(.kilobits(100))
+        pacer.begin(ProbeCluster(id: 1, rate: .megabits(4), at: .zero))
+        #expect(pacer.paddingWanted(at: .zero).bytes > 0)
+        pacer.padded(0, packets: 0, at: .zero)
+        // Not started yet: padding was refused when it began.
+        pacer.begin(ProbeCluster(id: 2, rate: .megabits(4), at: .zero))
+        _ = pacer.paddingWanted(at: .zero)
+        #expect(pacer.nextWake != nil)
+    }
+
+    @Test func `the packets of a source that ends are taken out`() {
+        var pacer = pacer()
+        for index in 0..<6 { pacer.enqueue(packet(ssrc: index % 2 == 0 ? 7 : 70_000), at: .zero) }
+        var recycled = 0
+        pacer.removeAll(where: { $0.bytes.span.bytes.uint32(at: 8) == 70_000 }, recycle: { _ in recycled += 1 })
+        #expect(recycled == 3)
+        #expect(pacer.queuedPackets == 3)
+        #expect(pacer.queuedBytes == 3_000)
+        #expect(run(&pacer, from: .zero, for: .seconds(Int64(1))).count == 3)
+    }
+}

@@ -1,0 +1,196 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+/// Up and down: what delay, losses, probes and silence make of the rate.
+@Suite struct RateControlTests {
+    private typealias Result = TransportFeedbackTracker.PacketResult
+
+    @Test func `far from the capacity the rate grows by 8 percent a second, near it by some packets`() {
+        var control = RateControl(start: .megabits(1), minimum: .kilobits(30))
+        var now = Instant.zero
+        func second(acknowledged: Bitrate) {
+            for _ in 0..<10 {
+                now += .milliseconds(100)
+                control.update(.normal, acknowledged: acknowledged, roundTrip: .milliseconds(50), at: now)
+            }
+        }
+        control.update(.normal, acknowledged: .megabits(1), roundTrip: .milliseconds(50), at: now)
+        second(acknowledged: .megabits(1))
+        #expect((1_075...1_090).contains(control.rate.value / 1_000))
+        control.update(.over, acknowledged: .megabits(1), roundTrip: .milliseconds(50), at: now)
+        #expect(control.rate == .kilobits(850))
+        control.update(.normal, acknowledged: .kilobits(850), roundTrip: .milliseconds(50), at: now)
+        second(acknowledged: .kilobits(850))
+        #expect((880...940).contains(control.rate.value / 1_000))
+    }
+
+    @Test func `the rate does not grow beyond one and a half times what arrives`() {
+        var control = RateControl(start: .megabits(1), minimum: .kilobits(30))
+        for step in 0..<600 {
+            control.update(
+                .normal, acknowledged: .kilobits(800), roundTrip: .milliseconds(50),
+                at: .zero + .milliseconds(Int64(step) * 100))
+        }
+        #expect(control.rate == .kilobits(1_210))
+    }
+
+    @Test func `a queue that drains is waited for`() {
+        var control = RateControl(start: .megabits(1), minimum: .kilobits(30))
+        for step in 0..<100 {
+            control.update(
+                .under, acknowledged: .megabits(1), roundTrip: .milliseconds(50),
+                at: .zero + .milliseconds(Int64(step) * 100))
+        }
+        #expect(control.rate == .megabits(1))
+    }
+
+    /// Packets of 1,200 bytes at a rate, of which some are lost; the limit in the end.
+    private func lossLimit(rate: Bitrate, seconds: Int, loss: (Int) -> Bool) -> Bitrate? {
+        var control = LossControl()
+        var now = Instant.zero
+        var number = 0
+        for _ in 0..<seconds * 10 {
+            var results: [Result] = []
+            for _ in 0..<Int(rate.bytes(in: .milliseconds(100)) / 1_200) {
+                now += rate.time(forBytes: 1_200)
+                results.append(Result(sentAt: now, size: 1_200, arrivedAt: loss(number) ? nil : now))
+                number += 1
+            }
+            control.update(results, delayBased: rate, acknowledged: rate * 0.8, minimum: .kilobits(30), at: now)
+        }
+        return control.limit
+    }
+
+    @Test func `without losses they do not limit`() {
+        #expect(lossLimit(rate: .megabits(2), seconds: 10) { _ in false } == nil)
+    }
+
+    @Test func `losses of one in five at a high rate are a full queue`() {
+        let limit = lossLimit(rate: .megabits(2), seconds: 10) { $0 % 5 == 0 }
+        #expect((100...1_700).contains((limit?.value ?? 0) / 1_000))
+    }
+
+    @Test func `losses of one in fifty are the path's own`() {
+        let limit = lossLimit(rate: .megabits(1), seconds: 20) { $0 % 50 == 0 }
+        #expect((limit ?? .megabits(1)) > .kilobits(850))
+    }
+
+    @Test func `the draft's control grows below 2 percent, waits below 10 and falls above`() {
+        let limits = Bitrate.kilobits(30)...Bitrate.megabits(5)
+        func run(loss: Int32) -> Bitrate {
+            var control = ReportedLossControl(start: .kilobits(500))
+            for step in 0..<11 {
+                control.receive(
+                    ReportBlock(
+                        ssrc: 7, fractionLost: 0, cumulativeLost: loss * Int32(step),
+                        highestSequenceNumber: UInt32(step * 100), jitter: 0, lastSenderReport: 0,
+                        delaySinceLastSenderReport: 0),
+                    roundTrip: .milliseconds(50), limits: limits, at: .zero + .seconds(Int64(step)))
+            }
+            return control.rate
+        }
+        #expect((1_070...1_100).contains(run(loss: 0).value / 1_000))
+        #expect(run(loss: 5) == .kilobits(500))
+        #expect((150...180).contains(run(loss: 20).value / 1_000))
+    }
+
+    @Test func `the peer's own estimate bounds the rate, and is believed in the beginning`() {
+        var control = ReportedLossControl(start: .kilobits(300))
+        let limits = Bitrate.kilobits(30)...Bitrate.megabits(5)
+        control.receive(peerEstimate: .megabits(2), limits: limits, at: .zero)
+        #expect(control.rate == .kilobits(1_800))
+        control.receive(peerEstimate: .kilobits(400), limits: limits, at: .zero + .seconds(Int64(5)))
+        #expect(control.rate == .kilobits(400))
+        control.receive(peerEstimate: .megabits(9), limits: limits, at: .zero + .seconds(Int64(6)))
+        #expect(control.rate == .kilobits(400))
+    }
+
+    @Test func `a probe shows the slower of leaving and arriving`() {
+        func probe(arrivalEvery interval: Int64) -> Bitrate? {
+            var results = ProbeResults()
+            results.expect(ProbeCluster(id: 1, rate: .megabits(4), at: .zero))
+            var estimate: Bitrate?
+            for index in 0..<8 as Range<Int64> {
+                let result = Result(
+                    sentAt: Instant.zero + .milliseconds(2 * index), size: 1_000,
+                    arrivedAt: Instant.zero + .milliseconds(40 + interval * index), probe: 1)
+                estimate = results.add(result) ?? estimate
+            }
+            return estimate
+        }
+        #expect(probe(arrivalEvery: 2) == .megabits(4))
+        // Twice as slow: the path is full, and a little less is taken.
+        #expect(probe(arrivalEvery: 4) == .kilobits(1_900))
+        #expect(probe(arrivalEvery: 0) == nil)
+    }
+
+    @Test func `probes begin at three and six times the start and go on while they succeed`() {
+        var plan = ProbePlan()
+        plan.begin(start: .kilobits(300), maximum: .megabits(20), at: .zero)
+        #expect(plan.take()?.rate == .kilobits(900))
+        #expect(plan.take()?.rate == .kilobits(1_800))
+        #expect(plan.take() == nil)
+        plan.resulted(in: .kilobits(1_000), maximum: .megabits(20), at: .zero)
+        #expect(plan.take() == nil)
+        plan.resulted(in: .kilobits(1_700), maximum: .megabits(20), at: .zero)
+        #expect(plan.take()?.rate == .kilobits(3_400))
+        plan.resulted(in: .kilobits(3_300), maximum: .megabits(20), at: .zero)
+        #expect(plan.take()?.rate == .megabits(5))
+        plan.resulted(in: .megabits(5), maximum: .megabits(20), at: .zero)
+        #expect(plan.take() == nil)
+    }
+
+    @Test func `after a deep fall the way back is probed, five seconds later`() {
+        var plan = ProbePlan()
+        plan.begin(start: .kilobits(300), maximum: .megabits(20), at: .zero)
+        while plan.take() != nil {}
+        var probes: [(Double, Bitrate)] = []
+        for step in 0..<200 {
+            let now = Instant.zero + .milliseconds(Int64(step) * 100)
+            plan.update(
+                estimate: step < 50 ? .megabits(2) : .kilobits(500), wanted: nil, maximum: .megabits(20),
+                isLimited: false, isCalm: true, at: now)
+            if let cluster = plan.take() { probes.append(((now - Instant.zero).seconds, cluster.rate)) }
+        }
+        #expect(probes.first?.0 ?? 0 >= 9.9)
+        #expect(probes.first?.1 == .megabits(1))
+        #expect(probes.count == 2)
+    }
+
+    @Test func `silence halves the rate three times, and what comes back begins anew`() {
+        var estimator = BandwidthEstimator(CongestionConfiguration().inOrder)
+        estimator.sent(1_200, at: .zero)
+        _ = estimator.receive(
+            [Result(sentAt: .zero, size: 1_200, arrivedAt: .zero)], at: .zero + .milliseconds(50))
+        let before = estimator.target
+        var now = Instant(nanoseconds: 100_000_000)
+        estimator.sent(1_200, at: now)
+        var halvings = 0
+        while let wake = estimator.nextWake, wake < Instant.zero + .seconds(Int64(10)) {
+            now = max(now + .milliseconds(1), wake)
+            estimator.tick(at: now)
+            halvings += 1
+        }
+        #expect(halvings == 3)
+        #expect(before == .kilobits(300))
+        #expect(estimator.target == Bitrate(bitsPerSecond: Int64(37_500)))
+        let early = estimator.takeComeBack()
+        #expect(!early)
+        let lost = (0..<50).map { _ in Result(sentAt: now, size: 1_200, arrivedAt: nil) }
+        _ = estimator.receive(lost, at: now)
+        let first = estimator.takeComeBack()
+        let second = estimator.takeComeBack()
+        #expect(first)
+        #expect(!second)
+        #expect(estimator.target == Bitrate(bitsPerSecond: Int64(37_500)))
+    }
+
+    @Test func `a peer that never sends feedback leaves the beginning as it is`() {
+        var estimator = BandwidthEstimator(CongestionConfiguration().inOrder)
+        for step in 0..<100 as Range<Int64> { estimator.sent(1_200, at: Instant.zero + .milliseconds(step * 20)) }
+        #expect(estimator.nextWake == nil)
+        #expect(estimator.target == .kilobits(300))
+    }
+}
