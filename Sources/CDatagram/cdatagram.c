@@ -131,6 +131,77 @@ int cdatagram_send(int fd, const uint8_t *buffer, const cdatagram_message *messa
     return sent < 0 ? -errno : sent;
 }
 
+// The kernel's limits: UDP_MAX_SEGMENTS, and what one datagram may measure before it is cut.
+#define RUN_SEGMENTS 64
+#define RUN_BYTES 65000
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+
+static int same_address(const cdatagram_address *a, const cdatagram_address *b) {
+    return a->port == b->port && a->family == b->family && a->scope == b->scope &&
+           memcmp(a->ip, b->ip, a->family == 4 ? 4 : 16) == 0;
+}
+
+// How many of the messages from the first one on go as one piece: of one size, the last one at most that, side by side.
+static int run_length(const cdatagram_message *m, int count) {
+    uint32_t total = m[0].length;
+    int n = 1;
+    while (n < count && n < RUN_SEGMENTS && m[n - 1].length == m[0].length && m[n].length <= m[0].length &&
+           m[n].length > 0 && m[n].offset == m[n - 1].offset + m[n - 1].length && total + m[n].length <= RUN_BYTES &&
+           same_address(&m[n].to, &m[0].to))
+        total += m[n++].length;
+    return n;
+}
+
+int cdatagram_send_runs(int fd, const uint8_t *buffer, const cdatagram_message *messages, int count, int *may_segment) {
+    struct mmsghdr headers[BATCH];
+    struct iovec vectors[BATCH];
+    struct sockaddr_storage names[BATCH];
+    int lengths[BATCH];
+    union {
+        char bytes[CMSG_SPACE(sizeof(uint16_t))];
+        struct cmsghdr aligned;
+    } controls[BATCH];
+    if (!*may_segment) return cdatagram_send(fd, buffer, messages, count);
+    int pieces = 0;
+    memset(headers, 0, sizeof headers[0] * (size_t)(count < BATCH ? count : BATCH));
+    for (int i = 0; i < count && pieces < BATCH; pieces++) {
+        const cdatagram_message *first = &messages[i];
+        int n = lengths[pieces] = run_length(first, count - i);
+        struct msghdr *header = &headers[pieces].msg_hdr;
+        vectors[pieces].iov_base = (void *)(buffer + first->offset);
+        vectors[pieces].iov_len = first[n - 1].offset + first[n - 1].length - first->offset;
+        header->msg_iov = &vectors[pieces];
+        header->msg_iovlen = 1;
+        header->msg_name = &names[pieces];
+        header->msg_namelen = to_sockaddr(&first->to, &names[pieces]);
+        if (n > 1) {
+            uint16_t size = (uint16_t)first->length;
+            header->msg_control = controls[pieces].bytes;
+            header->msg_controllen = sizeof controls[pieces].bytes;
+            struct cmsghdr *control = CMSG_FIRSTHDR(header);
+            control->cmsg_level = IPPROTO_UDP;
+            control->cmsg_type = UDP_SEGMENT;
+            control->cmsg_len = CMSG_LEN(sizeof size);
+            memcpy(CMSG_DATA(control), &size, sizeof size);
+        }
+        i += n;
+    }
+    int sent;
+    do sent = sendmmsg(fd, headers, (unsigned)pieces, MSG_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0) {
+        // EIO: the route's device makes no checksums. EINVAL, EMSGSIZE: the path is smaller. The others: an old kernel.
+        int refused = errno == EIO || errno == EINVAL || errno == EMSGSIZE || errno == EOPNOTSUPP || errno == ENOPROTOOPT;
+        if (lengths[0] > 1 && refused) *may_segment = 0;
+        return -errno;
+    }
+    int messages_sent = 0;
+    for (int i = 0; i < sent; i++) messages_sent += lengths[i];
+    return messages_sent;
+}
+
 int cdatagram_poller_open(void) {
     int fd = epoll_create1(EPOLL_CLOEXEC);
     return fd < 0 ? -errno : fd;
@@ -210,6 +281,11 @@ int cdatagram_send(int fd, const uint8_t *buffer, const cdatagram_message *messa
             return i > 0 ? i : -errno;
     }
     return count;
+}
+
+int cdatagram_send_runs(int fd, const uint8_t *buffer, const cdatagram_message *messages, int count, int *may_segment) {
+    *may_segment = 0;
+    return cdatagram_send(fd, buffer, messages, count);
 }
 
 int cdatagram_poller_open(void) {

@@ -1,6 +1,10 @@
 import RTCWire
 import Testing
 
+#if os(Linux)
+    import Glibc
+#endif
+
 @testable import RTCNetwork
 
 @Suite struct UDPSocketTests {
@@ -49,4 +53,41 @@ import Testing
         var buffers = ReceiveBatch()
         #expect(received(socket, &buffers) == [[2]])
     }
+
+    @Test func `runs of datagrams of one size arrive one by one, in order, at the addresses they were for`() throws {
+        let sender = try UDPSocket(binding: Self.loopback)
+        let receivers = try (0..<2).map { _ in try UDPSocket(binding: Self.loopback) }
+        // Runs as pictures make them: pieces of one size, then a smaller one; and what may not join a run.
+        let sizes = [1_200, 1_200, 1_200, 700, 900, 1_200, 1, 1] + [Int](repeating: 1_100, count: 20)
+        var expected: [[[UInt8]]] = [[], []]
+        var batch = SendBatch()
+        for (number, size) in sizes.enumerated() {
+            let datagram = [UInt8](repeating: UInt8(number), count: size)
+            let to = number == 2 || number > 20 ? 1 : 0
+            expected[to].append(datagram)
+            batch.append(datagram, to: receivers[to].address)
+        }
+        batch.flush(on: sender)
+        #expect(batch.dropped == 0)
+        var buffers = ReceiveBatch()
+        #expect(received(receivers[0], &buffers) == expected[0])
+        #expect(received(receivers[1], &buffers) == expected[1])
+    }
+
+    #if os(Linux)
+        @Test func `a run that the kernel refuses goes out datagram by datagram`() throws {
+            let sender = try UDPSocket(binding: Self.loopback)
+            let receiver = try UDPSocket(binding: Self.loopback)
+            // Without checksums the kernel cuts nothing.
+            var one: Int32 = 1
+            #expect(setsockopt(sender.descriptor, SOL_SOCKET, SO_NO_CHECK, &one, 4) == 0)
+            var batch = SendBatch()
+            for number in 0..<5 { batch.append([UInt8](repeating: UInt8(number), count: 100), to: receiver.address) }
+            batch.flush(on: sender)
+            #expect(batch.dropped == 0)
+            #expect(batch.maySegment == 0)
+            var buffers = ReceiveBatch()
+            #expect(received(receiver, &buffers).map(\.first) == [0, 1, 2, 3, 4])
+        }
+    #endif
 }

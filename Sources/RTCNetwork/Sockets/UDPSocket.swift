@@ -77,6 +77,8 @@ struct SendBatch {
     /// Datagrams that the kernel did not take because its buffer was full or the route is gone. UDP: they are lost,
     /// and the protocols above repair it.
     private(set) var dropped = 0
+    /// Whether the kernel still takes runs of datagrams in one piece; 0 once it has refused.
+    private(set) var maySegment: Int32 = 1
 
     var isFull: Bool { messages.count >= 64 }
 
@@ -92,13 +94,17 @@ struct SendBatch {
     mutating func flush(on socket: UDPSocket) {
         var start = 0
         while start < messages.count {
+            var stillMay = maySegment
             let sent = messages.withUnsafeBufferPointer { pointer in
-                cdatagram_send(
-                    socket.descriptor, buffer, pointer.baseAddress.map { $0 + start }, Int32(messages.count - start))
+                cdatagram_send_runs(
+                    socket.descriptor, buffer, pointer.baseAddress.map { $0 + start }, Int32(messages.count - start),
+                    &stillMay)
             }
+            let isRefused = stillMay != maySegment
+            maySegment = stillMay
             if sent > 0 {
                 start += Int(sent)
-            } else {
+            } else if !isRefused {
                 dropped += 1
                 start += 1
             }
