@@ -17,6 +17,9 @@ public struct RTCCallMediaEngine: CallMediaEngine {
         configuration: PeerConnectionConfiguration, media: CallMedia, restartsICEAfter: Interval? = nil,
         sink: @escaping @Sendable () -> (any CallFrameSink)? = { nil }
     ) {
+        // A call is sound and pictures.
+        var configuration = configuration
+        configuration.dataChannels.acceptsOffers = false
         self.configuration = configuration
         self.media = media
         self.restartsICEAfter = restartsICEAfter

@@ -198,7 +198,8 @@ actor RTCCallMediaSession: CallMediaSession {
                 await alignSound()
             case .negotiationNeeded:
                 if hasNegotiated { continuation.yield(.negotiationNeeded) }
-            case .signalingStateChange, .iceConnectionStateChange, .iceGatheringStateChange, .trackEnded:
+            case .signalingStateChange, .iceConnectionStateChange, .iceGatheringStateChange, .trackEnded,
+                .dataChannel:
                 continue
             }
         }

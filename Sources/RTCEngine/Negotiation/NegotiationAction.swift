@@ -15,6 +15,8 @@ public enum NegotiationAction: Sendable, Equatable {
     case startDTLS(DTLSRole, fingerprints: [Fingerprint])
     /// The peer's offer has made a transceiver.
     case transceiverAdded(TransceiverID)
+    /// What the descriptions say of data channels; nil when a side refuses them. Only said when it differs from before.
+    case configureDataChannels(DataAgreement?)
     /// What to receive; nil to stop. Only said when it differs from before.
     case configureReceiver(TransceiverID, ReceiveParameters?)
     /// What to send; nil to stop. Only said when it differs from before.

@@ -12,6 +12,12 @@ extension Negotiator {
             let place = transceivers.firstIndex { $0.mLineIndex == index }
             if ours.isRejected || theirs.isRejected {
                 if let place { reject(place, isFinal: isFinal) }
+                if index == data.mLineIndex, isFinal { data.refused() }
+                continue
+            }
+            if index == data.mLineIndex {
+                bundled.append(index)
+                agreeData(local: ours, remote: theirs)
                 continue
             }
             guard let place else { continue }

@@ -18,7 +18,15 @@ extension Negotiator {
         let accepted = acceptedSections(of: offer)
         var media: [MediaDescription] = []
         for (index, offered) in offer.media.enumerated() {
-            guard let (transceiver, codecs) = accepted[index], let kind = MediaKind(rawValue: offered.kind) else {
+            if case .data = accepted[index] {
+                media.append(
+                    LocalSection.data(
+                        mid: offered.mid, answering: offered, setup: setup, ice: ice, configuration: configuration))
+                continue
+            }
+            guard case .media(let transceiver, let codecs) = accepted[index],
+                let kind = MediaKind(rawValue: offered.kind)
+            else {
                 media.append(
                     LocalSection.rejected(
                         like: offered, setup: setup, ice: ice, fingerprint: configuration.fingerprint))
@@ -41,11 +49,11 @@ extension Negotiator {
     }
 
     /// The sections that can be accepted, by index, with what they are answered with.
-    private func acceptedSections(of offer: SessionDescription) -> [Int: (Transceiver, [CodecParameters])] {
-        var accepted: [Int: (Transceiver, [CodecParameters])] = [:]
+    private func acceptedSections(of offer: SessionDescription) -> [Int: AcceptedSection] {
+        var accepted: [Int: AcceptedSection] = [:]
         var bundle: [String]?
         for (index, section) in offer.media.enumerated() {
-            guard let answered = answerCodecs(section, at: index) else { continue }
+            guard let answered = accept(section, at: index) else { continue }
             if let bundle {
                 // RFC 8829 §4.1.1, max-bundle: what cannot share the first section's transport is rejected.
                 guard let mid = section.mid, bundle.contains(mid) else { continue }
@@ -57,7 +65,8 @@ extension Negotiator {
         return accepted
     }
 
-    private func answerCodecs(_ section: MediaDescription, at index: Int) -> (Transceiver, [CodecParameters])? {
+    private func accept(_ section: MediaDescription, at index: Int) -> AcceptedSection? {
+        if !section.isRejected, section.dataChannelPort != nil, index == data.mLineIndex { return .data }
         guard !section.isRejected, section.isSecureRTP, section.has(.rtcpMux),
             let transceiver = transceivers.first(where: { $0.mLineIndex == index }), transceiver.phase == .active
         else { return nil }
@@ -65,7 +74,7 @@ extension Negotiator {
             offered: section.codecs,
             supported: transceiver.preferredCodecs ?? configuration.codecs(for: transceiver.kind),
             isOurOrder: transceiver.preferredCodecs != nil)
-        return codecs.isEmpty ? nil : (transceiver, codecs)
+        return codecs.isEmpty ? nil : .media(transceiver, codecs)
     }
 
     /// RFC 8842 §5.3: an association that lives keeps its roles; otherwise we choose if we may.
@@ -88,6 +97,12 @@ extension Negotiator {
         case .server: return .passive
         }
     }
+}
+
+/// What a section of an offer is accepted with.
+private enum AcceptedSection {
+    case media(Transceiver, [CodecParameters])
+    case data
 }
 
 extension MediaDescription {

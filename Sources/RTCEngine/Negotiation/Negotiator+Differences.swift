@@ -3,6 +3,7 @@ extension Negotiator {
     /// the way, makes a rollback the same as any other step.
     func actions(since old: Negotiator) -> [NegotiationAction] {
         var actions = signalingState == .closed ? [] : transport.actions(since: old.transport)
+        if signalingState != .closed { actions += data.actions(since: old.data) }
         for transceiver in transceivers where old.transceiver(transceiver.id) == nil {
             if transceiver.origin == .remoteOffer { actions.append(.transceiverAdded(transceiver.id)) }
         }

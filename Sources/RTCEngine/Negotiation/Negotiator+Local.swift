@@ -28,6 +28,11 @@ extension Negotiator {
         rememberStable()
         var offer = created.typed.sdp
         for (index, section) in created.plan.enumerated() {
+            if case .data(let mid) = section {
+                mids.reserve(mid)
+                data.association.mid = mid
+                data.association.mLineIndex = index
+            }
             guard case .transceiver(let id, let mid) = section,
                 let place = transceivers.firstIndex(where: { $0.id == id })
             else { continue }

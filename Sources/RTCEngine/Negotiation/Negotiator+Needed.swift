@@ -5,7 +5,7 @@ extension Negotiator {
     /// the owner says it once, after its user's calls have settled.
     public var negotiationNeeded: Bool {
         guard signalingState == .stable else { return false }
-        return wantsICERestart || transceivers.contains { needsNegotiation($0) }
+        return wantsICERestart || needsDataSection || transceivers.contains { needsNegotiation($0) }
     }
 
     private func needsNegotiation(_ transceiver: Transceiver) -> Bool {

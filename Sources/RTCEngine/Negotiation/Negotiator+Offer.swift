@@ -3,6 +3,7 @@ public import RTCWire
 /// What an offer's media section is for.
 enum SectionPlan: Sendable, Equatable {
     case transceiver(TransceiverID, mid: String)
+    case data(mid: String)
     /// Kept in place, rejected: sections are never removed (RFC 3264 §8).
     case rejected
 }
@@ -25,6 +26,8 @@ extension Negotiator {
             case .transceiver(let id, let mid):
                 guard let transceiver = transceiver(id) else { throw .unknownTransceiver }
                 media.append(offerSection(transceiver, mid: mid, ice: ice))
+            case .data(let mid):
+                media.append(LocalSection.data(mid: mid, setup: .actpass, ice: ice, configuration: configuration))
             case .rejected:
                 media.append(
                     LocalSection.rejected(
@@ -42,6 +45,7 @@ extension Negotiator {
         // Names are taken only when the offer is set, so that an offer that is thrown away costs none.
         var mids = self.mids
         var waiting = transceivers.filter { $0.mid == nil && $0.phase == .active }[...]
+        var needsData = needsDataSection
         let counts = [currentLocalDescription, currentRemoteDescription, pendingLocalDescription]
             .map { $0?.sdp.media.count ?? 0 }
         var plan: [SectionPlan] = []
@@ -49,13 +53,19 @@ extension Negotiator {
             let owner = transceivers.first { $0.mLineIndex == index }
             if let owner, let mid = owner.mid {
                 plan.append(owner.phase == .active ? .transceiver(owner.id, mid: mid) : .rejected)
+            } else if index == data.mLineIndex, let mid = data.mid {
+                plan.append(.data(mid: mid))
             } else if isFree(index), let next = waiting.popFirst() {
                 plan.append(.transceiver(next.id, mid: mids.make()))
+            } else if isFree(index), needsData {
+                plan.append(.data(mid: mids.make()))
+                needsData = false
             } else {
                 plan.append(.rejected)
             }
         }
         for next in waiting { plan.append(.transceiver(next.id, mid: mids.make())) }
+        if needsData { plan.append(.data(mid: mids.make())) }
         return plan
     }
 

@@ -50,8 +50,11 @@ extension Negotiator {
         _ section: MediaDescription, at index: Int, of offer: SessionDescription
     ) throws(NegotiationError) {
         // The answer rejects what the offer rejects, and ends the transceiver then.
-        guard let kind = MediaKind(rawValue: section.kind), !section.isRejected else { return }
+        guard !section.isRejected else { return }
         let name = offer.sectionName(index)
+        guard let kind = MediaKind(rawValue: section.kind) else {
+            return associateData(section, named: name, at: index)
+        }
         let direction = offer.direction(ofSection: index)
         let known = transceivers.firstIndex { $0.mLineIndex == index && $0.mid == name }
         let free = transceivers.firstIndex {

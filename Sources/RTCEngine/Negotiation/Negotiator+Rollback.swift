@@ -4,7 +4,8 @@ extension Negotiator {
         guard stable == nil else { return }
         stable = StableState(
             associations: Dictionary(uniqueKeysWithValues: transceivers.map { ($0.id, $0.association) }),
-            transport: transport, payloadTypes: payloadTypes, extensionIDs: extensionIDs)
+            transport: transport, payloadTypes: payloadTypes, extensionIDs: extensionIDs,
+            data: data.association)
     }
 
     /// Back to the last stable state (RFC 8829 §4.1.10.2). Either side's offer may be rolled back by either call, as
@@ -30,6 +31,7 @@ extension Negotiator {
         transport = stable.transport
         payloadTypes = stable.payloadTypes
         extensionIDs = stable.extensionIDs
+        data.association = stable.data
         pendingLocalDescription = nil
         pendingRemoteDescription = nil
         self.stable = nil

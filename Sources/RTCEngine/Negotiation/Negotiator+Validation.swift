@@ -16,7 +16,7 @@ extension Negotiator {
         }
         for (index, section) in offer.media.enumerated() {
             try validateUnified(section, at: index)
-            guard !section.isRejected, section.isSecureRTP else { continue }
+            guard !section.isRejected, section.isSecureRTP || takesData(section) else { continue }
             try validateTransport(PeerTransport(reading: offer, section: index), isAnswer: false)
         }
     }
@@ -37,6 +37,13 @@ extension Negotiator {
             if section.isRejected { continue }
             // RFC 3264 §6: what was offered rejected stays so.
             guard !offered.isRejected else { throw .sectionsChanged(section: index) }
+            if offered.dataChannelForm != nil {
+                // RFC 8841 §4.4: accepted as what it was offered.
+                guard section.dataChannelPort != nil else { throw .noCommonCodec(section: index) }
+                try validateTransport(PeerTransport(reading: answer, section: index), isAnswer: true)
+                accepted.append(index)
+                continue
+            }
             guard section.has(.rtcpMux) else { throw .rtcpMuxRequired(section: index) }
             let allowed = offer.direction(ofSection: index).reversed
             let direction = answer.direction(ofSection: index)

@@ -16,6 +16,7 @@ public struct Negotiator: Sendable {
         var transport: TransportAgreement
         var payloadTypes: PayloadTypeRegistry
         var extensionIDs: HeaderExtensionRegistry
+        var data: DataSection.Association
     }
 
     /// The last result of `createOffer` or `createAnswer` (W3C: [[LastCreatedOffer]]).
@@ -55,6 +56,8 @@ public struct Negotiator: Sendable {
     var payloadTypes = PayloadTypeRegistry()
     var extensionIDs = HeaderExtensionRegistry()
     var localCandidates = LocalCandidates()
+    /// The section for data channels.
+    var data = DataSection()
 
     public init(configuration: NegotiatorConfiguration, random: EngineRandom = .system) {
         var random = random

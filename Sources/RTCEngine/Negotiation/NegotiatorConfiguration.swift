@@ -34,6 +34,8 @@ public struct NegotiatorConfiguration: Sendable {
     public var isICELite: Bool
     /// How many transceivers, ours and the peer's, one connection may have.
     public var maximumTransceivers: Int
+    /// Data channels: whether they are taken, and the limits that we tell and keep.
+    public var dataChannels = DataChannelConfiguration()
 
     public init(
         fingerprint: Fingerprint, audioCodecs: [CodecParameters] = CodecParameters.defaultAudio,

@@ -44,9 +44,9 @@ struct PeerTransport: Equatable {
 }
 
 extension SessionDescription {
-    /// The first section that is sound or pictures and not rejected: it stands for the bundle's transport.
+    /// The first section that is sound, pictures or data and not rejected: it stands for the bundle's transport.
     var firstUsableSection: Int? {
-        media.firstIndex { !$0.isRejected && MediaKind(rawValue: $0.kind) != nil }
+        media.firstIndex { !$0.isRejected && (MediaKind(rawValue: $0.kind) != nil || $0.dataChannelPort != nil) }
     }
 
     /// Our own credential as a description of ours has it.

@@ -24,6 +24,8 @@ public enum PeerEvent: Sendable {
     case keyFrameRequested(TransceiverID)
     /// What the encoders should make from now on. Files are sent as they are, whatever this says.
     case targetBitrateChanged(TargetBitrate)
+    /// What happens on a data channel.
+    case dataChannel(DataChannelID, DataChannelEvent)
 }
 
 /// A datagram to send.

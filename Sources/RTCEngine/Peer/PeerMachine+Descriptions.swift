@@ -119,8 +119,11 @@ extension PeerMachine {
             ice.endOfRemoteCandidates(at: now)
         case .startDTLS(let role, let fingerprints):
             secure.begin(
-                security.makeDTLS(), role: role, fingerprints: fingerprints, hasPath: ice.selectedPair != nil, at: now)
+                security.makeDTLS(), role: role, fingerprints: fingerprints, needsSRTP: negotiator.hasMedia,
+                hasPath: ice.selectedPair != nil, at: now)
             updateConnectionState(because: "the descriptions are agreed")
+        case .configureDataChannels(let agreement):
+            data.agree(agreement, at: now)
         case .transceiverAdded:
             return
         case .configureReceiver(let id, let parameters):

@@ -26,6 +26,7 @@ extension PeerMachine {
             if let remote = stream.remoteStats(at: now) { report.add(.remoteOutboundRTP(remote)) }
         }
         addTransport(to: &report, at: now)
+        data.addStats(to: &report, transportID: "T0", at: now)
         return report
     }
 

@@ -126,6 +126,11 @@ extension PeerMachine {
     }
 
     mutating func drainSecure(at now: Instant) {
+        takeSecureOutputs(at: now)
+        drainData(at: now)
+    }
+
+    mutating func takeSecureOutputs(at now: Instant) {
         while let output = secure.pollOutput() {
             switch output {
             case .send(let bytes):
@@ -136,9 +141,8 @@ extension PeerMachine {
                 transmit(bytes, from: route.base, to: route.remote)
             case .connected(let keys):
                 connected(with: keys, at: now)
-            case .applicationData:
-                // SCTP is refused in the session description, so nobody should send it.
-                counters.dropped += 1
+            case .applicationData(let record):
+                data.receive(record, at: now)
             case .closed(let reason):
                 secure.ended(reason)
                 dtlsClosed(reason, at: now)
@@ -146,19 +150,21 @@ extension PeerMachine {
         }
     }
 
-    private mutating func connected(with keys: SRTPKeyingMaterial, at now: Instant) {
+    private mutating func connected(with keys: SRTPKeyingMaterial?, at now: Instant) {
         do throws(SRTPError) {
-            secure.protect(with: try security.makeSRTP(keys), profile: keys.profile)
+            secure.protect(with: try keys.map(security.makeSRTP), profile: keys?.profile)
         } catch {
             secure.ended(.failed("the SRTP contexts could not be made"))
             return updateConnectionState(because: "the SRTP contexts could not be made")
         }
-        reports.start(at: now)
+        if secure.isProtected { reports.start(at: now) }
+        if let role = secure.role { data.transportConnected(as: role, at: now) }
         updateConnectionState(because: "the DTLS handshake is done")
         wantKeyFrames()
     }
 
     private mutating func dtlsClosed(_ reason: DTLSCloseReason, at now: Instant) {
+        if reason != .remote { data.close(at: now) }
         switch reason {
         case .local: return
         case .remote: close(at: now, because: "the peer closed the connection")

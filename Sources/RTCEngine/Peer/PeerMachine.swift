@@ -27,6 +27,9 @@ public struct PeerMachine {
     var bitrateLimits = TransceiverMap<SenderBitrateLimits>()
     var reports: ReportSchedule
 
+    /// Data channels and the association under them.
+    var data: DataChannels
+
     var sentPackets = SentPackets()
     let clock: WallClock
     var allowsReducedSizeRTCP = false
@@ -58,6 +61,7 @@ public struct PeerMachine {
         self.reports = ReportSchedule(random: self.random.split())
         self.congestion = CongestionControl(configuration.congestion)
         self.transportSequence = UInt16(truncatingIfNeeded: self.random.next())
+        self.data = DataChannels(configuration: configuration.negotiation.dataChannels, random: self.random.split())
     }
 
     public var iceConnectionState: ICEConnectionState { ice.connectionState }
@@ -77,6 +81,7 @@ public struct PeerMachine {
             wake = wake.map { min($0, other) } ?? other
         }
         consider(secure.nextWake)
+        consider(data.nextWake)
         guard secure.isProtected else { return wake }
         consider(reports.nextWake)
         consider(feedbackGenerator?.nextWake)
@@ -91,6 +96,7 @@ public struct PeerMachine {
         guard connectionState != .closed else { return }
         ice.tick(at: now)
         secure.tick(at: now)
+        data.tick(at: now)
         drainTransport(at: now)
         if secure.isProtected { tickMedia(at: now) }
     }
@@ -127,6 +133,8 @@ public struct PeerMachine {
     mutating func close(at now: Instant, because reason: String) {
         guard connectionState != .closed else { return }
         if secure.isProtected { sayGoodbye(senders.values.map(\.stream.ssrc), at: now) }
+        data.close(at: now)
+        drainData(at: now)
         secure.close(at: now)
         drainSecure(at: now)
         ice.close()

@@ -10,11 +10,14 @@ struct SecureTransport {
         /// A client speaks first, and has no path yet.
         case waitingForPath(any DTLSPort, [Fingerprint])
         case handshaking(any DTLSPort)
-        case protected(any DTLSPort, any SRTPPort)
+        /// Without SRTP contexts for data channels alone.
+        case protected(any DTLSPort, (any SRTPPort)?)
         case closed(DTLSCloseReason)
     }
 
     private var phase = Phase.idle
+    /// Media is negotiated, so there have to be keys for it.
+    private var needsSRTP = true
     /// The peer's first flight may overtake the description that carries its fingerprint. It would come again by
     /// retransmission; keeping a few datagrams saves that time. More is not kept for somebody unknown.
     private var early: [[UInt8]] = []
@@ -47,7 +50,7 @@ struct SecureTransport {
         }
     }
 
-    /// Keys are in place: media may flow.
+    /// Keys for media are in place: it may flow.
     var isProtected: Bool { srtp != nil }
 
     var srtp: (any SRTPPort)? {
@@ -73,9 +76,11 @@ struct SecureTransport {
 
     /// The descriptions are agreed: shake hands in this role with the owner of one of these fingerprints.
     mutating func begin(
-        _ dtls: any DTLSPort, role: DTLSRole, fingerprints: [Fingerprint], hasPath: Bool, at now: Instant
+        _ dtls: any DTLSPort, role: DTLSRole, fingerprints: [Fingerprint], needsSRTP: Bool, hasPath: Bool,
+        at now: Instant
     ) {
         self.role = role
+        self.needsSRTP = needsSRTP
         switch role {
         case .client where !hasPath:
             phase = .waitingForPath(dtls, fingerprints)
@@ -109,7 +114,7 @@ struct SecureTransport {
         _ dtls: any DTLSPort, _ fingerprints: [Fingerprint], _ role: DTLSRole, at now: Instant
     ) {
         phase = .handshaking(dtls)
-        dtls.start(role: role, remoteFingerprints: fingerprints, at: now)
+        dtls.start(role: role, remoteFingerprints: fingerprints, needsSRTP: needsSRTP, at: now)
         let held = early
         early = []
         for datagram in held { dtls.receive(datagram.span.bytes, at: now) }
@@ -136,8 +141,16 @@ struct SecureTransport {
 
     mutating func pollOutput() -> DTLSOutput? { association?.pollOutput() }
 
-    /// The handshake is done and the contexts are made.
-    mutating func protect(with srtp: any SRTPPort, profile: SRTPProfile) {
+    /// Sends one record of application data, once there are keys.
+    func send(_ record: [UInt8], at now: Instant) {
+        switch phase {
+        case .protected(let dtls, _): dtls.send(applicationData: record.span.bytes, at: now)
+        case .idle, .waitingForPath, .handshaking, .closed: return
+        }
+    }
+
+    /// The handshake is done and the contexts are made; nil when no profile was negotiated, nor needed.
+    mutating func protect(with srtp: (any SRTPPort)?, profile: SRTPProfile?) {
         guard case .handshaking(let dtls) = phase else { return }
         self.profile = profile
         phase = .protected(dtls, srtp)

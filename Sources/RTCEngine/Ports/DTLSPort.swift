@@ -51,7 +51,7 @@ public enum DTLSCloseReason: Error, Sendable, Equatable {
     case remote
     /// The peer's certificate is not the one that its session description promised.
     case fingerprintMismatch
-    /// No common SRTP profile, or the peer did not negotiate `use_srtp`.
+    /// No common SRTP profile, or the peer did not negotiate `use_srtp`, and media needs one.
     case noSRTPProfile
     /// The handshake did not finish in time.
     case timedOut
@@ -63,8 +63,9 @@ public enum DTLSCloseReason: Error, Sendable, Equatable {
 public enum DTLSOutput: Sendable, Equatable {
     /// Send this datagram over the selected pair.
     case send([UInt8])
-    /// The handshake finished and the peer's certificate matches.
-    case connected(SRTPKeyingMaterial)
+    /// The handshake finished and the peer's certificate matches. Without keys when no SRTP profile was negotiated, which
+    /// only a handshake that needs none comes through.
+    case connected(SRTPKeyingMaterial?)
     /// A record of application data (SCTP, RFC 8261).
     case applicationData([UInt8])
     /// The association is over; no output follows.
@@ -75,7 +76,10 @@ public enum DTLSOutput: Sendable, Equatable {
 /// repeatable stand-in in the simulations.
 public protocol DTLSPort: AnyObject {
     /// Begins the handshake; a client's first flight is among the outputs afterwards. Called once.
-    func start(role: DTLSRole, remoteFingerprints: [Fingerprint], at now: Instant)
+    ///
+    /// - Parameter needsSRTP: media is negotiated, so a peer without a common SRTP profile is refused (RFC 5764 §4.1).
+    ///   For data channels alone none is needed.
+    func start(role: DTLSRole, remoteFingerprints: [Fingerprint], needsSRTP: Bool, at now: Instant)
     /// A datagram whose first byte is 20 to 63 (RFC 7983).
     func receive(_ datagram: RawSpan, at now: Instant)
     /// Call when `nextWake` has come: retransmits, or gives up.
@@ -88,4 +92,11 @@ public protocol DTLSPort: AnyObject {
     func close(at now: Instant)
     /// The next thing to do, oldest first; nil when there is none.
     func pollOutput() -> DTLSOutput?
+}
+
+extension DTLSPort {
+    /// Begins the handshake of a connection with media.
+    public func start(role: DTLSRole, remoteFingerprints: [Fingerprint], at now: Instant) {
+        start(role: role, remoteFingerprints: remoteFingerprints, needsSRTP: true, at: now)
+    }
 }

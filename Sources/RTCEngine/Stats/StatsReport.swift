@@ -8,6 +8,8 @@ public enum Stats: Sendable, Hashable {
     case transport(TransportStats)
     case candidatePair(CandidatePairStats)
     case candidate(CandidateStats)
+    case dataChannel(DataChannelStats)
+    case sctpTransport(SCTPTransportStats)
 
     /// Unique in a report, and the same from report to report.
     public var id: String {
@@ -20,6 +22,8 @@ public enum Stats: Sendable, Hashable {
         case .transport(let stats): stats.id
         case .candidatePair(let stats): stats.id
         case .candidate(let stats): stats.id
+        case .dataChannel(let stats): stats.id
+        case .sctpTransport(let stats): stats.id
         }
     }
 
@@ -33,6 +37,8 @@ public enum Stats: Sendable, Hashable {
         case .remoteOutboundRTP: "remote-outbound-rtp"
         case .transport: "transport"
         case .candidatePair: "candidate-pair"
+        case .dataChannel: "data-channel"
+        case .sctpTransport: "sctp-transport"
         case .candidate(let stats):
             switch stats.side {
             case .local: "local-candidate"
@@ -86,6 +92,16 @@ public struct StatsReport: Sendable, Hashable {
 
     public var candidates: [CandidateStats] {
         all.compactMap { if case .candidate(let stats) = $0 { stats } else { nil } }
+    }
+
+    public var dataChannels: [DataChannelStats] {
+        all.compactMap { if case .dataChannel(let stats) = $0 { stats } else { nil } }
+    }
+
+    /// There is one at most: all data channels share it.
+    public var sctpTransport: SCTPTransportStats? {
+        for case .sctpTransport(let stats) in all { return stats }
+        return nil
     }
 
     /// There is one at most: everything is bundled.

@@ -31,12 +31,17 @@ public actor PeerConnection {
     nonisolated public var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let configuration: PeerConnectionConfiguration
-    nonisolated let eventBroadcast = EventBroadcast<PeerConnectionEvent>(backlog: 1_024)
+    nonisolated let eventBroadcast = EventBroadcast<PeerConnectionEvent>(backlog: 2_048)
     /// Who comes late wants to know the last only.
     nonisolated let bitrateBroadcast = EventBroadcast<TargetBitrate>(backlog: 1)
 
     var machine: PeerMachine
     var receivers: [TransceiverID: RTPReceiver] = [:]
+    /// Those that are not closed.
+    var channels: [DataChannelID: DataChannel] = [:]
+    nonisolated let unreadData = UnreadData()
+    /// What the machine knows of it.
+    var toldUnread = 0
     var gathering = Gathering.notStarted
     var sockets: [BoundSocket] = []
     /// STUN servers whose names are being looked up.
@@ -77,6 +82,7 @@ public actor PeerConnection {
         eventBroadcast.finish()
         bitrateBroadcast.finish()
         for receiver in receivers.values { receiver.finish() }
+        for channel in channels.values { channel.end(.connectionClosed) }
     }
 
     /// What happens, from now on, in order; each access is a stream of its own. It ends when the connection is closed.
@@ -103,6 +109,8 @@ public actor PeerConnection {
     /// Tells what has happened, sends what the machine wants sent, and asks to be woken.
     func flush() {
         // Events first: a frame that nobody takes makes us ask the peer for a key frame.
+        while let event = machine.pollEvent() { publish(event) }
+        noteUnreadData()
         while let event = machine.pollEvent() { publish(event) }
         while let transmit = machine.pollTransmit() {
             if let index = sockets.firstIndex(where: { $0.socket.address == transmit.from }) {
@@ -134,6 +142,8 @@ public actor PeerConnection {
         eventBroadcast.finish()
         bitrateBroadcast.finish()
         for receiver in receivers.values { receiver.finish() }
+        for channel in channels.values { channel.end(.connectionClosed) }
+        channels = [:]
     }
 
     private func publish(_ event: PeerEvent) {
@@ -144,6 +154,8 @@ public actor PeerConnection {
             }
         case .tone(let id, let tone):
             receivers[id]?.toneSource.yield(tone)
+        case .dataChannel(let id, let event):
+            publish(event, of: id)
         case .negotiationNeeded:
             eventBroadcast.send(.negotiationNeeded)
         case .localCandidate(let candidate, let mid, let mLineIndex):

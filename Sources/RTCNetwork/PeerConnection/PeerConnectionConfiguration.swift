@@ -58,6 +58,8 @@ public struct PeerConnectionConfiguration: Sendable {
     public var security: OpenSSLSecurity
     /// What is sent before the path is known, the limits of what is sent, and pacing.
     public var congestion = CongestionConfiguration()
+    /// Whether data channels are accepted, and their limits.
+    public var dataChannels = DataChannelConfiguration()
 
     public init(
         iceServers: [ICEServer] = [], addresses: Addresses = .automatic, ice: ICEConfiguration = ICEConfiguration(),
@@ -81,11 +83,12 @@ public struct PeerConnectionConfiguration: Sendable {
 extension PeerMachineConfiguration {
     /// Relates the loop's clock to the wall clock once, so that a step of the latter does not disturb a call.
     init(_ configuration: PeerConnectionConfiguration) {
+        var negotiation = NegotiatorConfiguration(
+            fingerprint: configuration.security.localFingerprint, audioCodecs: configuration.audioCodecs,
+            videoCodecs: configuration.videoCodecs)
+        negotiation.dataChannels = configuration.dataChannels
         self.init(
-            ice: configuration.ice,
-            negotiation: NegotiatorConfiguration(
-                fingerprint: configuration.security.localFingerprint, audioCodecs: configuration.audioCodecs,
-                videoCodecs: configuration.videoCodecs),
+            ice: configuration.ice, negotiation: negotiation,
             wallClockOffset: Interval(nanoseconds: cdatagram_realtime_ns() - cdatagram_monotonic_ns()),
             congestion: configuration.congestion)
         redundancyDepth = configuration.redundancyDepth

@@ -20,6 +20,8 @@ public enum PeerConnectionEvent: Sendable {
     case trackEnded(RTPTransceiver)
     /// The peer wants a picture that it can begin to decode at.
     case keyFrameRequested(RTPTransceiver)
+    /// The peer has opened a data channel (`datachannel`). What it sends is kept until somebody listens.
+    case dataChannel(DataChannel)
 }
 
 /// A session description and its type (W3C: RTCSessionDescriptionInit).

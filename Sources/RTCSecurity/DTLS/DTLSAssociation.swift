@@ -49,10 +49,11 @@ public final class DTLSAssociation: DTLSPort {
     }
 
     /// Begins the handshake as `role`. A second call is ignored.
-    public func start(role: DTLSRole, remoteFingerprints: [Fingerprint], at now: Instant) {
+    public func start(role: DTLSRole, remoteFingerprints: [Fingerprint], needsSRTP: Bool, at now: Instant) {
         guard case .idle(let held) = phase else { return }
         do throws(SecurityError) {
-            let session = try DTLSSession(context: context, role: role, fingerprints: remoteFingerprints, mtu: mtu)
+            let session = try DTLSSession(
+                context: context, role: role, fingerprints: remoteFingerprints, needsSRTP: needsSRTP, mtu: mtu)
             phase = .handshaking(session, deadline: now + Self.handshakeTimeout)
         } catch {
             return end(.failed("\(error)"))
@@ -139,7 +140,10 @@ public final class DTLSAssociation: DTLSPort {
     /// The verifier has accepted the peer's certificate, else OpenSSL had failed the handshake.
     private func finishHandshake(_ session: DTLSSession) {
         if let defect = session.defect { return refuse(session, because: defect) }
-        guard let keys = session.exportKeys() else { return refuse(session, because: .failed("no keys exported")) }
+        let keys = session.exportKeys()
+        guard keys != nil || session.profile == nil else {
+            return refuse(session, because: .failed("no keys exported"))
+        }
         phase = .connected(session)
         nextWake = nil
         outputs.append(.connected(keys))

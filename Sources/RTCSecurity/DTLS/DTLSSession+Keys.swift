@@ -6,10 +6,11 @@ extension DTLSSession {
     var defect: DTLSCloseReason? {
         // RFC 7627, and RFC 8827 §6.5 by way of it: without it the exported keys do not bind both certificates.
         guard copenssl_has_extended_master_secret(ssl) == 1 else { return .failed("no extended master secret") }
-        return profile == nil ? .noSRTPProfile : nil
+        return needsSRTP && profile == nil ? .noSRTPProfile : nil
     }
 
-    private var profile: SRTPProfile? {
+    /// What the hellos agreed on; nil when they did not.
+    var profile: SRTPProfile? {
         guard let selected = SSL_get_selected_srtp_profile(ssl) else { return nil }
         return UInt16(exactly: selected.pointee.id).flatMap(SRTPProfile.init(rawValue:))
     }

@@ -23,11 +23,13 @@ final class DTLSSession {
     // Keeps the SSL_CTX's owner alive as long as this.
     private let context: DTLSContext
 
-    init(context: DTLSContext, role: DTLSRole, fingerprints: [Fingerprint], mtu: Int) throws(SecurityError) {
+    init(
+        context: DTLSContext, role: DTLSRole, fingerprints: [Fingerprint], needsSRTP: Bool, mtu: Int
+    ) throws(SecurityError) {
         OpenSSLErrors.clear()
         guard let ssl = SSL_new(context.pointer) else { throw OpenSSLErrors.failure("make a DTLS session") }
         let pipe = DatagramPipe(mtu: mtu)
-        let verifier = PeerVerifier(fingerprints: fingerprints)
+        let verifier = PeerVerifier(fingerprints: fingerprints, needsSRTP: needsSRTP)
         guard verifier.attach(to: ssl), copenssl_set_mtu(ssl, mtu) != 0, let bio = pipe.makeBIO() else {
             SSL_free(ssl)
             throw OpenSSLErrors.failure("set up a DTLS session")
@@ -55,6 +57,9 @@ final class DTLSSession {
 
     /// The datagrams that OpenSSL has written since the last call.
     func takeOutbound() -> [[UInt8]] { pipe.takeOutbound() }
+
+    /// Whether a peer without a common SRTP profile is refused.
+    var needsSRTP: Bool { verifier.needsSRTP }
 
     func handshake() -> Progress {
         OpenSSLErrors.clear()
@@ -110,7 +115,8 @@ final class DTLSSession {
             // A server that found no common profile cannot say so in its hello (RFC 5764 §4.1.1: it leaves the
             // extension out); the client ends the handshake, before our verifier was asked.
             let hasClientHello = role == .server && SSL_get_state(ssl) != TLS_ST_BEFORE
-            return hasClientHello && SSL_get_selected_srtp_profile(ssl) == nil ? .noSRTPProfile : .failed(text)
+            let lacksProfile = needsSRTP && SSL_get_selected_srtp_profile(ssl) == nil
+            return hasClientHello && lacksProfile ? .noSRTPProfile : .failed(text)
         }
     }
 

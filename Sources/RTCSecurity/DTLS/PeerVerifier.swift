@@ -11,10 +11,13 @@ final class PeerVerifier {
     }
 
     private let fingerprints: [Fingerprint]
+    /// Media is negotiated: a peer without a common profile is refused.
+    let needsSRTP: Bool
     private(set) var verdict = Verdict.undecided
 
-    init(fingerprints: [Fingerprint]) {
+    init(fingerprints: [Fingerprint], needsSRTP: Bool) {
         self.fingerprints = fingerprints
+        self.needsSRTP = needsSRTP
     }
 
     /// Ties this verifier to an association; it must outlive it.
@@ -38,7 +41,7 @@ final class PeerVerifier {
     private func decide(store: OpaquePointer, ssl: OpaquePointer) -> Bool {
         // RFC 5764 §4.1: by now both hellos are known. Without a common profile there is nothing to protect media
         // with; the error is one that OpenSSL turns into handshake_failure.
-        guard SSL_get_selected_srtp_profile(ssl) != nil else {
+        guard !needsSRTP || SSL_get_selected_srtp_profile(ssl) != nil else {
             X509_STORE_CTX_set_error(store, X509_V_ERR_APPLICATION_VERIFICATION)
             verdict = .rejected(.noSRTPProfile)
             return false

@@ -107,6 +107,7 @@ extension NegotiationAction {
         case .addRemoteCandidate(let candidate): "candidate \(candidate.foundation)"
         case .endOfRemoteCandidates: "endOfCandidates"
         case .startDTLS(let role, _): "startDTLS \(role)"
+        case .configureDataChannels(let agreement): agreement == nil ? "no data" : "data"
         case .transceiverAdded(let id): "added \(id.rawValue)"
         case .configureReceiver(let id, let parameters):
             "\(parameters == nil ? "end receiver" : "receive") \(id.rawValue)"

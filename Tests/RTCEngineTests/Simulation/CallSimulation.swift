@@ -19,6 +19,8 @@ struct CallSimulation {
         let host: HostID
         let bases: [TransportAddress]
         var hasGathered = false
+        /// What its data channels have told.
+        var channelEvents: [(id: DataChannelID, event: DataChannelEvent)] = []
 
         var connectionStates: [PeerConnectionState] = []
         var iceStates: [ICEConnectionState] = []
@@ -265,6 +267,9 @@ struct CallSimulation {
         case .targetBitrateChanged(let target):
             note("\(side) target \(target.available)")
             peers[index].targets.append((now, target))
+        case .dataChannel(let id, let event):
+            note("\(side) channel \(id.rawValue) \(event)")
+            peers[index].channelEvents.append((id, event))
         case .keyFrameRequested(let id):
             note("\(side) key frame wanted on \(id.rawValue)")
             peers[index].keyFrameRequests += 1

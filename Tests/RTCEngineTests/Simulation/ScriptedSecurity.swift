@@ -36,7 +36,7 @@ final class ScriptedDTLS: DTLSPort {
         self.profile = profile
     }
 
-    func start(role: DTLSRole, remoteFingerprints: [Fingerprint], at now: Instant) {
+    func start(role: DTLSRole, remoteFingerprints: [Fingerprint], needsSRTP: Bool, at now: Instant) {
         self.remoteFingerprints = remoteFingerprints
         deadline = now + .seconds(Int64(30))
         switch role {

@@ -110,6 +110,26 @@ struct HandshakeTests {
         #expect(pair.messages(.client) == [messages[0]])
     }
 
+    @Test func `a peer without SRTP is taken for data alone, and refused for media`() throws {
+        for needsSRTP in [false, true] {
+            let pair = try DTLSPair(clientProfiles: [.aeadAES128GCM], serverProfiles: [.aes128CMHMACSHA1_80])
+            pair.start(needsSRTP: needsSRTP)
+            pair.run()
+            guard !needsSRTP else {
+                #expect(pair.events[.client] == [.closed(.noSRTPProfile)])
+                continue
+            }
+            #expect(pair.events[.client] == [.connected(nil)] && pair.events[.server] == [.connected(nil)])
+            let record = [UInt8](repeating: 7, count: 1_160)
+            pair.client.send(applicationData: record.span.bytes, at: .zero)
+            pair.run()
+            #expect(pair.events[.server] == [.connected(nil), .applicationData(record)])
+            // RFC 8831 §5: an SCTP packet with DTLS around it fits 1,200 bytes.
+            #expect(pair.datagramsSent[.client]?.last?.count ?? 0 > 1_160)
+            #expect(pair.datagramsSent[.client]?.last?.count ?? .max <= 1_200)
+        }
+    }
+
     @Test func `close_notify closes the other end, which answers it`() throws {
         let pair = try DTLSPair()
         pair.start()

@@ -46,12 +46,13 @@ final class DTLSPair {
 
     /// Starts both ends, each with the other's fingerprint unless told another.
     func start(
-        clientExpects: [Fingerprint]? = nil, serverExpects: [Fingerprint]? = nil, at now: Instant = .zero
+        clientExpects: [Fingerprint]? = nil, serverExpects: [Fingerprint]? = nil, needsSRTP: Bool = true,
+        at now: Instant = .zero
     ) {
         server.start(
-            role: .server, remoteFingerprints: serverExpects ?? [clientFingerprint], at: now)
+            role: .server, remoteFingerprints: serverExpects ?? [clientFingerprint], needsSRTP: needsSRTP, at: now)
         client.start(
-            role: .client, remoteFingerprints: clientExpects ?? [serverFingerprint], at: now)
+            role: .client, remoteFingerprints: clientExpects ?? [serverFingerprint], needsSRTP: needsSRTP, at: now)
     }
 
     /// Carries datagrams until both sides are silent.

@@ -3,7 +3,19 @@ internal import RTCWire
 /// What the peer sends (RFC 9260 §6.2).
 extension SCTPAssociation {
     /// a_rwnd: how much more we take.
-    var receiveWindow: Int { max(0, configuration.receiveBuffer - reassembly.held) }
+    var receiveWindow: Int { max(0, configuration.receiveBuffer - reassembly.held - unread) }
+
+    /// How much of what was delivered the application has not taken. It counts against the window, so that a peer sends no
+    /// faster than the application reads.
+    public mutating func setUnread(_ bytes: Int, at now: Instant) {
+        self.now = now
+        let half = configuration.receiveBuffer / 2
+        let wasNarrow = receiveWindow < half
+        unread = max(bytes, 0)
+        // RFC 9260 §6.2: a window that opens again is told at once, and not for every byte.
+        guard state.takesData, wasNarrow, receiveWindow >= half else { return }
+        acknowledgments.packetReceived(isUrgent: true, at: now)
+    }
 
     /// False when the association is over.
     mutating func receiveData(_ chunk: borrowing SCTPChunk, arrival: inout Arrival) -> Bool {
@@ -53,7 +65,7 @@ extension SCTPAssociation {
 
     /// RFC 9260 §6.2: with the buffer full, only the chunk that lets others go is taken, up to twice the buffer.
     private func hasRoom(for count: Int, isNext: Bool) -> Bool {
-        let held = reassembly.held + count + SCTPFragments.overhead
+        let held = reassembly.held + unread + count + SCTPFragments.overhead
         return held <= configuration.receiveBuffer || isNext && held <= 2 * configuration.receiveBuffer
     }
 

@@ -40,6 +40,8 @@ public struct SCTPAssociation: Sendable {
     var received = SCTPReceivedTSNs(initialTSN: 0)
     var reassembly: SCTPReassembly
     var acknowledgments: SCTPAcknowledgmentSchedule
+    /// Bytes of delivered messages that the application has not taken.
+    var unread = 0
     var incomingResets = SCTPIncomingResets(initialTSN: 0)
 
     var timers = SCTPTimers()

@@ -9,6 +9,8 @@
         private let connection: PeerConnection
 
         init(configuration: PeerConnectionConfiguration) {
+            var configuration = configuration
+            configuration.dataChannels.acceptsOffers = false
             connection = PeerConnection(configuration: configuration)
             let (happenings, continuation) = AsyncStream.makeStream(of: ConnectionHappening.self)
             self.happenings = happenings
@@ -76,8 +78,8 @@
                 return transceiver.kind == .video
                     ? .videoRemoved(id: track.id, track) : .audioRemoved(id: track.id, track)
             case .negotiationNeeded, .signalingStateChange, .iceConnectionStateChange, .iceGatheringStateChange,
-                .keyFrameRequested:
-                // We never offer; the connection's state sums the others up.
+                .keyFrameRequested, .dataChannel:
+                // Data channels are refused. We never offer; the connection's state sums the others up.
                 return nil
             }
         }

@@ -1,0 +1,125 @@
+/// Channels end: each side resets its outgoing half of the stream (RFC 8831 §6.7). When both are reset the channel is
+/// closed, and its stream may carry another one.
+extension DataChannels {
+    /// Closes a channel when what was sent on it has gone out. Repeatable; without effect on one that is not there.
+    mutating func close(_ id: DataChannelID, at now: Instant) {
+        guard let channel = channels[id] else { return }
+        switch channel.state {
+        case .connecting: forget(id, nil)
+        case .open: beginToClose(id, at: now)
+        case .closing, .closed: return
+        }
+    }
+
+    /// Closes a channel because something is wrong with it.
+    mutating func fail(_ id: DataChannelID, _ failure: DataChannelFailure, at now: Instant) {
+        guard let channel = channels[id], channel.state == .open else { return }
+        channels[id]?.failure = failure
+        beginToClose(id, at: now)
+    }
+
+    private mutating func beginToClose(_ id: DataChannelID, at now: Instant) {
+        guard let stream = channels[id]?.stream else { return forget(id, nil) }
+        channels[id]?.state = .closing
+        tell(id, .closing)
+        association?.resetStreams([stream], at: now)
+    }
+
+    /// RFC 8831 §6.7: the peer closes; we reset our half too.
+    mutating func incomingReset(_ stream: UInt16, at now: Instant) {
+        if isForNextChannel(stream) { return held.hold(.reset, of: stream) }
+        switch streams[stream] {
+        case .channel(let id):
+            guard let channel = channels[id], channel.state != .connecting else { return }
+            channels[id]?.reset.incoming = true
+            if channel.state == .open { beginToClose(id, at: now) }
+            finish(id, at: now)
+        case .refused(var reset):
+            reset.incoming = true
+            note(reset, of: stream, at: now)
+        case nil:
+            // A channel that this application has not made, or not yet. The peer waits for our half all the same.
+            streams[stream] = .refused(StreamReset(incoming: true))
+            association?.resetStreams([stream], at: now)
+        }
+    }
+
+    mutating func outgoingReset(_ stream: UInt16, at now: Instant) {
+        switch streams[stream] {
+        case .channel(let id):
+            guard channels[id]?.state == .closing else { return }
+            channels[id]?.reset.outgoing = true
+            finish(id, at: now)
+        case .refused(var reset):
+            reset.outgoing = true
+            note(reset, of: stream, at: now)
+        case nil:
+            return
+        }
+    }
+
+    private mutating func finish(_ id: DataChannelID, at now: Instant) {
+        guard let channel = channels[id], channel.reset.isComplete else { return }
+        forget(id, channel.failure)
+        if let stream = channel.stream { beginAnew(stream, at: now) }
+    }
+
+    private mutating func note(_ reset: StreamReset, of stream: UInt16, at now: Instant) {
+        streams[stream] = .refused(reset)
+        guard reset.isComplete else { return }
+        streams[stream] = nil
+        released(stream)
+        beginAnew(stream, at: now)
+    }
+
+    // MARK: The stream's next channel
+
+    /// The peer has ended its half of the stream, so what comes now belongs to another channel.
+    func isForNextChannel(_ stream: UInt16) -> Bool {
+        switch streams[stream] {
+        case .channel(let id): channels[id]?.reset.incoming == true
+        case .refused(let reset): reset.incoming
+        case nil: false
+        }
+    }
+
+    /// The stream is free: what the peer has already sent on it counts.
+    private mutating func beginAnew(_ stream: UInt16, at now: Instant) {
+        guard let items = held.take(stream) else { return refuse(stream, at: now) }
+        for item in items {
+            switch item {
+            case .message(let message): receive(message, at: now)
+            case .reset: incomingReset(stream, at: now)
+            }
+        }
+    }
+
+    /// The peer has opened a channel that we do not take (RFC 8832 §6: closed, and not acknowledged).
+    mutating func refuse(_ stream: UInt16, at now: Instant) {
+        totals.refused += 1
+        streams[stream] = .refused(StreamReset())
+        association?.resetStreams([stream], at: now)
+    }
+
+    /// The channel is over.
+    mutating func forget(_ id: DataChannelID, _ failure: DataChannelFailure?) {
+        guard let channel = channels.removeValue(forKey: id) else { return }
+        totals.closed += 1
+        totals.partialBytes -= channel.partial.bytes.count
+        if channel.isRemote {
+            totals.remoteChannels -= 1
+            totals.remoteNames -= channel.nameBytes
+        }
+        if let stream = channel.stream, streams[stream] == .channel(id) {
+            streams[stream] = nil
+            released(stream)
+        }
+        tell(id, .closed(failure))
+    }
+
+    /// A stream is free again.
+    private mutating func released(_ stream: UInt16) {
+        let role: DTLSRole = stream.isMultiple(of: 2) ? .client : .server
+        if let lowest = lowestFree[role] { lowestFree[role] = min(lowest, Int(stream)) }
+    }
+}

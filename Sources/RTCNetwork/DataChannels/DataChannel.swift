@@ -1,0 +1,181 @@
+public import RTCEngine
+internal import Synchronization
+
+/// A way to send messages to the peer and to receive its messages (W3C: RTCDataChannel). A handle: it may be kept, shared
+/// between tasks and closed at any moment; once its connection is closed it is closed too.
+///
+/// ```swift
+/// let chat = try await connection.createDataChannel("chat")     // before the offer is made, or at any time later
+/// try await chat.waitUntilOpen()
+/// try await chat.send("Hello")
+/// for await message in chat.messages { … }                      // ends when the channel is closed
+/// ```
+/// The other side gets its handle as `PeerConnectionEvent.dataChannel`.
+public final class DataChannel: Sendable {
+    /// What has happened to a channel, in order.
+    public enum Event: Sendable, Hashable {
+        /// Messages can be sent (`open`).
+        case open
+        /// What waits to be sent has fallen to `bufferedAmountLowThreshold` (`bufferedamountlow`).
+        case bufferedAmountLow
+        /// One side has begun to close it (`closing`); what was sent before still goes out.
+        case closing
+        /// It is over (`close`); with a failure when neither side has closed it (`error`).
+        case close(DataChannelFailure?)
+    }
+
+    /// What the channel is called; need not be unique.
+    public let label: String
+    /// The name of what is spoken on it, or empty.
+    public let `protocol`: String
+    /// Whether messages arrive in the order in which they were sent.
+    public let ordered: Bool
+    /// After how many milliseconds a message is given up; nil for never.
+    public let maxPacketLifeTime: UInt16?
+    /// After how many retransmissions a message is given up; nil for never.
+    public let maxRetransmits: UInt16?
+    /// Whether both applications made it by themselves.
+    public let negotiated: Bool
+
+    /// In its connection's machine.
+    let engineID: DataChannelID
+    weak let connection: PeerConnection?
+    let inbox: DataChannelInbox
+    private let eventBroadcast = EventBroadcast<Event>(backlog: 1_024)
+    /// Rings when something has changed, for those who wait for it.
+    private let changes = EventBroadcast<Void>(backlog: 1)
+
+    private struct Snapshot {
+        var id: UInt16?
+        var readyState: DataChannelState
+        var bufferedAmount = 0
+        var bufferedAmountLowThreshold = 0
+    }
+
+    /// Written on the connection's thread alone; read from anywhere.
+    private let snapshot: Mutex<Snapshot>
+
+    init(_ engineID: DataChannelID, _ description: DataChannelDescription, of connection: PeerConnection) {
+        self.engineID = engineID
+        self.connection = connection
+        label = description.label
+        self.protocol = description.options.protocol
+        ordered = description.options.ordered
+        maxPacketLifeTime = description.options.maxPacketLifeTime
+        maxRetransmits = description.options.maxRetransmits
+        negotiated = description.options.negotiated
+        inbox = DataChannelInbox(unread: connection.unreadData)
+        snapshot = Mutex(Snapshot(id: description.options.id, readyState: description.state))
+    }
+
+    // MARK: State
+
+    /// The stream that carries it; nil until the connection has one for it.
+    public var id: UInt16? { snapshot.withLock { $0.id } }
+    /// Messages can be sent while this is `.open`.
+    public var readyState: DataChannelState { snapshot.withLock { $0.readyState } }
+    /// Bytes that were given to `send` and have not gone out.
+    public var bufferedAmount: Int { snapshot.withLock { $0.bufferedAmount } }
+    /// At which `bufferedAmount` it counts as low. 0 unless set.
+    public var bufferedAmountLowThreshold: Int { snapshot.withLock { $0.bufferedAmountLowThreshold } }
+
+    /// Sets at which `bufferedAmount` it counts as low. Bytes.
+    public func setBufferedAmountLowThreshold(_ bytes: Int) async {
+        snapshot.withLock { $0.bufferedAmountLowThreshold = max(bytes, 0) }
+        await connection?.setBufferedAmountLowThreshold(max(bytes, 0), of: engineID)
+    }
+
+    // MARK: Messages
+
+    /// Queues a string. It goes out as the network lets it.
+    ///
+    /// - Throws: `.notOpen` unless the channel is open, `.messageTooLarge` beyond what the peer takes, `.bufferFull` when
+    ///   too much waits already: then wait with `waitForBufferedAmountLow`. Nothing is sent in these cases.
+    public func send(_ text: String) async throws(DataChannelError) { try await send(.text(text)) }
+
+    /// Queues bytes, as above.
+    public func send(_ bytes: [UInt8]) async throws(DataChannelError) { try await send(.binary(bytes)) }
+
+    /// Queues a message, as above.
+    public func send(_ message: DataChannelMessage) async throws(DataChannelError) {
+        guard let connection else { throw .connectionClosed }
+        try await connection.send(message, on: self)
+    }
+
+    /// What the peer sends, in order of arrival, from the first message on: what comes before somebody listens is kept.
+    /// Each message goes to one of those who listen. Ends when the channel is closed and all is taken.
+    ///
+    /// While too much is unread the peer is asked to hold back, on all channels of the connection. A peer that does not is
+    /// cut off: the channel closes with `DataChannelFailure.unread`.
+    public var messages: DataChannelMessages { DataChannelMessages(inbox: inbox) }
+
+    /// What happens to the channel, from now on; the first access also has what came before it. Ends with `close`.
+    public var events: AsyncStream<Event> { eventBroadcast.stream() }
+
+    // MARK: Waiting
+
+    /// Returns when the channel is open. A cancelled task returns at once.
+    ///
+    /// - Throws: `.notOpen` when it closes before.
+    public func waitUntilOpen() async throws(DataChannelError) {
+        await wait { $0.readyState != .connecting }
+        guard readyState == .open || Task.isCancelled else { throw .notOpen(readyState) }
+    }
+
+    /// Returns when `bufferedAmount` is at most `bufferedAmountLowThreshold`: for who sends much. A cancelled task
+    /// returns at once.
+    ///
+    /// - Throws: `.notOpen` when the channel is not open any more.
+    public func waitForBufferedAmountLow() async throws(DataChannelError) {
+        await wait { $0.readyState != .open || $0.bufferedAmount <= $0.bufferedAmountLowThreshold }
+        guard readyState == .open || Task.isCancelled else { throw .notOpen(readyState) }
+    }
+
+    private func wait(until isTrue: (Snapshot) -> Bool) async {
+        if snapshot.withLock({ isTrue($0) }) { return }
+        var iterator = changes.stream().makeAsyncIterator()
+        while !snapshot.withLock({ isTrue($0) }) {
+            guard await iterator.next() != nil else { return }
+        }
+    }
+
+    /// Closes the channel when what was sent on it has gone out (W3C: close). Safe at any time, and repeatable.
+    public func close() async { await connection?.close(self) }
+
+    // MARK: From the connection, on its thread
+
+    func update(_ description: DataChannelDescription?, bufferedAmount: Int) {
+        snapshot.withLock { snapshot in
+            if let description {
+                snapshot.id = description.options.id
+                snapshot.readyState = description.state
+            }
+            snapshot.bufferedAmount = bufferedAmount
+        }
+        changes.send(())
+    }
+
+    func tell(_ event: Event) { eventBroadcast.send(event) }
+
+    /// The channel is closed. Messages that wait may still be taken.
+    func end(_ failure: DataChannelFailure?) {
+        let wasOver = snapshot.withLock { snapshot in
+            defer {
+                snapshot.readyState = .closed
+                snapshot.bufferedAmount = 0
+            }
+            return snapshot.readyState == .closed
+        }
+        guard !wasOver else { return }
+        changes.send(())
+        changes.finish()
+        eventBroadcast.send(.close(failure))
+        eventBroadcast.finish()
+        inbox.finish()
+    }
+}
+
+extension DataChannel: Hashable {
+    public static func == (lhs: DataChannel, rhs: DataChannel) -> Bool { lhs === rhs }
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

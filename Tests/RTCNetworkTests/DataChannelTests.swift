@@ -1,0 +1,185 @@
+import RTCEngine
+import RTCNetwork
+import Testing
+
+/// Data channels of connections of this process, over 127.0.0.1 with the real DTLS.
+@Suite(.timeLimit(.minutes(2))) struct DataChannelTests {
+    /// Two connections, not negotiated yet.
+    private struct Pair {
+        let left: PeerConnection
+        let right: PeerConnection
+
+        init() throws {
+            left = PeerConnection(configuration: try ConnectedPair.configuration())
+            right = PeerConnection(configuration: try ConnectedPair.configuration())
+        }
+
+        /// Left offers, right answers, each with all candidates.
+        func negotiate() async throws {
+            try await right.setRemoteDescription(try await described(left))
+            try await left.setRemoteDescription(try await described(right))
+        }
+
+        private func described(_ connection: PeerConnection) async throws -> SessionDescriptionInit {
+            let events = connection.events
+            try await connection.setLocalDescription()
+            if await connection.iceGatheringState != .complete {
+                for await event in events {
+                    if case .iceGatheringStateChange(.complete) = event { break }
+                }
+            }
+            guard let description = await connection.localDescription else { throw PeerConnectionError.peer(.closed) }
+            return description
+        }
+
+        /// The next channel that left has opened.
+        func channel() async throws -> DataChannel {
+            for await event in right.events {
+                if case .dataChannel(let channel) = event { return channel }
+            }
+            throw DataChannelError.connectionClosed
+        }
+
+        func close() async {
+            await left.close()
+            await right.close()
+        }
+    }
+
+    @Test func `strings and bytes go both ways over a connection without media`() async throws {
+        let pair = try Pair()
+        let ours = try await pair.left.createDataChannel("chat", DataChannelInit(protocol: "irc"))
+        #expect(ours.readyState == .connecting && ours.id == nil)
+        try await pair.negotiate()
+        let theirs = try await pair.channel()
+        #expect(theirs.label == "chat" && theirs.protocol == "irc" && theirs.ordered && !theirs.negotiated)
+        try await ours.waitUntilOpen()
+        #expect(ours.id == 1 && theirs.id == 1)
+        let sent: [DataChannelMessage] = [
+            .text("Hello"), .binary([1, 2, 3]), .text(""), .binary([]), .binary([UInt8](repeating: 9, count: 262_144)),
+        ]
+        for message in sent {
+            try await ours.send(message)
+            try await theirs.send(message)
+        }
+        for channel in [ours, theirs] {
+            var heard: [DataChannelMessage] = []
+            for await message in channel.messages {
+                heard.append(message)
+                if heard.count == sent.count { break }
+            }
+            #expect(heard == sent)
+        }
+        let stats = await pair.left.getStats()
+        #expect(stats.dataChannels.map(\.bytesSent) == [262_152])
+        #expect(stats.sctpTransport?.transportID == stats.transport?.id)
+        // Pure data needs no SRTP, but a peer that has it agrees on it all the same.
+        #expect(await pair.left.connectionState == .connected)
+        await pair.close()
+    }
+
+    @Test func `closing a channel ends the messages of both handles, and nothing of them is lost`() async throws {
+        let pair = try Pair()
+        let ours = try await pair.left.createDataChannel("chat")
+        try await pair.negotiate()
+        let theirs = try await pair.channel()
+        try await ours.waitUntilOpen()
+        let events = ours.events
+        for number in 0..<100 { try await ours.send("\(number)") }
+        await ours.close()
+        await ours.close()
+        var heard: [DataChannelMessage] = []
+        for await message in theirs.messages { heard.append(message) }
+        #expect(heard == (0..<100).map { .text("\($0)") })
+        for await _ in ours.messages {}
+        var story: [DataChannel.Event] = []
+        for await event in events where event != .bufferedAmountLow { story.append(event) }
+        #expect(story == [.open, .closing, .close(nil)])
+        #expect(ours.readyState == .closed)
+        await #expect(throws: DataChannelError.unknownChannel) { try await ours.send("late") }
+        await pair.close()
+    }
+
+    @Test func `a reader that does not read makes the sender wait, and misses nothing`() async throws {
+        let pair = try Pair()
+        let ours = try await pair.left.createDataChannel("files")
+        try await pair.negotiate()
+        let theirs = try await pair.channel()
+        try await ours.waitUntilOpen()
+        await ours.setBufferedAmountLowThreshold(262_144)
+        let count = 400
+        let sender = Task {
+            for number in 0..<count {
+                try await ours.send([UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 65_536))
+                try await ours.waitForBufferedAmountLow()
+            }
+        }
+        // Nobody reads until the peer's window is used up: what is kept here stays far below the 26 MB that are sent.
+        while (await pair.left.getStats()).sctpTransport?.receiverWindow ?? .max > 65_536 { await Task.yield() }
+        #expect(await pair.right.getStats().dataChannels[0].bytesReceived < 8 << 20)
+        var next = 0
+        for await message in theirs.messages {
+            #expect(message == .binary([UInt8](repeating: UInt8(truncatingIfNeeded: next), count: 65_536)))
+            next += 1
+            if next == count { break }
+        }
+        try await sender.value
+        #expect(next == count)
+        await pair.close()
+    }
+
+    @Test func `the end of a connection ends everything that waits for its channels`() async throws {
+        let pair = try Pair()
+        let ours = try await pair.left.createDataChannel("chat")
+        let waiting = Task { try await ours.waitUntilOpen() }
+        let reading = Task { for await _ in ours.messages {} }
+        await pair.left.close()
+        await #expect(throws: DataChannelError.notOpen(.closed)) { try await waiting.value }
+        await reading.value
+        await #expect(throws: DataChannelError.connectionClosed) { _ = try await pair.left.createDataChannel("x") }
+        await pair.close()
+    }
+
+    @Test func `a task that is cancelled stops waiting, and the next message is another's`() async throws {
+        let pair = try Pair()
+        let ours = try await pair.left.createDataChannel("chat")
+        try await pair.negotiate()
+        let theirs = try await pair.channel()
+        try await ours.waitUntilOpen()
+        let reading = Task {
+            var iterator = theirs.messages.makeAsyncIterator()
+            return await iterator.next()
+        }
+        reading.cancel()
+        #expect(await reading.value == nil)
+        try await ours.send("x")
+        var iterator = theirs.messages.makeAsyncIterator()
+        #expect(await iterator.next() == .text("x"))
+        await pair.close()
+    }
+
+    @Test func `channels that are made on both sides, and channels in numbers`() async throws {
+        let pair = try Pair()
+        let options = DataChannelInit(ordered: false, maxRetransmits: 2, negotiated: true, id: 100)
+        let left = try await pair.left.createDataChannel("same", options)
+        let right = try await pair.right.createDataChannel("same", options)
+        try await pair.negotiate()
+        try await left.waitUntilOpen()
+        try await right.waitUntilOpen()
+        try await right.send("hello")
+        var iterator = left.messages.makeAsyncIterator()
+        #expect(await iterator.next() == .text("hello"))
+        let events = pair.right.events
+        for number in 0..<300 { try await pair.left.createDataChannel("\(number)").send("to \(number)") }
+        var count = 0
+        for await event in events {
+            guard case .dataChannel(let channel) = event else { continue }
+            var messages = channel.messages.makeAsyncIterator()
+            #expect(await messages.next() == .text("to \(channel.label)"))
+            count += 1
+            if count == 300 { break }
+        }
+        #expect(await pair.left.dataChannels.count == 301)
+        await pair.close()
+    }
+}
