@@ -25,7 +25,7 @@ private final class NullDTLS: DTLSPort {
     private var isConnected = false
     private(set) var nextWake: Instant?
 
-    func start(role: DTLSRole, remoteFingerprints: [Fingerprint], at now: Instant) {
+    func start(role: DTLSRole, remoteFingerprints: [Fingerprint], needsSRTP: Bool, at now: Instant) {
         guard role == .client else { return }
         sayHello(at: now)
     }

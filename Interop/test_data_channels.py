@@ -1,0 +1,170 @@
+"""Data channels between Roost and aiortc, libdatachannel and Chromium: Examples/data-channel-chat on our side."""
+
+import hashlib
+from contextlib import contextmanager
+
+import pytest
+
+from peers.data_peer import AiortcPeer, ChromiumPeer, LibdatachannelPeer, RoostPeer
+from support.waiting import wait_until
+from test_examples import find_example
+
+ALL = ["aiortc", "libdatachannel", "chromium"]
+# libdatachannel's binding makes plain channels only, and offers once.
+SETTABLE = ["aiortc", "chromium"]
+MESSAGES = ["Grüße 👋", "", b"\x00\x01\xff", b"", "x" * 1200, bytes(range(256)) * 40]
+
+
+@pytest.fixture
+def meet(request):
+    """Starts Roost and another peer, in one network; ends both."""
+
+    @contextmanager
+    def together(kind):
+        example = find_example("data-channel-chat")
+        if kind == "chromium":
+            page = request.getfixturevalue("browser").new_page()
+            peers = RoostPeer(example, request.getfixturevalue("namespace")), ChromiumPeer(page)
+        else:
+            peers = RoostPeer(example), {"aiortc": AiortcPeer, "libdatachannel": LibdatachannelPeer}[kind]()
+        try:
+            yield peers
+        except BaseException as error:
+            error.add_note("\n".join(peer.transcript() for peer in peers))
+            raise
+        finally:
+            for peer in peers:
+                peer.close()
+
+    return together
+
+
+def connect(offerer, answerer):
+    offerer.accept(answerer.answer(offerer.offer()))
+
+
+def talk(one, other, messages=MESSAGES):
+    for sender, receiver in ((one, other), (other, one)):
+        for message in messages:
+            sender.send(message)
+        for message in messages:
+            assert receiver.receive() == message
+
+
+@pytest.mark.parametrize("roost_offers", [True, False], ids=["offers", "answers"])
+@pytest.mark.parametrize("kind", ALL)
+def test_messages_of_every_kind_both_ways(meet, kind, roost_offers):
+    with meet(kind) as (roost, peer):
+        offerer, answerer = (roost, peer) if roost_offers else (peer, roost)
+        ours = offerer.create("chat")
+        connect(offerer, answerer)
+        theirs = answerer.channel("chat")
+        talk(ours.wait_open(), theirs.wait_open())
+        # And one that the answerer opens, on the other parity of streams.
+        back = answerer.create("back")
+        talk(back.wait_open(), offerer.channel("back").wait_open(), ["x"])
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_large_messages_arrive_intact(meet, kind):
+    with meet(kind) as (roost, peer):
+        roost.create("files")
+        connect(roost, peer)
+        channel = peer.channel("files").wait_open()
+        roost.say(action="listen", mode="echo")
+        for seed in (b"a", b"b", b"c"):
+            message = hashlib.shake_256(seed).digest(262_144)
+            channel.send(message)
+            heard = channel.receive()
+            assert hashlib.sha256(heard).digest() == hashlib.sha256(message).digest()
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_either_side_closes_and_streams_are_used_again(meet, kind):
+    with meet(kind) as (roost, peer):
+        roost.create("first")
+        connect(roost, peer)
+        peer.channel("first").wait_open()
+        for number in range(4):
+            label = f"round {number}"
+            ours = roost.create(label).wait_open()
+            theirs = peer.channel(label).wait_open()
+            talk(ours, theirs, [label])
+            (ours if number % 2 else theirs).close()
+            ours.wait_closed()
+            theirs.wait_closed()
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_hundreds_of_channels(meet, kind):
+    with meet(kind) as (roost, peer):
+        roost.say(action="listen", mode="echo")
+        roost.say(action="create", label="many", count=200)
+        connect(roost, peer)
+        channels = [peer.channel(f"many {number}").wait_open() for number in range(200)]
+        for number, channel in enumerate(channels):
+            channel.send(f"to {number}")
+        for number, channel in enumerate(channels):
+            assert channel.receive() == f"to {number}"
+
+
+@pytest.mark.parametrize("kind", SETTABLE)
+def test_unordered_and_unreliable_channels(meet, kind):
+    with meet(kind) as (roost, peer):
+        ours = roost.create("fast", ordered=False, maxRetransmits=0, protocol="game")
+        connect(roost, peer)
+        theirs = peer.channel("fast").wait_open()
+        if kind == "aiortc":
+            assert not theirs.channel.ordered and theirs.channel.maxRetransmits == 0
+            assert theirs.channel.protocol == "game"
+        # On a line that loses nothing, everything arrives.
+        ours.wait_open()
+        for sender, receiver in ((ours, theirs), (theirs, ours)):
+            for number in range(50):
+                sender.send(f"{number}")
+            assert {receiver.receive() for _ in range(50)} == {f"{number}" for number in range(50)}
+        peer.create("back", ordered=False, maxRetransmits=3, protocol="chess")
+        back = roost.channel("back").wait_open()
+        assert (back.ordered, back.max_retransmits, back.protocol) == (False, 3, "chess")
+
+
+@pytest.mark.parametrize("kind", SETTABLE)
+def test_channels_that_both_sides_make(meet, kind):
+    with meet(kind) as (roost, peer):
+        ours = roost.create("same", negotiated=True, id=10)
+        theirs = peer.create("same", negotiated=True, id=10)
+        connect(roost, peer)
+        talk(ours.wait_open(), theirs.wait_open())
+
+
+@pytest.mark.parametrize("kind", SETTABLE)
+def test_data_beside_media_and_data_added_to_a_call(meet, kind):
+    with meet(kind) as (roost, peer):
+        roost.say(action="addAudio")
+        connect(roost, peer)
+        roost.wait_state("connected")
+        ours = roost.create("late")
+        connect(roost, peer)
+        talk(ours.wait_open(), peer.channel("late").wait_open())
+
+
+@pytest.mark.parametrize("kind", SETTABLE)
+def test_a_peers_call_gets_data_later(meet, kind):
+    with meet(kind) as (roost, peer):
+        peer.add_audio()
+        connect(peer, roost)
+        roost.wait_state("connected")
+        theirs = peer.create("late")
+        connect(peer, roost)
+        talk(theirs.wait_open(), roost.channel("late").wait_open())
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_the_end_of_the_connection_closes_its_channels(meet, kind):
+    with meet(kind) as (roost, peer):
+        roost.create("chat")
+        connect(roost, peer)
+        theirs = peer.channel("chat").wait_open()
+        roost.say(action="quit")
+        theirs.wait_closed()
+        wait_until(lambda: roost.process.poll() is not None, "the program ends")
