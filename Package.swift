@@ -133,7 +133,7 @@ let package = Package(
             name: "ExampleSupport", dependencies: ["RTCNetwork", "RTCEngine"], path: "Examples/ExampleSupport",
             swiftSettings: swiftSettings),
         example("echo"), example("broadcast"), example("perfect-negotiation"), example("whip-publish"),
-        example("data-channel-chat"),
+        example("data-channel-chat"), example("save-to-disk"), example("play-from-disk"),
 
         // Whole calls over links with names, in virtual time: for the tests, and for the plots of Benchmarks/congestion.
         .target(

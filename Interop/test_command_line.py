@@ -320,7 +320,7 @@ def test_a_full_room_says_so(server, rooms, peers):
     "option, says",
     [
         (["--video", "/nowhere.mp4"], "/nowhere.mp4 cannot be read"),
-        (["--video", "Makefile"], "Makefile is not an MP4, IVF or Ogg file"),
+        (["--video", "Makefile"], "Makefile is not an MP4, IVF, Ogg or WAV file"),
         (["--video", SOUND], "holds no video that can be sent"),
         (["--video", "Media"], "Media cannot be read"),
         (["--video", VIDEO, "--codec", "vp8"], "not coded in VP8"),
@@ -487,9 +487,9 @@ def test_two_callees_do_not_block_each_other(server, rooms, peers):
     waiting.wait_for("room", message="Connected")
     called = peers.call(server, room, "Cid", "callee")
     called.wait_for("room", message="Connected")
-    assert run(*call_arguments(server.url, room, "Ann", "caller", "--duration", "300ms")).returncode == 0
+    assert run(*call_arguments(server.url, room, "Ann", "caller", "--duration", "3s")).returncode == 0
     assert called.wait() == 0
-    assert run(*call_arguments(server.url, room, "Ann", "caller", "--duration", "300ms")).returncode == 0
+    assert run(*call_arguments(server.url, room, "Ann", "caller", "--duration", "3s")).returncode == 0
     assert waiting.wait() == 0
 
 
@@ -631,6 +631,8 @@ def test_no_process_survives_the_tests_that_started_it():
         [sys.executable, "-c", program, str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True
     )
     child = int(parent.stdout.readline())
+    # What asks the kernel to end it with its parent runs before the command itself.
+    wait_until(lambda: Path(f"/proc/{child}/cmdline").read_bytes().startswith(b"sleep"), "the child runs")
     parent.kill()
     parent.wait()
     parent.stdout.close()

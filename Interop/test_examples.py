@@ -1,6 +1,7 @@
 """The programs in Examples, with peers that we did not write: aiortc on the other end of the line, and as a WHIP endpoint."""
 
 import asyncio
+import concurrent.futures
 import json
 import os
 import subprocess
@@ -75,7 +76,9 @@ def start():
 
 
 def within_patience(story):
-    asyncio.run(asyncio.wait_for(story, 2 * PATIENCE))
+    """On a thread of its own: Playwright leaves a running loop behind on the tests' thread."""
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, asyncio.wait_for(story, 2 * PATIENCE)).result()
 
 
 async def call(program, connection, **more):

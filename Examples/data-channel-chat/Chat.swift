@@ -38,9 +38,7 @@ actor Chat {
                 adopt(channel, "channel")
             case .negotiationNeeded:
                 if speaksJSON { Output.say(Report("negotiationneeded")) }
-            case .iceCandidate, .signalingStateChange, .iceConnectionStateChange, .iceGatheringStateChange, .track,
-                .trackEnded, .keyFrameRequested:
-                continue
+            default: continue
             }
         }
     }

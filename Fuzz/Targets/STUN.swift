@@ -17,14 +17,23 @@ func fuzzSTUN(_ bytes: RawSpan) {
     precondition(again.transactionID == message.transactionID)
     precondition(again.attributes == message.attributes)
     precondition(again.isAuthentic(in: written.span.bytes, key: key))
+    let longKey = STUNIntegrityKey.sha256(HMACSHA256(key: Array("a key of some length".utf8)))
+    _ = message.isAuthentic(in: bytes, key: longKey)
+    let signed = message.encoded(signedWith: longKey, fingerprint: true)
+    guard let third = try? STUNMessage(parsing: signed.span.bytes) else {
+        precondition(signed.count > 0xffff || message.attributes.contains(where: \.holdsFreeText))
+        return
+    }
+    precondition(third.isAuthentic(in: signed.span.bytes, key: longKey))
 }
 
 extension STUNAttribute {
     fileprivate var holdsFreeText: Bool {
         switch self {
-        case .software, .errorCode: true
+        case .software, .errorCode, .turn(.addressErrorCode): true
         case .mappedAddress, .xorMappedAddress, .username, .unknownAttributes, .realm, .nonce, .priority, .useCandidate,
-            .iceControlled, .iceControlling, .other:
+            .iceControlled, .iceControlling, .userHash, .passwordAlgorithm, .passwordAlgorithms, .alternateServer,
+            .alternateDomain, .turn, .other:
             false
         }
     }

@@ -20,8 +20,8 @@ class JSONProcess:
         # Whatever ends the test process, a kill among it, ends its children: none is left to hold a port or a core.
         with_its_parent = ["setpriv", "--pdeathsig", "KILL"]
         self._process = subprocess.Popen(
-            [*with_its_parent, *(str(part) for part in command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, **options,
+            [*with_its_parent, *(str(part) for part in command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, **{"stdin": subprocess.DEVNULL, **options},
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -57,6 +57,11 @@ class JSONProcess:
                     raise AssertionError(f"{self.name} never said {wanted}.\n{self.transcript()}")
                 self._changed.wait(min(left, 0.5))
             return line
+
+    def tell(self, value):
+        """A line of JSON on its standard input, for a process that was given one."""
+        self._process.stdin.write(json.dumps(value) + "\n")
+        self._process.stdin.flush()
 
     def last(self, event):
         """The newest line with this `event`; None when there is none."""

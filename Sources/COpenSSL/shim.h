@@ -18,6 +18,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
 #include <stdint.h>
 #include <sys/time.h>
 
@@ -54,6 +55,11 @@ static inline int64_t copenssl_dtls_timeout_microseconds(SSL *ssl) {
 }
 
 static inline int copenssl_has_extended_master_secret(SSL *ssl) { return SSL_get_extms_support(ssl) == 1; }
+
+/// RFC 6066 §3: the name of the server that is meant.
+static inline int copenssl_set_server_name(SSL *ssl, const char *name) {
+    return (int)SSL_set_tlsext_host_name(ssl, name);
+}
 
 // BIO
 

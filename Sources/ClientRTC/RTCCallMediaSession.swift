@@ -117,7 +117,8 @@ actor RTCCallMediaSession: CallMediaSession {
             switch error {
             case .peer(.closed): throw .closed
             case .peer: throw .rejected("\(error)")
-            case .noSocket, .interfaces, .noAddress, .iceServer, .certificate: throw .unavailable("\(error)")
+            case .noSocket, .interfaces, .noAddress, .iceServer, .iceServerCredential, .certificate:
+                throw .unavailable("\(error)")
             }
         }
     }
@@ -198,8 +199,8 @@ actor RTCCallMediaSession: CallMediaSession {
                 await alignSound()
             case .negotiationNeeded:
                 if hasNegotiated { continuation.yield(.negotiationNeeded) }
-            case .signalingStateChange, .iceConnectionStateChange, .iceGatheringStateChange, .trackEnded,
-                .dataChannel:
+            case .signalingStateChange, .iceConnectionStateChange, .iceGatheringStateChange, .iceCandidateError,
+                .trackEnded, .dataChannel:
                 continue
             }
         }

@@ -17,6 +17,7 @@ import Testing
         Parser(name: "AV1") { fuzzAV1($0) }, Parser(name: "H265") { fuzzH265($0) },
         Parser(name: "RED") { fuzzRED($0) }, Parser(name: "VP9") { fuzzVP9($0) }, Parser(name: "WAV") { fuzzWAV($0) },
         Parser(name: "DCEP") { fuzzDCEP($0) },
+        Parser(name: "DependencyDescriptor") { fuzzDependencyDescriptor($0) },
         Parser(name: "DTLS") { fuzzDTLS($0) }, Parser(name: "EngineIO") { fuzzEngineIO($0) },
         Parser(name: "H264") { fuzzH264($0) }, Parser(name: "ICECandidate") { fuzzICECandidate($0) },
         Parser(name: "IVF") { fuzzIVF($0) }, Parser(name: "MP4") { fuzzMP4($0) }, Parser(name: "Ogg") { fuzzOgg($0) },
@@ -25,8 +26,8 @@ import Testing
         Parser(name: "RTP") { fuzzRTP($0) },
         Parser(name: "ReceiveStream") { fuzzReceiveStream($0) }, Parser(name: "SDP") { fuzzSDP($0) },
         Parser(name: "SRTP") { fuzzSRTP($0) }, Parser(name: "STUN") { fuzzSTUN($0) },
-        Parser(name: "SocketIO") { fuzzSocketIO($0) }, Parser(name: "VP8") { fuzzVP8($0) },
-        Parser(name: "StreamFraming") { fuzzStreamFraming($0) },
+        Parser(name: "SocketIO") { fuzzSocketIO($0) }, Parser(name: "TURN") { fuzzTURN($0) },
+        Parser(name: "VP8") { fuzzVP8($0) }, Parser(name: "StreamFraming") { fuzzStreamFraming($0) },
         Parser(name: "WebSocket") { fuzzWebSocket($0) },
     ]
 

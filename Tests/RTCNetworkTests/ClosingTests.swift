@@ -88,10 +88,12 @@ import Testing
 
     @Test func `an ICE server that is none is refused before anything has changed`() async throws {
         let configuration = try PeerConnectionConfiguration(
-            iceServers: [.init(urls: ["turn:host"])], addresses: .only([.v4(0x7f00_0001)]))
+            iceServers: [.init(urls: ["turns:host?transport=udp"])], addresses: .only([.v4(0x7f00_0001)]))
         let connection = PeerConnection(configuration: configuration)
         _ = try await connection.addTransceiver(.audio)
-        await #expect(throws: PeerConnectionError.iceServer("turn:host")) { try await connection.setLocalDescription() }
+        await #expect(throws: PeerConnectionError.iceServer("turns:host?transport=udp")) {
+            try await connection.setLocalDescription()
+        }
         #expect(await connection.signalingState == .stable)
         await connection.close()
     }

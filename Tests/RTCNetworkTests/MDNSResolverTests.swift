@@ -7,11 +7,12 @@ import Testing
 
 /// Names of candidates, answered by a responder that we did not write: python-zeroconf, on loopback.
 @Suite struct MDNSResolverTests {
-    private static let name = "1f4712db-ea17-4bcf-a596-105139dfd8bf"
+    /// Another for each test: all of them talk in one group, and hear each other's answers.
+    private let name = UUID().uuidString.lowercased()
 
     @Test(.enabled(if: Responder.isInstalled, "python-zeroconf is not installed"))
     func `a connection finds a peer that shows only a name`() async throws {
-        let responder = try Responder(name: Self.name)
+        let responder = try Responder(name: name)
         defer { responder.stop() }
         let configuration = try ConnectedPair.configuration()
         let shy = PeerConnection(configuration: configuration)
@@ -30,7 +31,7 @@ import Testing
         try await shy.setRemoteDescription(SessionDescriptionInit(type: .answer, sdp: answer + "\r\n"))
         for await event in events.shy {
             guard case .iceCandidate(var candidate?) = event else { continue }
-            candidate.candidate = candidate.candidate.replacing("127.0.0.1", with: "\(Self.name).local")
+            candidate.candidate = candidate.candidate.replacing("127.0.0.1", with: "\(name).local")
             try await curious.addICECandidate(candidate)
             break
         }
@@ -44,21 +45,21 @@ import Testing
 
     @Test(.enabled(if: Responder.isInstalled, "python-zeroconf is not installed"))
     func `a name that somebody has is found, others are not`() async throws {
-        let responder = try Responder(name: Self.name)
+        let responder = try Responder(name: name)
         defer { responder.stop() }
         let found = try await lookUp([
-            "\(Self.name).local", "00000000-0000-4000-8000-000000000000.local", "other.local",
+            "\(name).local", "00000000-0000-4000-8000-000000000000.local", "other.local",
         ])
-        #expect(found == ["\(Self.name).local": .v4(0x7f00_0001)])
+        #expect(found == ["\(name).local": .v4(0x7f00_0001)])
     }
 
     @Test func `a responder that answers to the group is heard`() async throws {
         // As Chromium's does, whoever asks.
-        let answerer = try GroupAnswerer(name: "\(Self.name).local", address: .v4(0xc000_0207))
+        let answerer = try GroupAnswerer(name: "\(name).local", address: .v4(0xc000_0207))
         let loop = NetworkLoop(name: "test-answerer")
         try await LoopRunner(loop).run { try answerer.attach(to: loop) }
-        let found = try await lookUp(["\(Self.name).local"])
-        #expect(found == ["\(Self.name).local": .v4(0xc000_0207)])
+        let found = try await lookUp(["\(name).local"])
+        #expect(found == ["\(name).local": .v4(0xc000_0207)])
         await LoopRunner(loop).run { answerer.close() }
     }
 
@@ -161,7 +162,7 @@ private final class Responder {
         from zeroconf import ServiceInfo, Zeroconf
         zeroconf = Zeroconf(interfaces=["127.0.0.1"])
         zeroconf.register_service(ServiceInfo(
-            "_roost._udp.local.", "test._roost._udp.local.", port=1, server=sys.argv[1] + ".local.",
+            "_roost._udp.local.", sys.argv[1] + "._roost._udp.local.", port=1, server=sys.argv[1] + ".local.",
             addresses=[socket.inet_aton("127.0.0.1")]))
         print("ready", flush=True)
         sys.stdin.read()

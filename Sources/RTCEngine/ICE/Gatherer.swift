@@ -36,6 +36,11 @@ struct Gatherer: Sendable {
 
     mutating func basesComplete() {
         bases = .complete
+        begin()
+    }
+
+    /// Something is asked for, if only by others.
+    mutating func begin() {
         if state == .new { state = .gathering }
     }
 

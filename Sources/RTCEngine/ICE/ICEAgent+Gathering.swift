@@ -23,7 +23,7 @@ extension ICEAgent {
     mutating func tell(_ local: LocalCandidate, at now: Instant) {
         session.locals.append(local)
         outputs.append(.localCandidate(local.candidate))
-        guard session.isChecking, !configuration.isLite, local.candidate.type == .host else { return }
+        guard session.isChecking, !configuration.isLite, local.isBase else { return }
         for remote in session.remotes { pair(local, remote, at: now) }
     }
 
@@ -33,12 +33,19 @@ extension ICEAgent {
     ) {
         session.gatherer.answered(queryIndex, keepalive: configuration.keepaliveInterval, at: now)
         if isSettled { session.gatherer.stopKeepalives() }
-        let base = transaction.route.base
-        guard let mapped, mapped.ip.isIPv6 == base.ip.isIPv6, let index = bases.firstIndex(of: base) else { return }
+        guard let mapped else { return }
+        tellReflexive(mapped, base: transaction.route.base, server: transaction.route.remote, at: now)
+    }
+
+    /// A server sees `base` at `mapped`.
+    mutating func tellReflexive(
+        _ mapped: TransportAddress, base: TransportAddress, server: TransportAddress, at now: Instant
+    ) {
+        guard mapped.ip.isIPv6 == base.ip.isIPv6, let index = bases.firstIndex(of: base) else { return }
         // RFC 8445 §5.1.3: the same address and base say the same; without a NAT that is the host candidate.
         guard !session.locals.contains(where: { $0.address == mapped && $0.base == base }) else { return }
         let candidate = ICECandidate(
-            foundation: foundations.foundation(of: .serverReflexive, base: base.ip, server: transaction.route.remote),
+            foundation: foundations.foundation(of: .serverReflexive, base: base.ip, server: server),
             priority: ICECandidate.priority(
                 of: .serverReflexive, localPreference: base.ip.localPreference(index: index)),
             address: .ip(mapped), type: .serverReflexive, relatedAddress: base,

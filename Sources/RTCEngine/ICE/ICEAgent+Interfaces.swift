@@ -18,7 +18,10 @@ extension ICEAgent {
         streamHosts.removeAll { lost.contains($0.base) }
         for base in lost { session.drop(base) }
         let isPathLost = path.map { lost.contains($0.route.base) } ?? false
-        for base in found where !base.ip.isUnspecified && !bases.contains(base) && mayGather(from: base) {
+        for base in found
+        where !base.ip.isUnspecified && !bases.contains(base) && mayGather(from: base)
+            && configuration.transportPolicy == .all
+        {
             bases.append(base)
             gather(from: base, index: bases.count - 1, at: now)
         }
@@ -38,7 +41,7 @@ extension ICEAgent {
         case .connected, .completed: move(to: .disconnected, because: reason)
         case .new, .checking, .disconnected, .failed, .closed: break
         }
-        if bases.isEmpty, streamHosts.isEmpty { outputs.append(.restartNeeded) }
+        if bases.isEmpty, streamHosts.isEmpty, relays.isEmpty { outputs.append(.restartNeeded) }
     }
 
     /// Checks begin anew within this generation, with every pair that can be formed.

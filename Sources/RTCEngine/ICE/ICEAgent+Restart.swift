@@ -32,6 +32,7 @@ extension ICEAgent {
         announcedGathering = .new
         for (index, base) in bases.enumerated() { gather(from: base, index: index, at: now) }
         tellStreamHosts(at: now)
+        tellRelays(at: now)
         if basesComplete {
             session.gatherer.basesComplete()
             noteGathering()

@@ -10,7 +10,9 @@ extension ICEAgent {
     /// TCP connections are accepted at `base` (passive), or can be made from its address (active; the port is
     /// `activePort`). Simultaneous open is for nobody: browsers do not know it.
     public mutating func addStreamHost(_ base: TransportAddress, _ type: ICECandidate.TCPType, at now: Instant) {
-        guard connectionState != .closed, type != .simultaneousOpen, !base.ip.isUnspecified, !isOurs(base) else {
+        guard connectionState != .closed, type != .simultaneousOpen, !base.ip.isUnspecified, !isOurs(base),
+            configuration.transportPolicy == .all
+        else {
             return
         }
         // RFC 8445 §2.5: a lite agent begins nothing.
@@ -55,7 +57,7 @@ extension ICEAgent {
 
     /// Whether a socket of ours is bound or connected there.
     func isOurs(_ base: TransportAddress) -> Bool {
-        bases.contains(base) || streamHosts.contains { $0.base == base }
+        bases.contains(base) || streamHosts.contains { $0.base == base } || relays.contains { $0.relayed == base }
     }
 }
 

@@ -22,6 +22,8 @@ public struct ICEAgent: Sendable {
     var bases: [TransportAddress] = []
     /// Where TCP connections come from or go to.
     var streamHosts: [StreamHost] = []
+    /// What TURN servers have given us: addresses that are reached through them.
+    var relays: [ICERelay] = []
     var basesComplete = false
     var foundations = FoundationTable()
     /// The present generation.
@@ -100,6 +102,8 @@ public struct ICEAgent: Sendable {
         guard connectionState != .closed, !base.ip.isUnspecified, !bases.contains(base), mayGather(from: base) else {
             return
         }
+        // W3C RTCIceTransportPolicy: told to nobody, used for nothing, and deaf to checks that come all the same.
+        guard configuration.transportPolicy == .all else { return }
         bases.append(base)
         gather(from: base, index: bases.count - 1, at: now)
         advance(at: now)

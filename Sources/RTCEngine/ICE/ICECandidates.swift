@@ -5,6 +5,14 @@ struct LocalCandidate: Sendable {
     var candidate: ICECandidate
     let address: TransportAddress
     let base: TransportAddress
+
+    /// Whether pairs are formed with it. A reflexive one is sent from its base and would be pruned (RFC 8445 §6.1.2.4).
+    var isBase: Bool {
+        switch candidate.type {
+        case .host, .relayed: true
+        case .serverReflexive, .peerReflexive: false
+        }
+    }
 }
 
 /// A candidate of the peer that can be sent to.

@@ -7,6 +7,10 @@ public struct ICEConfiguration: Sendable {
     public var isLite = false
     /// STUN servers that are asked for server-reflexive candidates, from every base of the same family.
     public var stunServers: [TransportAddress] = []
+    /// Whether our own addresses may be told and used. TURN servers are known to `PeerMachine`.
+    public var transportPolicy = ICETransportPolicy.all
+    /// Times and limits of relays.
+    public var turn = TURNConfiguration()
     /// Ta: the time between two new transactions (RFC 8445 §14.2; not below 5 ms).
     public var checkInterval = Interval.milliseconds(20)
     /// The least RTO (RFC 8445 §14.3 says 500 ms; a shorter one halves the set-up time on lossy paths and the

@@ -88,7 +88,6 @@ struct ICESession: Sendable {
         gatherer.stopKeepalives()
     }
 
-    /// Host candidates: the only locals that pairs are formed with, since a reflexive one is sent from its base
-    /// and would be pruned (RFC 8445 §6.1.2.4).
-    var hosts: [LocalCandidate] { locals.filter { $0.candidate.type == .host } }
+    /// Host and relayed candidates: the locals that pairs are formed with.
+    var hosts: [LocalCandidate] { locals.filter(\.isBase) }
 }

@@ -13,6 +13,8 @@ struct LocalSection {
     var fingerprint: Fingerprint
     var cname: String
     var transceiver: Transceiver
+    /// The layers of an offer; empty for an answer and without simulcast.
+    var layers: [LayerSources] = []
 
     /// The media section. Every section repeats the transport's attributes, as browsers do it: a peer that rejects the
     /// first one still finds them. For the same reason bundled sections of an offer have port 9 and no
@@ -38,7 +40,12 @@ struct LocalSection {
         section.append(.rtcpReducedSize)
         for codec in codecs { appendCodec(codec, to: &section) }
         for codec in codecs { appendRetransmission(of: codec, to: &section) }
-        if direction.sends { appendSources(to: &section) }
+        // Layers are told apart by their names (RFC 8853 §5.5), as browsers do it.
+        if layers.count > 1 {
+            SimulcastNegotiation.offer(layers, to: &section)
+        } else if direction.sends {
+            appendSources(to: &section)
+        }
         return section
     }
 

@@ -10,6 +10,7 @@ extension NegotiationError: CustomStringConvertible {
         case .transceiverStopped: "The transceiver has been stopped."
         case .unknownTransceiver: "The transceiver belongs to another peer connection, or has ended."
         case .tooManyTransceivers: "There would be more transceivers than the configuration allows."
+        case .invalidEncodings: "The encodings are not layers of a picture with names of their own."
         case .unknownCodec: "A preferred codec is not among those that are configured."
         case .modifiedDescription: "The local description differs from the one that was created last."
         case .iceRestartUnanswered: "The peer restarts ICE, so the answer needs new ICE credentials too."

@@ -21,6 +21,8 @@ public enum NegotiationError: Error, Sendable, Hashable {
     case unknownTransceiver
     /// As many transceivers as the configuration allows.
     case tooManyTransceivers
+    /// Layers need names of letters and digits, each its own, and at most eight; and sound has none.
+    case invalidEncodings
     /// A preferred codec is not among the configuration's.
     case unknownCodec
 
@@ -93,7 +95,7 @@ extension NegotiationError {
             .invalidAccess
         case .unknownCodec, .modifiedDescription, .iceRestartUnanswered: .invalidModification
         case .tooManyTransceivers, .malformed, .unknownSection, .unknownGeneration, .malformedCandidate: .operation
-        case .candidateWithoutSection: .type
+        case .candidateWithoutSection, .invalidEncodings: .type
         }
     }
 }

@@ -28,7 +28,8 @@ extension Negotiator {
             if !isAnswerLocal { noteRemoteTrack(place, theirs, theirDirection) }
             let section = AgreedSection(
                 local: ours, remote: theirs, isAnswerLocal: isAnswerLocal, direction: answer,
-                allowsMixedExtensions: local.has(.extmapAllowMixed) && remote.has(.extmapAllowMixed))
+                allowsMixedExtensions: local.has(.extmapAllowMixed) && remote.has(.extmapAllowMixed),
+                receivesSimulcast: configuration.receivesSimulcast)
             transceivers[place].association.receiving = section.receiving(transceivers[place])
             transceivers[place].association.sending = section.sending(transceivers[place], cname: cname)
             if section.direction.sends { transceivers[place].hasSent = true }
@@ -118,6 +119,7 @@ private struct AgreedSection {
     /// The answer's direction, seen from us.
     var direction: SDP.Direction
     var allowsMixedExtensions: Bool
+    var receivesSimulcast: Bool
 
     func receiving(_ transceiver: Transceiver) -> ReceiveParameters? {
         guard direction.receives, transceiver.phase == .active, let mid = transceiver.mid else { return nil }
@@ -125,7 +127,27 @@ private struct AgreedSection {
             local: local.codecs, remote: remote.codecs, isAnswerLocal: isAnswerLocal)
         let extensions = HeaderExtensionNegotiation.agreed(
             local: local, remote: remote, sending: false, allowsMixed: allowsMixedExtensions)
-        return ReceiveParameters(mid: mid, codecs: codecs, sources: remote.signaledSources, extensions: extensions)
+        return ReceiveParameters(
+            mid: mid, codecs: codecs, sources: remote.signaledSources, extensions: extensions,
+            layers: receivesSimulcast ? receivedLayers : [])
+    }
+
+    /// What our answer took; or the sources of a peer that has the older form.
+    private var receivedLayers: [ReceiveLayer] {
+        let wanted = isAnswerLocal ? SimulcastNegotiation.wanted(by: local) : []
+        guard wanted.isEmpty else { return wanted.map { ReceiveLayer(rid: $0, sources: nil) } }
+        return SimulcastNegotiation.groupLayers(of: remote)
+    }
+
+    /// Of the layers that we offered those that the answer takes (RFC 8853 §5.3.2).
+    private func sentLayers(_ transceiver: Transceiver, hasRTX: Bool) -> [SendLayer] {
+        guard !isAnswerLocal, transceiver.layers.count > 1 else { return [] }
+        let wanted = SimulcastNegotiation.wanted(by: remote)
+        return transceiver.layers.filter { wanted.contains($0.encoding.rid) }.map { layer in
+            SendLayer(
+                rid: layer.encoding.rid, ssrc: layer.ssrc, rtxSSRC: hasRTX ? layer.rtxSSRC : nil,
+                isActive: layer.encoding.isActive)
+        }
     }
 
     func sending(_ transceiver: Transceiver, cname: String) -> SendParameters? {
@@ -139,7 +161,8 @@ private struct AgreedSection {
             extensions: HeaderExtensionNegotiation.agreed(
                 local: local, remote: remote, sending: true, allowsMixed: allowsMixedExtensions),
             allowsMixedExtensions: allowsMixedExtensions,
-            allowsReducedSizeRTCP: local.has(.rtcpReducedSize) && remote.has(.rtcpReducedSize))
+            allowsReducedSizeRTCP: local.has(.rtcpReducedSize) && remote.has(.rtcpReducedSize),
+            layers: sentLayers(transceiver, hasRTX: codec.rtxPayloadType != nil))
     }
 }
 

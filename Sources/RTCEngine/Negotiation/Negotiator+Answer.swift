@@ -32,8 +32,10 @@ extension Negotiator {
                         like: offered, setup: setup, ice: ice, fingerprint: configuration.fingerprint))
                 continue
             }
+            let takesLayers = configuration.receivesSimulcast && SimulcastNegotiation.sent(by: offered).count > 1
             let extensions = HeaderExtensionNegotiation.answer(
-                offered: offered.all(SDP.ExtensionMap.self), supported: configuration.headerExtensions, kind: kind,
+                offered: offered.all(SDP.ExtensionMap.self),
+                supported: configuration.extensions(withLayers: takesLayers), kind: kind,
                 allowsMixed: allowsMixed || offered.has(.extmapAllowMixed))
             // RFC 3264 §6.1: what the offer allows and we want.
             let direction = offer.direction(ofSection: index).reversed.intersection(transceiver.direction.described)
@@ -41,7 +43,9 @@ extension Negotiator {
                 mid: offered.mid, kind: kind, proto: offered.proto, direction: direction, codecs: codecs,
                 extensions: extensions, setup: setup, ice: ice, fingerprint: configuration.fingerprint, cname: cname,
                 transceiver: transceiver)
-            media.append(section.description)
+            var description = section.description
+            if takesLayers { SimulcastNegotiation.answer(offered, to: &description) }
+            media.append(description)
         }
         let answer = makeDescription(media: media, allowsMixedExtensions: allowsMixed)
         created = CreatedDescription(typed: TypedDescription(type: .answer, sdp: answer), plan: [])

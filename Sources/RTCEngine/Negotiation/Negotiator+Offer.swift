@@ -93,7 +93,8 @@ extension Negotiator {
             if let assigned = payloadTypes.assign(codec) { codecs.append(assigned) }
         }
         var extensions: [SDP.ExtensionMap] = []
-        for capability in configuration.headerExtensions where capability.kinds.contains(transceiver.kind) {
+        let capabilities = configuration.extensions(withLayers: transceiver.layers.count > 1)
+        for capability in capabilities where capability.kinds.contains(transceiver.kind) {
             guard let id = extensionIDs.assign(capability) else { continue }
             extensions.append(SDP.ExtensionMap(id: UInt16(id), uri: capability.uri))
         }
@@ -101,7 +102,8 @@ extension Negotiator {
         let section = LocalSection(
             mid: mid, kind: transceiver.kind, proto: "UDP/TLS/RTP/SAVPF", direction: transceiver.direction.described,
             codecs: codecs.withPayloadTypesOfRedundancy, extensions: extensions, setup: .actpass, ice: ice,
-            fingerprint: configuration.fingerprint, cname: cname, transceiver: transceiver)
+            fingerprint: configuration.fingerprint, cname: cname, transceiver: transceiver,
+            layers: transceiver.layers)
         return section.description
     }
 

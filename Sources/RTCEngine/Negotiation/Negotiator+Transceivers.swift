@@ -4,13 +4,35 @@ extension Negotiator {
     /// - Parameters:
     ///   - streamIDs: the media streams that our track belongs to; the peer plays the tracks of one stream in step.
     ///   - trackID: nil for a random one.
+    ///   - encodings: the layers in which the picture is sent; empty for one without a name.
     public mutating func addTransceiver(
         _ kind: MediaKind, direction: TransceiverDirection = .sendrecv, streamIDs: [String] = [],
-        trackID: String? = nil
+        trackID: String? = nil, encodings: [SendEncoding] = []
     ) throws(NegotiationError) -> TransceiverID {
         guard signalingState != .closed else { throw .closed }
-        return try makeTransceiver(
+        guard encodings.isEmpty || kind == .video, encodings.count <= SendEncoding.maximumCount,
+            encodings.allSatisfy(\.isValid), Set(encodings.map(\.rid)).count == encodings.count
+        else { throw .invalidEncodings }
+        let id = try makeTransceiver(
             kind, origin: .transceiver, direction: direction, streamIDs: streamIDs, trackID: trackID)
+        guard let place = transceivers.firstIndex(where: { $0.id == id }) else { return id }
+        for (index, encoding) in encodings.enumerated() {
+            let ssrc = index == 0 ? transceivers[place].ssrc : makeSSRC(except: 0)
+            let rtx = index == 0 ? transceivers[place].rtxSSRC : makeSSRC(except: ssrc)
+            transceivers[place].layers.append(LayerSources(encoding: encoding, ssrc: ssrc, rtxSSRC: rtx))
+        }
+        return id
+    }
+
+    /// Switches a layer on or off without negotiation.
+    ///
+    /// - Returns: whether it was on before; nil when there is no such layer.
+    public mutating func setEncoding(_ rid: String, isActive: Bool, of id: TransceiverID) -> Bool? {
+        guard let place = transceivers.firstIndex(where: { $0.id == id }),
+            let layer = transceivers[place].layers.firstIndex(where: { $0.encoding.rid == rid })
+        else { return nil }
+        defer { transceivers[place].layers[layer].encoding.isActive = isActive }
+        return transceivers[place].layers[layer].encoding.isActive
     }
 
     /// Adds a track to send: on a transceiver that has room for it, or on a new one, which an incoming offer's section
@@ -117,7 +139,12 @@ extension Negotiator {
     private mutating func makeSSRC(except other: UInt32) -> UInt32 {
         while true {
             let ssrc = UInt32(truncatingIfNeeded: random.next() >> 16)
-            let isTaken = ssrc == 0 || ssrc == other || transceivers.contains { $0.ssrc == ssrc || $0.rtxSSRC == ssrc }
+            let isTaken =
+                ssrc == 0 || ssrc == other
+                || transceivers.contains { transceiver in
+                    transceiver.ssrc == ssrc || transceiver.rtxSSRC == ssrc
+                        || transceiver.layers.contains { $0.ssrc == ssrc || $0.rtxSSRC == ssrc }
+                }
             if !isTaken { return ssrc }
         }
     }

@@ -36,6 +36,8 @@ public struct NegotiatorConfiguration: Sendable {
     public var maximumTransceivers: Int
     /// Data channels: whether they are taken, and the limits that we tell and keep.
     public var dataChannels = DataChannelConfiguration()
+    /// All layers of an offered simulcast are received, each as frames with its name, as a server wants it; otherwise one.
+    public var receivesSimulcast = false
 
     public init(
         fingerprint: Fingerprint, audioCodecs: [CodecParameters] = CodecParameters.defaultAudio,
@@ -61,7 +63,19 @@ public struct NegotiatorConfiguration: Sendable {
         HeaderExtensionCapability(uri: HeaderExtensionURI.absoluteSendTime, preferredID: 2),
         HeaderExtensionCapability(uri: HeaderExtensionURI.transportSequence, preferredID: 3),
         HeaderExtensionCapability(uri: HeaderExtensionURI.mid, preferredID: 4),
+        HeaderExtensionCapability(uri: HeaderExtensionURI.rid, preferredID: 5, kinds: [.video]),
+        HeaderExtensionCapability(uri: HeaderExtensionURI.repairedRID, preferredID: 6, kinds: [.video]),
+        HeaderExtensionCapability(uri: HeaderExtensionURI.videoOrientation, preferredID: 7, kinds: [.video]),
+        HeaderExtensionCapability(uri: HeaderExtensionURI.playoutDelay, preferredID: 8, kinds: [.video]),
+        HeaderExtensionCapability(uri: HeaderExtensionURI.absoluteCaptureTime, preferredID: 9),
+        HeaderExtensionCapability(uri: HeaderExtensionURI.dependencyDescriptor, preferredID: 10, kinds: [.video]),
     ]
+
+    /// The names of layers are of use only where there are layers.
+    func extensions(withLayers: Bool) -> [HeaderExtensionCapability] {
+        let names = [HeaderExtensionURI.rid, HeaderExtensionURI.repairedRID]
+        return withLayers ? headerExtensions : headerExtensions.filter { !names.contains($0.uri) }
+    }
 
     func codecs(for kind: MediaKind) -> [CodecParameters] {
         switch kind {

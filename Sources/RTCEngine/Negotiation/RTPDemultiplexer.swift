@@ -113,7 +113,8 @@ extension Negotiator {
         transceivers.compactMap { transceiver in
             guard let receiving = transceiver.receiveParameters else { return nil }
             let types = receiving.codecs.flatMap { [$0.payloadType] + ($0.rtxPayloadType.map { [$0] } ?? []) }
-            let sources = receiving.sources.map { [$0.primary] + ($0.rtx.map { [$0] } ?? []) } ?? []
+            let named = receiving.layers.compactMap(\.sources) + (receiving.sources.map { [$0] } ?? [])
+            let sources = named.flatMap { [$0.primary] + ($0.rtx.map { [$0] } ?? []) }
             return RTPDemultiplexer.Route(
                 transceiver: transceiver.id, mid: receiving.mid, payloadTypes: types, ssrcs: sources)
         }

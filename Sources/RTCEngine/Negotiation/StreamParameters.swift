@@ -18,6 +18,8 @@ public struct SendParameters: Sendable, Hashable {
     public var allowsMixedExtensions: Bool
     /// RTCP may be sent as single packets (RFC 5506).
     public var allowsReducedSizeRTCP: Bool
+    /// The layers that the peer takes; empty without simulcast.
+    public var layers: [SendLayer] = []
 }
 
 /// The sources that the peer says it sends with (RFC 5576).
@@ -39,4 +41,6 @@ public struct ReceiveParameters: Sendable, Hashable {
     public var sources: SignaledSources?
     /// Identifier by URI of the header extensions that may arrive.
     public var extensions: [String: UInt8]
+    /// The layers that may arrive; empty without simulcast.
+    public var layers: [ReceiveLayer] = []
 }

@@ -54,6 +54,8 @@ public struct Transceiver: Sendable, Hashable, Identifiable {
     var preferredCodecs: [CodecParameters]?
     /// It has had a part in an answer as a sender, so `addTrack` may not give it to another track.
     var hasSent = false
+    /// The layers that we offer, first the one of `ssrc`; empty without simulcast.
+    var layers: [LayerSources] = []
     /// The media streams of the track that we send.
     public internal(set) var streamIDs: [String]
     /// The track that we send; the peer sees this id.
@@ -73,6 +75,8 @@ public struct Transceiver: Sendable, Hashable, Identifiable {
         self.trackID = trackID
     }
 
+    /// The layers that we offer to send (W3C: sendEncodings); empty without simulcast.
+    public var encodings: [SendEncoding] { layers.map(\.encoding) }
     /// What the next negotiation is to aim for.
     public var direction: TransceiverDirection { phase == .active ? wantedDirection : .stopped }
     /// What was negotiated; nil before the first answer.

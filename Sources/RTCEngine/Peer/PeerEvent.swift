@@ -11,6 +11,8 @@ public enum PeerEvent: Sendable {
     case localCandidate(ICECandidate, mid: String, mLineIndex: Int)
     /// A candidate of the peer's shows this name: look it up by multicast DNS, and tell `PeerMachine.nameResolved`.
     case nameToResolve(String)
+    /// A TURN server gave no candidate, or its address is lost. Everything else goes on.
+    case iceCandidateError(ICEServerError)
     case negotiationNeeded
     /// The peer sends on this transceiver from now on.
     case trackAdded(TransceiverID)
@@ -31,7 +33,11 @@ public enum PeerEvent: Sendable {
 /// A datagram to send.
 public struct Transmit: Sendable {
     public var bytes: [UInt8]
-    /// The bound address of the socket to send on.
+    /// The bound address of the socket to send on; without meaning on a stream.
     public var from: TransportAddress
     public var to: TransportAddress
+    /// To be written before the bytes (RFC 8656 §12.4): whoever sends copies them anyway, so the packet need not be moved.
+    public var channel: ChannelDataHeader?
+    /// To a TURN server over this stream, channel data with padding, instead of from a socket.
+    public var stream: RelayStreamID?
 }

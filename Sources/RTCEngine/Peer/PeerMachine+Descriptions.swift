@@ -5,10 +5,10 @@ extension PeerMachine {
     // MARK: Transceivers
 
     public mutating func addTransceiver(
-        _ kind: MediaKind, direction: TransceiverDirection, streamIDs: [String]
+        _ kind: MediaKind, direction: TransceiverDirection, streamIDs: [String], encodings: [SendEncoding] = []
     ) throws(PeerError) -> TransceiverID {
         try negotiating { negotiator throws(NegotiationError) in
-            try negotiator.addTransceiver(kind, direction: direction, streamIDs: streamIDs)
+            try negotiator.addTransceiver(kind, direction: direction, streamIDs: streamIDs, encodings: encodings)
         }
     }
 
@@ -110,6 +110,7 @@ extension PeerMachine {
         case .iceRole(let role):
             ice.setRole(role)
         case .restartICE(let local):
+            renewRelays(at: now)
             ice.restart(local: local, at: now)
         case .setRemoteICE(let parameters, let isLite):
             ice.setRemote(parameters, isLite: isLite, at: now)

@@ -12,6 +12,10 @@ extension PeerMachine {
             throw negotiator.transceiver(id) == nil ? .unknownTransceiver : .notSending
         }
         guard format == frame.format else { throw .notSending }
+        // A frame without a layer's name is of the first.
+        if let first = layerSenders[id]?.first?.stream.configuration.rid {
+            return try send(frame, layer: first, on: id, at: now)
+        }
         guard secure.isProtected, ice.hasConsent else {
             senders[id]?.beginAnew()
             return
@@ -44,6 +48,7 @@ extension PeerMachine {
     /// Asks the peer for a key frame; throttled by the stream.
     public mutating func requestKeyFrame(on id: TransceiverID, at now: Instant) {
         receivers[id]?.stream?.requestKeyFrame(into: &packets, at: now)
+        requestKeyFrames(ofLayersOn: id, at: now)
         sendPackets(at: now)
     }
 
@@ -76,7 +81,7 @@ extension PeerMachine {
             } catch {
                 // `replayed`: a packet without RTX that is asked for again goes out as it did before.
                 if error == .replayed, let sent = sentPackets.packet(like: packet.bytes) {
-                    transmit(sent, from: route.base, to: route.remote)
+                    transmit(sent, from: route.base, to: route.remote, at: now)
                 } else {
                     counters.protectFailures += 1
                 }
@@ -84,7 +89,7 @@ extension PeerMachine {
                 continue
             }
             if packet.kind == .rtp { sentPackets.insert(packet.bytes) }
-            transmit(packet.bytes, from: route.base, to: route.remote)
+            transmit(packet.bytes, from: route.base, to: route.remote, at: now)
         }
     }
 
@@ -125,6 +130,7 @@ extension PeerMachine {
     }
 
     private mutating func receive(_ packet: [UInt8], _ header: RTPHeader, on id: TransceiverID, at now: Instant) {
+        if !simulcasts.entries.isEmpty, receiveLayer(packet, header, on: id, at: now) { return }
         guard let place = receivers.place(of: id),
             let reception = receivers.entries[place].value?.reception(
                 of: header.ssrc, payloadType: header.payloadType, at: now)
@@ -209,6 +215,8 @@ extension PeerMachine {
             receivers[id]?.stream?.receive(packet, at: now)
             drainReceiver(id)
         }
+        forEachLayerSender { $0.receive(packet, into: &$1, at: now) }
+        forEachLayerStream { stream, _ in stream.receive(packet, at: now) }
         if case .goodbye(let goodbye) = packet { for ssrc in goodbye.ssrcs { demultiplexer.forget(ssrc: ssrc) } }
     }
 
@@ -231,6 +239,8 @@ extension PeerMachine {
             senders[id]?.stream.tick(into: &packets, at: now)
             drainSender(id)
         }
+        forEachLayerStream { $0.tick(into: &$1, at: now) }
+        forEachLayerSender { $0.tick(into: &$1, at: now) }
         let ssrc = feedbackSSRC
         feedbackGenerator?.tick(into: &packets, senderSSRC: ssrc, at: now)
         if reports.isDue(at: now) { sendReports(at: now) }
@@ -250,6 +260,7 @@ extension PeerMachine {
         else { return }
         let believable = min(roundTrip, Self.longestRoundTrip)
         for id in receivers.ids { receivers[id]?.stream?.roundTripTime = believable }
+        forEachLayerStream { stream, _ in stream.roundTripTime = believable }
     }
 
     private mutating func writeReports(goodbyes: [UInt32], at now: Instant) {
@@ -262,6 +273,8 @@ extension PeerMachine {
             }
         }
         for id in receivers.ids { builder.add(receivers[id]?.stream?.reportBlock(at: now)) }
+        forEachLayerSender { stream, _ in builder.add(stream.senderReport(at: now)) }
+        forEachLayerStream { stream, _ in builder.add(stream.reportBlock(at: now)) }
         for ssrc in goodbyes { builder.add(goodbyeOf: ssrc) }
         builder.write(into: &packets)
     }

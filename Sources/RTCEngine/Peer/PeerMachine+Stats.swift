@@ -5,7 +5,13 @@ extension PeerMachine {
     public func stats(at now: Instant) -> StatsReport {
         var report = StatsReport()
         for id in senders.ids {
-            guard let sender = senders[id]?.stream else { continue }
+            for layer in layerSenders[id] ?? [] {
+                var stats = layer.stream.stats(at: now)
+                stats.mid = negotiator.transceiver(id)?.mid
+                report.add(.outboundRTP(stats))
+                if let remote = layer.stream.remoteStats(at: now) { report.add(.remoteInboundRTP(remote)) }
+            }
+            guard layerSenders[id] == nil, let sender = senders[id]?.stream else { continue }
             let transceiver = negotiator.transceiver(id)
             var stats = sender.stats(at: now)
             stats.mid = transceiver?.mid
@@ -24,6 +30,14 @@ extension PeerMachine {
             }
             report.add(.inboundRTP(stats))
             if let remote = stream.remoteStats(at: now) { report.add(.remoteOutboundRTP(remote)) }
+        }
+        for id in simulcasts.ids {
+            for stream in simulcasts[id]?.layers.compactMap(\.stream) ?? [] {
+                var stats = stream.stats(at: now)
+                stats.mid = receivers[id]?.parameters.mid
+                report.add(.inboundRTP(stats))
+                if let remote = stream.remoteStats(at: now) { report.add(.remoteOutboundRTP(remote)) }
+            }
         }
         addTransport(to: &report, at: now)
         data.addStats(to: &report, transportID: "T0", at: now)

@@ -6,6 +6,7 @@ extension PeerMachine {
 
     /// - Parameter parameters: nil holds the stream, for the same source may be sent again.
     mutating func configureSender(_ id: TransceiverID, _ parameters: SendParameters?, at now: Instant) {
+        configureLayers(id, parameters)
         guard let parameters, var configuration = SendStreamConfiguration(parameters) else {
             senders[id]?.hold()
             return
@@ -29,6 +30,7 @@ extension PeerMachine {
 
     /// The transceiver has ended, and its source with it.
     mutating func endSender(_ id: TransceiverID, at now: Instant) {
+        endLayers(id, at: now)
         guard let sender = senders[id] else { return }
         // W3C WebRTC §5.4: stopping a sender says goodbye for its source.
         if secure.isProtected { sayGoodbye([sender.stream.ssrc], at: now) }
@@ -60,8 +62,11 @@ extension PeerMachine {
         }
         guard let parameters else {
             receivers[id] = nil
+            simulcasts[id] = nil
             return
         }
+        guard parameters.layers.isEmpty else { return configureLayers(parameters, on: id) }
+        simulcasts[id] = nil
         var receiver = receivers.take(id) ?? Receiver(parameters: parameters)
         receiver.parameters = parameters
         if let ssrc = parameters.sources?.primary ?? receiver.stream?.ssrc {
@@ -102,6 +107,7 @@ extension PeerMachine {
         }
         var configuration = ReceiveStreamConfiguration(
             ssrc: ssrc, retransmissionSSRC: rtx, localSSRC: feedbackSSRC, cname: cname, codecs: codecs)
+        configuration.extensions = HeaderExtensionIDs(parameters.extensions)
         let feedback = Set(parameters.codecs.flatMap(\.feedback))
         configuration.usesNACK = feedback.contains("nack")
         configuration.usesPLI = feedback.contains("nack pli")
@@ -124,12 +130,14 @@ extension PeerMachine {
         for id in receivers.ids {
             receivers[id]?.stream?.noteFeedbackSource(ssrc, allowsReducedSize: allowsReducedSizeRTCP)
         }
+        let allowsReducedSize = allowsReducedSizeRTCP
+        forEachLayerStream { stream, _ in stream.noteFeedbackSource(ssrc, allowsReducedSize: allowsReducedSize) }
     }
 }
 
 extension SendStreamConfiguration {
     /// Nil for a codec that is only passed on.
-    fileprivate init?(_ parameters: SendParameters) {
+    init?(_ parameters: SendParameters) {
         guard let format = parameters.codec.payloadFormat else { return nil }
         self.init(
             ssrc: parameters.ssrc, payloadType: parameters.codec.payloadType, format: format,

@@ -6,6 +6,7 @@ extension PeerMachine {
     public mutating func addLocalHost(_ base: TransportAddress, at now: Instant) {
         guard connectionState != .closed else { return }
         ice.addLocalHost(base, at: now)
+        relays.add(base: base, at: now)
         drainTransport(at: now)
     }
 
@@ -13,6 +14,9 @@ extension PeerMachine {
     public mutating func interfacesChanged(lost: [TransportAddress], found: [TransportAddress], at now: Instant) {
         guard connectionState != .closed else { return }
         let gone = ice.interfacesChanged(lost: lost, found: found, at: now)
+        // New ones first: an allocation may move to them.
+        for base in found { relays.add(base: base, at: now) }
+        for base in lost { relays.remove(base: base, at: now) }
         negotiator.removeLocalCandidates(gone)
         drainTransport(at: now)
     }
@@ -51,7 +55,7 @@ extension PeerMachine {
     /// There are no more sockets: gathering is complete when the STUN servers have answered.
     public mutating func localHostsComplete(at now: Instant) {
         guard connectionState != .closed else { return }
-        ice.localHostsComplete(at: now)
+        if relayGathering == .open { relayGathering = .closing(deadline: now + configuration.ice.gatheringTimeout) }
         drainTransport(at: now)
     }
 
@@ -62,6 +66,16 @@ extension PeerMachine {
         guard connectionState != .closed else { return }
         counters.bytesReceived += UInt64(datagram.count)
         counters.packetsReceived += 1
+        if !relays.isEmpty, let index = relays.index(ofDatagram: datagram, from: remote, to: local) {
+            return receiveRelayed(&datagram, by: index, at: now)
+        }
+        handle(&datagram, from: remote, to: local, at: now)
+    }
+
+    /// As above, whether it came to a socket or through a relay.
+    mutating func handle(
+        _ datagram: inout [UInt8], from remote: TransportAddress, to local: TransportAddress, at now: Instant
+    ) {
         let kind = DatagramKind(datagram)
         if kind == .stun {
             ice.receive(datagram.span.bytes, from: remote, to: local, at: now)
@@ -89,10 +103,18 @@ extension PeerMachine {
     // MARK: What ICE and DTLS want
 
     mutating func drainTransport(at now: Instant) {
+        repeat { drainICE(at: now) } while drainRelays(at: now)
+        // Only now: a server's answer that was the last to be awaited is a candidate first.
+        considerGatheringComplete(at: now)
+        drainICE(at: now)
+        drainSecure(at: now)
+    }
+
+    private mutating func drainICE(at now: Instant) {
         while let output = ice.pollOutput() {
             switch output {
             case .send(let bytes, let from, let to):
-                transmit(bytes, from: from, to: to)
+                transmit(bytes, from: from, to: to, at: now)
             case .localCandidate(let candidate):
                 guard let place = negotiator.addLocalCandidate(candidate) else { continue }
                 events.append(.localCandidate(candidate, mid: place.mid, mLineIndex: place.mLineIndex))
@@ -112,14 +134,14 @@ extension PeerMachine {
                 continue
             }
         }
-        drainSecure(at: now)
     }
 
     private mutating func pathFound(at now: Instant) {
         counters.selectedPairChanges += 1
         if counters.selectedPairChanges > 1 { congestion.pathChanged(at: now) }
         if let route = ice.route {
-            for datagram in secure.takeUnsent() { transmit(datagram, from: route.base, to: route.remote) }
+            relays.use(route.remote, from: route.base, at: now)
+            for datagram in secure.takeUnsent() { transmit(datagram, from: route.base, to: route.remote, at: now) }
         }
         secure.pathFound(at: now)
         wantKeyFrames()
@@ -138,7 +160,7 @@ extension PeerMachine {
                     secure.hold(bytes)
                     continue
                 }
-                transmit(bytes, from: route.base, to: route.remote)
+                transmit(bytes, from: route.base, to: route.remote, at: now)
             case .connected(let keys):
                 connected(with: keys, at: now)
             case .applicationData(let record):
@@ -189,9 +211,15 @@ extension PeerMachine {
         move(to: state, because: reason)
     }
 
-    mutating func transmit(_ bytes: [UInt8], from: TransportAddress, to: TransportAddress) {
-        counters.bytesSent += UInt64(bytes.count)
+    mutating func transmit(_ bytes: [UInt8], from: TransportAddress, to: TransportAddress, at now: Instant) {
+        if !relays.isEmpty, let index = relays.index(of: from) { return relay(bytes, by: index, to: to, at: now) }
+        put(Transmit(bytes: bytes, from: from, to: to))
+    }
+
+    /// The one door for what leaves.
+    mutating func put(_ transmit: Transmit) {
+        counters.bytesSent += UInt64(transmit.bytes.count)
         counters.packetsSent += 1
-        transmits.append(Transmit(bytes: bytes, from: from, to: to))
+        transmits.append(transmit)
     }
 }

@@ -18,6 +18,9 @@ public struct PeerMachine {
 
     var senders = TransceiverMap<Sender>()
     var receivers = TransceiverMap<Receiver>()
+    /// The layers of those senders and receivers that have some; then they are in the place of the one stream.
+    var layerSenders = TransceiverMap<[Sender]>()
+    var simulcasts = TransceiverMap<SimulcastReceiver>()
     var demultiplexer = RTPDemultiplexer()
     var packets = PacketQueue()
     var feedbackGenerator: TransportFeedbackGenerator?
@@ -35,6 +38,10 @@ public struct PeerMachine {
     var allowsReducedSizeRTCP = false
     /// The identifiers of header extensions, which are the same in all bundled sections (RFC 9143 §12).
     var extensionIDs = HeaderExtensionIDs()
+
+    var relays: TURNRelays
+    var relayCommands = FIFO<RelayCommand>()
+    var relayGathering = RelayGathering.open
 
     var transmits = FIFO<Transmit>()
     var events = FIFO<PeerEvent>()
@@ -62,6 +69,7 @@ public struct PeerMachine {
         self.congestion = CongestionControl(configuration.congestion)
         self.transportSequence = UInt16(truncatingIfNeeded: self.random.next())
         self.data = DataChannels(configuration: configuration.negotiation.dataChannels, random: self.random.split())
+        self.relays = TURNRelays(configuration.ice.turn, random: self.random.split())
     }
 
     public var iceConnectionState: ICEConnectionState { ice.connectionState }
@@ -82,18 +90,31 @@ public struct PeerMachine {
         }
         consider(secure.nextWake)
         consider(data.nextWake)
+        consider(relays.nextWake)
+        consider(relayGatheringDeadline)
         guard secure.isProtected else { return wake }
         consider(reports.nextWake)
         consider(feedbackGenerator?.nextWake)
         consider(congestion.nextWake)
         for index in receivers.entries.indices { consider(receivers.entries[index].value?.stream?.nextWake) }
         for index in senders.entries.indices { consider(senders.entries[index].value?.stream.nextWake) }
+        for index in layerSenders.entries.indices {
+            for place in layerSenders.entries[index].value?.indices ?? 0..<0 {
+                consider(layerSenders.entries[index].value?[place].stream.nextWake)
+            }
+        }
+        for index in simulcasts.entries.indices {
+            for place in simulcasts.entries[index].value?.layers.indices ?? 0..<0 {
+                consider(simulcasts.entries[index].value?.layers[place].stream?.nextWake)
+            }
+        }
         return wake
     }
 
     /// Does what has fallen due. Harmless when nothing has.
     public mutating func tick(at now: Instant) {
         guard connectionState != .closed else { return }
+        relays.tick(at: now)
         ice.tick(at: now)
         secure.tick(at: now)
         data.tick(at: now)
@@ -132,16 +153,20 @@ public struct PeerMachine {
 
     mutating func close(at now: Instant, because reason: String) {
         guard connectionState != .closed else { return }
-        if secure.isProtected { sayGoodbye(senders.values.map(\.stream.ssrc), at: now) }
+        if secure.isProtected { sayGoodbye(senders.values.map(\.stream.ssrc) + flowingLayers.map(\.ssrc), at: now) }
         data.close(at: now)
         drainData(at: now)
         secure.close(at: now)
         drainSecure(at: now)
+        relays.close(at: now)
+        _ = drainRelays(at: now)
         ice.close()
         _ = negotiator.close()
         dropPaced(from: nil)
         senders.removeAll()
         receivers.removeAll()
+        layerSenders.removeAll()
+        simulcasts.removeAll()
         feedbackGenerator = nil
         move(to: .closed, because: reason)
     }

@@ -12,6 +12,8 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var kind: String
     /// Of the media section; nil when not known to the stream.
     public var mid: String?
+    /// The simulcast layer; nil without simulcast.
+    public var rid: String?
     /// The `codec` entry; nil when not known to the stream.
     public var codecID: String?
     /// Packets of this stream, duplicates among them; retransmissions by RTX are another stream's.

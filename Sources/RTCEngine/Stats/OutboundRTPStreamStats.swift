@@ -12,6 +12,8 @@ public struct OutboundRTPStreamStats: Sendable, Hashable {
     public var kind: String
     /// Of the media section; nil when not known to the stream.
     public var mid: String?
+    /// The simulcast layer; nil without simulcast.
+    public var rid: String?
     /// The `codec` entry; nil when not known to the stream.
     public var codecID: String?
     /// The `remote-inbound-rtp` entry; nil before the receiver's first report.

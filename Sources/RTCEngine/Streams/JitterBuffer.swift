@@ -34,6 +34,8 @@ struct JitterBuffer: Sendable {
         var startsKeyFrame = false
         /// The payload itself proves that nothing of its frame came before it.
         var isCertainStart = false
+        /// What its header extensions say about its frame.
+        var metadata = PacketMetadata()
     }
 
     /// Where the chain of decodable frames stands.

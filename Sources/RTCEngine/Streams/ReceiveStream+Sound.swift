@@ -18,7 +18,8 @@ extension ReceiveStream {
         counters.bytesReceived += UInt64(payload.byteCount - primary.range.count)
         guard
             var sequence = receiveMedia(
-                own, payload: payload.extracting(primary.range), format: format, clockRate: clockRate, at: now)
+                own, payload: payload.extracting(primary.range), format: format, clockRate: clockRate,
+                about: about(header, packet), at: now)
         else { return }
         // Blocks have no sequence numbers. The one that ends where the next begins is the packet before; where there is
         // silence between, or a block was left out, nothing can be told.

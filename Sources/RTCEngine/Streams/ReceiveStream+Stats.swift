@@ -10,6 +10,7 @@ extension ReceiveStream {
     /// The stream as it stands.
     public func stats(at now: Instant) -> InboundRTPStreamStats {
         var stats = InboundRTPStreamStats(id: statsID, timestamp: now, ssrc: ssrc, kind: kind)
+        stats.rid = configuration.rid
         stats.packetsReceived = record.packetsReceived
         stats.bytesReceived = counters.bytesReceived
         stats.headerBytesReceived = counters.headerBytesReceived

@@ -24,6 +24,11 @@ public struct ReceiveStream: Sendable {
     private var wish: KeyFrameWish
     private var playout: PlayoutClock
     private var fullIntraRequestNumber: UInt8 = 0
+    private var descriptors = DependencyDescriptorReader()
+    /// Of frames' first packets that are held, by their places: apart from these, for few have one.
+    private var pendingDescriptors: [Int64: [UInt8]] = [:]
+    /// What the last picture that said it was turned by.
+    private var orientation: VideoOrientation?
     var tones = ToneReceiver()
     /// Of one packet; kept for its storage.
     var redundantBlocks: [RedundantAudio.Block] = []
@@ -87,7 +92,10 @@ public struct ReceiveStream: Sendable {
         case .retransmission(let original):
             receiveRetransmission(header, packet: packet, payloadType: original, at: now)
         case .media(let format, let clockRate):
-            receiveMedia(header, payload: header.payload(of: packet), format: format, clockRate: clockRate, at: now)
+            receiveMedia(
+                header, payload: header.payload(of: packet), format: format, clockRate: clockRate,
+                about: about(header, packet),
+                at: now)
         case .redundancy:
             receiveRedundant(header, packet: packet, at: now)
         case .telephoneEvent(let clockRate):
@@ -111,7 +119,8 @@ public struct ReceiveStream: Sendable {
     /// The packet's place in the order of the stream; nil for one that is not believed.
     @discardableResult
     mutating func receiveMedia(
-        _ header: RTPHeader, payload: RawSpan, format: PayloadFormat?, clockRate: UInt32, at now: Instant
+        _ header: RTPHeader, payload: RawSpan, format: PayloadFormat?, clockRate: UInt32,
+        about: PacketAbout = PacketAbout(), at now: Instant
     ) -> Int64? {
         let previous = record.highest
         let sequence: Int64
@@ -136,7 +145,7 @@ public struct ReceiveStream: Sendable {
             }
         }
         if format != nil { playout.observe(timestamp: header.timestamp, clockRate: clockRate, at: now) }
-        insert(header, sequence: sequence, payload: payload, format: format, at: now)
+        insert(header, sequence: sequence, payload: payload, format: format, about: about, at: now)
         return sequence
     }
 
@@ -193,11 +202,13 @@ public struct ReceiveStream: Sendable {
         _ = nacks.received(sequence)
         var original = header
         original.payloadType = payloadType
-        insert(original, sequence: sequence, payload: payload, format: format, at: now)
+        insert(
+            original, sequence: sequence, payload: payload, format: format, about: about(header, packet), at: now)
     }
 
     private mutating func insert(
-        _ header: RTPHeader, sequence: Int64, payload: RawSpan, format: PayloadFormat?, at now: Instant
+        _ header: RTPHeader, sequence: Int64, payload: RawSpan, format: PayloadFormat?,
+        about: PacketAbout = PacketAbout(), at now: Instant
     ) {
         var slot = JitterBuffer.Slot()
         slot.sequence = sequence
@@ -206,6 +217,7 @@ public struct ReceiveStream: Sendable {
         if let format, payload.byteCount > 0 {
             let depacketizer = depacketizers[depacketizerIndex(format)]
             slot.content = .packet
+            slot.metadata = about.metadata
             slot.format = format
             slot.payloadType = header.payloadType
             slot.startsFrame = depacketizer.startsFrame(payload)
@@ -216,10 +228,22 @@ public struct ReceiveStream: Sendable {
         }
         let kept = slot.content.isPacket ? payload : payload.extracting(0..<0)
         switch buffer.insert(slot, payload: kept, at: now) {
-        case .inserted: break
+        case .inserted: if !about.descriptor.isEmpty { keep(about.descriptor, at: sequence) }
         case .duplicate: counters.duplicatesDropped += 1
         case .late: counters.lateDropped += 1
         }
+    }
+
+    private static let maximumPendingDescriptors = 256
+
+    private mutating func keep(_ descriptor: [UInt8], at sequence: Int64) {
+        if pendingDescriptors.count >= Self.maximumPendingDescriptors {
+            // Those of packets that have left without a frame.
+            let head = buffer.head
+            pendingDescriptors = pendingDescriptors.filter { $0.key >= head }
+        }
+        guard pendingDescriptors.count < Self.maximumPendingDescriptors else { return }
+        pendingDescriptors[sequence] = descriptor
     }
 
     private mutating func depacketizerIndex(_ format: PayloadFormat) -> Int {
@@ -292,17 +316,26 @@ public struct ReceiveStream: Sendable {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(buffer.byteCount(in: range) + 64)
         var isKeyFrame = false
+        var metadata = FrameMetadata()
         for sequence in range {
             let place = buffer.place(sequence)
             guard buffer.slots[place].content.isPacket else { continue }
             guard buffer.slots[place].format == first.format else { return nil }
             isKeyFrame = isKeyFrame || buffer.slots[place].startsKeyFrame
+            metadata.packet.merge(buffer.slots[place].metadata)
             let payload = buffer.payloads[place]
             guard depacketizers[index].append(payload.span.bytes, to: &bytes) else { return nil }
         }
         guard depacketizers[index].isAtUnitBoundary, !bytes.isEmpty else { return nil }
+        if let data = pendingDescriptors.removeValue(forKey: range.lowerBound) {
+            metadata.dependency = descriptors.read(data.span.bytes)
+        }
+        if let known = metadata.orientation { orientation = known }
+        metadata.orientation = orientation
+        metadata.rid = configuration.rid
         return EncodedFrame(
-            payload: bytes, timestamp: first.timestamp, isKeyFrame: isKeyFrame, format: first.format)
+            payload: bytes, timestamp: first.timestamp, isKeyFrame: isKeyFrame, format: first.format,
+            metadata: metadata)
     }
 
     /// The sender's wall clock when the media with this timestamp was captured; nil before a sender report.

@@ -33,6 +33,10 @@ public struct ReceiveStreamConfiguration: Sendable {
     public var localSSRC: UInt32
     /// What each negotiated payload type stands for.
     public var codecs: [UInt8: ReceiveCodec]
+    /// What is read from the packets' headers.
+    public var extensions = HeaderExtensionIDs()
+    /// The simulcast layer that the stream is of; frames tell it.
+    public var rid: String?
     /// Missing packets are asked for (`nack`).
     public var usesNACK = true
     /// Key frames are asked for (`nack pli`).

@@ -67,6 +67,7 @@ extension SendStream {
                 payloadType: retransmission.payloadType, sequenceNumber: retransmissionSequenceNumber,
                 into: &packet.bytes)
             retransmissionSequenceNumber &+= 1
+            renameLayer(in: &packet.bytes, header)
         } else {
             packet.bytes.append(contentsOf: original)
         }
@@ -82,6 +83,20 @@ extension SendStream {
             header: header.headerSize, payload: header.payloadRange.count,
             countsAsMedia: configuration.retransmission == nil)
         queue.append(packet)
+    }
+
+    /// RFC 8852 §3.2: a retransmission names its layer by the repaired stream's element.
+    private func renameLayer(in packet: inout [UInt8], _ header: RTPHeader) {
+        guard configuration.rid != nil, let repaired = configuration.extensions.repairedRID,
+            let range = header.extensionElement(configuration.extensions.rid, in: packet.span.bytes)
+        else { return }
+        // The element's head is one byte with identifier and length, or two.
+        switch header.extensionProfile {
+        case .some(0xbede) where repaired < 15:
+            packet[range.lowerBound - 1] = repaired << 4 | packet[range.lowerBound - 1] & 0x0f
+        case .some(0xbede), .none: return
+        case .some: packet[range.lowerBound - 2] = repaired
+        }
     }
 
     // MARK: Reports

@@ -18,6 +18,7 @@ extension SendStream {
         if old.mid != next.mid { midPacketsLeft = next.mid == nil ? 0 : Self.midPacketCount }
         let looksDifferent =
             old.format != next.format || old.payloadType != next.payloadType || old.mid != next.mid
+            || old.rid != next.rid
             || old.extensions != next.extensions || old.maximumPacketSize != next.maximumPacketSize
         if looksDifferent {
             // A packetizer's only memory is the picture number, which RFC 7741 §4.2 lets jump at a key frame alone.

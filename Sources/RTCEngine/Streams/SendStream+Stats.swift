@@ -9,6 +9,7 @@ extension SendStream {
     public func stats(at now: Instant) -> OutboundRTPStreamStats {
         var stats = OutboundRTPStreamStats(id: statsID, timestamp: now, ssrc: ssrc, format: configuration.format)
         stats.mid = configuration.mid
+        stats.rid = configuration.rid
         stats.remoteID = remote.lastBlock == nil ? nil : remoteStatsID
         stats.rtxSSRC = configuration.retransmission?.ssrc
         stats.packetsSent = counters.packetsSent

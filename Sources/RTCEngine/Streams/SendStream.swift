@@ -67,9 +67,10 @@ public struct SendStream: Sendable {
     private static func elements(_ configuration: SendStreamConfiguration) -> [(id: UInt8, length: Int)] {
         var elements: [(id: UInt8, length: Int)] = []
         if let id = configuration.extensions.mid, let mid = configuration.mid { elements.append((id, mid.utf8.count)) }
+        if let id = configuration.extensions.rid, let rid = configuration.rid { elements.append((id, rid.utf8.count)) }
         if let id = configuration.extensions.absoluteSendTime { elements.append((id, AbsoluteSendTime.size)) }
         if let id = configuration.extensions.transportSequence { elements.append((id, 2)) }
-        return elements
+        return elements + PacketMetadata.sizes(configuration.extensions)
     }
 
     public var ssrc: UInt32 { configuration.ssrc }
@@ -99,7 +100,7 @@ public struct SendStream: Sendable {
             let isLast = index == payloads.count - 1
             sendPayload(
                 payloads.range(index), payloadType: payloadType, marker: isLast && configuration.format.isVideo,
-                timestamp: timestamp, into: &queue, at: now)
+                timestamp: timestamp, metadata: frame.metadata.packet, isLast: isLast, into: &queue, at: now)
         }
         lastFrame = (timestamp, now)
         counters.framesSent += 1
@@ -111,15 +112,15 @@ public struct SendStream: Sendable {
     }
 
     private mutating func sendPayload(
-        _ payload: Range<Int>, payloadType: UInt8, marker: Bool, timestamp: UInt32, into queue: inout PacketQueue,
-        at now: Instant
+        _ payload: Range<Int>, payloadType: UInt8, marker: Bool, timestamp: UInt32,
+        metadata: PacketMetadata = PacketMetadata(), isLast: Bool = true, into queue: inout PacketQueue, at now: Instant
     ) {
         let header = RTPHeader(
             marker: marker, payloadType: payloadType, sequenceNumber: sequenceNumber,
             timestamp: timestamp, ssrc: configuration.ssrc)
         var packet = QueuedPacket(kind: .rtp, bytes: queue.makeBuffer())
         header.write(into: &packet.bytes)
-        writeExtensions(into: &packet)
+        writeExtensions(metadata, isLast: isLast, into: &packet)
         packet.priority = configuration.format.isVideo ? .video : .audio
         let headerSize = packet.bytes.count
         packet.bytes.append(contentsOf: payloads.bytes.span.bytes.extracting(payload))
@@ -153,12 +154,11 @@ public struct SendStream: Sendable {
         return lastFrame.timestamp &+ UInt32(truncatingIfNeeded: elapsed)
     }
 
-    mutating func writeExtensions(into packet: inout QueuedPacket) {
+    mutating func writeExtensions(
+        _ metadata: PacketMetadata = PacketMetadata(), isLast: Bool = true, into packet: inout QueuedPacket
+    ) {
         let ids = configuration.extensions
-        let mid = midPacketsLeft > 0 ? configuration.mid : nil
-        guard (ids.mid != nil && mid != nil) || ids.absoluteSendTime != nil || ids.transportSequence != nil else {
-            return
-        }
+        let mid = midPacketsLeft > 0 || configuration.rid != nil ? configuration.mid : nil
         let writer = HeaderExtensionWriter(form: form, in: &packet.bytes)
         if let id = ids.absoluteSendTime {
             packet.absoluteSendTimeOffset = writer.reserve(id, length: AbsoluteSendTime.size, in: &packet.bytes)
@@ -168,8 +168,10 @@ public struct SendStream: Sendable {
         }
         if let id = ids.mid, let mid {
             writer.append(id, text: mid, in: &packet.bytes)
-            midPacketsLeft -= 1
+            midPacketsLeft = max(midPacketsLeft - 1, 0)
         }
+        if let id = ids.rid, let rid = configuration.rid { writer.append(id, text: rid, in: &packet.bytes) }
+        metadata.write(ids, with: writer, isLastPacket: isLast, into: &packet.bytes)
         writer.finish(in: &packet.bytes)
     }
 

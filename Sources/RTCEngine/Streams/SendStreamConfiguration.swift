@@ -40,6 +40,9 @@ public struct SendStreamConfiguration: Sendable {
     public var cname: String
     /// The media section's name, put into the first packets; nil when not negotiated.
     public var mid: String?
+    /// The simulcast layer's name (RFC 8852), put into every packet as the section's then is: of layers that no
+    /// description gives a source for, a receiver knows nothing else. Nil without simulcast.
+    public var rid: String?
     public var extensions: HeaderExtensionIDs
     /// Bytes of a packet before protection: header, extensions and payload.
     public var maximumPacketSize = 1_200

@@ -3,17 +3,36 @@ internal import RTCWire
 internal import Synchronization
 
 extension PeerConnection {
-    /// The STUN servers of the configuration.
-    func stunServers() throws(PeerConnectionError) -> [STUNServerURL] {
+    /// A server of the configuration, to be looked up.
+    struct Server {
+        let location: STUNServerURL
+        let url: String
+        /// Nil for a STUN server.
+        let relay: (transport: TURNServer.Transport, username: String, password: String)?
+    }
+
+    /// The servers of the configuration.
+    func servers() throws(PeerConnectionError) -> [Server] {
         // RFC 8445 §5.2: a lite agent has host candidates only.
         if configuration.ice.isLite { return [] }
-        var servers: [STUNServerURL] = []
-        for url in configuration.iceServers.flatMap(\.urls) { servers.append(try STUNServerURL(url)) }
+        var servers: [Server] = []
+        for server in configuration.iceServers {
+            try server.check()
+            for url in server.urls {
+                guard TURNServerURL.isMeant(by: url) else {
+                    servers.append(Server(location: try STUNServerURL(url), url: url, relay: nil))
+                    continue
+                }
+                let turn = try TURNServerURL(url)
+                let relay = (turn.transport, server.username ?? "", server.credential ?? "")
+                servers.append(Server(location: turn.location, url: url, relay: relay))
+            }
+        }
         return servers
     }
 
-    /// Opens a socket on each usable address, once, and asks the STUN servers as soon as their names are looked up.
-    func startGathering(asking servers: [STUNServerURL]) throws(PeerConnectionError) {
+    /// Opens a socket on each usable address, once, and asks the servers as soon as their names are looked up.
+    func startGathering(asking servers: [Server]) throws(PeerConnectionError) {
         guard gathering == .notStarted else { return }
         let addresses = try usableAddresses()
         var failure: SystemError?
@@ -41,17 +60,21 @@ extension PeerConnection {
             let isWanted: @Sendable () -> Bool = { [weak self] in
                 self.map { !$0.isOver.load(ordering: .relaxed) } ?? false
             }
-            HostResolver.shared.resolve(server, if: isWanted) { [weak self] addresses in
-                Task { [weak self] in await self?.resolved(addresses) }
+            HostResolver.shared.resolve(server.location, if: isWanted) { [weak self] addresses in
+                Task { [weak self] in await self?.resolved(server, addresses) }
             }
         }
     }
 
-    private func resolved(_ addresses: [TransportAddress]) {
+    private func resolved(_ server: Server, _ addresses: [TransportAddress]) {
         guard gathering == .started else { return }
         unresolved -= 1
         let now = NetworkLoop.now
-        machine.addSTUNServers(addresses, at: now)
+        if server.relay != nil {
+            relayResolved(server, addresses, at: now)
+        } else {
+            machine.addSTUNServers(addresses, at: now)
+        }
         if unresolved == 0 { machine.localHostsComplete(at: now) }
         flush()
     }

@@ -8,12 +8,14 @@ extension PeerConnection {
     ///   - kind: sound or pictures; which codecs is the configuration's.
     ///   - direction: what we want; an answer may allow less.
     ///   - streams: ids of the media streams that the track belongs to; the peer plays tracks of one stream in step.
+    ///   - sendEncodings: the layers of a simulcast, for a picture that is encoded several times; frames then name theirs.
     public func addTransceiver(
-        _ kind: MediaKind, direction: TransceiverDirection = .sendrecv, streams: [String] = []
+        _ kind: MediaKind, direction: TransceiverDirection = .sendrecv, streams: [String] = [],
+        sendEncodings: [SendEncoding] = []
     ) throws(PeerConnectionError) -> RTPTransceiver {
         defer { flush() }
         let id = try refusing { () throws(PeerError) in
-            try machine.addTransceiver(kind, direction: direction, streamIDs: streams)
+            try machine.addTransceiver(kind, direction: direction, streamIDs: streams, encodings: sendEncodings)
         }
         return handle(id, kind: kind)
     }
@@ -75,6 +77,20 @@ extension PeerConnection {
     func send(_ frame: EncodedFrame, on transceiver: TransceiverID) throws(PeerConnectionError) {
         defer { flush() }
         try refusing { () throws(PeerError) in try machine.send(frame, on: transceiver, at: NetworkLoop.now) }
+    }
+
+    func send(
+        _ frame: EncodedFrame, layer rid: String, on transceiver: TransceiverID
+    ) throws(PeerConnectionError) {
+        defer { flush() }
+        try refusing { () throws(PeerError) in
+            try machine.send(frame, layer: rid, on: transceiver, at: NetworkLoop.now)
+        }
+    }
+
+    func setLayer(_ rid: String, isActive: Bool, on transceiver: TransceiverID) throws(PeerConnectionError) {
+        defer { flush() }
+        try refusing { () throws(PeerError) in try machine.setLayer(rid, isActive: isActive, on: transceiver) }
     }
 
     func dial(_ keys: DialedKeys, on transceiver: TransceiverID) throws(PeerConnectionError) {

@@ -50,9 +50,11 @@ public actor PeerConnection {
     var streams: PeerStreams?
     /// Looks up the peer's mDNS names, once one has come.
     var names: MDNSResolver?
-    lazy var link = LoopLink(self)
     /// The host's addresses when they were last looked at.
     var listedAddresses: Set<IPAddress> = []
+    /// TCP and TLS connections to TURN servers.
+    var relayStreams: [RelayStreamID: RelayStream] = [:]
+    lazy var link = LoopLink(self)
     /// Over; for those who may not wait for the actor to tell them.
     nonisolated let isOver = Atomic(false)
 
@@ -108,13 +110,24 @@ public actor PeerConnection {
 
     /// Tells what has happened, sends what the machine wants sent, and asks to be woken.
     func flush() {
+        repeat { drain() } while performRelayCommands()
+        if machine.connectionState == .closed {
+            end()
+        } else if let wake = machine.nextWake {
+            loop.schedule(link.timer, at: wake)
+        }
+    }
+
+    private func drain() {
         // Events first: a frame that nobody takes makes us ask the peer for a key frame.
         while let event = machine.pollEvent() { publish(event) }
         noteUnreadData()
         while let event = machine.pollEvent() { publish(event) }
         while let transmit = machine.pollTransmit() {
-            if let index = sockets.firstIndex(where: { $0.socket.address == transmit.from }) {
-                sockets[index].outgoing.append(transmit.bytes, to: transmit.to)
+            if let stream = transmit.stream {
+                relayStreams[stream]?.send(transmit.bytes, after: transmit.channel)
+            } else if let index = sockets.firstIndex(where: { $0.socket.address == transmit.from }) {
+                sockets[index].outgoing.append(transmit.bytes, after: transmit.channel, to: transmit.to)
                 if sockets[index].outgoing.isFull { sockets[index].flush() }
             } else {
                 streams?.send(transmit.bytes, from: transmit.from, to: transmit.to)
@@ -122,11 +135,6 @@ public actor PeerConnection {
             machine.recycle(transmit)
         }
         for index in sockets.indices { sockets[index].flush() }
-        if machine.connectionState == .closed {
-            end()
-        } else if let wake = machine.nextWake {
-            loop.schedule(link.timer, at: wake)
-        }
     }
 
     /// The machine is closed and its last words are out.
@@ -138,6 +146,8 @@ public actor PeerConnection {
         sockets = []
         streams?.close()
         names?.close()
+        for stream in relayStreams.values { stream.close() }
+        relayStreams = [:]
         link.leave()
         eventBroadcast.finish()
         bitrateBroadcast.finish()
@@ -168,6 +178,8 @@ public actor PeerConnection {
             resolve(name: name)
         case .signalingStateChanged(let state):
             eventBroadcast.send(.signalingStateChange(state))
+        case .iceCandidateError(let error):
+            eventBroadcast.send(.iceCandidateError(error))
         case .iceConnectionStateChanged(let state, let because):
             eventBroadcast.send(.iceConnectionStateChange(state, because: because))
         case .iceGatheringStateChanged(let state):
@@ -189,7 +201,7 @@ public actor PeerConnection {
     // MARK: From the loop
 
     func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
-        guard let bound = sockets.first(where: { $0.token == token }) else { return }
+        guard let bound = sockets.first(where: { $0.token == token }) else { return relayStreamReady(token) }
         let now = NetworkLoop.now
         let local = bound.socket.address
         _ = batch.receive(from: bound.socket) { datagram, sender in

@@ -7,16 +7,31 @@ public import RTCWire
 public struct PeerConnectionConfiguration: Sendable {
     /// A server that helps to find a path (W3C: RTCIceServer).
     public struct ICEServer: Sendable, Equatable {
-        /// `stun:host`, `stun:host:port`, `stun:[v6]:port`. Anything else, `turn:` too, fails `setLocalDescription` with
-        /// `PeerConnectionError.iceServer`.
+        /// `stun:host`, `stun:host:port`, `stun:[v6]:port`, and likewise `turn:` (over UDP, or TCP with `?transport=tcp`)
+        /// and `turns:` (over TLS). Anything else fails `setLocalDescription` with `PeerConnectionError.iceServer`.
         public var urls: [String]
+        /// For TURN servers.
+        public var username: String?
+        /// The password for TURN servers.
+        public var credential: String?
 
-        public init(urls: [String]) { self.urls = urls }
+        public init(urls: [String], username: String? = nil, credential: String? = nil) {
+            self.urls = urls
+            self.username = username
+            self.credential = credential
+        }
 
         /// Throws `PeerConnectionError.iceServer` for the first URL that a connection would refuse: for those who would
         /// rather know it before the call.
         public func check() throws(PeerConnectionError) {
-            for url in urls { _ = try STUNServerURL(url) }
+            for url in urls {
+                guard TURNServerURL.isMeant(by: url) else {
+                    _ = try STUNServerURL(url)
+                    continue
+                }
+                _ = try TURNServerURL(url)
+                guard username != nil, credential != nil else { throw .iceServerCredential(url) }
+            }
         }
     }
 
@@ -39,8 +54,12 @@ public struct PeerConnectionConfiguration: Sendable {
         case activeAndPassive(port: UInt16)
     }
 
-    /// Servers that tell the address under which the peer sees us. None are needed on a local network.
+    /// Servers that tell the address under which the peer sees us, or that relay for us. None are needed on a local network.
     public var iceServers: [ICEServer]
+    /// `.relay`: nothing but TURN servers is used, and the peer learns no address of ours.
+    public var iceTransportPolicy = ICETransportPolicy.all
+    /// A file of certificates (PEM) that `turns:` servers are checked against, in place of the system's.
+    public var turnCertificateAuthorities: String?
     /// On which of the host's addresses sockets are opened.
     public var addresses: Addresses
     /// Whether TCP is offered beside UDP; not unless it is asked for.
@@ -52,6 +71,9 @@ public struct PeerConnectionConfiguration: Sendable {
     public var audioCodecs: [CodecParameters]
     /// How many earlier packets of sound go with each, where redundancy is negotiated and preferred (RFC 2198).
     public var redundancyDepth = 1
+    /// All layers of a simulcast that a peer offers are received, each frame with its layer's name, as a server wants it;
+    /// otherwise one, which is enough to see the picture.
+    public var receivesSimulcast = false
     /// What is offered and accepted for pictures, best first.
     public var videoCodecs: [CodecParameters]
     /// Our certificate and the SRTP profiles that we accept. Shared by connections that are given the same value.
@@ -83,14 +105,17 @@ public struct PeerConnectionConfiguration: Sendable {
 extension PeerMachineConfiguration {
     /// Relates the loop's clock to the wall clock once, so that a step of the latter does not disturb a call.
     init(_ configuration: PeerConnectionConfiguration) {
+        var ice = configuration.ice
+        ice.transportPolicy = configuration.iceTransportPolicy
         var negotiation = NegotiatorConfiguration(
             fingerprint: configuration.security.localFingerprint, audioCodecs: configuration.audioCodecs,
             videoCodecs: configuration.videoCodecs)
         negotiation.dataChannels = configuration.dataChannels
         self.init(
-            ice: configuration.ice, negotiation: negotiation,
+            ice: ice, negotiation: negotiation,
             wallClockOffset: Interval(nanoseconds: cdatagram_realtime_ns() - cdatagram_monotonic_ns()),
             congestion: configuration.congestion)
         redundancyDepth = configuration.redundancyDepth
+        negotiation.receivesSimulcast = configuration.receivesSimulcast
     }
 }

@@ -12,6 +12,8 @@ public enum PeerConnectionError: Error, Sendable, Equatable {
     case noAddress
     /// An ICE server's URL is not understood, or of a kind that is not supported.
     case iceServer(String)
+    /// A TURN server without a user name or credential (W3C: InvalidAccessError).
+    case iceServerCredential(String)
     /// No certificate could be made.
     case certificate(String)
 }
@@ -23,7 +25,13 @@ extension PeerConnectionError: CustomStringConvertible {
         case .noSocket(let error): "No UDP socket could be opened: \(error)."
         case .interfaces(let error): "The network interfaces could not be listed: \(error)."
         case .noAddress: "This host has no usable network address."
-        case .iceServer(let url): "The ICE server \"\(url)\" is not understood: a STUN server reads stun:host:port."
+        case .iceServer(let url):
+            """
+            The ICE server \"\(url)\" is not understood: servers read stun:host:port, turn:host:port, \
+            turn:host:port?transport=tcp or turns:host:port.
+            """
+        case .iceServerCredential(let url):
+            "The ICE server \"\(url)\" is a TURN server: it needs a user name and a credential."
         case .certificate(let reason): "No certificate could be made: \(reason)."
         }
     }

@@ -6,6 +6,8 @@ public enum PeerConnectionEvent: Sendable {
     case negotiationNeeded
     /// A candidate to send to the peer; nil when gathering is complete (`icecandidate`).
     case iceCandidate(ICECandidateInit?)
+    /// A TURN server gave no candidate, or is lost; everything else goes on (`icecandidateerror`).
+    case iceCandidateError(ICEServerError)
     /// The exchange of descriptions has moved on (`signalingstatechange`).
     case signalingStateChange(SignalingState)
     /// With the reason, in words for a log; it names no address.

@@ -32,6 +32,22 @@ public struct RTPSender: Sendable {
         try await connection.send(frame, on: transceiver)
     }
 
+    /// Sends a frame of one simulcast layer, as `send(_:)` does. A layer that is not active, or that the peer did not
+    /// take, passes it over.
+    ///
+    /// - Throws: `.peer(.unknownLayer)` for a name that the transceiver was not made with.
+    public func send(_ frame: EncodedFrame, rid: String) async throws(PeerConnectionError) {
+        guard let connection else { throw .peer(.closed) }
+        try await connection.send(frame, layer: rid, on: transceiver)
+    }
+
+    /// Switches a simulcast layer on or off, at once (W3C: setParameters). One that is switched on begins at a key frame,
+    /// which the connection asks for.
+    public func setLayer(_ rid: String, isActive: Bool) async throws(PeerConnectionError) {
+        guard let connection else { throw .peer(.closed) }
+        try await connection.setLayer(rid, isActive: isActive, on: transceiver)
+    }
+
     /// Presses telephone keys (W3C: RTCDTMFSender.insertDTMF). They go in the place of sound; keys that still waited are
     /// dropped.
     ///

@@ -7,6 +7,13 @@ struct STUNServerURL: Equatable, Sendable {
         guard url.hasPrefix("stun:") else { throw .iceServer(url) }
         var rest = url.dropFirst(5)
         if let query = rest.firstIndex(of: "?") { rest = rest[..<query] }
+        try self.init(host: rest, defaultPort: 3478, of: url)
+    }
+
+    /// - Parameters:
+    ///   - rest: the host, and perhaps a port.
+    ///   - url: where it stands, for the error.
+    init(host rest: Substring, defaultPort: UInt16, of url: String) throws(PeerConnectionError) {
         var portText: Substring?
         if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") {
             host = String(rest[rest.index(after: rest.startIndex)..<end])
@@ -23,8 +30,10 @@ struct STUNServerURL: Equatable, Sendable {
         }
         // RFC 7064 §3.1: an IPv6 address stands in brackets, else its last group would be read as the port.
         guard rest.hasPrefix("[") || !host.contains(":") else { throw .iceServer(url) }
-        // RFC 7064 §3.2: 3478 is the port when none is named.
-        guard let port = portText.map({ UInt16($0) }) ?? 3478, port > 0, !host.isEmpty else { throw .iceServer(url) }
+        // RFC 7064 §3.2: the scheme's port when none is named.
+        guard let port = portText.map({ UInt16($0) }) ?? defaultPort, port > 0, !host.isEmpty else {
+            throw .iceServer(url)
+        }
         self.port = port
     }
 }

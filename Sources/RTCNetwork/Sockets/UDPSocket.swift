@@ -82,11 +82,16 @@ struct SendBatch {
 
     var isFull: Bool { messages.count >= 64 }
 
-    mutating func append(_ datagram: [UInt8], to address: TransportAddress) {
+    /// - Parameter header: goes before the datagram, in the same one.
+    mutating func append(_ datagram: [UInt8], after header: ChannelDataHeader? = nil, to address: TransportAddress) {
         var message = cdatagram_message()
         message.offset = UInt32(buffer.count)
         message.length = UInt32(datagram.count)
         message.to = address.cAddress
+        if let header {
+            buffer.append(uint32: header.word)
+            message.length += UInt32(ChannelDataHeader.size)
+        }
         buffer.append(contentsOf: datagram)
         messages.append(message)
     }

@@ -13,6 +13,15 @@ public enum HeaderExtensionURI {
     /// One count over all packets of a transport (draft-holmer-rmcat-transport-wide-cc-extensions-01 §2).
     public static let transportSequence =
         "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+    /// How the camera is held (3GPP TS 26.114 §7.4.5).
+    public static let videoOrientation = "urn:3gpp:video-orientation"
+    /// How long a receiver may hold pictures back (webrtc.org's extension).
+    public static let playoutDelay = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
+    /// When the media was captured (webrtc.org's extension).
+    public static let absoluteCaptureTime = "http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time"
+    /// What a frame depends on (AV1 RTP specification, appendix A).
+    public static let dependencyDescriptor =
+        "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
 }
 
 /// The negotiated identifiers of the header extensions that the stack reads and writes; nil when not negotiated.
@@ -23,6 +32,10 @@ public struct HeaderExtensionIDs: Sendable, Hashable {
     public var audioLevel: UInt8?
     public var absoluteSendTime: UInt8?
     public var transportSequence: UInt8?
+    public var videoOrientation: UInt8?
+    public var playoutDelay: UInt8?
+    public var absoluteCaptureTime: UInt8?
+    public var dependencyDescriptor: UInt8?
 
     public init(
         mid: UInt8? = nil, rid: UInt8? = nil, repairedRID: UInt8? = nil, audioLevel: UInt8? = nil,
@@ -44,5 +57,9 @@ public struct HeaderExtensionIDs: Sendable, Hashable {
             audioLevel: identifiers[HeaderExtensionURI.audioLevel],
             absoluteSendTime: identifiers[HeaderExtensionURI.absoluteSendTime],
             transportSequence: identifiers[HeaderExtensionURI.transportSequence])
+        videoOrientation = identifiers[HeaderExtensionURI.videoOrientation]
+        playoutDelay = identifiers[HeaderExtensionURI.playoutDelay]
+        absoluteCaptureTime = identifiers[HeaderExtensionURI.absoluteCaptureTime]
+        dependencyDescriptor = identifiers[HeaderExtensionURI.dependencyDescriptor]
     }
 }

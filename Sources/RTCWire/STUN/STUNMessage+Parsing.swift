@@ -53,9 +53,15 @@ extension STUNMessage {
             case STUNAttributeType.messageIntegrity:
                 guard value.byteCount == SHA1.digestSize else { throw .malformedAttribute(type: type) }
                 if integrityOffset == nil { integrityOffset = start }
+            case STUNAttributeType.messageIntegritySHA256:
+                // §14.6: it may be truncated to 16 bytes, by no more.
+                guard (16...SHA256.digestSize).contains(value.byteCount), value.byteCount % 4 == 0 else {
+                    throw .malformedAttribute(type: type)
+                }
+                if sha256Integrity == nil { sha256Integrity = start..<reader.offset }
             default:
-                // §14.5: what follows MESSAGE-INTEGRITY is unprotected; ignore it.
-                guard integrityOffset == nil else { continue }
+                // §14.5, §14.6: what follows either integrity is unprotected; ignore it.
+                guard integrityOffset == nil, sha256Integrity == nil else { continue }
                 attributes.append(try STUNAttribute(type: type, value: value, transactionID: transactionID))
             }
         }
@@ -72,6 +78,22 @@ extension STUNMessage {
         let expected = key.authenticate(prefix: header.span.bytes, message: datagram.extracting(4..<offset))
         return constantTimeEqual(
             expected.span.bytes, datagram.extracting(offset + 4..<offset + 4 + SHA1.digestSize))
+    }
+
+    /// As above, with whichever of the two integrity attributes the key is for.
+    public func isAuthentic(in datagram: RawSpan, key: STUNIntegrityKey) -> Bool {
+        switch key {
+        case .sha1(let key):
+            return isAuthentic(in: datagram, key: key)
+        case .sha256(let key):
+            guard let place = sha256Integrity, place.upperBound <= datagram.byteCount else { return false }
+            var message = datagram.extracting(0..<place.lowerBound).withUnsafeBytes { [UInt8]($0) }
+            message.set(uint16: UInt16(truncatingIfNeeded: place.upperBound - Self.headerSize), at: 2)
+            // §14.6: a server may truncate the code; how far, it chooses, but not below half.
+            let expected = Array(key.authenticate(message).prefix(place.count - 4))
+            return constantTimeEqual(
+                expected.span.bytes, datagram.extracting(place.lowerBound + 4..<place.upperBound))
+        }
     }
 
     /// RFC 8489 §14.7: CRC-32 of what precedes the attribute, XORed with "STUN".
@@ -111,6 +133,16 @@ extension STUNAttribute {
         case STUNAttributeType.software:
             // Only for people: never a reason to refuse a message.
             parsed = .software(value.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+        case STUNAttributeType.userHash:
+            parsed = value.byteCount == SHA256.digestSize ? .userHash(value.withUnsafeBytes { [UInt8]($0) }) : nil
+        case STUNAttributeType.passwordAlgorithm:
+            parsed = Self.passwordAlgorithms(value).flatMap { $0.count == 1 ? .passwordAlgorithm($0[0]) : nil }
+        case STUNAttributeType.passwordAlgorithms:
+            parsed = Self.passwordAlgorithms(value).map { .passwordAlgorithms($0) }
+        case STUNAttributeType.alternateServer:
+            parsed = TransportAddress(stunValue: value).map { .alternateServer($0) }
+        case STUNAttributeType.alternateDomain:
+            parsed = value.byteCount <= 255 ? String(utf8: value).map { .alternateDomain($0) } : nil
         case STUNAttributeType.errorCode:
             parsed = STUNErrorCode(stunValue: value).map { .errorCode($0) }
         case STUNAttributeType.unknownAttributes:
@@ -126,16 +158,34 @@ extension STUNAttribute {
         case STUNAttributeType.iceControlling:
             parsed = value.byteCount == 8 ? reader.readUInt64().map { .iceControlling(tieBreaker: $0) } : nil
         default:
-            parsed = .other(type: type, value: value.withUnsafeBytes { [UInt8]($0) })
+            if let attribute = try TURNAttribute(type: type, value: value, transactionID: transactionID) {
+                parsed = .turn(attribute)
+            } else {
+                parsed = .other(type: type, value: value.withUnsafeBytes { [UInt8]($0) })
+            }
         }
         guard let parsed else { throw .malformedAttribute(type: type) }
         self = parsed
+    }
+
+    /// §14.11, §14.12: numbers, each with the length of its parameters. The two that are defined have none.
+    private static func passwordAlgorithms(_ value: RawSpan) -> [UInt16]? {
+        var reader = ByteReader(value)
+        var numbers: [UInt16] = []
+        while reader.remaining > 0 {
+            guard let number = reader.readUInt16(), let length = reader.readUInt16(),
+                reader.skip((Int(length) + 3) & ~3)
+            else { return nil }
+            // One with parameters is none that we have, and could not be written back.
+            if length == 0 { numbers.append(number) }
+        }
+        return numbers
     }
 }
 
 extension TransportAddress {
     /// RFC 8489 §14.1: a zero byte, the family, the port, the address.
-    fileprivate init?(stunValue: RawSpan) {
+    init?(stunValue: RawSpan) {
         var reader = ByteReader(stunValue)
         guard reader.skip(1), let family = reader.readUInt8(), let port = reader.readUInt16() else { return nil }
         switch (family, reader.remaining) {
@@ -167,7 +217,7 @@ extension TransportAddress {
 
 extension STUNErrorCode {
     /// RFC 8489 §14.8: 21 reserved bits, the hundreds in three bits, the rest in a byte, the reason.
-    fileprivate init?(stunValue: RawSpan) {
+    init?(stunValue: RawSpan) {
         var reader = ByteReader(stunValue)
         guard reader.skip(2), let hundreds = reader.readUInt8(), let rest = reader.readUInt8(),
             (3...6).contains(hundreds & 7), rest < 100, let reason = reader.readSpan(reader.remaining)

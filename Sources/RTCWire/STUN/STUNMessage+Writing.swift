@@ -3,6 +3,11 @@ extension STUNMessage {
     /// ICE wants both on everything (RFC 8445 §7.2.2, §7.2.4), except that errors about authentication carry no
     /// integrity.
     public func encoded(key: HMACSHA1? = nil, fingerprint: Bool = true) -> [UInt8] {
+        encoded(signedWith: key.map { .sha1($0) }, fingerprint: fingerprint)
+    }
+
+    /// As above, with whichever of the two integrity attributes the key is for.
+    public func encoded(signedWith key: STUNIntegrityKey?, fingerprint: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(160)
         bytes.append(uint16: type)
@@ -11,11 +16,17 @@ extension STUNMessage {
         bytes.append(uint32: transactionID.high)
         bytes.append(uint64: transactionID.low)
         for attribute in attributes { attribute.append(to: &bytes, transactionID: transactionID) }
-        if let key {
-            // RFC 8489 §14.5: the length already counts the attribute while the code is made.
+        // RFC 8489 §14.5, §14.6: the length already counts the attribute while the code is made.
+        switch key {
+        case .sha1(let key):
             Self.setLength(of: &bytes, adding: 4 + SHA1.digestSize)
             let code = key.authenticate(bytes.span.bytes)
             bytes.append(attribute: STUNAttributeType.messageIntegrity, code)
+        case .sha256(let key):
+            Self.setLength(of: &bytes, adding: 4 + SHA256.digestSize)
+            let code = key.authenticate(bytes)
+            bytes.append(attribute: STUNAttributeType.messageIntegritySHA256, code)
+        case nil: break
         }
         if fingerprint {
             // §14.7: likewise.
@@ -50,9 +61,7 @@ extension STUNAttribute {
         case .username(let text):
             bytes.append(attribute: STUNAttributeType.username, Array(text.utf8))
         case .errorCode(let error):
-            var value: [UInt8] = [0, 0, UInt8(truncatingIfNeeded: error.code / 100), UInt8(error.code % 100)]
-            value.append(contentsOf: error.reason.utf8)
-            bytes.append(attribute: STUNAttributeType.errorCode, value)
+            bytes.append(attribute: STUNAttributeType.errorCode, error.stunValue)
         case .unknownAttributes(let types):
             var value: [UInt8] = []
             for type in types { value.append(uint16: type) }
@@ -61,6 +70,20 @@ extension STUNAttribute {
             bytes.append(attribute: STUNAttributeType.realm, Array(text.utf8))
         case .nonce(let value):
             bytes.append(attribute: STUNAttributeType.nonce, value)
+        case .userHash(let hash):
+            bytes.append(attribute: STUNAttributeType.userHash, hash)
+        case .passwordAlgorithm(let number):
+            bytes.append(attribute: STUNAttributeType.passwordAlgorithm, uint32: UInt32(number) << 16)
+        case .passwordAlgorithms(let numbers):
+            var value: [UInt8] = []
+            for number in numbers { value.append(uint32: UInt32(number) << 16) }
+            bytes.append(attribute: STUNAttributeType.passwordAlgorithms, value)
+        case .alternateServer(let address):
+            bytes.append(attribute: STUNAttributeType.alternateServer, address.stunValue)
+        case .alternateDomain(let name):
+            bytes.append(attribute: STUNAttributeType.alternateDomain, Array(name.utf8))
+        case .turn(let attribute):
+            attribute.append(to: &bytes, transactionID: transactionID)
         case .software(let text):
             bytes.append(attribute: STUNAttributeType.software, Array(text.utf8))
         case .priority(let value):
@@ -77,9 +100,16 @@ extension STUNAttribute {
     }
 }
 
+extension STUNErrorCode {
+    /// RFC 8489 §14.8.
+    var stunValue: [UInt8] {
+        [0, 0, UInt8(truncatingIfNeeded: code / 100), UInt8(code % 100)] + Array(reason.utf8)
+    }
+}
+
 extension TransportAddress {
     /// RFC 8489 §14.1.
-    fileprivate var stunValue: [UInt8] {
+    var stunValue: [UInt8] {
         var value: [UInt8] = [0, ip.isIPv6 ? 0x02 : 0x01]
         value.append(uint16: port)
         switch ip {
@@ -95,20 +125,20 @@ extension TransportAddress {
 
 extension Array where Element == UInt8 {
     /// RFC 8489 §14: type, length without padding, value, zeros to a multiple of four.
-    fileprivate mutating func append(attribute type: UInt16, _ value: [UInt8]) {
+    mutating func append(attribute type: UInt16, _ value: [UInt8]) {
         append(uint16: type)
         append(uint16: UInt16(truncatingIfNeeded: value.count))
         append(contentsOf: value)
         append(contentsOf: repeatElement(0, count: (4 - value.count % 4) % 4))
     }
 
-    fileprivate mutating func append(attribute type: UInt16, uint32 value: UInt32) {
+    mutating func append(attribute type: UInt16, uint32 value: UInt32) {
         append(uint16: type)
         append(uint16: 4)
         append(uint32: value)
     }
 
-    fileprivate mutating func append(attribute type: UInt16, uint64 value: UInt64) {
+    mutating func append(attribute type: UInt16, uint64 value: UInt64) {
         append(uint16: type)
         append(uint16: 8)
         append(uint64: value)

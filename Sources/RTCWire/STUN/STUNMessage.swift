@@ -43,6 +43,8 @@ public struct STUNMessage: Hashable, Sendable {
     public var attributes: [STUNAttribute]
     /// Where MESSAGE-INTEGRITY begins in the datagram this was parsed from; nil without one.
     public internal(set) var integrityOffset: Int?
+    /// Where MESSAGE-INTEGRITY-SHA256 stands in that datagram; nil without one.
+    public internal(set) var sha256Integrity: Range<Int>?
     /// A FINGERPRINT closed the datagram this was parsed from, and it was right: a wrong one does not parse.
     public internal(set) var hasFingerprint = false
 
@@ -79,6 +81,31 @@ extension STUNMessage {
     /// ERROR-CODE, nil without one.
     public var errorCode: STUNErrorCode? {
         attributes.firstValue { if case .errorCode(let value) = $0 { value } else { nil } }
+    }
+
+    /// REALM, nil without one.
+    public var realm: String? {
+        attributes.firstValue { if case .realm(let value) = $0 { value } else { nil } }
+    }
+
+    /// NONCE, nil without one.
+    public var nonce: [UInt8]? {
+        attributes.firstValue { if case .nonce(let value) = $0 { value } else { nil } }
+    }
+
+    /// PASSWORD-ALGORITHMS, nil without it.
+    public var passwordAlgorithms: [UInt16]? {
+        attributes.firstValue { if case .passwordAlgorithms(let value) = $0 { value } else { nil } }
+    }
+
+    /// ALTERNATE-SERVER, nil without one.
+    public var alternateServer: TransportAddress? {
+        attributes.firstValue { if case .alternateServer(let value) = $0 { value } else { nil } }
+    }
+
+    /// ALTERNATE-DOMAIN, nil without one.
+    public var alternateDomain: String? {
+        attributes.firstValue { if case .alternateDomain(let value) = $0 { value } else { nil } }
     }
 
     /// PRIORITY, nil without one.

@@ -29,6 +29,21 @@ struct RoomOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A STUN server, as stun:host:port; may be repeated.", valueName: "url"))
     var stun: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "A TURN or STUN server, as turn:host:port, turn:host?transport=tcp or turns:host; may be repeated.",
+            valueName: "url"))
+    var iceServer: [String] = []
+
+    @Option(help: ArgumentHelp("The user name for TURN servers.", valueName: "name"))
+    var iceUser: String?
+
+    @Option(help: ArgumentHelp("The password for TURN servers.", valueName: "password"))
+    var iceCredential: String?
+
+    @Flag(help: "Send and receive through TURN servers only: the peer learns no address of this machine.")
+    var relayOnly = false
+
     @Option(help: ArgumentHelp("Accept only this SRTP profile: gcm or cm.", valueName: "profile"))
     var srtp: SRTPChoice?
 
@@ -44,10 +59,14 @@ struct RoomOptions: ParsableArguments {
     /// How media travels.
     func configuration(videoCodecs: [CodecParameters] = [.h264, .vp8]) throws -> PeerConnectionConfiguration {
         do {
-            try PeerConnectionConfiguration.ICEServer(urls: stun).check()
-            return try PeerConnectionConfiguration(
-                iceServers: stun.isEmpty ? [] : [.init(urls: stun)], addresses: try PeerAddresses.parse(address),
+            let servers = PeerConnectionConfiguration.ICEServer(
+                urls: stun + iceServer, username: iceUser, credential: iceCredential)
+            try servers.check()
+            var configuration = try PeerConnectionConfiguration(
+                iceServers: servers.urls.isEmpty ? [] : [servers], addresses: try PeerAddresses.parse(address),
                 videoCodecs: videoCodecs, security: srtp?.security())
+            if relayOnly { configuration.iceTransportPolicy = .relay }
+            return configuration
         } catch let error as PeerConnectionError {
             throw CommandError("\(error)")
         }

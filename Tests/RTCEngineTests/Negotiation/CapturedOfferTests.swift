@@ -132,6 +132,9 @@ import Testing
         #expect(second.media[2].codecs.map(\.payloadType).allSatisfy { offer.media[1].payloadTypes.contains($0) })
         let known = Dictionary(
             uniqueKeysWithValues: offer.media[1].all(SDP.ExtensionMap.self).map { ($0.uri, $0.id) })
-        for map in second.media[2].all(SDP.ExtensionMap.self) { #expect(known[map.uri] == map.id) }
+        // RFC 8285 §5: what has a number keeps it, and what is new takes none that is in use.
+        for map in second.media[2].all(SDP.ExtensionMap.self) {
+            if let id = known[map.uri] { #expect(id == map.id) } else { #expect(!known.values.contains(map.id)) }
+        }
     }
 }

@@ -6,6 +6,7 @@ import RTCWire
 extension CallSimulation {
     static let leftBase = endpoint("192.0.2.1", 4_000)
     static let rightBase = endpoint("198.51.100.1", 5_000)
+    static let turnServer = endpoint("203.0.113.100", 3_478)
     static let stunServer = endpoint("203.0.113.200", 3_478)
 
     /// What a test may say about a call between two hosts.
@@ -24,6 +25,10 @@ extension CallSimulation {
         var ice = ICEConfiguration()
         /// Whose agent is lite.
         var liteSide: Side?
+        /// Both have a TURN server.
+        var turn = false
+        var turnPassword = "secret"
+        var policies = (ICETransportPolicy.all, ICETransportPolicy.all)
 
         fileprivate func adjust(_ negotiation: inout NegotiatorConfiguration) {
             negotiation.videoCodecs = video
@@ -42,6 +47,12 @@ extension CallSimulation {
             network.addSTUNServer(at: Self.stunServer)
             ice.stunServers = [Self.stunServer]
         }
+        if options.turn { network.turnServers = [VirtualTURNServer(at: Self.turnServer)] }
+        let servers = [
+            TURNServer(
+                address: Self.turnServer, transport: .udp, host: "turn.example.org", username: "user",
+                password: options.turnPassword, url: "turn:turn.example.org")
+        ]
         func seat(_ side: Side, _ nat: NATKind?) -> Seat {
             let isLeft = side == .left
             let base: TransportAddress
@@ -62,8 +73,9 @@ extension CallSimulation {
             }
             var ice = ice
             ice.isLite = options.liteSide == side
+            ice.transportPolicy = isLeft ? options.policies.0 : options.policies.1
             return Seat(
-                host: host, bases: [base],
+                host: host, bases: [base], turn: options.turn ? servers : [],
                 security: ScriptedSecurityProvider(
                     seed: options.seed &* 2 &+ UInt64(side.rawValue), profile: options.profile,
                     isImpostor: options.impostor == side),

@@ -124,8 +124,10 @@ extension CallSimulation {
         guard !self[side].hasGathered else { return }
         peers[side.rawValue].hasGathered = true
         let bases = self[side].bases
+        let turn = self[side].turn
         tell(side) { machine, now in
             for base in bases { machine.addLocalHost(base, at: now) }
+            machine.addTURNServers(turn, at: now)
             machine.localHostsComplete(at: now)
         }
     }

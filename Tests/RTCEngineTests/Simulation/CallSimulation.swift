@@ -18,6 +18,7 @@ struct CallSimulation {
         var machine: PeerMachine
         let host: HostID
         let bases: [TransportAddress]
+        let turn: [TURNServer]
         var hasGathered = false
         /// What its data channels have told.
         var channelEvents: [(id: DataChannelID, event: DataChannelEvent)] = []
@@ -28,11 +29,14 @@ struct CallSimulation {
         var tracks: [TransceiverID] = []
         var endedTracks: [TransceiverID] = []
         var refusals: [String] = []
+        var candidateErrors: [ICEServerError] = []
         var keyFrameRequests = 0
         var targets: [(at: Instant, target: TargetBitrate)] = []
         /// Datagrams sent that were not STUN.
         var sentBesidesSTUN = 0
         var sent = 0
+        /// To a TURN server, as data on a channel.
+        var sentOnChannels = 0
         var connectedAt: Instant?
 
         var sources: [TransceiverID: CallSource] = [:]
@@ -76,6 +80,7 @@ struct CallSimulation {
     struct Seat {
         var host: HostID
         var bases: [TransportAddress]
+        var turn: [TURNServer] = []
         var security: ScriptedSecurityProvider
         var negotiation: (inout NegotiatorConfiguration) -> Void = { _ in }
         var ice = ICEConfiguration()
@@ -93,7 +98,7 @@ struct CallSimulation {
                 ice: seat.ice, negotiation: negotiation, wallClockOffset: .seconds(Int64(1_700_000_000)))
             return Peer(
                 machine: PeerMachine(configuration: configuration, security: seat.security, random: random.split()),
-                host: seat.host, bases: seat.bases)
+                host: seat.host, bases: seat.bases, turn: seat.turn)
         }
     }
 
@@ -216,12 +221,20 @@ struct CallSimulation {
     }
 
     mutating func send(_ transmit: Transmit, _ side: Side) {
-        invariants.sends(transmit, side, at: now)
+        // What a channel carries goes to the server, who is no peer that could consent.
+        if transmit.channel == nil { invariants.sends(transmit, side, at: now) }
         note("← \(side) \(DatagramKind(transmit.bytes)) \(transmit.bytes.count)")
         peers[side.rawValue].sent += 1
         if DatagramKind(transmit.bytes) != .stun { peers[side.rawValue].sentBesidesSTUN += 1 }
+        var bytes = transmit.bytes
+        if let channel = transmit.channel {
+            peers[side.rawValue].sentOnChannels += 1
+            bytes = []
+            bytes.append(uint32: channel.word)
+            bytes += transmit.bytes
+        }
         network.send(
-            transmit.bytes, from: transmit.from, to: transmit.to, by: self[side].host, at: now)
+            bytes, from: transmit.from, to: transmit.to, by: self[side].host, at: now)
     }
 
     private mutating func handle(_ event: PeerEvent, _ side: Side) {
@@ -243,6 +256,9 @@ struct CallSimulation {
             if state == .closed, sabotage == .talksAfterTheEnd {
                 after(.milliseconds(10)) { $0.sendStrayMedia(side, to: Self.rightBase) }
             }
+        case .iceCandidateError(let error):
+            note("\(side) candidate error \(error.errorCode)")
+            peers[index].candidateErrors.append(error)
         case .localCandidate(let candidate, let mid, let mLineIndex):
             signal(
                 .candidate(

@@ -46,6 +46,8 @@ struct VirtualNetwork {
     private var hosts: [Host] = []
     private var nats: [VirtualNAT] = []
     private var stunServers: [TransportAddress] = []
+    /// TURN servers with all that is behind their addresses.
+    var turnServers: [VirtualTURNServer] = []
     private var events = EventQueue<Event>()
     private(set) var tally = Tally()
 
@@ -128,6 +130,12 @@ struct VirtualNetwork {
 
     private mutating func route(_ datagram: VirtualDatagram, at now: Instant) {
         if stunServers.contains(datagram.destination) { return answer(datagram, at: now) }
+        if let server = turnServers.firstIndex(where: { $0.owns(datagram.destination) }) {
+            for reply in turnServers[server].receive(datagram, at: now) {
+                events.schedule(.inCore(reply), at: now + .milliseconds(1))
+            }
+            return
+        }
         var inner = datagram
         let target: Int?
         if let nat = nats.firstIndex(where: { $0.publicAddress == datagram.destination.ip }) {

@@ -15,6 +15,10 @@ extension STUNMessage {
     func isAuthentic(in bytes: [UInt8], key: HMACSHA1) -> Bool { isAuthentic(in: bytes.span.bytes, key: key) }
 }
 
+extension STUNMessage {
+    func isAuthentic(in bytes: [UInt8], key: STUNIntegrityKey) -> Bool { isAuthentic(in: bytes.span.bytes, key: key) }
+}
+
 extension HMACSHA1 {
     func code(of bytes: [UInt8]) -> [UInt8] { authenticate(bytes.span.bytes) }
 }

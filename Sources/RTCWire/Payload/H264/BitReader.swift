@@ -42,6 +42,17 @@ struct BitReader {
         return value
     }
 
+    /// ns(n) of AV1 (bitstream specification §4.10.7): a value below `limit`.
+    mutating func readNonSymmetric(below limit: UInt32) -> UInt32? {
+        guard limit > 1 else { return limit == 1 ? 0 : nil }
+        let width = 32 - limit.leadingZeroBitCount
+        let short = (UInt32(1) << UInt32(width)) - limit
+        guard let value = readBits(width - 1) else { return nil }
+        if value < short { return value }
+        guard let extra = readBit() else { return nil }
+        return (value << 1) - short + extra
+    }
+
     /// ue(v), refused above 2^31 - 2.
     mutating func readUnsigned() -> Int? {
         var zeros = 0

@@ -78,7 +78,7 @@
                 return transceiver.kind == .video
                     ? .videoRemoved(id: track.id, track) : .audioRemoved(id: track.id, track)
             case .negotiationNeeded, .signalingStateChange, .iceConnectionStateChange, .iceGatheringStateChange,
-                .keyFrameRequested, .dataChannel:
+                .iceCandidateError, .keyFrameRequested, .dataChannel:
                 // Data channels are refused. We never offer; the connection's state sums the others up.
                 return nil
             }

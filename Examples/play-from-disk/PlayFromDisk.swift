@@ -1,0 +1,63 @@
+import ExampleSupport
+import Foundation
+import MediaFiles
+import RTCEngine
+import RTCNetwork
+import RTCWire
+
+/// Offers the tracks of media files and plays them to whoever answers. Ends with its input, or with the peer.
+@main
+struct PlayFromDisk {
+    static func main() async throws {
+        let tracks = try Example.arguments.flatMap { try MediaFile(path: $0).tracks }
+        guard !tracks.isEmpty else {
+            LineSignaling.note("Usage: play-from-disk FILE…")
+            exit(2)
+        }
+        var configuration = try Example.configuration()
+        configuration.videoCodecs = codecs(of: tracks, among: CodecParameters.defaultVideo)
+        configuration.audioCodecs = codecs(of: tracks, among: CodecParameters.defaultAudio)
+        let connection = PeerConnection(configuration: configuration)
+        let events = connection.events
+        var players: [TransceiverID: FilePlayer] = [:]
+        for track in tracks {
+            let transceiver = try await connection.addTransceiver(
+                track.format.isVideo ? .video : .audio, direction: .sendonly, streams: ["file"])
+            players[transceiver.id] = FilePlayer(playing: MediaSource(track: track), on: transceiver.sender)
+        }
+        LineSignaling.send(SignalLine(try await connection.completeLocalDescription()))
+        Task {
+            for await message in LineSignaling.messages() {
+                if let answer = message.description { try await connection.setRemoteDescription(answer) }
+            }
+            await connection.close()
+        }
+        await play(players, connection, events)
+    }
+
+    private static func play(
+        _ players: [TransceiverID: FilePlayer], _ connection: PeerConnection,
+        _ events: AsyncStream<PeerConnectionEvent>
+    ) async {
+        await withTaskGroup(of: Void.self) { group in
+            for await event in events {
+                switch event {
+                case .connectionStateChange(.connected, _):
+                    for player in players.values { group.addTask { await player.run() } }
+                case .connectionStateChange(.failed, let because):
+                    LineSignaling.note("It failed: \(because)")
+                    await connection.close()
+                case .keyFrameRequested(let transceiver): await players[transceiver.id]?.keyFrameRequested()
+                default: continue
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// A file is not transcoded, so only what it holds is offered.
+    private static func codecs(of tracks: [MediaTrack], among all: [CodecParameters]) -> [CodecParameters] {
+        let formats = Set(tracks.map(\.format))
+        return all.filter { codec in codec.payloadFormat.map(formats.contains) ?? false }
+    }
+}

@@ -1,0 +1,183 @@
+"""Every codec with peers that we did not write: Chromium sends to save-to-disk, and play-from-disk to Chromium."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from peers.examples import Example
+from support.evidence import MEDIA
+from support.waiting import wait_until
+
+# A picture that moves, as a track.
+PICTURE = """
+const canvas = Object.assign(document.createElement('canvas'), { width: 320, height: 180 });
+const context = canvas.getContext('2d');
+let number = 0;
+setInterval(() => {
+  context.fillStyle = `hsl(${number * 7 % 360} 80% 50%)`;
+  context.fillRect(0, 0, 320, 180);
+  context.fillStyle = 'white';
+  context.fillRect(number * 5 % 300, number * 3 % 160, 20, 20);
+  number += 1;
+}, 33);
+const track = canvas.captureStream(30).getVideoTracks()[0];
+"""
+TONE = """
+const audio = new AudioContext();
+const oscillator = new OscillatorNode(audio, { frequency: 440 });
+const destination = new MediaStreamAudioDestinationNode(audio);
+oscillator.connect(destination);
+oscillator.start();
+const track = destination.stream.getAudioTracks()[0];
+"""
+OFFER = """
+const connection = globalThis.connection = new RTCPeerConnection();
+const transceiver = globalThis.transceiver = connection.addTransceiver(track, {
+  direction: 'sendonly', sendEncodings: argument.encodings ?? [] });
+const all = RTCRtpSender.getCapabilities(track.kind).codecs;
+// In the order in which they are wanted, and what repairs them; a codec may have more than one profile.
+const names = [...argument.codecs, 'rtx', 'telephone-event'];
+const wanted = names.flatMap((name) => all.filter(({ mimeType, sdpFmtpLine }) =>
+  mimeType.split('/')[1].toLowerCase() === name.toLowerCase() && !/profile-id=[1-9]/.test(sdpFmtpLine ?? '')));
+transceiver.setCodecPreferences(wanted);
+await connection.setLocalDescription();
+if (connection.iceGatheringState !== 'complete') {
+  await new Promise((done) => connection.addEventListener('icegatheringstatechange',
+    () => connection.iceGatheringState === 'complete' && done()));
+}
+return connection.localDescription.toJSON();
+"""
+ANSWER = "await globalThis.connection.setRemoteDescription(argument);"
+OUTBOUND = """
+const all = [...(await globalThis.connection.getStats()).values()];
+const outbound = all.filter(({ type }) => type === 'outbound-rtp');
+return { frames: Math.min(...outbound.map(({ framesEncoded }) => framesEncoded ?? 0)),
+  packets: Math.min(...outbound.map(({ packetsSent }) => packetsSent)), streams: outbound.length,
+  codecs: outbound.map(({ codecId }) => all.find(({ id }) => id === codecId)?.mimeType) };
+"""
+
+
+def probe(path, *entries):
+    """What ffprobe decodes of a file's only stream."""
+    done = subprocess.run(
+        ["ffprobe", "-v", "error", "-count_frames", "-show_entries", "stream=codec_name,nb_read_frames,width:frame=pts",
+         "-of", "json", str(path)], capture_output=True, text=True, check=True)
+    assert not done.stderr.strip(), done.stderr
+    told = json.loads(done.stdout)
+    times = [frame["pts"] for frame in told["frames"]]
+    assert times == sorted(set(times)), f"the frames of {path} do not advance"
+    return told["streams"][0]
+
+
+@pytest.fixture
+def save(namespace, tmp_path):
+    process = Example(namespace, "save-to-disk", tmp_path, "--simulcast")
+    yield process
+    process.finish()
+
+
+def connect(run, process, source, codecs, **options):
+    offer = run(source + OFFER, {"codecs": codecs, **options})
+    process.tell(offer)
+    run(ANSWER, process.description("answer"))
+    process.wait_for("state", state="connected")
+    return offer
+
+
+@pytest.mark.parametrize("codec, name", [
+    ("VP8", "vp8"), ("VP9", "vp9"), ("AV1", "av1"), ("H264", "h264")])
+def test_chromium_sends_pictures(run, save, codec, name):
+    connect(run, save, PICTURE, [codec])
+    wait_until(lambda: run(OUTBOUND)["frames"] >= 90, "90 pictures are sent")
+    assert run(OUTBOUND)["codecs"] == [f"video/{codec}"]
+    assert save.end() == 0
+    saved = save.wait_for("saved")
+    told = probe(saved["path"])
+    assert told["codec_name"] == name
+    assert told["width"] == 320
+    # The connection's first pictures may come before the peer is ready for them.
+    assert int(told["nb_read_frames"]) >= 60, saved
+
+
+@pytest.mark.parametrize("codecs, sent, name", [
+    (["opus"], "audio/opus", "opus"), (["PCMU"], "audio/PCMU", "pcm_mulaw"), (["PCMA"], "audio/PCMA", "pcm_alaw")])
+def test_chromium_sends_sound(run, save, codecs, sent, name):
+    connect(run, save, TONE, codecs)
+    wait_until(lambda: run(OUTBOUND)["packets"] >= 150, "three seconds are sent")
+    assert run(OUTBOUND)["codecs"] == [sent]
+    assert save.end() == 0
+    saved = save.wait_for("saved")
+    assert int(saved["frames"]) >= 100
+    assert probe(saved["path"])["codec_name"] == name
+
+
+def test_chromium_presses_keys(run, save):
+    connect(run, save, TONE, ["opus"])
+    run("globalThis.transceiver.sender.dtmf.insertDTMF('15#', 100, 70);")
+    wait_until(lambda: len(save.all("released")) >= 3, "three keys are released")
+    assert [line["key"] for line in save.all("pressed")] == ["1", "5", "#"]
+    assert [line["key"] for line in save.all("released")] == ["1", "5", "#"]
+    assert save.end() == 0
+
+
+INBOUND = """
+const all = [...(await globalThis.connection.getStats()).values()];
+const inbound = all.find(({ type }) => type === 'inbound-rtp') ?? {};
+return { frames: inbound.framesDecoded ?? 0, samples: inbound.totalSamplesReceived ?? 0, level: inbound.audioLevel ?? 0,
+  energy: inbound.totalAudioEnergy ?? 0, codec: all.find(({ id }) => id === inbound.codecId)?.mimeType };
+"""
+RECEIVE = """
+const connection = globalThis.connection = new RTCPeerConnection();
+connection.addEventListener('track', ({ track, streams }) => {
+  const player = document.createElement(track.kind);
+  Object.assign(player, { srcObject: streams[0], muted: track.kind === 'video', autoplay: true });
+  document.documentElement.append(player);
+});
+await connection.setRemoteDescription(argument);
+await connection.setLocalDescription();
+if (connection.iceGatheringState !== 'complete') {
+  await new Promise((done) => connection.addEventListener('icegatheringstatechange',
+    () => connection.iceGatheringState === 'complete' && done()));
+}
+return connection.localDescription.toJSON();
+"""
+
+
+@pytest.mark.parametrize("file, codec", [
+    ("webRtcTestVideo.mp4", "video/H264"), ("webRtcTestVideo.ivf", "video/VP8"),
+    ("webRtcTestVideo-vp9.ivf", "video/VP9"), ("webRtcTestVideo-av1.ivf", "video/AV1"),
+    ("webRtcTestVideo.ogg", "audio/opus"), ("webRtcTestVideo-pcmu.wav", "audio/PCMU")])
+def test_chromium_plays_files(run, namespace, file, codec):
+    player = Example(namespace, "play-from-disk", MEDIA / file)
+    try:
+        player.tell(run(RECEIVE, player.description("offer")))
+        if codec.startswith("video"):
+            wait_until(lambda: run(INBOUND)["frames"] >= 60, "60 pictures are decoded")
+        else:
+            wait_until(lambda: run(INBOUND)["energy"] > 0.01, "sound is heard")
+        assert run(INBOUND)["codec"] == codec
+        assert player.end() == 0
+    finally:
+        player.finish()
+
+
+@pytest.mark.parametrize("codec, name", [("PCMU", "pcm_mulaw"), ("PCMA", "pcm_alaw")])
+def test_aiortc_sends_g711(save, namespace, codec, name):
+    """aiortc in a process of the namespace, its descriptions as ours."""
+    program = MEDIA.parent / "Interop" / "peers" / "aiortc_sound.py"
+    from support.process import JSONProcess
+    sender = JSONProcess("aiortc", namespace.command(sys.executable, program, codec, MEDIA / "webRtcTestVideo.ogg"),
+                         stdin=subprocess.PIPE)
+    try:
+        save.tell(sender.wait_for("offer")["description"])
+        sender.tell(save.description("answer"))
+        save.wait_for("saving")
+        sender.wait_for("sent")
+        assert save.end() == 0
+        saved = save.wait_for("saved")
+        assert int(saved["frames"]) >= 100
+        assert probe(saved["path"])["codec_name"] == name
+    finally:
+        sender.finish()

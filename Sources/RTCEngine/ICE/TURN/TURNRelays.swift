@@ -1,0 +1,177 @@
+internal import RTCWire
+
+/// The TURN servers of one connection: an allocation for each server and each way to it, and the streams that lead to some
+/// of them. A relayed address is one more address of ours to ICE; what is sent from it goes through here.
+///
+/// Without sockets or clock. After every call the owner drains `pollOutput`.
+struct TURNRelays: Sendable {
+    /// How an allocation's messages reach its server.
+    enum Path: Hashable, Sendable {
+        case datagrams(base: TransportAddress)
+        case connecting(RelayStreamID, until: Instant)
+        case stream(RelayStreamID)
+    }
+
+    /// One allocation with its way.
+    struct Relay: Sendable {
+        var server: TURNServer
+        var path: Path
+        var allocation: TURNAllocation
+        /// Where we were sent from, this server among them.
+        var tried: [TransportAddress]
+        /// How often it was replaced because it was lost.
+        var renewals = 0
+        /// It has been given up.
+        var hasEnded = false
+        /// Why, for a server that gave no candidate, is told once.
+        var hasAnswered = false
+    }
+
+    enum Output: Sendable {
+        case send([UInt8], from: TransportAddress, to: TransportAddress)
+        case sendOnStream([UInt8], RelayStreamID)
+        case command(RelayCommand)
+        /// We can be reached there.
+        case relayed(ICERelay)
+        case lost(TransportAddress)
+        case failed(ICEServerError)
+    }
+
+    var relays: [Relay] = []
+    var servers: [TURNServer] = []
+    var bases: [TransportAddress] = []
+    var outputs = FIFO<Output>()
+    var random: EngineRandom
+    let configuration: TURNConfiguration
+    var nextStream = 0
+    /// Redirections of one server, and replacements of one lost allocation.
+    static let limit = 4
+
+    init(_ configuration: TURNConfiguration, random: EngineRandom) {
+        self.configuration = configuration
+        self.random = random
+    }
+
+    /// Cheap, for every packet.
+    var isEmpty: Bool { relays.isEmpty }
+
+    mutating func pollOutput() -> Output? { outputs.popFirst() }
+
+    // MARK: From the owner
+
+    /// A socket of ours is bound there: servers are asked from it over UDP.
+    mutating func add(base: TransportAddress, at now: Instant) {
+        guard !bases.contains(base) else { return }
+        bases.append(base)
+        for server in servers where server.transport == .udp { ask(server, from: base, at: now) }
+    }
+
+    mutating func add(_ new: [TURNServer], at now: Instant) {
+        for server in new where !servers.contains(server) {
+            servers.append(server)
+            switch server.transport {
+            case .udp: for base in bases { ask(server, from: base, at: now) }
+            case .tcp, .tls: connect(server, at: now)
+            }
+        }
+    }
+
+    /// Whether an answer is still awaited.
+    var isGathering: Bool { relays.contains { !$0.hasAnswered && !$0.hasEnded } }
+
+    /// A restart: servers that were lost are asked again.
+    mutating func renewEnded(at now: Instant) {
+        let ended = relays.indices.filter { relays[$0].hasEnded }
+        for index in ended {
+            relays[index].renewals = 0
+            relays[index].hasAnswered = false
+            begin(anew: index, at: now)
+        }
+    }
+
+    /// This peer was chosen: its packets are many.
+    mutating func use(_ peer: TransportAddress, from relayed: TransportAddress, at now: Instant) {
+        guard let index = index(of: relayed) else { return }
+        relays[index].allocation.use(peer, at: now)
+        drain(index, at: now)
+    }
+
+    mutating func close(at now: Instant) {
+        for index in relays.indices where !relays[index].hasEnded {
+            relays[index].allocation.close(at: now)
+            drain(index, at: now)
+            relays[index].hasEnded = true
+            closeStream(of: index)
+        }
+    }
+
+    // MARK: Packets
+
+    /// What is sent from here goes through an allocation.
+    func index(of relayed: TransportAddress) -> Int? {
+        relays.firstIndex { $0.allocation.grant?.relayed.contains(relayed) == true && !$0.hasEnded }
+    }
+
+    /// How its messages travel. Without the rest of it: this is for every packet.
+    func way(of index: Int) -> (path: Path, server: TransportAddress) {
+        (relays[index].path, relays[index].server.address)
+    }
+
+    mutating func carry(
+        _ bytes: [UInt8], by index: Int, to peer: TransportAddress, at now: Instant
+    ) -> TURNAllocation.Carriage {
+        let carriage = relays[index].allocation.carry(bytes, to: peer, at: now)
+        switch carriage {
+        case .channel, .indication: break
+        case .none: drain(index, at: now)
+        }
+        return carriage
+    }
+
+    /// Whose datagram this is: an allocation's over UDP. Binding answers of the same server are ICE's.
+    func index(ofDatagram datagram: [UInt8], from remote: TransportAddress, to local: TransportAddress) -> Int? {
+        guard let first = datagram.first, datagram.count >= 4 else { return nil }
+        switch first {
+        // RFC 8489 §5, figure 3: the method without its class bits; 1 is Binding.
+        case 0...3: guard first & 0x3e != 0 || datagram[1] & 0xef != 1 else { return nil }
+        case 0x40...0x4f: break
+        default: return nil
+        }
+        return relays.firstIndex {
+            $0.path == .datagrams(base: local) && $0.server.address == remote && !$0.hasEnded
+        }
+    }
+
+    func index(of stream: RelayStreamID) -> Int? {
+        relays.firstIndex { $0.path == .stream(stream) && !$0.hasEnded }
+    }
+
+    /// Takes one message of a server; a peer's datagram is left in the buffer.
+    mutating func receive(_ message: inout [UInt8], by index: Int, at now: Instant) -> TURNAllocation.Receipt {
+        let receipt = relays[index].allocation.receive(&message, at: now)
+        if receipt == .consumed { drain(index, at: now) }
+        return receipt
+    }
+
+    // MARK: Time
+
+    var nextWake: Instant? {
+        var wake: Instant?
+        for relay in relays where !relay.hasEnded {
+            var next = relay.allocation.nextWake
+            if case .connecting(_, let until) = relay.path { next = next.map { min($0, until) } ?? until }
+            if let next { wake = wake.map { min($0, next) } ?? next }
+        }
+        return wake
+    }
+
+    mutating func tick(at now: Instant) {
+        for index in relays.indices where !relays[index].hasEnded {
+            if case .connecting(_, let until) = relays[index].path, until <= now {
+                relays[index].allocation.abandon(.connection("connecting takes too long"))
+            }
+            relays[index].allocation.tick(at: now)
+            drain(index, at: now)
+        }
+    }
+}

@@ -1,0 +1,140 @@
+internal import RTCWire
+
+/// TURN servers between ICE and the sockets: what ICE sends from a relayed address goes through the allocation, and what
+/// comes through it is ICE's as if it had come to that address.
+extension PeerMachine {
+    /// TURN servers to ask for an address there, over UDP from each bound socket. To be called before
+    /// `localHostsComplete`.
+    public mutating func addTURNServers(_ servers: [TURNServer], at now: Instant) {
+        guard connectionState != .closed, !servers.isEmpty else { return }
+        ice.relaysAwaited()
+        relays.add(servers, at: now)
+        drainTransport(at: now)
+    }
+
+    // MARK: Streams
+
+    /// The next thing to do about streams to TURN servers; nil when there is none. Drained with `pollTransmit`.
+    public mutating func pollRelayCommand() -> RelayCommand? { relayCommands.popFirst() }
+
+    /// A stream is connected, and its certificate is the server's where there is TLS.
+    public mutating func relayStreamOpened(_ stream: RelayStreamID, at now: Instant) {
+        guard connectionState != .closed else { return }
+        relays.opened(stream, at: now)
+        drainTransport(at: now)
+    }
+
+    /// A stream could not be made, or has ended. The reason is for people and names no address.
+    public mutating func relayStreamClosed(_ stream: RelayStreamID, because reason: String, at now: Instant) {
+        guard connectionState != .closed else { return }
+        relays.closed(stream, because: reason, at: now)
+        drainTransport(at: now)
+    }
+
+    /// One message of a stream, as `TURNStreamReader` cuts it. What it holds is decrypted where it lies.
+    public mutating func receive(_ message: inout [UInt8], on stream: RelayStreamID, at now: Instant) {
+        guard connectionState != .closed else { return }
+        counters.bytesReceived += UInt64(message.count)
+        counters.packetsReceived += 1
+        guard let index = relays.index(of: stream) else {
+            counters.dropped += 1
+            return
+        }
+        receiveRelayed(&message, by: index, at: now)
+    }
+
+    // MARK: What is relayed
+
+    mutating func receiveRelayed(_ message: inout [UInt8], by index: Int, at now: Instant) {
+        switch relays.receive(&message, by: index, at: now) {
+        case .consumed: drainTransport(at: now)
+        case .payload(let peer, let relayed): handle(&message, from: peer, to: relayed, at: now)
+        }
+    }
+
+    /// Sends through an allocation.
+    mutating func relay(_ bytes: [UInt8], by index: Int, to peer: TransportAddress, at now: Instant) {
+        switch relays.carry(bytes, by: index, to: peer, at: now) {
+        case .channel(let number):
+            let header = ChannelDataHeader(number: number, length: UInt16(truncatingIfNeeded: bytes.count))
+            put(bytes, after: header, by: index)
+        case .indication(let message):
+            put(message, after: nil, by: index)
+        case .none:
+            _ = drainRelays(at: now)
+        }
+    }
+
+    private mutating func put(_ bytes: [UInt8], after header: ChannelDataHeader?, by index: Int) {
+        let (path, server) = relays.way(of: index)
+        switch path {
+        case .datagrams(let base):
+            put(Transmit(bytes: bytes, from: base, to: server, channel: header))
+        case .stream(let stream):
+            put(Transmit(bytes: bytes, from: server, to: server, channel: header, stream: stream))
+        case .connecting: break
+        }
+    }
+
+    /// Does what the relays want. True when ICE has been told something.
+    mutating func drainRelays(at now: Instant) -> Bool {
+        var hasNews = false
+        while let output = relays.pollOutput() {
+            switch output {
+            case .send(let bytes, let from, let to):
+                put(Transmit(bytes: bytes, from: from, to: to))
+            case .sendOnStream(let bytes, let stream):
+                let nowhere = TransportAddress(.v4(0), port: 0)
+                put(Transmit(bytes: bytes, from: nowhere, to: nowhere, stream: stream))
+            case .command(let command):
+                relayCommands.append(command)
+            case .relayed(let relay):
+                ice.addRelay(relay, at: now)
+                hasNews = true
+            case .lost(let relayed):
+                ice.removeRelay(relayed)
+            case .failed(let error):
+                events.append(.iceCandidateError(error))
+            }
+        }
+        return hasNews
+    }
+
+    // MARK: The end of gathering
+
+    /// Gathering is over when STUN and TURN servers have answered, or have had their time.
+    mutating func considerGatheringComplete(at now: Instant) {
+        switch relayGathering {
+        case .open, .complete: return
+        case .closing(let deadline):
+            guard !relays.isGathering || deadline <= now else { return }
+            relayGathering = .complete
+            ice.localHostsComplete(at: now)
+        }
+    }
+
+    /// A restart follows: servers that were lost or never answered are asked again, and gathering awaits them again.
+    mutating func renewRelays(at now: Instant) {
+        relays.renewEnded(at: now)
+        guard relayGathering == .complete, relays.isGathering else { return }
+        relayGathering = .closing(deadline: now + configuration.ice.gatheringTimeout)
+        ice.relaysAwaitedAgain()
+    }
+
+    /// When the servers' time is over.
+    var relayGatheringDeadline: Instant? {
+        switch relayGathering {
+        case .closing(let deadline): deadline
+        case .open, .complete: nil
+        }
+    }
+}
+
+/// Whether relays hold up the end of gathering.
+enum RelayGathering: Hashable, Sendable {
+    /// Sockets and servers may follow.
+    case open
+    /// All are known, and the servers have until then.
+    case closing(deadline: Instant)
+    case complete
+}

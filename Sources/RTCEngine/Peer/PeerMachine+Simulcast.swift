@@ -1,0 +1,214 @@
+internal import RTCWire
+
+/// Layers of a picture: each way a stream for each, beside the one stream that other transceivers have.
+extension PeerMachine {
+    // MARK: Sending
+
+    /// Packs a frame of one layer; see `send(_:on:at:)`. A layer that is not active, or that the answer left out, passes
+    /// it over.
+    public mutating func send(
+        _ frame: EncodedFrame, layer rid: String, on id: TransceiverID, at now: Instant
+    ) throws(PeerError) {
+        guard connectionState != .closed else { throw .closed }
+        guard let transceiver = negotiator.transceiver(id) else { throw .unknownTransceiver }
+        guard transceiver.encodings.contains(where: { $0.rid == rid }) else { throw .unknownLayer }
+        guard let format = sendingFormat(of: id), format == frame.format else { throw .notSending }
+        guard let place = layerSenders[id]?.firstIndex(where: { $0.stream.configuration.rid == rid }),
+            transceiver.encodings.first(where: { $0.rid == rid })?.isActive == true
+        else { return }
+        guard secure.isProtected, ice.hasConsent else {
+            layerSenders[id]?[place].beginAnew()
+            return
+        }
+        guard layerSenders[id]?[place].admits(frame) == true,
+            layerSenders[id]?[place].stream.send(frame, into: &packets, at: now) == true
+        else { return }
+        sendPackets(at: now)
+    }
+
+    /// Switches a layer on or off, at once and without negotiation (W3C: setParameters). One that is switched on begins at
+    /// a key frame, which the application is asked for.
+    public mutating func setLayer(_ rid: String, isActive: Bool, on id: TransceiverID) throws(PeerError) {
+        guard connectionState != .closed else { throw .closed }
+        guard negotiator.transceiver(id) != nil else { throw .unknownTransceiver }
+        guard let wasActive = negotiator.setEncoding(rid, isActive: isActive, of: id) else { throw .unknownLayer }
+        guard isActive, !wasActive,
+            let place = layerSenders[id]?.firstIndex(where: { $0.stream.configuration.rid == rid })
+        else { return }
+        layerSenders[id]?[place].beginAnew()
+        if secure.isProtected { events.append(.keyFrameRequested(id)) }
+    }
+
+    /// The layers of a sender as the answer has them; none without simulcast.
+    mutating func configureLayers(_ id: TransceiverID, _ parameters: SendParameters?) {
+        guard let parameters, !parameters.layers.isEmpty, let first = SendStreamConfiguration(parameters) else {
+            for place in layerSenders[id]?.indices ?? 0..<0 { layerSenders[id]?[place].hold() }
+            return
+        }
+        var next: [Sender] = []
+        let old = layerSenders[id] ?? []
+        for layer in parameters.layers {
+            var configuration = first
+            configuration.ssrc = layer.ssrc
+            configuration.rid = layer.rid
+            configuration.retransmission?.ssrc = layer.rtxSSRC ?? 0
+            if layer.rtxSSRC == nil { configuration.retransmission = nil }
+            if configuration.retransmission == nil, configuration.historyCount > 0 { sentPackets.keep(layer.ssrc) }
+            if var sender = old.first(where: { $0.stream.ssrc == layer.ssrc }) {
+                let wasHeld = sender.phase == .held
+                if sender.stream.reconfigure(configuration, random: random.split()) || wasHeld { sender.beginAnew() }
+                next.append(sender)
+            } else {
+                next.append(
+                    Sender(stream: SendStream(configuration: configuration, clock: clock, random: random.split())))
+            }
+        }
+        layerSenders[id] = next
+        if secure.isProtected { events.append(.keyFrameRequested(id)) }
+    }
+
+    mutating func endLayers(_ id: TransceiverID, at now: Instant) {
+        let sources = layerSenders[id]?.map(\.stream.ssrc) ?? []
+        guard !sources.isEmpty else { return }
+        if secure.isProtected { sayGoodbye(sources, at: now) }
+        for source in sources { sentPackets.forget(source) }
+        layerSenders[id] = nil
+    }
+
+    /// Every layer's stream of every sender, changed in place, with the queue for what it sends.
+    mutating func forEachLayerSender(_ body: (inout SendStream, inout PacketQueue) -> Void) {
+        for id in layerSenders.ids {
+            var packets = PacketQueue()
+            swap(&packets, &self.packets)
+            for place in layerSenders[id]?.indices ?? 0..<0 {
+                layerSenders[id]?[place].stream.change { body(&$0, &packets) }
+                while let output = layerSenders[id]?[place].stream.pollOutput() {
+                    switch output {
+                    case .keyFrameRequested: events.append(.keyFrameRequested(id))
+                    }
+                }
+            }
+            swap(&packets, &self.packets)
+        }
+    }
+
+    /// The streams of layers that are being sent.
+    var flowingLayers: [SendStream] {
+        layerSenders.values.flatMap { senders in
+            senders.filter { sender in
+                switch sender.phase {
+                case .awaitingKeyFrame, .flowing: true
+                case .held: false
+                }
+            }.map(\.stream)
+        }
+    }
+
+    // MARK: Receiving
+
+    /// - Returns: false when the transceiver has no layers, and the packet is for its one stream.
+    mutating func receiveLayer(
+        _ packet: [UInt8], _ header: RTPHeader, on id: TransceiverID, at now: Instant
+    ) -> Bool {
+        guard simulcasts[id] != nil, let parameters = receivers[id]?.parameters else { return false }
+        let isMedia = parameters.codecs.contains { $0.payloadType == header.payloadType }
+        let bytes = packet.span.bytes
+        let name = header.extensionElement(isMedia ? extensionIDs.rid : extensionIDs.repairedRID, in: bytes)
+        var place: Int?
+        // RFC 8852 §3: what a packet says of itself goes before what was learned of its source.
+        if let name { place = simulcasts[id]?.place(ofName: bytes.extracting(name)) }
+        if place == nil, name == nil { place = simulcasts[id]?.place(ofSSRC: header.ssrc) }
+        guard let place else {
+            counters.dropped += 1
+            return true
+        }
+        // Looked at in place: a copy of the stream would make the first change copy its buffers.
+        let current = simulcasts[id]?.layers[place].stream?.ssrc
+        if !isMedia {
+            // Retransmissions of a stream that has not begun repair nothing.
+            guard current != nil else { return true }
+            _ = simulcasts[id]?.withLayer(place) { $0.rtxSSRC = header.ssrc }
+        } else if current != header.ssrc {
+            guard let layer = simulcasts[id]?.layers[place].layer,
+                simulcasts[id]?.layers[place].mayBegin(at: now) == true
+            else {
+                counters.dropped += 1
+                return true
+            }
+            var configuration = streamConfiguration(
+                parameters, ssrc: header.ssrc, rtx: layer.sources?.primary == header.ssrc ? layer.sources?.rtx : nil)
+            configuration.rid = layer.rid
+            let stream = ReceiveStream(configuration: configuration)
+            _ = simulcasts[id]?.withLayer(place) {
+                $0.stream = stream
+                $0.begunAt = now
+            }
+        }
+        var packets = PacketQueue()
+        swap(&packets, &self.packets)
+        _ = simulcasts[id]?.withLayer(place) {
+            $0.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
+        }
+        swap(&packets, &self.packets)
+        drainLayers(id)
+        sendPackets(at: now)
+        return true
+    }
+
+    /// The layers of a receiver as the descriptions have them. Streams begin with their first packets.
+    mutating func configureLayers(_ parameters: ReceiveParameters, on id: TransceiverID) {
+        var receiver = receivers.take(id) ?? Receiver(parameters: parameters)
+        receiver.parameters = parameters
+        receiver.stream = nil
+        receivers[id] = receiver
+        if simulcasts[id] == nil { simulcasts[id] = SimulcastReceiver(parameters.layers) }
+        simulcasts[id]?.update(parameters.layers)
+    }
+
+    /// Asks for a key frame of each layer.
+    mutating func requestKeyFrames(ofLayersOn id: TransceiverID, at now: Instant) {
+        for place in simulcasts[id]?.layers.indices ?? 0..<0 {
+            var packets = PacketQueue()
+            swap(&packets, &self.packets)
+            _ = simulcasts[id]?.withLayer(place) { $0.stream?.requestKeyFrame(into: &packets, at: now) }
+            swap(&packets, &self.packets)
+        }
+    }
+
+    /// Every stream of every layer, changed in place, with the queue for its feedback.
+    mutating func forEachLayerStream(_ body: (inout ReceiveStream, inout PacketQueue) -> Void) {
+        for id in simulcasts.ids {
+            for place in simulcasts[id]?.layers.indices ?? 0..<0 {
+                var packets = PacketQueue()
+                swap(&packets, &self.packets)
+                _ = simulcasts[id]?.withLayer(place) { layer in
+                    layer.stream?.change { body(&$0, &packets) }
+                }
+                swap(&packets, &self.packets)
+            }
+            drainLayers(id)
+        }
+    }
+
+    private mutating func drainLayers(_ id: TransceiverID) {
+        for place in simulcasts[id]?.layers.indices ?? 0..<0 {
+            while let output = simulcasts[id]?.withLayer(place, { $0.stream?.pollOutput() }) ?? nil {
+                switch output {
+                case .frame(let frame): events.append(.frame(id, frame))
+                case .tone, .skipped, .codecChanged: continue
+                case .ended: _ = simulcasts[id]?.withLayer(place) { $0.stream = nil }
+                }
+            }
+        }
+    }
+}
+
+extension SendStream {
+    /// Lets the stream of an optional be changed in place.
+    fileprivate mutating func change(_ body: (inout SendStream) -> Void) { body(&self) }
+}
+
+extension ReceiveStream {
+    /// Lets the stream of an optional be changed in place.
+    fileprivate mutating func change(_ body: (inout ReceiveStream) -> Void) { body(&self) }
+}

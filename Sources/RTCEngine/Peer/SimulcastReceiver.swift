@@ -1,0 +1,59 @@
+internal import RTCWire
+
+/// The layers of one transceiver, each a stream of its own (RFC 8853).
+struct SimulcastReceiver {
+    struct Layer {
+        let layer: ReceiveLayer
+        /// Nil until its first packet.
+        var stream: ReceiveStream?
+        var rtxSSRC: UInt32?
+        /// When its present source was first heard.
+        var begunAt: Instant?
+
+        /// A new stream throws away what the one before holds, and makes buffers: not for each packet of a peer that sends
+        /// every one as another source.
+        func mayBegin(at now: Instant) -> Bool {
+            guard stream != nil, let begunAt else { return true }
+            return now - begunAt >= .milliseconds(100)
+        }
+    }
+
+    private(set) var layers: [Layer]
+
+    init(_ layers: [ReceiveLayer]) {
+        self.layers = layers.map { Layer(layer: $0, stream: nil, rtxSSRC: $0.sources?.rtx) }
+    }
+
+    /// Takes other layers after a negotiation; those that stay go on.
+    mutating func update(_ next: [ReceiveLayer]) {
+        let old = layers
+        layers = next.map { layer in
+            old.first { $0.layer == layer } ?? Layer(layer: layer, stream: nil, rtxSSRC: layer.sources?.rtx)
+        }
+    }
+
+    /// The layer of a source that is known.
+    func place(ofSSRC ssrc: UInt32) -> Int? {
+        layers.firstIndex { layer in
+            layer.stream?.ssrc == ssrc || layer.rtxSSRC == ssrc || layer.layer.sources?.primary == ssrc
+        }
+    }
+
+    /// The layer of a name as packets carry it.
+    func place(ofName name: RawSpan) -> Int? {
+        for (place, layer) in layers.enumerated() where Self.equals(layer.layer.rid, name) { return place }
+        return nil
+    }
+
+    private static func equals(_ text: String, _ bytes: RawSpan) -> Bool {
+        guard text.utf8.count == bytes.byteCount else { return false }
+        for (index, byte) in text.utf8.enumerated() where bytes.byte(at: index) != byte { return false }
+        return true
+    }
+
+    /// Changes a layer in place.
+    mutating func withLayer<Result>(_ place: Int, _ body: (inout Layer) -> Result) -> Result? {
+        guard layers.indices.contains(place) else { return nil }
+        return body(&layers[place])
+    }
+}

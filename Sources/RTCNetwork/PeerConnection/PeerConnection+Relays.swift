@@ -1,0 +1,82 @@
+internal import RTCEngine
+internal import RTCWire
+
+/// TURN servers: their addresses, and the streams to those that are reached over TCP or TLS.
+extension PeerConnection {
+    /// A TURN server's name was looked up.
+    func relayResolved(_ server: Server, _ addresses: [TransportAddress], at now: Instant) {
+        guard let relay = server.relay else { return }
+        // One of each family; over a stream the first alone, as the system's order has the best in front.
+        var chosen = addresses.prefix(1)
+        if relay.transport == .udp, let first = addresses.first {
+            chosen += addresses.first { $0.ip.isIPv6 != first.ip.isIPv6 }.map { [$0] } ?? []
+        }
+        guard !chosen.isEmpty else {
+            eventBroadcast.send(
+                .iceCandidateError(
+                    ICEServerError(url: server.url, errorCode: 701, errorText: "The server's name is not known.")))
+            return
+        }
+        machine.addTURNServers(
+            chosen.map { address in
+                TURNServer(
+                    address: address, transport: relay.transport, host: server.location.host,
+                    username: relay.username, password: relay.password, url: server.url)
+            }, at: now)
+    }
+
+    /// Opens and closes streams. True when that has told the machine something.
+    func performRelayCommands() -> Bool {
+        var hasNews = false
+        while let command = machine.pollRelayCommand() {
+            switch command {
+            case .open(let id, let server): hasNews = !open(id, to: server) || hasNews
+            case .close(let id): close(id)
+            }
+        }
+        return hasNews
+    }
+
+    /// False when it could not even be begun.
+    private func open(_ id: RelayStreamID, to server: TURNServer) -> Bool {
+        do {
+            let stream = try RelayStream(to: server, authorities: configuration.turnCertificateAuthorities)
+            stream.token = try stream.socket.attach(to: loop, reader: link)
+            link.add(stream.token)
+            relayStreams[id] = stream
+            return true
+        } catch {
+            machine.relayStreamClosed(id, because: "\(error)", at: NetworkLoop.now)
+            return false
+        }
+    }
+
+    private func close(_ id: RelayStreamID) {
+        guard let stream = relayStreams.removeValue(forKey: id) else { return }
+        stream.close()
+        loop.forget([stream.token])
+    }
+
+    /// Something has happened to a stream.
+    func relayStreamReady(_ token: UInt64) {
+        guard let (id, stream) = relayStreams.first(where: { $0.value.token == token }) else { return }
+        let now = NetworkLoop.now
+        let wasOpen = stream.isOpen
+        let end = stream.becameReady { message in
+            if !wasOpen { noteOpen(id, stream, at: now) }
+            machine.receive(&message, on: id, at: now)
+        }
+        noteOpen(id, stream, at: now)
+        if let end {
+            close(id)
+            machine.relayStreamClosed(id, because: end, at: now)
+        }
+        flush()
+    }
+
+    private func noteOpen(_ id: RelayStreamID, _ stream: RelayStream, at now: Instant) {
+        guard stream.isOpen, !stream.isReported else { return }
+        stream.isReported = true
+        machine.relayStreamOpened(id, at: now)
+    }
+}

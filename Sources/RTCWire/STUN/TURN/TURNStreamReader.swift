@@ -1,0 +1,47 @@
+/// Cuts the byte stream of a TURN server into messages: STUN by its length field, channel data by its own with padding
+/// (RFC 8656 §12.5). Holds one message that is not complete yet, which the two length fields bound to 64 KiB.
+public struct TURNStreamReader: Sendable {
+    /// Nothing that could follow on this stream can be understood any more.
+    public enum Failure: Error, Hashable, Sendable {
+        /// Neither STUN nor channel data begins here.
+        case outOfStep
+    }
+
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    public init() {}
+
+    /// Takes what came.
+    public mutating func append(_ more: [UInt8]) {
+        if start > 0 {
+            bytes.removeSubrange(0..<start)
+            start = 0
+        }
+        bytes.append(contentsOf: more)
+    }
+
+    /// Moves the next whole message into `message`, channel data without its padding; false when it is not there yet.
+    public mutating func next(into message: inout [UInt8]) throws(Failure) -> Bool {
+        guard let (size, useful) = try Self.measure(bytes.span.bytes.extracting(start..<bytes.count)),
+            bytes.count - start >= size
+        else { return false }
+        message.removeAll(keepingCapacity: true)
+        message.append(contentsOf: bytes[start..<start + useful])
+        start += size
+        return true
+    }
+
+    /// The size of the message that begins here, and how much of it is not padding; nil while that cannot be told.
+    private static func measure(_ rest: RawSpan) throws(Failure) -> (size: Int, useful: Int)? {
+        guard rest.byteCount >= ChannelDataHeader.size else { return nil }
+        if let header = ChannelDataHeader(rest) {
+            return (header.paddedSize, ChannelDataHeader.size + Int(header.length))
+        }
+        if let first = rest.byte(at: 0), first < 4, let length = rest.uint16(at: 2), length % 4 == 0 {
+            if rest.byteCount >= 8, rest.uint32(at: 4) != STUNMessage.magicCookie { throw .outOfStep }
+            return (STUNMessage.headerSize + Int(length), STUNMessage.headerSize + Int(length))
+        }
+        throw .outOfStep
+    }
+}

@@ -1,0 +1,232 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+/// Several servers, streams, redirections and renewals.
+@Suite struct TURNRelaysTests {
+    private static let base = endpoint("203.0.113.7", 4_000)
+
+    private static func server(_ transport: TURNServer.Transport = .udp, host: UInt32 = 1) -> TURNServer {
+        TURNServer(
+            address: TransportAddress(.v4(0xc633_6400 + host), port: 3_478), transport: transport, host: "turn",
+            username: "user", password: "secret", url: "turn:\(host)")
+    }
+
+    /// What has come out, sorted by kind.
+    private struct News {
+        var datagrams: [(message: STUNMessage, from: TransportAddress, to: TransportAddress)] = []
+        var onStreams: [(message: STUNMessage, stream: RelayStreamID)] = []
+        var commands: [RelayCommand] = []
+        var relayed: [ICERelay] = []
+        var lost: [TransportAddress] = []
+        var failures: [ICEServerError] = []
+    }
+
+    private func news(_ relays: inout TURNRelays) -> News {
+        var news = News()
+        while let output = relays.pollOutput() {
+            switch output {
+            case .send(let bytes, let from, let to):
+                if let message = try? STUNMessage(parsing: bytes.span.bytes) {
+                    news.datagrams.append((message, from, to))
+                }
+            case .sendOnStream(let bytes, let stream):
+                if let message = try? STUNMessage(parsing: bytes.span.bytes) {
+                    news.onStreams.append((message, stream))
+                }
+            case .command(let command): news.commands.append(command)
+            case .relayed(let relay): news.relayed.append(relay)
+            case .lost(let address): news.lost.append(address)
+            case .failed(let error): news.failures.append(error)
+            }
+        }
+        return news
+    }
+
+    private func answer(
+        _ relays: inout TURNRelays, _ request: STUNMessage, _ kind: STUNClass, _ attributes: [STUNAttribute],
+        from server: TransportAddress, to base: TransportAddress = base, at now: Instant = .zero
+    ) {
+        var bytes = STUNMessage(
+            kind, request.method, transactionID: request.transactionID, attributes: attributes
+        ).encoded(signedWith: nil, fingerprint: false)
+        guard let index = relays.index(ofDatagram: bytes, from: server, to: base) else {
+            Issue.record("not recognised as an answer")
+            return
+        }
+        _ = relays.receive(&bytes, by: index, at: now)
+    }
+
+    private func makeRelays(_ change: (inout TURNConfiguration) -> Void = { _ in }) -> TURNRelays {
+        var configuration = TURNConfiguration()
+        change(&configuration)
+        return TURNRelays(configuration, random: .seeded(3))
+    }
+
+    @Test func `each server is asked from each socket that can reach it`() {
+        var relays = makeRelays()
+        relays.add(base: Self.base, at: .zero)
+        relays.add(base: endpoint("203.0.113.8", 5_000), at: .zero)
+        relays.add(base: endpoint("2001:db8::7", 5_000), at: .zero)
+        relays.add([Self.server(), Self.server(host: 2)], at: .zero)
+        let asked = news(&relays).datagrams
+        #expect(asked.count == 4)
+        #expect(asked.allSatisfy { !$0.from.ip.isIPv6 })
+        #expect(relays.isGathering)
+    }
+
+    @Test func `no more allocations than the limit, whatever is configured`() {
+        var relays = makeRelays()
+        relays.add(base: Self.base, at: .zero)
+        relays.add((1...50).map { Self.server(host: $0) }, at: .zero)
+        relays.add((1...50).map { Self.server(.tcp, host: $0) }, at: .zero)
+        let news = news(&relays)
+        #expect(news.datagrams.count + news.commands.count == 8)
+    }
+
+    @Test func `two servers that name each other come to an end`() throws {
+        var relays = makeRelays()
+        relays.add(base: Self.base, at: .zero)
+        relays.add([Self.server()], at: .zero)
+        var asked = try #require(news(&relays).datagrams.first)
+        let (one, two) = (Self.server().address, Self.server(host: 2).address)
+        #expect(asked.to == one)
+        answer(&relays, asked.message, .error, [.errorCode(.tryAlternate), .alternateServer(two)], from: one)
+        asked = try #require(news(&relays).datagrams.first)
+        #expect(asked.to == two)
+        answer(&relays, asked.message, .error, [.errorCode(.tryAlternate), .alternateServer(one)], from: two)
+        let end = news(&relays)
+        #expect(end.datagrams.isEmpty)
+        #expect(end.failures.map(\.errorCode) == [701])
+        #expect(!relays.isGathering)
+        #expect(relays.nextWake == nil)
+    }
+
+    @Test func `a chain of servers is followed only so far`() throws {
+        var relays = makeRelays()
+        relays.add(base: Self.base, at: .zero)
+        relays.add([Self.server()], at: .zero)
+        var followed = 0
+        while let asked = news(&relays).datagrams.first {
+            followed += 1
+            let next = Self.server(host: UInt32(followed) + 1).address
+            answer(&relays, asked.message, .error, [.errorCode(.tryAlternate), .alternateServer(next)], from: asked.to)
+        }
+        #expect(followed == 5)
+    }
+
+    @Test func `a stream is opened, used and closed`() throws {
+        var relays = makeRelays()
+        relays.add([Self.server(.tls)], at: .zero)
+        let command = try #require(news(&relays).commands.first)
+        guard case .open(let stream, let server) = command else {
+            Issue.record("\(command)")
+            return
+        }
+        #expect(server.transport == .tls)
+        relays.opened(stream, at: .zero)
+        let asked = try #require(news(&relays).onStreams.first)
+        #expect(asked.stream == stream && asked.message.method == .allocate)
+        relays.close(at: .zero)
+        #expect(news(&relays).commands == [.close(stream)])
+    }
+
+    @Test func `a connection that is not made in time is told and nothing else is held up`() throws {
+        var relays = makeRelays()
+        relays.add([Self.server(.tcp)], at: .zero)
+        guard case .open(let stream, _) = try #require(news(&relays).commands.first) else { return }
+        let wake = try #require(relays.nextWake)
+        #expect(wake == .zero + .seconds(Int64(10)))
+        relays.tick(at: wake)
+        let end = news(&relays)
+        #expect(end.commands == [.close(stream)])
+        #expect(end.failures.map(\.errorCode) == [701])
+        #expect(!relays.isGathering)
+        // It comes up all the same: too late.
+        relays.opened(stream, at: wake)
+        #expect(news(&relays).onStreams.isEmpty)
+    }
+
+    @Test func `a Binding answer of the same server is not ours`() {
+        var relays = makeRelays()
+        relays.add(base: Self.base, at: .zero)
+        relays.add([Self.server()], at: .zero)
+        for kind in [STUNClass.request, .indication, .success, .error] {
+            let binding = STUNMessage(kind, transactionID: .init(high: 1, low: 1)).encoded()
+            #expect(relays.index(ofDatagram: binding, from: Self.server().address, to: Self.base) == nil)
+            let allocate = STUNMessage(kind, .allocate, transactionID: .init(high: 1, low: 1)).encoded()
+            #expect(relays.index(ofDatagram: allocate, from: Self.server().address, to: Self.base) == 0)
+            #expect(relays.index(ofDatagram: allocate, from: Self.base, to: Self.base) == nil)
+        }
+    }
+
+    @Test func `a lost allocation is told and asked for anew, a few times`() throws {
+        var relays = makeRelays()
+        relays.add(base: Self.base, at: .zero)
+        relays.add([Self.server()], at: .zero)
+        var now = Instant.zero
+        var lost = 0
+        var told = 0
+        while let asked = news(&relays).datagrams.last, asked.message.method == .allocate, lost < 20 {
+            answer(
+                &relays, asked.message, .success,
+                [.turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600))], from: asked.to, at: now)
+            told += news(&relays).relayed.count
+            now += .seconds(Int64(540))
+            relays.tick(at: now)
+            let refresh = try #require(news(&relays).datagrams.first)
+            #expect(refresh.message.method == .refresh)
+            // As in `news`, but the order matters here: lost first, then asked anew.
+            var bytes = STUNMessage(
+                .error, .refresh, transactionID: refresh.message.transactionID,
+                attributes: [.errorCode(.allocationMismatch)]
+            ).encoded(signedWith: nil, fingerprint: false)
+            _ = relays.receive(&bytes, by: 0, at: now)
+            lost += 1
+        }
+        #expect(told == 5 && lost == 5)
+        // A restart asks again.
+        relays.renewEnded(at: now)
+        #expect(news(&relays).datagrams.last?.message.method == .allocate)
+    }
+
+    @Test func `a socket that is gone: its allocation moves with a ticket`() throws {
+        var relays = makeRelays { $0.mobility = true }
+        let other = endpoint("203.0.113.99", 4_001)
+        relays.add(base: Self.base, at: .zero)
+        relays.add([Self.server()], at: .zero)
+        let asked = try #require(news(&relays).datagrams.first)
+        answer(
+            &relays, asked.message, .success,
+            [.turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600)), .turn(.mobilityTicket([4]))],
+            from: asked.to)
+        relays.add(base: other, at: .zero)
+        _ = news(&relays)
+        relays.remove(base: Self.base, at: .zero)
+        let moved = try #require(news(&relays).datagrams.first)
+        #expect(moved.from == other && moved.message.method == .refresh && moved.message.mobilityTicket == [4])
+    }
+
+    @Test func `a stream that breaks: the allocation moves to another with a ticket`() throws {
+        var relays = makeRelays { $0.mobility = true }
+        relays.add([Self.server(.tcp)], at: .zero)
+        guard case .open(let first, _) = try #require(news(&relays).commands.first) else { return }
+        relays.opened(first, at: .zero)
+        let asked = try #require(news(&relays).onStreams.first)
+        let granted: [STUNAttribute] = [
+            .turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600)), .turn(.mobilityTicket([4])),
+        ]
+        var bytes = STUNMessage(
+            .success, .allocate, transactionID: asked.message.transactionID, attributes: granted
+        ).encoded(signedWith: nil, fingerprint: false)
+        _ = relays.receive(&bytes, by: try #require(relays.index(of: first)), at: .zero)
+        #expect(news(&relays).relayed.map(\.relayed) == [TURNScript.relayed])
+        relays.closed(first, because: "reset", at: .zero)
+        guard case .open(let second, _) = try #require(news(&relays).commands.last) else { return }
+        #expect(second != first)
+        relays.opened(second, at: .zero)
+        let moved = try #require(news(&relays).onStreams.first)
+        #expect(moved.stream == second && moved.message.mobilityTicket == [4])
+    }
+}

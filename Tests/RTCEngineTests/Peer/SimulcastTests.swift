@@ -1,0 +1,228 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+/// Two peer connections joined by nothing but time: the left one sends layers, the right one is a server.
+private struct SimulcastDuet {
+    var left: PeerMachine
+    var right: PeerMachine
+    var now = Instant.zero + .seconds(Int64(1))
+    var video: TransceiverID
+    var received: [EncodedFrame] = []
+    var keyFrameRequests = 0
+    /// Datagrams of left that are lost, counted by the bytes that tell them.
+    var isLost: ([UInt8]) -> Bool = { _ in false }
+
+    private static let addresses = ["192.0.2.1", "192.0.2.2"].compactMap { IPAddress($0) }
+        .map { TransportAddress($0, port: 1_000) }
+
+    init(_ encodings: [SendEncoding], receivesSimulcast: Bool = true) throws {
+        func machine(_ seed: UInt64) -> PeerMachine {
+            let security = ScriptedSecurityProvider(seed: seed)
+            var negotiation = NegotiatorConfiguration(fingerprint: security.localFingerprint)
+            negotiation.videoCodecs = [.vp8]
+            negotiation.receivesSimulcast = receivesSimulcast
+            return PeerMachine(
+                configuration: PeerMachineConfiguration(
+                    ice: ICEConfiguration(), negotiation: negotiation, wallClockOffset: .zero),
+                security: security, random: .seeded(seed))
+        }
+        left = machine(1)
+        right = machine(2)
+        video = try left.addTransceiver(.video, direction: .sendonly, streamIDs: [], encodings: encodings)
+        try left.setLocalDescription(.offer, try left.createOffer(iceRestart: false), at: now)
+        left.addLocalHost(Self.addresses[0], at: now)
+        left.localHostsComplete(at: now)
+        try right.setRemoteDescription(.offer, left.localDescription?.sdp, at: now)
+        try right.setLocalDescription(.answer, try right.createAnswer(), at: now)
+        right.addLocalHost(Self.addresses[1], at: now)
+        right.localHostsComplete(at: now)
+        try left.setRemoteDescription(.answer, right.localDescription?.sdp, at: now)
+        for _ in 0..<3_000 where !left.secure.isProtected || !right.secure.isProtected { step() }
+    }
+
+    /// A millisecond.
+    mutating func step() {
+        now += .milliseconds(1)
+        left.tick(at: now)
+        right.tick(at: now)
+        while var datagram = left.pollTransmit() {
+            if isLost(datagram.bytes) { continue }
+            right.receive(&datagram.bytes, from: Self.addresses[0], to: Self.addresses[1], at: now)
+        }
+        while var datagram = right.pollTransmit() {
+            left.receive(&datagram.bytes, from: Self.addresses[1], to: Self.addresses[0], at: now)
+        }
+        while let event = right.pollEvent() { if case .frame(_, let frame) = event { received.append(frame) } }
+        while let event = left.pollEvent() { if case .keyFrameRequested = event { keyFrameRequests += 1 } }
+    }
+
+    /// A picture of each named layer, then 33 ms.
+    mutating func send(_ number: Int, layers: [String], isKeyFrame: Bool = false) throws {
+        for (place, rid) in layers.enumerated() {
+            let body = [UInt8](repeating: UInt8(place + 1), count: 500 * (place + 1))
+            let frame = EncodedFrame(
+                payload: CodedBytes.frame(.vp8, isKeyFrame: isKeyFrame, body: body),
+                timestamp: UInt32(number * 3_000), isKeyFrame: isKeyFrame, format: .vp8)
+            try left.send(frame, layer: rid, on: video, at: now)
+        }
+        for _ in 0..<33 { step() }
+    }
+
+    func count(_ rid: String?) -> Int { received.filter { $0.metadata.rid == rid }.count }
+}
+
+@Suite struct SimulcastTests {
+    private static let layers = [
+        SendEncoding(rid: "q", maxBitrate: 100_000, scaleResolutionDownBy: 4), SendEncoding(rid: "h"),
+        SendEncoding(rid: "f"),
+    ]
+    private static let names = ["q", "h", "f"]
+
+    // MARK: Descriptions
+
+    @Test func `an offer names its layers and no sources, and a server's answer takes them all (RFC 8853 5_3)`() throws
+    {
+        var alice = Party("alice")
+        var bob = Party("bob") { $0.receivesSimulcast = true }
+        let id = try alice.negotiator.addTransceiver(.video, direction: .sendonly, encodings: Self.layers)
+        let exchange = try negotiate(&alice, &bob)
+        let offer = exchange.offer.media[0]
+        #expect(offer.values(of: "simulcast") == ["send q;h;f"])
+        #expect(offer.values(of: "rid") == ["q send", "h send", "f send"])
+        #expect(offer.values(of: "ssrc").isEmpty)
+        let answer = exchange.answer.media[0]
+        #expect(answer.values(of: "simulcast") == ["recv q;h;f"])
+        #expect(answer.values(of: "rid") == ["q recv", "h recv", "f recv"])
+        let sending = try #require(alice.transceiver(id)?.sendParameters)
+        #expect(sending.layers.map(\.rid) == Self.names)
+        #expect(sending.layers[0].ssrc == sending.ssrc)
+        #expect(Set(sending.layers.flatMap { [$0.ssrc, $0.rtxSSRC ?? 0] }).count == 6)
+        #expect(sending.extensions[HeaderExtensionURI.rid] != nil)
+        #expect(sending.extensions[HeaderExtensionURI.repairedRID] != nil)
+        let receiving = try #require(bob.negotiator.transceivers[0].receiveParameters)
+        #expect(receiving.layers.map(\.rid) == Self.names)
+    }
+
+    @Test func `a plain client's answer takes one layer, which is sent without a name`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        let id = try alice.negotiator.addTransceiver(.video, direction: .sendonly, encodings: Self.layers)
+        let exchange = try negotiate(&alice, &bob)
+        #expect(exchange.answer.media[0].values(of: "simulcast").isEmpty)
+        #expect(exchange.answer.media[0].values(of: "rid").isEmpty)
+        #expect(alice.transceiver(id)?.sendParameters?.layers == [])
+        #expect(bob.negotiator.transceivers[0].receiveParameters?.layers == [])
+    }
+
+    @Test func `the layers that an answer leaves out are not sent`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob") { $0.receivesSimulcast = true }
+        let id = try alice.negotiator.addTransceiver(.video, direction: .sendonly, encodings: Self.layers)
+        let (offer, _) = try alice.offers()
+        _ = try bob.takes(offer)
+        var (answer, _) = try bob.answers()
+        answer.media[0].removeAttributes(named: "simulcast")
+        answer.media[0].append(SDP.Simulcast(receive: [["h"], ["~f", "q"], ["unknown"]]))
+        _ = try alice.negotiator.setRemote(.answer, answer)
+        #expect(alice.transceiver(id)?.sendParameters?.layers.map(\.rid) == ["h", "f"])
+    }
+
+    @Test func `encodings that are no layers are refused`() throws {
+        var alice = Party("alice")
+        for encodings in [
+            [SendEncoding(rid: "")], [SendEncoding(rid: "a b")], [SendEncoding(rid: "a-b")],
+            [SendEncoding(rid: "a"), SendEncoding(rid: "a")], (0..<9).map { SendEncoding(rid: "\($0)") },
+        ] {
+            #expect(throws: NegotiationError.invalidEncodings) {
+                try alice.negotiator.addTransceiver(.video, encodings: encodings)
+            }
+        }
+        #expect(throws: NegotiationError.invalidEncodings) {
+            try alice.negotiator.addTransceiver(.audio, encodings: [SendEncoding(rid: "a")])
+        }
+        #expect(alice.negotiator.transceivers.isEmpty)
+    }
+
+    @Test func `the sources of an older peer's SIM group are layers by their place`() throws {
+        var bob = Party("bob") { $0.receivesSimulcast = true }
+        let offer = try CodecNegotiationTests.offer(
+            formats: "96 97",
+            [
+                "a=rtpmap:96 VP8/90000", "a=rtpmap:97 rtx/90000", "a=fmtp:97 apt=96", "a=ssrc-group:SIM 11 12 13",
+                "a=ssrc-group:FID 11 21", "a=ssrc-group:FID 12 22", "a=ssrc:11 cname:x", "a=ssrc:12 cname:x",
+            ])
+        _ = try bob.takes(offer)
+        _ = try bob.answers()
+        let layers = bob.negotiator.transceivers[0].receiveParameters?.layers ?? []
+        #expect(layers.map(\.rid) == ["0", "1", "2"])
+        #expect(layers.map { $0.sources?.primary } == [11, 12, 13])
+        #expect(layers.map { $0.sources?.rtx } == [21, 22, nil])
+        #expect(bob.negotiator.routes.first.map { Set($0.ssrcs) } == [11, 12, 13, 21, 22])
+    }
+
+    // MARK: Media
+
+    @Test func `three layers arrive as three streams that tell their names`() throws {
+        var duet = try SimulcastDuet(Self.layers)
+        try duet.send(0, layers: Self.names, isKeyFrame: true)
+        for number in 1..<20 { try duet.send(number, layers: Self.names) }
+        for (place, rid) in Self.names.enumerated() {
+            #expect(duet.count(rid) == 20)
+            #expect(duet.received.first { $0.metadata.rid == rid }?.payload.last == UInt8(place + 1))
+        }
+        for _ in 0..<1_500 { duet.step() }
+        let inbound = duet.right.stats(at: duet.now).inboundRTP
+        #expect(Set(inbound.compactMap(\.rid)) == Set(Self.names))
+        #expect(inbound.allSatisfy { $0.framesReceived == 20 })
+        let outbound = duet.left.stats(at: duet.now).outboundRTP
+        #expect(Set(outbound.compactMap(\.rid)) == Set(Self.names))
+        #expect(duet.left.stats(at: duet.now).remoteInboundRTP.count == 3, "a report about each layer")
+    }
+
+    @Test func `a layer that is switched off sends nothing, and begins again at a key frame`() throws {
+        var duet = try SimulcastDuet(Self.layers)
+        try duet.send(0, layers: Self.names, isKeyFrame: true)
+        try duet.left.setLayer("f", isActive: false, on: duet.video)
+        for number in 1..<5 { try duet.send(number, layers: Self.names) }
+        #expect(duet.count("f") == 1)
+        #expect(duet.count("h") == 5)
+        let asked = duet.keyFrameRequests
+        try duet.left.setLayer("f", isActive: true, on: duet.video)
+        try duet.send(5, layers: Self.names)
+        #expect(duet.count("f") == 1)
+        #expect(duet.keyFrameRequests == asked + 1)
+        try duet.send(6, layers: Self.names, isKeyFrame: true)
+        #expect(duet.count("f") == 2)
+        #expect(throws: PeerError.unknownLayer) { try duet.left.setLayer("x", isActive: true, on: duet.video) }
+        #expect(throws: PeerError.unknownLayer) { try duet.send(7, layers: ["x"]) }
+    }
+
+    @Test func `a lost packet comes again under the repaired layer's name (RFC 8852 3_2)`() throws {
+        var duet = try SimulcastDuet(Self.layers)
+        try duet.send(0, layers: Self.names, isKeyFrame: true)
+        let ssrc = try #require(duet.left.transceivers.first?.layers[1].ssrc)
+        var lost = 0
+        duet.isLost = { bytes in
+            guard bytes.count > 100, bytes.span.bytes.uint32(at: 8) == ssrc, lost == 0 else { return false }
+            lost += 1
+            return true
+        }
+        for number in 1..<20 { try duet.send(number, layers: Self.names) }
+        #expect(lost == 1)
+        #expect(duet.count("h") == 20)
+        let repaired = duet.right.stats(at: duet.now).inboundRTP.filter { $0.retransmittedPacketsReceived > 0 }
+        #expect(repaired.map(\.rid) == ["h"])
+    }
+
+    @Test func `with a plain receiver the transceiver's own frames arrive without a name`() throws {
+        var duet = try SimulcastDuet(Self.layers, receivesSimulcast: false)
+        let frame = EncodedFrame(
+            payload: CodedBytes.frame(.vp8, isKeyFrame: true, body: [1, 2, 3]), timestamp: 0, isKeyFrame: true,
+            format: .vp8)
+        try duet.left.send(frame, on: duet.video, at: duet.now)
+        for _ in 0..<50 { duet.step() }
+        #expect(duet.count(nil) == 1)
+    }
+}

@@ -1,0 +1,52 @@
+import Testing
+
+@testable import RTCWire
+
+/// RFC 8656 §12.4 and §12.5: channel data, and messages on a stream.
+@Suite struct TURNStreamReaderTests {
+    private static let binding = STUNMessage(.request, transactionID: .init(high: 1, low: 2)).encoded()
+
+    private static func channelData(_ number: UInt16, _ data: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        let header = ChannelDataHeader(number: number, length: UInt16(data.count))
+        bytes.append(uint32: header.word)
+        bytes += data
+        return bytes + [UInt8](repeating: 0, count: header.paddedSize - bytes.count)
+    }
+
+    @Test(arguments: [(0, 4), (1, 8), (3, 8), (4, 8), (5, 12), (65_535, 65_540)])
+    func `on a stream data is padded to a multiple of four`(length: UInt16, size: Int) {
+        #expect(ChannelDataHeader(number: 0x4000, length: length).paddedSize == size)
+    }
+
+    @Test func `only numbers of §12 are channels`() {
+        for (first, isChannel) in [(0x3f, false), (0x40, true), (0x4f, true), (0x50, false)] as [(UInt8, Bool)] {
+            let bytes: [UInt8] = [first, 0xff, 0, 1, 9]
+            let header = ChannelDataHeader(bytes.span.bytes)
+            #expect((header != nil) == isChannel)
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 5, 7, 19, 1_000])
+    func `messages come out whole, however the stream was cut`(piece: Int) throws {
+        let messages = [Self.binding, [0x40, 1, 0, 5, 1, 2, 3, 4, 5], Self.binding, [0x4f, 0xff, 0, 0]]
+        let stream =
+            Self.binding + Self.channelData(0x4001, [1, 2, 3, 4, 5]) + Self.binding + Self.channelData(0x4fff, [])
+        var reader = TURNStreamReader()
+        var found: [[UInt8]] = []
+        var message: [UInt8] = []
+        for start in stride(from: 0, to: stream.count, by: piece) {
+            reader.append(Array(stream[start..<min(start + piece, stream.count)]))
+            while try reader.next(into: &message) { found.append(message) }
+        }
+        #expect(found == messages)
+    }
+
+    @Test(arguments: ["80000000", "50000000", "00010001 2112a442", "00010000 2112a443 00"])
+    func `what is neither ends the stream`(text: String) {
+        var reader = TURNStreamReader()
+        var message: [UInt8] = []
+        reader.append(hexBytes(text))
+        #expect(throws: TURNStreamReader.Failure.outOfStep) { try reader.next(into: &message) }
+    }
+}
