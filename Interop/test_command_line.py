@@ -487,9 +487,9 @@ def test_two_callees_do_not_block_each_other(server, rooms, peers):
     waiting.wait_for("room", message="Connected")
     called = peers.call(server, room, "Cid", "callee")
     called.wait_for("room", message="Connected")
-    assert run(*call_arguments(server.url, room, "Ann", "caller", "--duration", "3s")).returncode == 0
+    assert run(*call_arguments(server.url, room, "Ann", "caller", "--duration", "300ms")).returncode == 0
     assert called.wait() == 0
-    assert run(*call_arguments(server.url, room, "Ann", "caller", "--duration", "3s")).returncode == 0
+    assert run(*call_arguments(server.url, room, "Ann", "caller", "--duration", "300ms")).returncode == 0
     assert waiting.wait() == 0
 
 

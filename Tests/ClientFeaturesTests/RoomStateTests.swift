@@ -75,6 +75,21 @@ import Testing
         #expect(!room.state.canStartCall)
     }
 
+    @Test func `does not know everybody until the server has told of the last one`() {
+        connected(as: .caller, roster: nil)
+        let (bob, cid) = (
+            CallParticipant(username: "Bob", role: .callee), CallParticipant(username: "Cid", role: .callee)
+        )
+        room.receive(.peerJoined(bob))
+        #expect(room.state.canStartCall && !room.state.knowsEverybody)
+        room.receive(.peerJoined(cid))
+        #expect(!room.state.knowsEverybody)
+        room.receive(.roster([bob, cid]))
+        #expect(room.state.knowsEverybody)
+        room.receive(.connectionLost(reason: "timeout"))
+        #expect(!room.state.knowsEverybody)
+    }
+
     @Test func `knows a caller by the offer`() {
         connected(as: .callee, roster: nil)
         room.receive(.offer(SessionDescriptionPayload(type: .offer, sdp: "v=0")))

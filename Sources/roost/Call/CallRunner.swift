@@ -38,7 +38,7 @@ final class CallRunner {
     private var connection = RoomState.Connection.disconnected
     /// Counts how often the room has been joined.
     private var connections = 0
-    /// Whether a call may be tried although the server does not say who is there.
+    /// Whether a call may be tried although the server does not say who is there, or whether these are all.
     private var mayCallUnseen = false
     private var hasEnded = false
     private var presenceTimer: Task<Void, Never>?
@@ -187,7 +187,7 @@ final class CallRunner {
 
     private func startCallIfPossible() {
         guard options.isCaller, coordinator.videoChat == nil, let room = coordinator.room, room.state.canStartCall,
-            room.state.presence != .unknown || mayCallUnseen
+            room.state.knowsEverybody || mayCallUnseen
         else { return }
         room.send(.startCallTapped)
     }

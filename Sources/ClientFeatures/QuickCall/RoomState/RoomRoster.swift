@@ -66,6 +66,9 @@ struct RoomRoster: Hashable, Sendable {
         hasUnnamedPartner = true
     }
 
+    /// Whether the server has told of everybody who is there.
+    var isComplete: Bool { knowledge == .complete }
+
     func names(of role: CallRole) -> [String] {
         entries.filter { $0.role == role }.map(\.username)
     }

@@ -60,6 +60,12 @@ public struct RoomState: Hashable, Sendable {
         }
     }
 
+    /// Whether everybody who is in the room is known. A server tells a newcomer one by one; whoever calls the first of
+    /// them at once does not know yet that there are several. Other servers than Roost's never say that these were all.
+    public var knowsEverybody: Bool {
+        connection == .connected && roster.isComplete
+    }
+
     /// People whom a call cannot reach, because they have the same role.
     public var sameRoleNames: [String] {
         roster.names(of: role)
