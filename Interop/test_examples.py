@@ -4,8 +4,10 @@ import asyncio
 import concurrent.futures
 import json
 import os
+import queue
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -36,17 +38,28 @@ class Program:
             ["setpriv", "--pdeathsig", "KILL", str(find_example(name)), *map(str, arguments), "--loopback"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=REPOSITORY,
         )
+        self.lines = queue.SimpleQueue()
         self.noting = threading.Thread(target=lambda: self.notes.extend(self.process.stderr), daemon=True)
         self.noting.start()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put(None)
 
     def say(self, message):
         self.process.stdin.write(json.dumps(message) + "\n")
         self.process.stdin.flush()
 
     async def hear(self):
-        """The next message."""
-        line = await asyncio.wait_for(asyncio.to_thread(self.process.stdout.readline), PATIENCE)
-        assert line, f"{self.name} ended: {''.join(self.notes)}"
+        """The next message. Nobody blocks in a read: a loop does not end before its threads do."""
+        deadline = time.monotonic() + PATIENCE
+        while self.lines.empty():
+            assert time.monotonic() < deadline, f"{self.name} says nothing: {''.join(self.notes)}"
+            await asyncio.sleep(0.01)
+        line = self.lines.get()
+        assert line is not None, f"{self.name} ended: {''.join(self.notes)}"
         return json.loads(line)
 
     def finish(self):
@@ -76,9 +89,18 @@ def start():
 
 
 def within_patience(story):
-    """On a thread of its own: Playwright leaves a running loop behind on the tests' thread."""
-    with concurrent.futures.ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, asyncio.wait_for(story, 2 * PATIENCE)).result()
+    """On a thread of its own: Playwright leaves a running loop behind on the tests' thread. Nobody waits for a thread that
+    hangs: it would hold up all tests after it."""
+    outcome = concurrent.futures.Future()
+
+    def run():
+        try:
+            outcome.set_result(asyncio.run(asyncio.wait_for(story, 2 * PATIENCE)))
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    outcome.result(2 * PATIENCE + 20)
 
 
 async def call(program, connection, **more):
@@ -141,7 +163,7 @@ def test_perfect_negotiation_survives_offers_that_cross(start):
     polite, impolite = start("perfect-negotiation", "--polite"), start("perfect-negotiation")
 
     def carry(source, target):
-        for line in source.process.stdout:
+        while (line := source.lines.get()) is not None:
             try:
                 target.process.stdin.write(line)
                 target.process.stdin.flush()

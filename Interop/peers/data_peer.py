@@ -9,9 +9,10 @@ import base64
 import json
 import queue
 import subprocess
+import sys
 import threading
+from pathlib import Path
 
-import pylibdatachannel as libdatachannel
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 
 from support.evidence import REPOSITORY
@@ -62,10 +63,10 @@ class Peer:
         return f"{type(self).__name__}: {sorted(self.channels)}"
 
 
-# --- Roost
+# --- Processes that speak lines of JSON
 
 
-class RoostChannel(Channel):
+class ProcessChannel(Channel):
     def send(self, message):
         if isinstance(message, str):
             self.peer.say(action="send", label=self.label, text=message)
@@ -76,16 +77,12 @@ class RoostChannel(Channel):
         self.peer.say(action="close", label=self.label)
 
 
-class RoostPeer(Peer):
-    """The example, by its lines of JSON; in a namespace where the other peer is in one."""
-
-    def __init__(self, example, namespace=None):
+class ProcessPeer(Peer):
+    def __init__(self, command):
         super().__init__()
         self.lines, self.descriptions = [], queue.Queue()
-        command = ["setpriv", "--pdeathsig", "KILL", str(example), "--json", "--loopback"]
         self.process = subprocess.Popen(
-            namespace.command(*command) if namespace else command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, cwd=REPOSITORY,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=REPOSITORY,
         )
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -106,7 +103,7 @@ class RoostPeer(Peer):
                 continue
             event, label = said["event"], said.get("label")
             if event == "channel":
-                channel = self._adopt(RoostChannel(self, label))
+                channel = self._adopt(ProcessChannel(self, label))
                 channel.ordered, channel.protocol = said["ordered"], said["protocol"]
                 channel.max_retransmits = said.get("maxRetransmits")
                 continue
@@ -120,7 +117,7 @@ class RoostPeer(Peer):
                 channel.inbox.put(said["text"] if "text" in said else base64.b64decode(said["base64"]))
 
     def create(self, label, **options):
-        channel = self._adopt(RoostChannel(self, label))
+        channel = self._adopt(ProcessChannel(self, label))
         self.say(action="create", label=label, **options)
         return channel
 
@@ -145,7 +142,7 @@ class RoostPeer(Peer):
         wait_until(lambda: any(f'"state":"{state}"' in line for line in self.lines), f"{state}\n{self.transcript()}")
 
     def transcript(self):
-        return f"--- data-channel-chat (status {self.process.poll()}):\n" + "".join(self.lines[-40:])
+        return f"--- {type(self).__name__} (status {self.process.poll()}):\n" + "".join(self.lines[-40:])
 
     def close(self):
         if self.process.poll() is None:
@@ -161,6 +158,25 @@ class RoostPeer(Peer):
                 stream.close()
             except OSError:
                 pass
+
+
+class RoostPeer(ProcessPeer):
+    """Examples/data-channel-chat; in a namespace where the other peer is in one."""
+
+    def __init__(self, example, namespace=None):
+        command = ["setpriv", "--pdeathsig", "KILL", str(example), "--json", "--loopback"]
+        super().__init__(namespace.command(*command) if namespace else command)
+
+
+# --- libdatachannel
+
+
+class LibdatachannelPeer(ProcessPeer):
+    """See `libdatachannel_peer.py`."""
+
+    def __init__(self):
+        program = Path(__file__).with_name("libdatachannel_peer.py")
+        super().__init__(["setpriv", "--pdeathsig", "KILL", sys.executable, str(program)])
 
 
 # --- aiortc
@@ -239,67 +255,6 @@ class AiortcPeer(Peer):
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join(10)
         self.loop.close()
-
-
-# --- libdatachannel
-
-
-class LibdatachannelChannel(Channel):
-    def __init__(self, peer, channel):
-        super().__init__(peer, channel.label)
-        self.channel = channel
-        channel.on_message(lambda heard: self.inbox.put(heard if isinstance(heard, str) else bytes(heard)))
-        channel.on_open(self.opened.set)
-        channel.on_closed(self.closed.set)
-        if channel.is_open:
-            self.opened.set()
-
-    def send(self, message):
-        self.channel.send(message)
-
-    def close(self):
-        self.channel.close()
-
-
-class LibdatachannelPeer(Peer):
-    """In this process; it calls from threads of its own."""
-
-    def __init__(self):
-        super().__init__()
-        self.gathered = threading.Event()
-        self.connection = libdatachannel.PeerConnection()
-        self.connection.on_data_channel(lambda channel: self._adopt(LibdatachannelChannel(self, channel)))
-        self.connection.on_gathering_state_change(
-            lambda state: self.gathered.set() if state == libdatachannel.GatheringState.COMPLETE else None
-        )
-
-    def create(self, label):
-        return self._adopt(LibdatachannelChannel(self, self.connection.create_data_channel(label)))
-
-    def _local(self, kind):
-        assert self.gathered.wait(PATIENCE), "libdatachannel gathers for ever"
-        return kind, self.connection.local_description.description
-
-    def offer(self):
-        # It negotiates by itself when a channel is made, and answers by itself.
-        return self._local("offer")
-
-    def _take(self, description):
-        kind = libdatachannel.DescriptionType.from_string(description[0])
-        self.connection.set_remote_description(libdatachannel.Description(description[1], kind))
-
-    def answer(self, offer):
-        self._take(offer)
-        return self._local("answer")
-
-    def accept(self, answer):
-        self._take(answer)
-
-    def close(self):
-        for channel in self.channels.values():
-            channel.channel.reset_callbacks()
-        self.connection.reset_callbacks()
-        self.connection.close()
 
 
 # --- Chromium
