@@ -25,6 +25,7 @@ import Testing
         Parser(name: "Opus") { fuzzOpus($0) }, Parser(name: "RTCP") { fuzzRTCP($0) },
         Parser(name: "RTP") { fuzzRTP($0) },
         Parser(name: "ReceiveStream") { fuzzReceiveStream($0) }, Parser(name: "SDP") { fuzzSDP($0) },
+        Parser(name: "SCTP") { fuzzSCTP($0) },
         Parser(name: "SRTP") { fuzzSRTP($0) }, Parser(name: "STUN") { fuzzSTUN($0) },
         Parser(name: "SocketIO") { fuzzSocketIO($0) }, Parser(name: "TURN") { fuzzTURN($0) },
         Parser(name: "VP8") { fuzzVP8($0) }, Parser(name: "StreamFraming") { fuzzStreamFraming($0) },

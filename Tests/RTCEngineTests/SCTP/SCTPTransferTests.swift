@@ -30,6 +30,8 @@ import Testing
         try pair.send(message)
         pair.run(for: .seconds(Int64(10)))
         #expect(pair.received(by: .right).map(\.bytes) == [message, message])
+        // Nothing was lost, and nothing taken for lost.
+        #expect(pair[.left].statistics.chunksRetransmitted == 0)
         #expect(pair[.left].holdsNothing && pair[.right].holdsNothing)
         #expect(throws: SCTPSendError.messageTooLarge(limit: 262_144)) { try pair.send(message + [0]) }
         #expect(throws: SCTPSendError.messageEmpty) { try pair.send([]) }
