@@ -122,6 +122,18 @@ def test_chromium_presses_keys(run, save):
     assert save.end() == 0
 
 
+def test_chromium_sends_three_layers(run, save):
+    encodings = [{"rid": "q", "scaleResolutionDownBy": 4}, {"rid": "h", "scaleResolutionDownBy": 2}, {"rid": "f"}]
+    large = PICTURE.replace("width: 320, height: 180", "width: 1280, height: 720")
+    connect(run, save, large, ["VP8"], encodings=encodings)
+    wait_until(lambda: len(save.all("saving")) == 3, "three layers arrive")
+    wait_until(lambda: run(OUTBOUND)["frames"] >= 60, "60 pictures of each are sent")
+    assert save.end() == 0
+    saved = {line["path"].rsplit("-", 1)[1]: line for line in save.all("saved")}
+    widths = {name: probe(line["path"])["width"] for name, line in saved.items()}
+    assert widths == {"q.ivf": 320, "h.ivf": 640, "f.ivf": 1280}
+
+
 INBOUND = """
 const all = [...(await globalThis.connection.getStats()).values()];
 const inbound = all.find(({ type }) => type === 'inbound-rtp') ?? {};

@@ -141,6 +141,10 @@ class ProcessPeer(Peer):
     def wait_state(self, state):
         wait_until(lambda: any(f'"state":"{state}"' in line for line in self.lines), f"{state}\n{self.transcript()}")
 
+    def heard(self, event):
+        """All that it said with this `event`."""
+        return [json.loads(line) for line in list(self.lines) if line.startswith(f'{{"event": "{event}"')]
+
     def transcript(self):
         return f"--- {type(self).__name__} (status {self.process.poll()}):\n" + "".join(self.lines[-40:])
 
@@ -177,6 +181,18 @@ class LibdatachannelPeer(ProcessPeer):
     def __init__(self):
         program = Path(__file__).with_name("libdatachannel_peer.py")
         super().__init__(["setpriv", "--pdeathsig", "KILL", sys.executable, str(program)])
+
+
+# --- GStreamer
+
+
+class GStreamerPeer(ProcessPeer):
+    """See `gstreamer_peer.py`; in a namespace, for libnice passes loopback over as libwebrtc does."""
+
+    def __init__(self, namespace, codec=None):
+        program = Path(__file__).with_name("gstreamer_peer.py")
+        command = ["setpriv", "--pdeathsig", "KILL", "/usr/bin/python3", str(program)]
+        super().__init__(namespace.command(*command, *([codec] if codec else [])))
 
 
 # --- aiortc

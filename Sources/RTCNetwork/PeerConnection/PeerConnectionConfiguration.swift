@@ -111,11 +111,11 @@ extension PeerMachineConfiguration {
             fingerprint: configuration.security.localFingerprint, audioCodecs: configuration.audioCodecs,
             videoCodecs: configuration.videoCodecs)
         negotiation.dataChannels = configuration.dataChannels
+        negotiation.receivesSimulcast = configuration.receivesSimulcast
         self.init(
             ice: ice, negotiation: negotiation,
             wallClockOffset: Interval(nanoseconds: cdatagram_realtime_ns() - cdatagram_monotonic_ns()),
             congestion: configuration.congestion)
         redundancyDepth = configuration.redundancyDepth
-        negotiation.receivesSimulcast = configuration.receivesSimulcast
     }
 }

@@ -1,0 +1,65 @@
+"""GStreamer's webrtcbin and the programs of Examples: pictures and sound of either side, decoded, and data."""
+
+import pytest
+
+from peers.data_peer import GStreamerPeer, RoostPeer
+from peers.examples import Example, find_example
+from support.evidence import MEDIA, TONES
+from support.waiting import wait_until
+
+CODECS = {"VP8": MEDIA / "webRtcTestVideo.ivf", "H264": MEDIA / "webRtcTestVideo.mp4"}
+
+
+@pytest.fixture
+def gstreamer(namespace):
+    peers = []
+
+    def start(codec=None):
+        peers.append(GStreamerPeer(namespace, codec))
+        return peers[-1]
+
+    yield start
+    for peer in peers:
+        peer.close()
+        print(peer.transcript())
+
+
+@pytest.fixture
+def example(namespace):
+    started = []
+
+    def start(name, *arguments):
+        started.append(Example(namespace, name, *arguments))
+        return started[-1]
+
+    yield start
+    for program in started:
+        program.finish()
+        print(program.transcript())
+
+
+def wait_for_media(peer, least, tones):
+    """Pictures that differ, and a tone, as the peer decodes them. A band of its spectrum is 20 Hz wide."""
+    wait_until(lambda: any(line["different"] >= least for line in peer.heard("picture")), f"{least} different pictures")
+    wait_until(lambda: peer.heard("tone"), "a tone")
+    right = [line for line in peer.heard("tone") if any(abs(line["hertz"] - tone) < 30 for tone in tones)]
+    assert len(right) >= 0.5 * len(peer.heard("tone")), peer.heard("tone")
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_what_gstreamer_sends_comes_back(gstreamer, example, codec):
+    peer, echo = gstreamer(codec), example("echo")
+    kind, sdp = peer.offer()
+    echo.tell({"type": kind, "sdp": sdp})
+    peer.accept(("answer", echo.description("answer")["sdp"]))
+    wait_for_media(peer, 45, [440])
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_gstreamer_plays_files(gstreamer, example, codec):
+    peer, player = gstreamer(), example("play-from-disk", CODECS[codec], MEDIA / "webRtcTestVideo.ogg")
+    offer = player.description("offer")
+    assert "rtx/90000" in offer["sdp"]
+    player.tell({"type": "answer", "sdp": peer.answer((offer["type"], offer["sdp"]))[1]})
+    wait_for_media(peer, 45, TONES)
+    assert player.end() == 0
