@@ -109,7 +109,7 @@ struct DataChannels: Sendable {
     private mutating func end(because failure: DataChannelFailure) {
         if case .ended = phase { return }
         phase = .ended(failure)
-        association = nil
+        // The association stays: it tells a peer that has not heard of the end (RFC 9260 §8.4).
         endAll(failure)
     }
 

@@ -52,6 +52,7 @@ public enum SCTPCauseCode {
     public static let invalidStream: UInt16 = 1
     public static let missingParameter: UInt16 = 2
     public static let staleCookie: UInt16 = 3
+    public static let outOfResource: UInt16 = 4
     public static let unrecognizedChunk: UInt16 = 6
     public static let invalidParameter: UInt16 = 7
     public static let unrecognizedParameters: UInt16 = 8

@@ -92,6 +92,15 @@ struct DataChannelPair {
         }
     }
 
+    /// One end loses all that it knew, and connects once more under the same DTLS.
+    mutating func replace(_ side: Side) {
+        tell(side) { end, now in
+            end = DataChannels(configuration: end.configuration, random: .seeded(99))
+            end.agree(.plain(), at: now)
+            end.transportConnected(as: side == .left ? .client : .server, at: now)
+        }
+    }
+
     mutating func create(
         _ label: String, _ options: DataChannelInit = DataChannelInit(), by side: Side = .left
     ) throws -> DataChannelID {

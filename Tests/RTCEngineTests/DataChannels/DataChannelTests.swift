@@ -196,6 +196,24 @@ import Testing
         }
     }
 
+    @Test func `when the peer begins anew every channel is over, and new ones open`() throws {
+        var pair = DataChannelPair()
+        let old = try ["a", "b"].map { try pair.create($0) }
+        pair.connect()
+        #expect(pair.run { $0.journal(.right).announced.count == 2 })
+        pair.replace(.right)
+        #expect(pair.run { $0.journal(.left).story(of: old[1]).last == "failed restarted" })
+        for id in old { #expect(pair.journal(.left).story(of: id) == ["open", "failed restarted"]) }
+        #expect(pair.run { $0.areEstablished })
+        let new = try pair.create("c")
+        try pair.send(.text("hello"), on: new)
+        #expect(pair.run { $0.journal(.right).announced.count == 3 })
+        let arrived = try #require(pair.journal(.right).announced.last)
+        #expect(pair.journal(.right).story(of: arrived).suffix(2) == ["announced c", "open"])
+        #expect(pair.run { $0.journal(.right).messages(of: arrived) == [.text("hello")] })
+        #expect(pair[.left].description(of: new)?.options.id == 0)
+    }
+
     @Test func `statistics tell what was carried`() throws {
         var pair = connected()
         let (ours, theirs) = try channel(&pair)

@@ -183,6 +183,57 @@ import Testing
         }
     }
 
+    @Test func `who interleaves more than there is room for is told so, and does not wait for ever`() {
+        var configuration = SCTPConfiguration()
+        configuration.receiveBuffer = 16_384
+        configuration.localMaximumMessageSize = 8_192
+        var pair = SCTPPair.connected(right: configuration)
+        let tag = pair[.right].handshake.localTag
+        let first = pair[.right].received.cumulative &+ 1
+        var begun: UInt32 = 0
+        // As the rules ask: one chunk at a time, and each after the SACK for the one before.
+        while begun < 100, !pair[.right].state.isClosed {
+            let header = SCTPText.data(first &+ begun, stream: UInt16(begun), last: false, interleaved: true)
+            pair.inject(
+                SCTPText.packet(tag: tag) {
+                    SCTPText.append(header, [UInt8](repeating: 1, count: 1_000), to: &$0)
+                }, to: .right)
+            begun += 1
+        }
+        #expect((16...32).contains(begun))
+        #expect(pair.told(.right) == [.closed(.outOfBuffer)])
+        #expect(pair.transcript.last == "right: ABORT")
+    }
+
+    @Test func `an application that does not read makes the peer wait, and nobody gives up`() throws {
+        var configuration = SCTPConfiguration()
+        configuration.receiveBuffer = 16_384
+        configuration.localMaximumMessageSize = 8_192
+        var pair = SCTPPair.connected(right: configuration)
+        pair[.right].setUnread(100_000, at: pair.now)
+        for number in 0..<40 { try pair.send(numbered(number, count: 4_000)) }
+        pair.run(for: .seconds(Int64(60)))
+        #expect(pair.received(by: .right).isEmpty)
+        pair[.right].setUnread(0, at: pair.now)
+        pair.run(for: .seconds(Int64(60)))
+        #expect(pair.received(by: .right).count == 40)
+        #expect(pair[.right].state == .established)
+    }
+
+    @Test func `an answer that no packet holds does not hold up the others`() {
+        var configuration = SCTPConfiguration()
+        configuration.maximumPacketSize = 508
+        var pair = SCTPPair.connected(right: configuration)
+        pair.inject(
+            SCTPText.packet(tag: pair[.right].handshake.localTag) { packet in
+                packet += [0xff, 0, 2, 88] + [UInt8](repeating: 1, count: 596)
+                packet.appendSCTPChunk(.heartbeat, value: [0, 1, 2, 88] + [UInt8](repeating: 1, count: 596))
+                packet.appendSCTPChunk(.heartbeat, value: [0, 1, 0, 8, 1, 2, 3, 4])
+            }, to: .right)
+        #expect(pair.transcript == ["right: ERROR", "right: HEARTBEAT ACK"])
+        #expect(pair[.right].control.isEmpty)
+    }
+
     @Test func `a flood of heartbeats is not answered for ever`() {
         var pair = SCTPPair.connected()
         let packet = SCTPText.packet(tag: pair[.right].handshake.localTag) { packet in

@@ -62,6 +62,13 @@ import Testing
         }
         #expect(taken == 2_048)
         if case .next = received.place(of: 1) {} else { Issue.record("1 is next") }
+        // What repairs is taken all the same: 3 joins 2 and 4, and 4,097 makes the last range longer.
+        for tsn: UInt32 in [4_097, 3] {
+            if case .ahead = received.place(of: tsn) { received.record(tsn) } else { Issue.record("\(tsn) repairs") }
+        }
+        // A range has become free.
+        if case .ahead = received.place(of: 10_000) { received.record(10_000) } else { Issue.record("one is free") }
+        if case .tooFar = received.place(of: 20_000) {} else { Issue.record("none is free") }
     }
 
     @Test func `the stream sequence number wraps`() {

@@ -55,6 +55,8 @@ extension SCTPAssociation {
     mutating func countError() -> Bool {
         timers.errors += 1
         guard timers.errors > configuration.maximumRetransmissions else { return true }
+        // It may hear us even so.
+        sendAbort(nil)
         move(to: .closed(.peerUnreachable))
         return false
     }

@@ -5,16 +5,30 @@ extension SCTPAssociation {
     /// a_rwnd: how much more we take.
     var receiveWindow: Int { max(0, configuration.receiveBuffer - reassembly.held - unread) }
 
+    /// Less than half of the buffer is free.
+    var isReceiveWindowNarrow: Bool { receiveWindow < configuration.receiveBuffer / 2 }
+
+    /// RFC 9260 §6.2: a window that opens again is told at once, and not for every byte.
+    mutating func tellReceiveWindow(wasNarrow: Bool) {
+        guard state.takesData, wasNarrow, !isReceiveWindowNarrow else { return }
+        acknowledgments.packetReceived(isUrgent: true, at: now)
+    }
+
     /// How much of what was delivered the application has not taken. It counts against the window, so that a peer sends no
     /// faster than the application reads.
     public mutating func setUnread(_ bytes: Int, at now: Instant) {
         self.now = now
-        let half = configuration.receiveBuffer / 2
-        let wasNarrow = receiveWindow < half
+        let wasNarrow = isReceiveWindowNarrow
         unread = max(bytes, 0)
-        // RFC 9260 §6.2: a window that opens again is told at once, and not for every byte.
-        guard state.takesData, wasNarrow, receiveWindow >= half else { return }
-        acknowledgments.packetReceived(isUrgent: true, at: now)
+        tellReceiveWindow(wasNarrow: wasNarrow)
+    }
+
+    /// Hands over the messages that have become whole, and whose turn it is.
+    mutating func tellDelivered() {
+        while let message = reassembly.popDelivered() {
+            counters.messagesReceived += 1
+            outputs.append(.message(message))
+        }
     }
 
     /// False when the association is over.
@@ -46,9 +60,13 @@ extension SCTPAssociation {
             arrival.isUrgent = true
             return true
         }
-        guard hasRoom(for: payload.byteCount, isNext: place == .next), !incomingResets.isPremature(header) else {
+        guard !incomingResets.isPremature(header) else {
             arrival.isUrgent = true
             return true
+        }
+        guard hasRoom(for: payload.byteCount, isNext: place == .next) else {
+            arrival.isUrgent = true
+            return place != .next || !isStuck(for: payload.byteCount) || giveUp()
         }
         guard header.stream < inboundStreams else {
             received.record(header.tsn)
@@ -57,7 +75,9 @@ extension SCTPAssociation {
         }
         switch reassembly.insert(header, payload) {
         case .taken: received.record(header.tsn)
-        case .noRoom: arrival.isUrgent = true
+        case .noRoom:
+            arrival.isUrgent = true
+            return place != .next || giveUp()
         case .tooLarge: return fail(SCTPCauseCode.protocolViolation, "a message larger than a=max-message-size")
         }
         return true
@@ -67,6 +87,19 @@ extension SCTPAssociation {
     private func hasRoom(for count: Int, isNext: Bool) -> Bool {
         let held = reassembly.held + unread + count + SCTPFragments.overhead
         return held <= configuration.receiveBuffer || isNext && held <= 2 * configuration.receiveBuffer
+    }
+
+    /// Whether what is not whole yet leaves no room for the chunk that everything waits for, however much the application
+    /// reads. Only interleaving gets there: its senders may begin more messages than fit (RFC 8260 §2.2.1 says nothing of it).
+    private func isStuck(for count: Int) -> Bool {
+        reassembly.held + count + SCTPFragments.overhead > 2 * configuration.receiveBuffer
+    }
+
+    /// RFC 9260 §3.3.10.4: none of the messages can ever be finished. Always false, as `fail` is.
+    private mutating func giveUp() -> Bool {
+        sendAbort(SCTPCauseCode.outOfResource)
+        move(to: .closed(.outOfBuffer))
+        return false
     }
 
     /// §6.5: acknowledged, and not delivered.

@@ -33,11 +33,12 @@ extension SCTPAssociation {
         return false
     }
 
-    private mutating func sendAbort(_ cause: UInt16, value: [UInt8] = []) {
+    /// Tells the peer, as far as it is known.
+    mutating func sendAbort(_ cause: UInt16?, value: [UInt8] = []) {
         guard let peer = peer ?? handshake.peer else { return }
         sendAlone(tag: peer.tag) { packet in
             let start = packet.beginSCTPChunk(.abort)
-            packet.appendSCTPParameter(cause, value: value)
+            if let cause { packet.appendSCTPParameter(cause, value: value) }
             packet.endSCTPChunk(start)
         }
     }
@@ -47,6 +48,8 @@ extension SCTPAssociation {
         guard state == .shutdownPending || state == .shutdownReceived, queue.isEmpty, flight.isEmpty else { return }
         if state == .shutdownPending {
             move(to: .shutdownSent)
+            // T5-shutdown-guard: a peer that never stops sending does not keep us.
+            timers.shutdownGuard = now + configuration.maximumRTO * 5
         } else {
             move(to: .shutdownAckSent)
         }
@@ -54,21 +57,38 @@ extension SCTPAssociation {
     }
 
     private mutating func sendShutdown() {
-        if state == .shutdownAckSent {
-            queueControl(.shutdownAcknowledgment)
-        } else {
-            var tsn: [UInt8] = []
-            tsn.append(uint32: received.cumulative)
-            queueControl(.shutdown, value: tsn)
-        }
-        timers.shutdown = now + roundTrip.timeout
+        if state == .shutdownAckSent { queueControl(.shutdownAcknowledgment) } else { shutdownIsDue = true }
+        timers.shutdown = now + (timers.shutdownInterval ?? roundTrip.timeout)
     }
 
-    /// T2-shutdown.
+    /// SHUTDOWN says up to where everything has come, when it leaves.
+    mutating func writeShutdown(into packet: inout [UInt8]) {
+        guard shutdownIsDue else { return }
+        shutdownIsDue = false
+        var tsn: [UInt8] = []
+        tsn.append(uint32: received.cumulative)
+        packet.appendSCTPChunk(.shutdown, value: tsn)
+    }
+
+    /// §9.2: a peer that has more to send answers SHUTDOWN with DATA. It is there, and hears of each packet at once.
+    mutating func receivedDataAfterShutdown() {
+        timers.errors = 0
+        timers.shutdownInterval = nil
+        acknowledgments.packetReceived(isUrgent: true, at: now)
+        sendShutdown()
+    }
+
+    /// T2-shutdown, which backs off by itself: nothing was measured.
     mutating func shutdownTimedOut() {
         guard countError() else { return }
-        roundTrip.backOff()
+        timers.shutdownInterval = min((timers.shutdownInterval ?? roundTrip.timeout) * 2, configuration.maximumRTO)
         sendShutdown()
+    }
+
+    /// T5-shutdown-guard.
+    mutating func shutdownGuardTimedOut() {
+        sendAbort(nil)
+        move(to: .closed(.peerUnreachable))
     }
 
     mutating func receiveShutdown(_ chunk: borrowing SCTPChunk) {
@@ -88,22 +108,20 @@ extension SCTPAssociation {
         }
     }
 
-    mutating func receiveShutdownAcknowledgment() {
-        guard state == .shutdownSent || state == .shutdownAckSent, let peer else { return }
-        sendAlone(tag: peer.tag) { $0.appendSCTPChunk(.shutdownComplete) }
-        move(to: .closed(.shutdown))
+    mutating func receiveShutdownAcknowledgment(tag: UInt32) {
+        switch state {
+        case .shutdownSent, .shutdownAckSent:
+            guard let peer else { return }
+            sendAlone(tag: peer.tag) { $0.appendSCTPChunk(.shutdownComplete) }
+            move(to: .closed(.shutdown))
+        // §8.5.1 E.
+        case .new, .cookieWait, .cookieEchoed: answerShutdownAcknowledgment(tag: tag)
+        case .established, .shutdownPending, .shutdownReceived, .closed: break
+        }
     }
 
     mutating func receiveShutdownComplete() {
         guard state == .shutdownAckSent else { return }
         move(to: .closed(.shutdown))
-    }
-
-    /// RFC 9260 §8.4 5: our SHUTDOWN COMPLETE was lost, and the peer asks again.
-    mutating func answerAfterEnd(_ chunk: borrowing SCTPChunk, header: SCTPCommonHeader) {
-        guard chunk.type == SCTPChunkType.shutdownAcknowledgment.rawValue else { return }
-        sendAlone(tag: header.verificationTag) {
-            $0.appendSCTPChunk(.shutdownComplete, flags: SCTPChunkFlag.reflectedTag)
-        }
     }
 }

@@ -37,6 +37,8 @@ extension SCTPAssociation {
     mutating func handshakeTimedOut() {
         handshake.retransmissions += 1
         guard handshake.retransmissions <= configuration.maximumInitRetransmissions else {
+            // With COOKIE ECHO it may have set the association up.
+            sendAbort(nil)
             return move(to: .closed(.handshakeTimedOut))
         }
         handshake.interval = min(handshake.interval * 2, configuration.maximumRTO)
@@ -52,6 +54,8 @@ extension SCTPAssociation {
     mutating func beginAgain() {
         handshake.retransmissions += 1
         guard handshake.retransmissions <= configuration.maximumInitRetransmissions else {
+            // With COOKIE ECHO it may have set the association up.
+            sendAbort(nil)
             return move(to: .closed(.handshakeTimedOut))
         }
         handshake.peer = nil

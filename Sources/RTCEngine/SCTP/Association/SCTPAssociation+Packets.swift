@@ -16,6 +16,7 @@ extension SCTPAssociation {
         let start = packet.count
         // §6.2: an acknowledgment goes along with whatever is sent.
         if acknowledgments.mayGoAlong { writeAcknowledgment(into: &packet) }
+        writeShutdown(into: &packet)
         while let chunk = control.first, packet.count + chunk.count <= configuration.maximumPacketSize {
             packet.append(contentsOf: chunk)
             control.removeFirst(1)
@@ -33,7 +34,8 @@ extension SCTPAssociation {
     }
 
     private var hasSomethingToSend: Bool {
-        acknowledgments.isDue || !control.isEmpty || forwardIsDue || outgoingResets.isDue || hasDataToWrite
+        acknowledgments.isDue || !control.isEmpty || shutdownIsDue || forwardIsDue || outgoingResets.isDue
+            || hasDataToWrite
     }
 
     /// A chunk for the next packet. Answers to a flood are dropped: the peer has to ask again anyway.
@@ -41,6 +43,8 @@ extension SCTPAssociation {
         guard control.count < 64 else { return }
         var chunk: [UInt8] = []
         chunk.appendSCTPChunk(type, flags: flags, value: value)
+        // Such as the echo of a HEARTBEAT larger than our packets: it would hold up what is behind it for ever.
+        guard chunk.count <= configuration.maximumPacketSize - SCTPCommonHeader.size else { return }
         control.append(chunk)
     }
 

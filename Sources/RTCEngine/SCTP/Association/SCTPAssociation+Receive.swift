@@ -10,6 +10,7 @@ extension SCTPAssociation {
             counters.packetsDiscarded += 1
             return
         }
+        guard !state.isClosed else { return answerAfterEnd(packet) }
         let header = reader.header
         var arrival = Arrival()
         while let chunk = reader.next() {
@@ -18,12 +19,12 @@ extension SCTPAssociation {
             guard take(chunk, header: header, arrival: &arrival) else { break }
         }
         guard state.isLive else { return }
-        if arrival.hasData { acknowledgments.packetReceived(isUrgent: arrival.isUrgent || received.hasGaps, at: now) }
-        while let message = reassembly.popDelivered() {
-            counters.messagesReceived += 1
-            outputs.append(.message(message))
+        if arrival.hasData {
+            acknowledgments.packetReceived(isUrgent: arrival.isUrgent || received.hasGaps, at: now)
+            if state == .shutdownSent { receivedDataAfterShutdown() }
         }
-        grantDeferredReset()
+        tellDelivered()
+        grantDeferredResets()
         proceedShutdown()
     }
 
@@ -47,7 +48,8 @@ extension SCTPAssociation {
         case .cookieEcho: return true
         case .abort where isReflected == true, .shutdownComplete where isReflected == true:
             return header.verificationTag == (peer ?? handshake.peer)?.tag
-        case .shutdownAcknowledgment where state.isClosed: return true
+        // §8.5.1 E: of an association that is over, ours or one before.
+        case .shutdownAcknowledgment where !state.isLive: return true
         case .data, .initiationAcknowledgment, .selectiveAcknowledgment, .heartbeat, .heartbeatAcknowledgment, .abort,
             .shutdown, .shutdownAcknowledgment, .error, .cookieAcknowledgment, .shutdownComplete, .interleavedData,
             .reconfiguration, .forwardTSN, .interleavedForwardTSN, nil:
@@ -72,10 +74,6 @@ extension SCTPAssociation {
     private mutating func take(
         _ chunk: borrowing SCTPChunk, header: SCTPCommonHeader, arrival: inout Arrival
     ) -> Bool {
-        if state.isClosed {
-            answerAfterEnd(chunk, header: header)
-            return false
-        }
         switch SCTPChunkType(rawValue: chunk.type) {
         case .initiation: receiveInitiation(chunk)
         case .initiationAcknowledgment: return receiveInitiationAcknowledgment(chunk)
@@ -92,7 +90,7 @@ extension SCTPAssociation {
             return false
         case .error: receiveError(chunk)
         case .shutdown: receiveShutdown(chunk)
-        case .shutdownAcknowledgment: receiveShutdownAcknowledgment()
+        case .shutdownAcknowledgment: receiveShutdownAcknowledgment(tag: header.verificationTag)
         case .shutdownComplete: receiveShutdownComplete()
         case nil: return receiveUnknown(chunk)
         }
@@ -105,7 +103,9 @@ extension SCTPAssociation {
         if action.reports, state.isLive {
             var cause: [UInt8] = []
             let start = cause.beginSCTPParameter(SCTPCauseCode.unrecognizedChunk)
-            cause.append(contentsOf: chunk.whole.extracting(0..<min(chunk.whole.byteCount, 512)))
+            // What does not fit a packet beside the heads of packet, chunk and cause is cut off.
+            let room = min(512, configuration.maximumPacketSize - SCTPCommonHeader.size - 8)
+            cause.append(contentsOf: chunk.whole.extracting(0..<min(chunk.whole.byteCount, room)))
             cause.endSCTPParameter(start)
             queueControl(.error, value: cause)
         }
@@ -125,9 +125,7 @@ extension SCTPAssociation {
 
     /// RFC 9260 §8.3.
     private mutating func receiveHeartbeat(_ chunk: borrowing SCTPChunk) {
-        guard state.isLive, chunk.whole.byteCount <= configuration.maximumPacketSize - SCTPCommonHeader.size else {
-            return
-        }
+        guard state.isLive else { return }
         queueControl(.heartbeatAcknowledgment, value: chunk.value.withUnsafeBytes { [UInt8]($0) })
     }
 
@@ -139,6 +137,8 @@ extension SCTPAssociation {
         guard let nonce = reader.readUInt64(), nonce == timers.heartbeatNonce else { return }
         timers.heartbeatNonce = nil
         timers.errors = 0
+        // §8.3: what undoes the back-off where no DATA is measured.
+        roundTrip.measured(now - timers.heartbeatSentAt)
         scheduleHeartbeat()
     }
 }

@@ -14,11 +14,14 @@ extension SCTPAssociation {
         queue.hasDrained = true
     }
 
-    /// Asks the peer, once the streams have sent everything.
+    /// Asks the peer, once the streams have sent everything and it has come.
     mutating func beginResets() {
-        guard queue.hasDrained, outgoingResets.request == nil, let peer else { return }
-        queue.hasDrained = false
-        let streams = outgoingResets.begin(lastTSN: flight.highest) { [queue] in queue.isDrained($0) }
+        guard outgoingResets.hasWaiting, let peer else { return }
+        if queue.hasDrained {
+            queue.hasDrained = false
+            outgoingResets.noteDrained(highest: flight.highest) { [queue] in queue.isDrained($0) }
+        }
+        let streams = outgoingResets.begin(acknowledged: flight.cumulative)
         guard !streams.isEmpty else { return }
         for stream in streams { queue.setPhase(of: stream, to: .resetting) }
         if !peer.features.contains(.reconfiguration), let request = outgoingResets.request {
@@ -47,30 +50,35 @@ extension SCTPAssociation {
             case .outgoingReset(let request, _, let lastTSN, let streams):
                 let verdict = incomingResets.requested(
                     request, lastTSN: lastTSN, streams: streams, cumulativeTSN: received.cumulative)
-                switch verdict {
-                case .answer(let result): answer(request, result)
-                case .reset(let streams): resetIncoming(streams, request: request)
-                }
+                take(verdict, on: request)
             // A side resets its own streams (RFC 8831 §6.7); 65,535 of them need no more (§6.2).
             case .incomingReset(let request, _), .otherRequest(_, let request):
-                answer(request, incomingResets.refused(request))
+                take(incomingResets.refused(request), on: request)
             case .response(let request, let result): receiveResult(result, of: request)
             }
         }
     }
 
-    /// RFC 6525 §5.2.2: the data that a request waited for has come.
-    mutating func grantDeferredReset() {
-        guard let granted = incomingResets.takeDeferred(cumulativeTSN: received.cumulative) else { return }
-        resetIncoming(granted.streams, request: granted.request)
+    private mutating func take(_ verdict: SCTPIncomingResets.Verdict, on request: UInt32) {
+        switch verdict {
+        case .answer(let result): answer(request, result)
+        case .reset(let streams): resetIncoming(streams, request: request)
+        case .wait: break
+        }
+    }
+
+    /// RFC 6525 §5.2.2: the data that requests waited for has come.
+    mutating func grantDeferredResets() {
+        while let granted = incomingResets.takeDeferred(cumulativeTSN: received.cumulative) {
+            resetIncoming(granted.streams, request: granted.request)
+        }
     }
 
     private mutating func resetIncoming(_ streams: [UInt16], request: UInt32) {
-        while let message = reassembly.popDelivered() {
-            counters.messagesReceived += 1
-            outputs.append(.message(message))
-        }
+        tellDelivered()
+        let wasNarrow = isReceiveWindowNarrow
         let reset = reassembly.reset(streams)
+        tellReceiveWindow(wasNarrow: wasNarrow)
         answer(request, SCTPReconfigurationResult.performed)
         if !reset.isEmpty { outputs.append(.incomingStreamsReset(reset)) }
     }
@@ -82,10 +90,8 @@ extension SCTPAssociation {
     }
 
     private mutating func receiveResult(_ result: UInt32, of request: UInt32) {
-        // §4.4: "in progress" and "already in progress" ask for patience; the timer asks again.
-        guard result != SCTPReconfigurationResult.inProgress, result != SCTPReconfigurationResult.alreadyInProgress
-        else {
-            timers.errors = 0
+        if result == SCTPReconfigurationResult.inProgress || result == SCTPReconfigurationResult.alreadyInProgress {
+            if outgoingResets.postponed(request, at: now, timeout: roundTrip.timeout) { timers.errors = 0 }
             return
         }
         let isReset =
@@ -95,11 +101,10 @@ extension SCTPAssociation {
 
     /// A request that was refused is over as well; its streams keep counting.
     private mutating func finishReset(_ number: UInt32, isReset: Bool) {
-        guard let request = outgoingResets.answered(number) else { return }
+        guard let request = outgoingResets.answered(number, isRefusal: !isReset) else { return }
         for stream in request.streams {
             if isReset { queue.forget(stream) } else { queue.setPhase(of: stream, to: .open) }
         }
-        queue.hasDrained = true
         outputs.append(.outgoingStreamsReset(request.streams))
     }
 }

@@ -77,6 +77,10 @@ extension SCTPAssociation {
             guard chunk.count <= room else { return }
             lastChunk = packet.count
             write(chunk.header, tsn: flight.tsn(at: index), chunk.message, chunk.range, into: &packet)
+            // §7.2.4 4: the timer that runs is that of the transmission which was lost.
+            if ignoresWindow, flight.isLowestOutstanding(index) {
+                timers.retransmission = now + roundTrip.timeout
+            }
             flight.sentAgain(index, at: now)
             counters.chunksRetransmitted += 1
             owesFastRetransmission = false

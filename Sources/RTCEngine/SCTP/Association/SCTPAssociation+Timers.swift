@@ -8,7 +8,10 @@ extension SCTPAssociation {
         if let deadline = handshake.deadline, deadline <= now { handshakeTimedOut() }
         if let deadline = timers.retransmission, deadline <= now { retransmissionTimedOut() }
         if let deadline = timers.shutdown, deadline <= now { shutdownTimedOut() }
-        if outgoingResets.tick(at: now), countError() { roundTrip.backOff() }
+        if let deadline = timers.shutdownGuard, deadline <= now { shutdownGuardTimedOut() }
+        let resetTimedOut = outgoingResets.tick(
+            at: now, timeout: roundTrip.timeout, maximum: configuration.maximumRTO)
+        if resetTimedOut { _ = countError() }
         if let deadline = timers.heartbeat, deadline <= now { heartbeatTimedOut() }
     }
 
@@ -39,6 +42,7 @@ extension SCTPAssociation {
         }
         let nonce = random.next()
         timers.heartbeatNonce = nonce
+        timers.heartbeatSentAt = now
         var info: [UInt8] = []
         info.append(uint64: nonce)
         var value: [UInt8] = []

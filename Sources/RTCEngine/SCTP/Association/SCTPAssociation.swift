@@ -45,6 +45,10 @@ public struct SCTPAssociation: Sendable {
     var incomingResets = SCTPIncomingResets(initialTSN: 0)
 
     var timers = SCTPTimers()
+    /// §9.2: a SHUTDOWN goes into the next packet.
+    var shutdownIsDue = false
+    /// When a packet that came after the end was answered last.
+    var answeredAt: Instant?
 
     public init(configuration: SCTPConfiguration, random: EngineRandom) {
         let configuration = configuration.withinReason
@@ -64,6 +68,8 @@ public struct SCTPAssociation: Sendable {
     /// The one door for changes of state.
     mutating func move(to next: SCTPAssociationState) {
         guard !state.isClosed, state != next else { return }
+        // What came in the same packet as the end came before it.
+        if next.isClosed { tellDelivered() }
         state = next
         guard case .closed(let reason) = next else { return }
         timers = SCTPTimers()
@@ -80,6 +86,7 @@ public struct SCTPAssociation: Sendable {
         reassembly = SCTPReassembly(maximumMessageSize: configuration.localMaximumMessageSize)
         outgoingResets = SCTPOutgoingResets(initialTSN: 0)
         forwardIsDue = false
+        shutdownIsDue = false
     }
 
     /// Bytes of user data that were queued and not yet handed to the network: W3C's `bufferedAmount`.

@@ -4,14 +4,19 @@ struct SCTPTimers: Sendable {
     var retransmission: Instant?
     /// T2-shutdown (§9.2).
     var shutdown: Instant?
+    /// How long it waits next, once it has waited in vain.
+    var shutdownInterval: Interval?
+    /// T5-shutdown-guard (§9.2): the end of all patience.
+    var shutdownGuard: Instant?
     /// §8.3: the next HEARTBEAT, or the end of waiting for the answer to one.
     var heartbeat: Instant?
     var heartbeatNonce: UInt64?
+    var heartbeatSentAt = Instant.zero
     /// §8.1: what went unanswered in a row.
     var errors = 0
 
     var next: Instant? {
-        earliest(earliest(retransmission, shutdown), heartbeat)
+        earliest(earliest(retransmission, heartbeat), earliest(shutdown, shutdownGuard))
     }
 }
 

@@ -40,7 +40,10 @@ struct SCTPReceivedTSNs: Sendable {
         if distance > Self.maximumLeap { return .tooFar }
         let index = firstRange(endingAtOrAfter: distance)
         if index < ranges.count, offset(ranges[index].first) <= distance { return .duplicate }
-        return ranges.count < Self.maximumRanges ? .ahead : .tooFar
+        // At the limit, what closes a gap or makes a range longer is still taken.
+        let isBeside =
+            index > 0 && ranges[index - 1].last &+ 1 == tsn || index < ranges.count && ranges[index].first == tsn &+ 1
+        return isBeside || ranges.count < Self.maximumRanges ? .ahead : .tooFar
     }
 
     /// Records a TSN whose place is `next` or `ahead`.

@@ -36,7 +36,8 @@ extension SCTPFlight {
                 highestNew = index
             }
             before = Int(block.end)
-            highest = before
+            // Blocks count from 1, places from 0.
+            highest = before - 1
         }
         // §7.2.4: the highest newly acknowledged TSN counts; in recovery an advance counts for all that are missing.
         let limit = isRecovering && result.hasAdvanced ? highest : highestNew ?? 0

@@ -45,6 +45,16 @@ struct SCTPFlight: Sendable {
         return nil
     }
 
+    /// Whether nothing before this chunk is waited for.
+    func isLowestOutstanding(_ index: Int) -> Bool {
+        (0..<index).allSatisfy { before in
+            switch chunks[before].fate {
+            case .inFlight, .lost: false
+            case .acknowledged, .abandoned: true
+            }
+        }
+    }
+
     /// A lost chunk leaves again.
     mutating func sentAgain(_ index: Int, at now: Instant) {
         setFate(of: index, to: .inFlight)
