@@ -129,9 +129,60 @@ import Testing
                 isInterleaved: false, cumulativeTSN: 6, skipped: [.init(stream: 0, isUnordered: false, message: 2)]))
         #expect(deliver(&reassembly) == [[1], [3]])
         #expect(reassembly.held == 0)
-        // Late, and given up.
-        insert(SCTPText.data(4, message: 2, first: false), [2], &reassembly)
-        #expect(deliver(&reassembly).isEmpty && reassembly.held == 0)
+    }
+
+    @Test func `an interleaved message that comes when it was given up is forgotten`() {
+        var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+        reassembly.isInterleaved = true
+        insert(SCTPText.data(2, message: 1, interleaved: true), [1], &reassembly)
+        insert(SCTPText.data(3, message: 7, unordered: true, last: false, interleaved: true), [7], &reassembly)
+        insert(SCTPText.data(4, message: 8, unordered: true, last: false, interleaved: true), [8], &reassembly)
+        reassembly.forward(
+            SCTPForwardTSN(
+                isInterleaved: true, cumulativeTSN: 3,
+                skipped: [
+                    .init(stream: 0, isUnordered: false, message: 2), .init(stream: 0, isUnordered: true, message: 7),
+                ]))
+        #expect(deliver(&reassembly) == [[1]])
+        insert(SCTPText.data(5, message: 2, interleaved: true), [2], &reassembly)
+        #expect(deliver(&reassembly).isEmpty)
+        insert(
+            SCTPText.data(6, message: 8, fragment: 1, unordered: true, first: false, interleaved: true), [9],
+            &reassembly)
+        #expect(deliver(&reassembly) == [[8, 9]])
+        #expect(reassembly.held == 0)
+    }
+
+    @Test func `all but one of the stream's numbers may wait for that one`() {
+        var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+        for number in UInt32(1)..<65_536 {
+            insert(SCTPText.data(number, message: number), [UInt8(number & 0xff), UInt8(number >> 8)], &reassembly)
+        }
+        #expect(deliver(&reassembly).isEmpty)
+        insert(SCTPText.data(0, message: 0), [0, 0], &reassembly)
+        let delivered = deliver(&reassembly)
+        #expect(delivered.count == 65_536)
+        #expect(zip(delivered, 0..<65_536).allSatisfy { $0[0] == UInt8($1 & 0xff) && $0[1] == UInt8($1 >> 8) })
+        #expect(reassembly.held == 0)
+        // A FORWARD TSN for what has come long ago changes nothing.
+        reassembly.forward(
+            SCTPForwardTSN(
+                isInterleaved: false, cumulativeTSN: 1,
+                skipped: [.init(stream: 0, isUnordered: false, message: 65_535)]))
+        insert(SCTPText.data(65_536, message: 0), [1], &reassembly)
+        #expect(deliver(&reassembly) == [[1]])
+    }
+
+    @Test func `unordered fragments of several streams do not mix`() {
+        var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+        insert(SCTPText.data(1, stream: 1, unordered: true, last: false), [1], &reassembly)
+        insert(SCTPText.data(3, stream: 2, unordered: true, first: false), [3], &reassembly)
+        insert(SCTPText.data(2, stream: 2, unordered: true, first: false, last: false), [2], &reassembly)
+        #expect(deliver(&reassembly).isEmpty)
+        #expect(reassembly.reset([1]) == [1])
+        insert(SCTPText.data(1, stream: 2, unordered: true, last: false), [1], &reassembly)
+        #expect(deliver(&reassembly) == [[1, 2, 3]])
+        #expect(reassembly.held == 0)
     }
 
     @Test func `a reset forgets halves and begins at 0`() {

@@ -85,14 +85,14 @@ extension SCTPAssociation {
 
     /// RFC 9260 §6.2: with the buffer full, only the chunk that lets others go is taken, up to twice the buffer.
     private func hasRoom(for count: Int, isNext: Bool) -> Bool {
-        let held = reassembly.held + unread + count + SCTPFragments.overhead
+        let held = reassembly.held + unread + count + SCTPReassembly.overhead
         return held <= configuration.receiveBuffer || isNext && held <= 2 * configuration.receiveBuffer
     }
 
     /// Whether what is not whole yet leaves no room for the chunk that everything waits for, however much the application
     /// reads. Only interleaving gets there: its senders may begin more messages than fit (RFC 8260 §2.2.1 says nothing of it).
     private func isStuck(for count: Int) -> Bool {
-        reassembly.held + count + SCTPFragments.overhead > 2 * configuration.receiveBuffer
+        reassembly.held + count + SCTPReassembly.overhead > 2 * configuration.receiveBuffer
     }
 
     /// RFC 9260 §3.3.10.4: none of the messages can ever be finished. Always false, as `fail` is.

@@ -3,15 +3,48 @@ internal import RTCWire
 /// Fragments that are not a whole message yet. Their order is that of the numbers they are given: TSNs for DATA, whose
 /// fragments have consecutive ones (RFC 9260 §6.9), and fragment numbers for I-DATA (RFC 8260 §2.1).
 struct SCTPFragments: Sendable {
-    /// Fragments without a gap, already joined.
+    /// Fragments of one message without a gap. Runs that touch are one, so that a message is whole when its run is.
     private struct Run: Sendable {
         let first: UInt32
         /// The number behind the last fragment.
         var end: UInt32
+        let stream: UInt16
         let hasFirst: Bool
         var hasLast: Bool
         let payloadProtocol: UInt32
+        /// The bytes are these, and then `rest`: what is large is not moved when runs are joined.
         var bytes: [UInt8]
+        var rest: [[UInt8]] = []
+        var count: Int
+
+        private static let small = 4_096
+
+        /// The next fragment comes.
+        mutating func append(_ payload: RawSpan, isLast: Bool) {
+            if rest.isEmpty {
+                bytes.append(contentsOf: payload)
+            } else {
+                rest[rest.count - 1].append(contentsOf: payload)
+            }
+            count += payload.byteCount
+            end = end &+ 1
+            hasLast = isLast
+        }
+
+        /// The run behind this one follows it without a gap.
+        mutating func append(_ next: Run) {
+            if next.bytes.count > Self.small {
+                rest.append(next.bytes)
+            } else if rest.isEmpty {
+                bytes += next.bytes
+            } else {
+                rest[rest.count - 1] += next.bytes
+            }
+            rest += next.rest
+            count += next.count
+            end = next.end
+            hasLast = next.hasLast
+        }
     }
 
     enum Insertion: Sendable {
@@ -37,67 +70,80 @@ struct SCTPFragments: Sendable {
     /// What is held, for the limit on it.
     private(set) var cost = 0
     var isEmpty: Bool { runs.isEmpty }
+    var streams: Set<UInt16> { Set(runs.map(\.stream)) }
 
     mutating func insert(
         _ number: UInt32, _ header: SCTPDataHeader, _ payload: RawSpan, maximumSize: Int
     ) -> Insertion {
         let next = firstRun(after: number)
-        if next > 0 {
-            if SerialNumber.isNewer(runs[next - 1].end, than: number) { return .contradictory }
-            if runs[next - 1].end == number, !runs[next - 1].hasLast, !header.isFirst {
-                guard runs[next - 1].bytes.count + payload.byteCount <= maximumSize else { return .tooLarge }
-                runs[next - 1].bytes.append(contentsOf: payload)
-                runs[next - 1].end = number &+ 1
-                runs[next - 1].hasLast = header.isLast
-                cost += payload.byteCount
-                return finish(around: next - 1, maximumSize: maximumSize)
-            }
+        if next > 0, SerialNumber.isNewer(runs[next - 1].end, than: number) { return .contradictory }
+        let follows = next > 0 && !header.isFirst && isEnd(of: next - 1, number, header.stream)
+        let leads = next < runs.count && !header.isLast && isBeginning(of: next, number &+ 1, header.stream)
+        let size = payload.byteCount + (follows ? runs[next - 1].count : 0) + (leads ? runs[next].count : 0)
+        guard size <= maximumSize else { return .tooLarge }
+        guard follows || leads || runs.count < Self.maximumRuns else { return .tooMany }
+        cost += payload.byteCount
+        if follows {
+            runs[next - 1].append(payload, isLast: header.isLast)
+            if leads { join(next - 1) }
+            return finish(next - 1)
         }
-        guard payload.byteCount <= maximumSize else { return .tooLarge }
-        guard runs.count < Self.maximumRuns else { return .tooMany }
-        let bytes = payload.withUnsafeBytes { [UInt8]($0) }
-        runs.insert(
-            Run(
-                first: number, end: number &+ 1, hasFirst: header.isFirst, hasLast: header.isLast,
-                payloadProtocol: header.payloadProtocol, bytes: bytes), at: next)
-        cost += bytes.count + Self.overhead
-        return finish(around: next, maximumSize: maximumSize)
+        let run = Run(
+            first: number, end: number &+ 1, stream: header.stream, hasFirst: header.isFirst, hasLast: header.isLast,
+            payloadProtocol: header.payloadProtocol, bytes: payload.withUnsafeBytes { [UInt8]($0) },
+            count: payload.byteCount)
+        cost += Self.overhead
+        runs.insert(run, at: next)
+        if leads { join(next) }
+        return finish(next)
+    }
+
+    /// Whether this fragment continues a run.
+    private func isEnd(of index: Int, _ number: UInt32, _ stream: UInt16) -> Bool {
+        runs[index].end == number && !runs[index].hasLast && runs[index].stream == stream
+    }
+
+    /// Whether a run continues what ends before this number.
+    private func isBeginning(of index: Int, _ number: UInt32, _ stream: UInt16) -> Bool {
+        runs[index].first == number && !runs[index].hasFirst && runs[index].stream == stream
+    }
+
+    /// Makes one of a run and the one behind it.
+    private mutating func join(_ index: Int) {
+        let next = runs.remove(at: index + 1)
+        runs[index].append(next)
+        cost -= Self.overhead
+    }
+
+    /// Takes the message out if none of its fragments is missing.
+    private mutating func finish(_ index: Int) -> Insertion {
+        guard runs[index].hasFirst, runs[index].hasLast else { return .stored }
+        var run = runs.remove(at: index)
+        cost -= run.count + Self.overhead
+        if !run.rest.isEmpty {
+            run.bytes.reserveCapacity(run.count)
+            for piece in run.rest { run.bytes += piece }
+        }
+        return .complete(run.bytes, payloadProtocol: run.payloadProtocol)
     }
 
     /// Forgets what belongs to messages that begin at or before `number` (RFC 3758 §3.6).
     mutating func discard(upTo number: UInt32) {
-        runs.removeAll { run in
-            guard !SerialNumber.isNewer(run.first, than: number) else { return false }
-            cost -= run.bytes.count + Self.overhead
-            return true
-        }
+        guard let first = runs.first, !SerialNumber.isNewer(first.first, than: number) else { return }
+        let end = firstRun(after: number)
+        for run in runs[..<end] { cost -= run.count + Self.overhead }
+        runs.removeFirst(end)
     }
 
-    /// Takes the message out whose fragments include this run, if none is missing.
-    private mutating func finish(around index: Int, maximumSize: Int) -> Insertion {
-        var first = index
-        while !runs[first].hasFirst {
-            guard first > 0, runs[first - 1].end == runs[first].first, !runs[first - 1].hasLast else { return .stored }
-            first -= 1
+    /// Forgets what belongs to these streams.
+    mutating func discard(streams: [UInt16]) {
+        guard !runs.isEmpty else { return }
+        let streams = Set(streams)
+        runs.removeAll { run in
+            guard streams.contains(run.stream) else { return false }
+            cost -= run.count + Self.overhead
+            return true
         }
-        var last = index
-        while !runs[last].hasLast {
-            guard last + 1 < runs.count, runs[last + 1].first == runs[last].end, !runs[last + 1].hasFirst else {
-                return .stored
-            }
-            last += 1
-        }
-        let size = runs[first...last].reduce(0) { $0 + $1.bytes.count }
-        guard size <= maximumSize else { return .tooLarge }
-        let payloadProtocol = runs[first].payloadProtocol
-        var message = runs[first].bytes
-        if last > first {
-            message.reserveCapacity(size)
-            for run in runs[(first + 1)...last] { message.append(contentsOf: run.bytes) }
-        }
-        cost -= size + (last - first + 1) * Self.overhead
-        runs.removeSubrange(first...last)
-        return .complete(message, payloadProtocol: payloadProtocol)
     }
 
     /// The index of the first run whose numbers begin after this one. Most fragments come at the end.

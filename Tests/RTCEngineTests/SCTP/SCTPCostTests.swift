@@ -1,0 +1,84 @@
+import RTCWire
+import Testing
+
+@testable import RTCEngine
+
+/// What a peer chooses makes a packet no dearer: each test compares the time of one thing done among many with that of
+/// the same thing done alone. Before, the one took hundreds of times as long as the other.
+@Suite(.serialized) struct SCTPCostTests {
+    private func shortestTime(of work: () -> Void) -> Duration {
+        let clock = ContinuousClock()
+        return (0..<3).map { _ in clock.measure(work) }.min() ?? .zero
+    }
+
+    private func insert(_ header: SCTPDataHeader, into reassembly: inout SCTPReassembly) {
+        let payload: [UInt8] = [1]
+        guard case .taken = reassembly.insert(header, payload.span.bytes) else {
+            Issue.record("not taken")
+            return
+        }
+    }
+
+    @Test func `messages in order cost the same, however many wait behind them`() {
+        func time(waiting: UInt32) -> Duration {
+            var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+            reassembly.isInterleaved = true
+            for number in 0..<waiting {
+                insert(SCTPText.data(0, message: 1_000 + number, interleaved: true), into: &reassembly)
+            }
+            var message: UInt32 = 0
+            return shortestTime {
+                for _ in 0..<200 {
+                    insert(SCTPText.data(0, message: message, last: false, interleaved: true), into: &reassembly)
+                    insert(
+                        SCTPText.data(0, message: message, fragment: 1, first: false, interleaved: true),
+                        into: &reassembly)
+                    message += 1
+                }
+            }
+        }
+        #expect(time(waiting: 50_000) < time(waiting: 0) * 8)
+    }
+
+    @Test func `a FORWARD TSN costs what it gives up, however many streams have halves`() {
+        func time(streams: UInt32) -> Duration {
+            var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+            for number in 0..<streams {
+                insert(
+                    SCTPText.data(10_000 + 2 * number, stream: UInt16(number), unordered: true, last: false),
+                    into: &reassembly)
+            }
+            return shortestTime {
+                for tsn in UInt32(0)..<100 {
+                    reassembly.forward(SCTPForwardTSN(isInterleaved: false, cumulativeTSN: tsn))
+                }
+            }
+        }
+        #expect(time(streams: 4_000) < time(streams: 1) * 20)
+    }
+
+    @Test func `a fragment costs the same, in whatever order those before it came`() {
+        func time(_ order: [UInt32]) -> Duration {
+            var fragments = SCTPFragments()
+            let payload: [UInt8] = [1]
+            func insert(_ number: UInt32) {
+                let header = SCTPText.data(
+                    number, fragment: number, first: number == 0, last: false, interleaved: true)
+                guard case .stored = fragments.insert(number, header, payload.span.bytes, maximumSize: .max) else {
+                    Issue.record("not stored")
+                    return
+                }
+            }
+            for number in order { insert(number) }
+            var next = UInt32(order.count)
+            return shortestTime {
+                for _ in 0..<500 {
+                    insert(next)
+                    next += 1
+                }
+            }
+        }
+        let order = Array(UInt32(0)..<4_000)
+        #expect(time(order.reversed()) < time(order) * 8)
+    }
+}
