@@ -214,6 +214,21 @@ import Testing
         #expect(pair[.left].description(of: new)?.options.id == 0)
     }
 
+    @Test func `a peer that has not heard of the end is told when it sends`() throws {
+        var pair = DataChannelPair()
+        _ = try pair.create("a")
+        pair.connect()
+        #expect(pair.run { $0.journal(.right).announced.count == 1 })
+        let theirs = try #require(pair.journal(.right).announced.first)
+        pair.line.loss = 1
+        pair.tell(.left) { end, now in end.close(at: now) }
+        pair.line.loss = 0
+        try pair.send(.text("still there?"), on: theirs, by: .right)
+        #expect(pair.run(within: .milliseconds(100)) { $0.journal(.right).story(of: theirs).count == 3 })
+        let end = DataChannelFailure.transport(.abortedByPeer(cause: nil))
+        #expect(pair.journal(.right).story(of: theirs).last == "failed \(end)")
+    }
+
     @Test func `statistics tell what was carried`() throws {
         var pair = connected()
         let (ours, theirs) = try channel(&pair)
