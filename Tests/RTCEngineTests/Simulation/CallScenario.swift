@@ -17,9 +17,12 @@ struct CallScenario {
     var answersWith: [MediaKind]
     var incident: Incident
     var incidentAt: Interval
+    /// Who opens a data channel; whether what is said on it has an order.
+    var channels: [(opener: CallSimulation.Side, isOrdered: Bool)] = []
 
     private static let connectLimit = Interval.milliseconds(15_000)
     private static let mediaLimit = Interval.milliseconds(6_000)
+    private static let dataLimit = Interval.milliseconds(20_000)
 
     init(seed: UInt64) {
         var random = EngineRandom.seeded(seed &* 0x9e37_79b9 &+ 1)
@@ -41,6 +44,8 @@ struct CallScenario {
         repeat {
             options.nats = (pick([nil, nil] + NATKind.allCases), pick([nil, nil] + NATKind.allCases))
         } while !Self.canWork(options.nats)
+        // Only without NATs all candidates are known at once: see below.
+        if seed % (options.liteSide == nil ? 5 : 2) == 0 { options.nats = (nil, nil) }
         // A lite agent is on a server: nobody behind a NAT could be found by it.
         switch options.liteSide {
         case .left: options.nats.0 = nil
@@ -66,6 +71,28 @@ struct CallScenario {
             signaling.earlyCandidates = .pass
         default: break
         }
+        // New dice go last: what a seed meant before, it means with them.
+        let tricklesNormally = signaling.trickling.count == 2 && signaling.earlyCandidates == .wait
+        if tricklesNormally, options.liteSide == nil { chooseRelays(pick([0, 0, 0, 0, 0, 1, 2, 3])) }
+        // With STUN or TURN servers, candidates need time that nobody waits.
+        if options.nats == (nil, nil), !options.turn, signaling.candidateDelays.isEmpty {
+            let silent: Set<CallSimulation.Side> = pick([[], [.left], [.right], [.left, .right]])
+            signaling.gatheringFirst = silent
+            signaling.trickling.subtract(silent)
+        }
+        for _ in 0..<pick([0, 0, 0, 0, 0, 1, 1, 2]) {
+            channels.append((pick([.left, .right]), pick([true, true, false])))
+        }
+    }
+
+    /// Relays that could be used, that one side has to use, or that are all there is.
+    private mutating func chooseRelays(_ kind: Int) {
+        options.turn = kind != 0
+        switch kind {
+        case 2: options.policies.0 = .relay
+        case 3: options.nats = (.symmetric, .symmetric)
+        default: break
+        }
     }
 
     /// Without a relay, a mapping for each destination only works with a peer that lets strange ports in.
@@ -83,13 +110,25 @@ struct CallScenario {
         call.isTracing = isTracing
         call.sabotage = sabotage
         call.audioStride = 3
+        call.talksOnChannels = true
+        for (number, channel) in channels.enumerated() where channel.opener == .left {
+            call.openChannel("\(number)", isOrdered: channel.isOrdered, by: .left)
+        }
         call.begin(kinds, answersWith: answersWith)
+        // The other side's need the first negotiation, or one of their own.
+        let later = channels.enumerated().filter { $0.element.opener == .right }
+        call.after(.milliseconds(1_000)) { call in
+            guard !later.isEmpty, !isOver(call) else { return }
+            call.signaling.offersWhenNeeded = true
+            for (number, channel) in later { call.openChannel("\(number)", isOrdered: channel.isOrdered, by: .right) }
+        }
         call.after(incidentAt, happen)
         let connected = call.run(within: Self.connectLimit) { isOver($0) || $0.bothConnected }
         if !connected { call.invariants.note("the call does not connect", .left, at: call.now) }
         call.run(for: max(.milliseconds(1_200), .zero + incidentAt + .milliseconds(700) - call.now))
         let flows = call.run(within: Self.mediaLimit) { isOver($0) || mediaFlows($0) }
         if !flows { call.invariants.note("media does not come", .left, at: call.now) }
+        checkData(&call)
         if isOver(call) { checkEnd(&call) }
         return call
     }
@@ -145,6 +184,27 @@ struct CallScenario {
         }
     }
 
+    /// All that was said on channels has been heard, and they close on both sides when one side closes them.
+    private func checkData(_ call: inout CallSimulation) {
+        let isHeard = call.run(within: Self.dataLimit) { call in
+            isOver(call)
+                || CallSimulation.Side.allCases.allSatisfy { side in
+                    call[side].conversations.count == channels.count
+                        && call[side].conversations.values.allSatisfy(\.isComplete)
+                }
+        }
+        if !isHeard { return call.invariants.note("not all that was said on channels is heard", .left, at: call.now) }
+        guard !isOver(call) else { return }
+        if CallSimulation.Side.allCases.contains(where: { !call[$0].closedChannels.isEmpty }) {
+            call.invariants.note("a channel closes by itself", .left, at: call.now)
+        }
+        call.closeChannels(of: .left)
+        let isClosed = call.run(within: Self.dataLimit) { call in
+            isOver(call) || CallSimulation.Side.allCases.allSatisfy { call[$0].closedChannels.count == channels.count }
+        }
+        if !isClosed { call.invariants.note("not all channels close", .left, at: call.now) }
+    }
+
     /// One side has closed. Unless its goodbye is lost, or it never had a path, the other follows.
     private func checkEnd(_ call: inout CallSimulation) {
         call.run(for: .milliseconds(1_000))
@@ -160,6 +220,8 @@ struct CallScenario {
         return """
             seed \(seed): \(kinds) answered with \(answersWith), \(options.video.map(\.name)), RTX \(options.usesRTX), \
             NATs \(options.nats), delay \(line.delay.milliseconds) ms, jitter \(line.jitter.milliseconds) ms, \
+            relays \(options.turn) \(options.policies), lite \(options.liteSide.map { "\($0)" } ?? "none"), \
+            trickling \(signaling.trickling), channels \(channels), \
             loss \(line.loss), duplication \(line.duplication), reordering \(line.reordering), \
             \(incident) after \(incidentAt.milliseconds) ms
             """

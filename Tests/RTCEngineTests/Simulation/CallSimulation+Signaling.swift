@@ -18,6 +18,8 @@ struct VirtualSignaling {
     var earlyCandidates = EarlyCandidates.wait
     /// Who tells candidates at all; of the others, those in descriptions and their checks must do.
     var trickling: Set<CallSimulation.Side> = [.left, .right]
+    /// Who sends a description only when its candidates stand in it.
+    var gatheringFirst: Set<CallSimulation.Side> = []
     /// An application offers whenever its connection says that negotiation is needed.
     var offersWhenNeeded = false
     /// How long the called application thinks before it answers.
@@ -48,11 +50,18 @@ extension CallSimulation {
         let text = attempt(side) { machine, now in
             let offer = try machine.createOffer(iceRestart: iceRestart)
             try machine.setLocalDescription(.offer, offer, at: now)
-            return machine.localDescription?.sdp.text ?? offer.text
+            return offer.text
         }
         guard let text else { return }
         peers[side.rawValue].offer += 1
-        signal(.description(.offer, text, offer: self[side].offer), from: side)
+        send(.offer, text, offer: self[side].offer, from: side)
+    }
+
+    /// Sends the description that has just been set, and looks for candidates.
+    private mutating func send(_ type: SDPType, _ text: String, offer number: Int, from side: Side) {
+        if signaling.gatheringFirst.contains(side) { gather(side) }
+        let text = self[side].machine.localDescription?.sdp.text ?? text
+        signal(.description(type, text, offer: number), from: side)
         gather(side)
     }
 
@@ -111,11 +120,10 @@ extension CallSimulation {
         let text = attempt(side) { machine, now in
             let answer = try machine.createAnswer()
             try machine.setLocalDescription(.answer, answer, at: now)
-            return machine.localDescription?.sdp.text ?? answer.text
+            return answer.text
         }
         guard let text else { return }
-        signal(.description(.answer, text, offer: number), from: side)
-        gather(side)
+        send(.answer, text, offer: number, from: side)
     }
 
     // MARK: Candidates

@@ -20,6 +20,9 @@ struct CallSimulation {
         let bases: [TransportAddress]
         let turn: [TURNServer]
         var hasGathered = false
+        /// What is said on its data channels.
+        var conversations: [DataChannelID: DataConversation] = [:]
+        var closedChannels: Set<DataChannelID> = []
         /// What its data channels have told.
         var channelEvents: [(id: DataChannelID, event: DataChannelEvent)] = []
 
@@ -70,6 +73,8 @@ struct CallSimulation {
     var signals = EventQueue<(Side, SignalMessage)>()
     var agenda = EventQueue<Agenda>()
     private(set) var now = Instant.zero
+    /// Whether the applications talk on every channel that is opened.
+    var talksOnChannels = false
     /// What happened, line by line; only kept when it is asked for.
     var isTracing = false
     private(set) var trace: [String] = []
@@ -286,6 +291,7 @@ struct CallSimulation {
         case .dataChannel(let id, let event):
             note("\(side) channel \(id.rawValue) \(event)")
             peers[index].channelEvents.append((id, event))
+            if talksOnChannels { take(event, of: id, at: side) }
         case .keyFrameRequested(let id):
             note("\(side) key frame wanted on \(id.rawValue)")
             peers[index].keyFrameRequests += 1

@@ -34,6 +34,25 @@ import Testing
         }
     }
 
+    @Test func `a thousand seeds are the whole matrix: profiles, roles, full and lite, trickling and not`() {
+        var seen: [String: Int] = [:]
+        for scenario in (0..<1_000 as Range<UInt64>).map({ CallScenario(seed: $0) }) {
+            let (options, signaling) = (scenario.options, scenario.signaling)
+            let lite = options.liteSide.map { "\($0)" } ?? "none"
+            seen["\(options.profile) \(options.answeringRole) \(lite) \(signaling.trickling.count)", default: 0] += 1
+        }
+        for profile in SRTPProfile.allCases {
+            for role in [DTLSRole.client, .server] {
+                for lite in ["none", "left", "right"] {
+                    for trickling in 0...2 {
+                        let place = "\(profile) \(role) \(lite) \(trickling)"
+                        #expect(seen[place] != nil, "\(place)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test(.enabled(if: chosenSeed != nil))
     func `the chosen seed is lived through with a trace`() {
         let scenario = CallScenario(seed: Self.chosenSeed ?? 0)

@@ -35,7 +35,15 @@ extension SCTPAssociation {
         } else if result.hasAdvanced {
             timers.retransmission = now + roundTrip.timeout
         }
+        if result.bytes > 0 { measureAfterSilence() }
         forwardAbandoned()
+    }
+
+    /// What was sent again measures no round trip (§6.3.1 C4), so a back-off would outlast the silence that it came from:
+    /// where nothing but that is left to send, the next loss costs twice the wait. A HEARTBEAT measures at once (§8.3).
+    private mutating func measureAfterSilence() {
+        guard roundTrip.isBackedOff, timers.heartbeatNonce == nil, !flight.isEmpty else { return }
+        sendHeartbeat()
     }
 
     /// §6.3.3: the retransmission timer.
@@ -44,6 +52,8 @@ extension SCTPAssociation {
         guard countError() else { return }
         congestion.timedOut()
         roundTrip.backOff()
+        // An answer that has not come by now tells nothing any more.
+        timers.heartbeatNonce = nil
         flight.loseAll()
         abandonLosses()
         burst = max(burst, congestion.burst)

@@ -139,6 +139,9 @@ extension SCTPAssociation {
         timers.errors = 0
         // §8.3: what undoes the back-off where no DATA is measured.
         roundTrip.measured(now - timers.heartbeatSentAt)
+        if let deadline = timers.retransmission {
+            timers.retransmission = min(deadline, now + roundTrip.timeout)
+        }
         scheduleHeartbeat()
     }
 }

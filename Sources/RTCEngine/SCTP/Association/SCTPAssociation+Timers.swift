@@ -40,6 +40,10 @@ extension SCTPAssociation {
             guard countError() else { return }
             roundTrip.backOff()
         }
+        sendHeartbeat()
+    }
+
+    mutating func sendHeartbeat() {
         let nonce = random.next()
         timers.heartbeatNonce = nonce
         timers.heartbeatSentAt = now

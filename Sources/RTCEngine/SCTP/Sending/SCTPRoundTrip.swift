@@ -3,6 +3,8 @@ struct SCTPRoundTrip: Sendable {
     private(set) var smoothed: Interval?
     private var variation = Interval.zero
     private(set) var timeout: Interval
+    /// Whether silence has made the time-out longer than what was measured.
+    private(set) var isBackedOff = false
     private let minimum: Interval
     private let maximum: Interval
 
@@ -25,9 +27,13 @@ struct SCTPRoundTrip: Sendable {
             smoothed = sample
             variation = sample / 2
         }
+        isBackedOff = false
         timeout = min(max((smoothed ?? sample) + variation * 4, minimum), maximum)
     }
 
     /// §6.3.3 E2.
-    mutating func backOff() { timeout = min(timeout * 2, maximum) }
+    mutating func backOff() {
+        isBackedOff = true
+        timeout = min(timeout * 2, maximum)
+    }
 }
