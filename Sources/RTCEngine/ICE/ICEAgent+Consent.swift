@@ -14,7 +14,7 @@ extension ICEAgent {
             counters.requestsSent += 1
             outputs.append(.send(datagram, from: path.route.base, to: path.route.remote))
         case .expired:
-            return consentExpired()
+            return consentExpired(at: now)
         }
         guard path.consent.isSilent(at: now) else { return }
         switch connectionState {
@@ -58,7 +58,7 @@ extension ICEAgent {
     }
 
     /// RFC 7675 §5.1: nothing may be sent on this pair any more.
-    private mutating func consentExpired() {
+    private mutating func consentExpired(at now: Instant) {
         if isSettled {
             path?.consent.expire()
             noteRoute()
@@ -66,6 +66,7 @@ extension ICEAgent {
             move(to: .failed, because: "consent to send has expired")
             return
         }
+        if isProvisional { return leaveProvisionalPair(at: now) }
         // The pair of the generation before: the new one may still find its own.
         path = nil
         noteRoute()

@@ -26,8 +26,8 @@ extension ICEAgent {
             gather(from: base, index: bases.count - 1, at: now)
         }
         if isPathLost { losePath(because: "the address of the selected pair is gone", at: now) }
-        // Without a pair every new address is a chance; with one, the pairs that there are will do.
-        if path == nil, isPathLost || !found.isEmpty { searchAgain(at: now) }
+        // Without a nominated pair every new address is a chance; with one, the pairs that there are will do.
+        if path?.isNominated != true, isPathLost || !found.isEmpty { searchAgain(at: now) }
         advance(at: now)
         return gone
     }

@@ -44,20 +44,25 @@ extension ICEAgent {
     mutating func select(_ id: PairID, because reason: StaticString, at now: Instant) {
         session.checklist.update(id) { $0.nomination = .nominated }
         guard let pair = session.checklist[id], let peer = session.peer else { return }
-        let isNews = path?.selection != pair.selection
-        path = SelectedPath(
-            generation: session.generation, selection: pair.selection, pairPriority: pair.priority,
-            localFragment: session.local.usernameFragment, peer: peer,
-            consent: ConsentFreshness(
-                confirmedAt: pair.validity?.confirmedAt ?? now, configuration: configuration, random: &random),
-            heardAt: now, roundTripTime: pair.roundTripTime)
-        noteRoute()
+        take(pair, of: peer, isNominated: true, at: now)
         session.phase = .settled
         session.checklist.settle()
         session.transactions.removeChecks()
         session.gatherer.stopKeepalives()
         shelved = nil
-        if isNews { outputs.append(.selectedPairChanged(pair.selection)) }
         moveToConnected(because: reason)
+    }
+
+    /// From now on `pair` carries media.
+    mutating func take(_ pair: CandidatePair, of peer: ICERemotePeer, isNominated: Bool, at now: Instant) {
+        let isNews = path?.selection != pair.selection
+        path = SelectedPath(
+            generation: session.generation, isNominated: isNominated, selection: pair.selection,
+            pairPriority: pair.priority, localFragment: session.local.usernameFragment, peer: peer,
+            consent: ConsentFreshness(
+                confirmedAt: pair.validity?.confirmedAt ?? now, configuration: configuration, random: &random),
+            heardAt: now, roundTripTime: pair.roundTripTime)
+        noteRoute()
+        if isNews { outputs.append(.selectedPairChanged(pair.selection)) }
     }
 }

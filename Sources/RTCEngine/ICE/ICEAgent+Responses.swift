@@ -77,6 +77,8 @@ extension ICEAgent {
             select(pair.id, because: "the peer confirmed the nomination", at: now)
         } else if role == .controlled, pair.nomination == .wantedByPeer {
             peerNominated(pair.id, at: now)
+        } else {
+            useBestPair(at: now)
         }
     }
 

@@ -35,8 +35,8 @@ extension ICEAgent {
         route = path.route
     }
 
-    /// Whether the selected pair belongs to the present generation.
-    var isSettled: Bool { path?.generation == session.generation }
+    /// Whether a pair of the present generation was nominated.
+    var isSettled: Bool { path?.generation == session.generation && path?.isNominated == true }
 
     /// W3C RTCIceTransportState, "completed": selected, and neither side has more candidates.
     mutating func completeIfDone() {

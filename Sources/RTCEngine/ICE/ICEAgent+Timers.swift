@@ -7,6 +7,7 @@ extension ICEAgent {
         refreshBindings(at: now)
         considerNomination(at: now)
         remindPeer(at: now)
+        leaveFailedPair(at: now)
         sendNext(at: now)
         keepConsent(at: now)
         followMove(at: now)
@@ -56,6 +57,11 @@ extension ICEAgent {
         guard let hopelessAt, hopelessAt <= now else { return }
         if isSettled { return settleAgain() }
         session.giveUp()
+        // A pair that worked for a while, and that nobody nominated, is given up with the rest.
+        if isProvisional {
+            path = nil
+            noteRoute()
+        }
         if path == nil {
             move(to: .failed, because: "no pair of candidates works")
         } else {

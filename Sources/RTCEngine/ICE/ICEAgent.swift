@@ -7,8 +7,8 @@ public import RTCWire
 /// `nextWake` has come, and after every call drains `pollOutput`.
 ///
 /// Where things live: requests from the peer in `+Requests`, responses in `+Responses`, our own checks in `+Checks`,
-/// the choice of a pair in `+Nomination`, what a lite agent does instead in `+Lite`, what follows in `+Consent`, time in
-/// `+Timers`, states in `+State`.
+/// what is used before a pair is chosen in `+BeforeNomination`, the choice in `+Nomination`, what a lite agent does
+/// instead in `+Lite`, what follows in `+Consent`, time in `+Timers`, states in `+State`.
 public struct ICEAgent: Sendable {
     // MARK: State. Written by the extensions in this folder only.
 
@@ -149,7 +149,9 @@ public struct ICEAgent: Sendable {
     /// A hint that something other than STUN came over a route: tells a quiet pair from a busy one. It does not
     /// renew consent.
     public mutating func mediaReceived(from remote: TransportAddress, to base: TransportAddress, at now: Instant) {
-        guard let route, route.remote == remote, route.base == base else { return }
+        guard let route, route.remote == remote, route.base == base else {
+            return followPeer(to: ICERoute(base: base, remote: remote), at: now)
+        }
         path?.heardAt = now
     }
 

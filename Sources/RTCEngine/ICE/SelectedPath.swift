@@ -4,6 +4,8 @@ internal import RTCWire
 /// during a restart (RFC 8445 §9).
 struct SelectedPath: Sendable {
     let generation: Int
+    /// False while the pair is used before any was nominated (RFC 8445 §12.1).
+    let isNominated: Bool
     let selection: ICESelectedPair
     let pairPriority: UInt64
     let localFragment: String

@@ -88,7 +88,8 @@ import Testing
             peer.wait(.milliseconds(25))
             peer.confirmAll()
         }
-        #expect(peer.selections.count == 1)
+        #expect(peer.agent.statistics.pairs.map(\.isNominated) == [true])
+        #expect(peer.agent.hasConsent)
     }
 
     @Test func `pairs that have failed give way to a new candidate`() {

@@ -40,11 +40,11 @@ struct ScriptedPeer {
         tell { agent, now in agent.tick(at: now) }
     }
 
-    /// Answers every request of the agent's honestly, from where it was sent to.
-    mutating func confirmAll() {
+    /// Answers every request of the agent's honestly, from where it was sent to; those to the `silent` addresses are lost.
+    mutating func confirmAll(except silent: Set<TransportAddress> = []) {
         let sent = outputs
         outputs.removeAll { if case .send = $0 { true } else { false } }
-        for case .send(let bytes, _, let to) in sent {
+        for case .send(let bytes, _, let to) in sent where !silent.contains(to) {
             guard let message = try? STUNMessage(parsing: bytes.span.bytes), message.kind == .request else { continue }
             confirm(message, from: to)
         }
@@ -110,10 +110,10 @@ struct ScriptedPeer {
         send(response.encoded(key: HMACSHA1(password: password ?? parameters.password)))
     }
 
-    /// Answers the agent's requests until its pair is selected, as the controlled peer of a controlling agent.
+    /// Answers the agent's requests until its pair is nominated, as the controlled peer of a controlling agent.
     mutating func connect() {
         introduce()
-        for _ in 0..<20 where selections.isEmpty {
+        for _ in 0..<20 where !agent.statistics.pairs.contains(where: \.isNominated) {
             for request in takeRequests() { confirm(request) }
             wait(.milliseconds(25))
         }

@@ -157,6 +157,7 @@ import Testing
     @Test func `a server that dies in the middle of a call: it fails within the times of consent`() {
         var call = barred { $0.policies = (.relay, .relay) }
         call.connects()
+        call.run(for: .seconds(Int64(1)))
         call.network.turnServers[0].isDown = true
         call.run(for: .seconds(Int64(40)))
         for side in CallSimulation.Side.allCases {
@@ -215,7 +216,8 @@ import Testing
             $0.policies = (.relay, .relay)
             $0.conditions.loss = loss
         }
-        call.connects(within: .milliseconds(25_000))
+        // Four lines between them, one packet in four of a check and its answer at the worse loss.
+        call.connects(within: .milliseconds(40_000))
         #expect(call.violations == [])
     }
 }
