@@ -111,6 +111,10 @@ public struct PeerMachine {
         return wake
     }
 
+    /// `nextWake`, for an owner that holds the machine in a class: a computed property that does not change the machine
+    /// would be asked of a copy there, which counts a reference for each of its hundred buffers, up and down.
+    public mutating func pollWake() -> Instant? { nextWake }
+
     /// Does what has fallen due. Harmless when nothing has.
     public mutating func tick(at now: Instant) {
         guard connectionState != .closed else { return }
