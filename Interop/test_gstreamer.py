@@ -6,7 +6,9 @@ from peers.data_peer import GStreamerPeer, RoostPeer
 from peers.examples import Example, find_example
 from support.evidence import MEDIA, TONES
 from support.waiting import wait_until
+from test_data_channels import talk
 
+DATA = ["Grüße 👋", b"\x00\x01\xff", "x" * 1200, bytes(range(256)) * 40]
 CODECS = {"VP8": MEDIA / "webRtcTestVideo.ivf", "H264": MEDIA / "webRtcTestVideo.mp4"}
 
 
@@ -63,3 +65,24 @@ def test_gstreamer_plays_files(gstreamer, example, codec):
     player.tell({"type": "answer", "sdp": peer.answer((offer["type"], offer["sdp"]))[1]})
     wait_for_media(peer, 45, TONES)
     assert player.end() == 0
+
+
+@pytest.mark.parametrize("gstreamer_offers", [True, False], ids=["offers", "answers"])
+def test_data_both_ways(gstreamer, namespace, gstreamer_offers):
+    """Without empty messages and those of 256 KiB, with which webrtcbin 1.22 fails by itself."""
+    peer, roost = gstreamer(), RoostPeer(find_example("data-channel-chat"), namespace)
+    try:
+        offerer, answerer = (peer, roost) if gstreamer_offers else (roost, peer)
+        ours = offerer.create("chat")
+        offerer.accept(answerer.answer(offerer.offer()))
+        talk(ours.wait_open(), answerer.channel("chat").wait_open(), DATA)
+        # And one that the answerer opens, on the other parity of streams.
+        back = answerer.create("back").wait_open()
+        talk(back, offerer.channel("back").wait_open(), DATA)
+        back.close()
+        offerer.channel("back").wait_closed()
+    except BaseException as error:
+        error.add_note(roost.transcript())
+        raise
+    finally:
+        roost.close()

@@ -30,6 +30,7 @@ struct PlayFromDisk {
             for await message in LineSignaling.messages() {
                 if let answer = message.description { try await connection.setRemoteDescription(answer) }
             }
+            await connection.printStatistics()
             await connection.close()
         }
         await play(players, connection, events)

@@ -19,6 +19,7 @@ struct SaveToDisk {
                 try await connection.setRemoteDescription(offer)
                 LineSignaling.send(SignalLine(try await connection.completeLocalDescription()))
             }
+            await connection.printStatistics()
             await connection.close()
         }
         await withTaskGroup(of: Void.self) { tracks in

@@ -23,7 +23,8 @@ from gi.repository import GLib, Gst, GstSdp, GstWebRTC  # noqa: E402
 BALL = "videotestsrc is-live=true pattern=ball ! video/x-raw,width=320,height=180,framerate=30/1 ! queue"
 SOUND = "audiotestsrc is-live=true wave=sine freq=440 ! queue ! opusenc ! rtpopuspay pt=111"
 ENCODERS = {
-    "VP8": "vp8enc deadline=1 cpu-used=16 target-bitrate=300000 keyframe-max-dist=60 ! rtpvp8pay pt=96 picture-id-mode=2",
+    "VP8": "vp8enc deadline=1 cpu-used=16 target-bitrate=300000 keyframe-max-dist=60"
+           " ! rtpvp8pay pt=96 picture-id-mode=2",
     "H264": "openh264enc complexity=low bitrate=300000 gop-size=60 ! video/x-h264,profile=constrained-baseline"
             " ! rtph264pay pt=96 config-interval=-1 aggregate-mode=zero-latency",
 }
@@ -165,7 +166,8 @@ class Peer:
         if is_theirs:
             retransmits = channel.get_property("max-retransmits")
             say(event="channel", label=label, ordered=channel.get_property("ordered"),
-                protocol=channel.get_property("protocol") or "", **({"maxRetransmits": retransmits} if retransmits >= 0 else {}))
+                protocol=channel.get_property("protocol") or "",
+                **({"maxRetransmits": retransmits} if retransmits >= 0 else {}))
         channel.connect("on-message-string", lambda _, text: say(event="message", label=label, text=text or ""))
         channel.connect("on-message-data", lambda _, data: say(
             event="message", label=label, base64=base64.b64encode(data.get_data() if data else b"").decode()))

@@ -96,6 +96,10 @@ import Testing
         for await event in events where event != .bufferedAmountLow { story.append(event) }
         #expect(story == [.open, .closing, .close(nil)])
         #expect(ours.readyState == .closed)
+        for side in [pair.left, pair.right] {
+            let connection = try #require(await side.getStats().peerConnection)
+            #expect(connection.dataChannelsOpened == 1 && connection.dataChannelsClosed == 1)
+        }
         await #expect(throws: DataChannelError.unknownChannel) { try await ours.send("late") }
         await pair.close()
     }

@@ -150,7 +150,7 @@ import Testing
         #expect(sending.outboundRTP.first?.framesSent == 10)
         #expect(receiving.inboundRTP.first?.framesReceived == 10)
         #expect(sending.transport?.dtlsState == "connected")
-        #expect(sending.transport?.srtpCipher == "AEAD_AES_128_GCM")
+        #expect(sending.transport?.srtpCipher == "SRTP_AEAD_AES_128_GCM")
         #expect(sending.transport?.selectedCandidatePairID != nil)
         #expect(receiving.codecs.contains { $0.mimeType == "video/H264" })
         await pair.close()

@@ -61,7 +61,7 @@ extension ICEAgent {
         statistics.currentRoundTripTime = path?.roundTripTime
         statistics.pairs = session.checklist.pairs.map { pair in
             ICEStatistics.Pair(
-                localCandidate: pair.selection.localCandidate, remoteCandidate: pair.remoteCandidate,
+                route: pair.route, localCandidate: pair.selection.localCandidate, remoteCandidate: pair.remoteCandidate,
                 state: pair.state.statistic, isNominated: pair.nomination == .nominated, priority: pair.priority,
                 currentRoundTripTime: pair.roundTripTime)
         }

@@ -11,6 +11,8 @@ public struct ICEStatistics: Hashable, Sendable {
             case failed, succeeded
         }
 
+        /// Our socket's address, or the relayed one, and the peer's.
+        public var route: ICERoute
         public var localCandidate: ICECandidate
         public var remoteCandidate: ICECandidate
         public var state: State

@@ -4,58 +4,95 @@ extension PeerMachine {
     /// Everything known now, with W3C's names and identifiers that stay the same from call to call.
     public func stats(at now: Instant) -> StatsReport {
         var report = StatsReport()
-        for id in senders.ids {
-            for layer in layerSenders[id] ?? [] {
-                var stats = layer.stream.stats(at: now)
-                stats.mid = negotiator.transceiver(id)?.mid
-                report.add(.outboundRTP(stats))
-                if let remote = layer.stream.remoteStats(at: now) { report.add(.remoteInboundRTP(remote)) }
-            }
-            guard layerSenders[id] == nil, let sender = senders[id]?.stream else { continue }
-            let transceiver = negotiator.transceiver(id)
-            var stats = sender.stats(at: now)
-            stats.mid = transceiver?.mid
-            if let codec = transceiver?.sendParameters?.codec { stats.codecID = add(codec, to: &report, at: now) }
-            report.add(.outboundRTP(stats))
-            if let remote = sender.remoteStats(at: now) { report.add(.remoteInboundRTP(remote)) }
-        }
-        for receiver in receivers.values {
-            guard let stream = receiver.stream else { continue }
-            var stats = stream.stats(at: now)
-            stats.mid = receiver.parameters.mid
-            if let type = stream.payloadType,
-                let codec = receiver.parameters.codecs.first(where: { $0.payloadType == type })
-            {
-                stats.codecID = add(codec, to: &report, at: now)
-            }
-            report.add(.inboundRTP(stats))
-            if let remote = stream.remoteStats(at: now) { report.add(.remoteOutboundRTP(remote)) }
+        for id in senders.ids { addSender(id, to: &report, at: now) }
+        for id in layerSenders.ids where senders[id] == nil { addSender(id, to: &report, at: now) }
+        for id in receivers.ids {
+            guard let stream = receivers[id]?.stream else { continue }
+            add(stream, of: id, to: &report, at: now)
         }
         for id in simulcasts.ids {
             for stream in simulcasts[id]?.layers.compactMap(\.stream) ?? [] {
-                var stats = stream.stats(at: now)
-                stats.mid = receivers[id]?.parameters.mid
-                report.add(.inboundRTP(stats))
-                if let remote = stream.remoteStats(at: now) { report.add(.remoteOutboundRTP(remote)) }
+                add(stream, of: id, to: &report, at: now)
             }
         }
         addTransport(to: &report, at: now)
-        data.addStats(to: &report, transportID: "T0", at: now)
+        data.addStats(to: &report, transportID: Self.transportID, at: now)
+        var connection = PeerConnectionStats(id: "P", timestamp: now)
+        connection.dataChannelsOpened = data.totals.opened
+        // §8.9: one that never opened has not closed.
+        let open = data.channels.values.count { $0.state == .open }
+        connection.dataChannelsClosed = data.totals.opened - UInt64(open)
+        report.add(.peerConnection(connection))
         return report
+    }
+
+    /// There is one: everything is bundled.
+    private static let transportID = "T0"
+
+    private func addSender(_ id: TransceiverID, to report: inout StatsReport, at now: Instant) {
+        let transceiver = negotiator.transceiver(id)
+        let layers = layerSenders[id] ?? []
+        let single = layers.isEmpty ? senders[id].map { [$0] } ?? [] : []
+        var sourceID: String?
+        if let transceiver, !(layers.isEmpty && single.isEmpty) {
+            let source = MediaSourceStats(
+                id: "S\(id.rawValue)", timestamp: now, trackIdentifier: transceiver.trackID,
+                kind: transceiver.kind.rawValue)
+            report.add(.mediaSource(source))
+            sourceID = source.id
+        }
+        let codecID = (transceiver?.sendParameters?.codec).map { add($0, to: &report, at: now) }
+        for (place, sender) in (layers + single).enumerated() {
+            var stats = sender.stream.stats(at: now)
+            stats.mid = transceiver?.mid
+            stats.codecID = codecID
+            stats.transportID = Self.transportID
+            stats.mediaSourceID = sourceID
+            stats.encodingIndex = layers.isEmpty ? nil : UInt64(place)
+            let encoding = transceiver?.encodings.first { $0.rid == stats.rid }
+            switch sender.phase {
+            case .held: stats.isActive = false
+            case .awaitingKeyFrame, .flowing: stats.isActive = encoding?.isActive ?? true
+            }
+            report.add(.outboundRTP(stats))
+            guard var remote = sender.stream.remoteStats(at: now) else { continue }
+            remote.codecID = codecID
+            remote.transportID = Self.transportID
+            report.add(.remoteInboundRTP(remote))
+        }
+    }
+
+    private func add(
+        _ stream: borrowing ReceiveStream, of id: TransceiverID, to report: inout StatsReport, at now: Instant
+    ) {
+        let parameters = receivers[id]?.parameters
+        let codec = stream.payloadType.flatMap { type in parameters?.codecs.first { $0.payloadType == type } }
+        let codecID = codec.map { add($0, to: &report, at: now) }
+        var stats = stream.stats(at: now)
+        stats.mid = parameters?.mid
+        stats.trackIdentifier = negotiator.transceiver(id)?.remoteTrackID
+        stats.codecID = codecID
+        stats.transportID = Self.transportID
+        report.add(.inboundRTP(stats))
+        guard var remote = stream.remoteStats(at: now) else { return }
+        remote.codecID = codecID
+        remote.transportID = Self.transportID
+        report.add(.remoteOutboundRTP(remote))
     }
 
     private func add(_ codec: CodecParameters, to report: inout StatsReport, at now: Instant) -> String {
         let kind = codec.payloadFormat.map { $0.isVideo ? "video" : "audio" } ?? "application"
-        let stats = CodecStats(
+        var stats = CodecStats(
             id: "CT_\(codec.payloadType)", timestamp: now, payloadType: codec.payloadType,
             mimeType: "\(kind)/\(codec.name)", clockRate: codec.clockRate,
             channels: kind == "audio" ? codec.channels : nil, sdpFmtpLine: codec.parameters.text)
+        stats.transportID = Self.transportID
         report.add(.codec(stats))
         return stats.id
     }
 
     private func addTransport(to report: inout StatsReport, at now: Instant) {
-        var transport = TransportStats(id: "T0", timestamp: now)
+        var transport = TransportStats(id: Self.transportID, timestamp: now)
         transport.packetsSent = counters.packetsSent
         transport.packetsReceived = counters.packetsReceived
         transport.bytesSent = counters.bytesSent
@@ -66,6 +103,10 @@ extension PeerMachine {
         transport.iceState = ice.connectionState.rawValue
         transport.srtpCipher = secure.profile?.name
         transport.selectedCandidatePairChanges = counters.selectedPairChanges
+        if negotiator.transport.iceRole != nil { transport.iceRole = ice.role.statistic }
+        transport.iceLocalUsernameFragment = ice.localParameters.usernameFragment
+        if let role = secure.role { transport.dtlsRole = role.statistic }
+        addHandshake(to: &transport, and: &report, at: now)
         let ice = ice.statistics
         let selected = self.ice.selectedPair
         for pair in ice.pairs {
@@ -76,6 +117,15 @@ extension PeerMachine {
                 state: pair.state.rawValue)
             stats.nominated = pair.isNominated
             stats.currentRoundTripTime = pair.currentRoundTripTime?.seconds
+            stats.transportID = transport.id
+            if let path = paths[pair.route] {
+                stats.packetsSent = path.packetsSent
+                stats.bytesSent = path.bytesSent
+                stats.packetsReceived = path.packetsReceived
+                stats.bytesReceived = path.bytesReceived
+                stats.lastPacketSentTimestamp = path.lastSentAt
+                stats.lastPacketReceivedTimestamp = path.lastReceivedAt
+            }
             if let selected, pair.localCandidate == selected.localCandidate,
                 pair.remoteCandidate == selected.remoteCandidate
             {
@@ -86,6 +136,7 @@ extension PeerMachine {
                 stats.requestsReceived = UInt64(ice.requestsReceived)
                 stats.responsesSent = UInt64(ice.responsesSent)
                 stats.responsesReceived = UInt64(ice.responsesReceived)
+                stats.consentRequestsSent = UInt64(ice.consentRequestsSent)
                 stats.availableOutgoingBitrate = availableOutgoingBitrate
             }
             report.add(.candidatePair(stats))
@@ -107,12 +158,24 @@ extension PeerMachine {
         case .mdns(_, let mdnsPort): port = mdnsPort
         }
         let id = "\(prefix)_\(candidate.type.rawValue)_\(candidate.foundation)_\(candidate.priority)_\(port)"
-        report.add(
-            .candidate(
-                CandidateStats(
-                    id: id, timestamp: now, side: side, candidateType: candidate.type.rawValue,
-                    transportProtocol: candidate.transport.rawValue, priority: candidate.priority, address: address,
-                    port: port)))
+        var stats = CandidateStats(
+            id: id, timestamp: now, side: side, candidateType: candidate.type.rawValue,
+            transportProtocol: candidate.transport.rawValue, priority: candidate.priority, address: address, port: port)
+        stats.transportID = Self.transportID
+        stats.foundation = candidate.foundation
+        stats.tcpType = candidate.tcpType?.rawValue
+        // RFC 9429 §3.5.2 lets a base be hidden behind the unspecified address: then there is none to show.
+        if let related = candidate.relatedAddress, related.port != 0 {
+            stats.relatedAddress = "\(related.ip)"
+            stats.relatedPort = related.port
+        }
+        switch side {
+        case .local: stats.usernameFragment = candidate.usernameFragment ?? ice.localParameters.usernameFragment
+        case .remote:
+            stats.usernameFragment =
+                candidate.usernameFragment ?? negotiator.transport.remoteICE?.parameters.usernameFragment
+        }
+        report.add(.candidate(stats))
         return id
     }
 }
@@ -121,9 +184,9 @@ extension SRTPProfile {
     /// IANA's name, as W3C's `srtpCipher` has it.
     var name: String {
         switch self {
-        case .aeadAES128GCM: "AEAD_AES_128_GCM"
-        case .aeadAES256GCM: "AEAD_AES_256_GCM"
-        case .aes128CMHMACSHA1_80: "AES_CM_128_HMAC_SHA1_80"
+        case .aeadAES128GCM: "SRTP_AEAD_AES_128_GCM"
+        case .aeadAES256GCM: "SRTP_AEAD_AES_256_GCM"
+        case .aes128CMHMACSHA1_80: "SRTP_AES128_CM_HMAC_SHA1_80"
         }
     }
 }

@@ -86,6 +86,7 @@ extension PeerMachine {
             counters.dropped += 1
             return
         }
+        paths.received(datagram.count, from: remote, to: local, at: now)
         ice.mediaReceived(from: remote, to: local, at: now)
         switch kind {
         case .dtls:
@@ -212,6 +213,8 @@ extension PeerMachine {
     }
 
     mutating func transmit(_ bytes: [UInt8], from: TransportAddress, to: TransportAddress, at now: Instant) {
+        // RFC 7983 §7: 0 to 3 is STUN.
+        if let first = bytes.first, first > 3 { paths.sent(bytes.count, from: from, to: to, at: now) }
         if !relays.isEmpty, let index = relays.index(of: from) { return relay(bytes, by: index, to: to, at: now) }
         put(Transmit(bytes: bytes, from: from, to: to))
     }

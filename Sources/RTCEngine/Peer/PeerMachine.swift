@@ -49,6 +49,7 @@ public struct PeerMachine {
     /// Sequence number of the next packet for transport-wide feedback.
     var transportSequence: UInt16 = 0
     var counters = TransportCounters()
+    var paths = PathCounters()
 
     public private(set) var connectionState = PeerConnectionState.new
 

@@ -67,6 +67,9 @@ struct SecureTransport {
         }
     }
 
+    /// What the handshake agreed on; nil before its end.
+    var details: DTLSDetails? { association?.details }
+
     var nextWake: Instant? {
         switch phase {
         case .handshaking(let dtls), .protected(let dtls, _): dtls.nextWake

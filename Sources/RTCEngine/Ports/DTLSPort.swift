@@ -92,9 +92,14 @@ public protocol DTLSPort: AnyObject {
     func close(at now: Instant)
     /// The next thing to do, oldest first; nil when there is none.
     func pollOutput() -> DTLSOutput?
+    /// What the handshake agreed on; nil before its end.
+    var details: DTLSDetails? { get }
 }
 
 extension DTLSPort {
+    /// A stand-in has nothing to show.
+    public var details: DTLSDetails? { nil }
+
     /// Begins the handshake of a connection with media.
     public func start(role: DTLSRole, remoteFingerprints: [Fingerprint], at now: Instant) {
         start(role: role, remoteFingerprints: remoteFingerprints, needsSRTP: true, at: now)

@@ -16,6 +16,14 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var rid: String?
     /// The `codec` entry; nil when not known to the stream.
     public var codecID: String?
+    /// The `transport` entry that carries it; nil when not known to the stream.
+    public var transportID: String?
+    /// The track that the frames are of, as the peer's `a=msid` names it; nil when it names none.
+    public var trackIdentifier: String?
+    /// The `remote-outbound-rtp` entry; nil before the sender's first report.
+    public var remoteID: String?
+    /// Of the retransmissions; nil without RTX, and before the first one of a sender that does not name it.
+    public var rtxSSRC: UInt32?
     /// Packets of this stream, duplicates among them; retransmissions by RTX are another stream's.
     public var packetsReceived: UInt64 = 0
     /// Payload, without headers and padding.
@@ -38,6 +46,21 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var retransmittedBytesReceived: UInt64 = 0
     /// Lost, and made good by redundancy (RFC 2198).
     public var packetsRecovered: UInt64 = 0
+    /// Earlier packets that came again inside others (RFC 2198).
+    public var fecPacketsReceived: UInt64 = 0
+    /// Their payload.
+    public var fecBytesReceived: UInt64 = 0
+    /// Those among them that no gap waited for.
+    public var fecPacketsDiscarded: UInt64 = 0
+    /// In seconds, from a frame's first packet until it was passed on: the sum over frames of video, and over samples of
+    /// sound, as W3C has it.
+    public var jitterBufferDelay: Double = 0
+    /// How many frames or samples that sum is over.
+    public var jitterBufferEmittedCount: UInt64 = 0
+    /// Frames of more than one packet.
+    public var framesAssembledFromMultiplePackets: UInt64 = 0
+    /// In seconds, from the first to the last packet that came of such a frame: the sum over them.
+    public var totalAssemblyTime: Double = 0
     /// Complete frames that were passed on.
     public var framesReceived: UInt64 = 0
     /// Key frames among them.
@@ -74,6 +97,10 @@ public struct RemoteOutboundRTPStreamStats: Sendable, Hashable {
     public var kind: String
     /// The `inbound-rtp` entry of the same stream.
     public var localID: String
+    /// The `transport` entry that carries it; nil when not known to the stream.
+    public var transportID: String?
+    /// The `codec` entry; nil when not known to the stream.
+    public var codecID: String?
     /// As the sender counts; wraps at 2³².
     public var packetsSent: UInt32 = 0
     /// Payload, as the sender counts; wraps at 2³².

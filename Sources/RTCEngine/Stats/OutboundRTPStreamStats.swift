@@ -16,6 +16,14 @@ public struct OutboundRTPStreamStats: Sendable, Hashable {
     public var rid: String?
     /// The `codec` entry; nil when not known to the stream.
     public var codecID: String?
+    /// The `transport` entry that carries it; nil when not known to the stream.
+    public var transportID: String?
+    /// The `media-source` entry; nil when not known to the stream.
+    public var mediaSourceID: String?
+    /// The layer's place among its sender's; nil without simulcast.
+    public var encodingIndex: UInt64?
+    /// Whether the descriptions and the application let it be sent.
+    public var isActive = true
     /// The `remote-inbound-rtp` entry; nil before the receiver's first report.
     public var remoteID: String?
     /// Of the retransmissions; nil without RTX.
@@ -63,6 +71,10 @@ public struct RemoteInboundRTPStreamStats: Sendable, Hashable {
     public var kind: String
     /// The `outbound-rtp` entry of the same stream.
     public var localID: String
+    /// The `transport` entry that carries it; nil when not known to the stream.
+    public var transportID: String?
+    /// The `codec` entry; nil when not known to the stream.
+    public var codecID: String?
     /// As the receiver counts; negative when duplicates came.
     public var packetsLost: Int64 = 0
     /// The share lost between the last two reports, 0 to 1.

@@ -10,6 +10,9 @@ public enum Stats: Sendable, Hashable {
     case candidate(CandidateStats)
     case dataChannel(DataChannelStats)
     case sctpTransport(SCTPTransportStats)
+    case mediaSource(MediaSourceStats)
+    case peerConnection(PeerConnectionStats)
+    case certificate(CertificateStats)
 
     /// Unique in a report, and the same from report to report.
     public var id: String {
@@ -24,6 +27,9 @@ public enum Stats: Sendable, Hashable {
         case .candidate(let stats): stats.id
         case .dataChannel(let stats): stats.id
         case .sctpTransport(let stats): stats.id
+        case .mediaSource(let stats): stats.id
+        case .peerConnection(let stats): stats.id
+        case .certificate(let stats): stats.id
         }
     }
 
@@ -39,6 +45,9 @@ public enum Stats: Sendable, Hashable {
         case .candidatePair: "candidate-pair"
         case .dataChannel: "data-channel"
         case .sctpTransport: "sctp-transport"
+        case .mediaSource: "media-source"
+        case .peerConnection: "peer-connection"
+        case .certificate: "certificate"
         case .candidate(let stats):
             switch stats.side {
             case .local: "local-candidate"
@@ -96,6 +105,20 @@ public struct StatsReport: Sendable, Hashable {
 
     public var dataChannels: [DataChannelStats] {
         all.compactMap { if case .dataChannel(let stats) = $0 { stats } else { nil } }
+    }
+
+    public var mediaSources: [MediaSourceStats] {
+        all.compactMap { if case .mediaSource(let stats) = $0 { stats } else { nil } }
+    }
+
+    public var certificates: [CertificateStats] {
+        all.compactMap { if case .certificate(let stats) = $0 { stats } else { nil } }
+    }
+
+    /// There is one in every report of a peer connection.
+    public var peerConnection: PeerConnectionStats? {
+        for case .peerConnection(let stats) in all { return stats }
+        return nil
     }
 
     /// There is one at most: all data channels share it.

@@ -20,7 +20,21 @@ public struct TransportStats: Sendable, Hashable {
     public var dtlsState: String = "new"
     /// As W3C names them.
     public var iceState: String = "new"
-    /// `AEAD_AES_128_GCM` or `AES_CM_128_HMAC_SHA1_80`; nil before the handshake.
+    /// `controlling`, `controlled`, or `unknown` before the descriptions have decided.
+    public var iceRole: String = "unknown"
+    /// Our half of the ICE credential's name.
+    public var iceLocalUsernameFragment: String?
+    /// `client`, `server`, or `unknown` before the descriptions have decided.
+    public var dtlsRole: String = "unknown"
+    /// Four hexadecimal digits, as `FEFD` for DTLS 1.2; nil before the handshake is done.
+    public var tlsVersion: String?
+    /// IANA's name, as `TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256`; nil before the handshake is done.
+    public var dtlsCipher: String?
+    /// The `certificate` entry that is ours; nil before the handshake is done.
+    public var localCertificateID: String?
+    /// The `certificate` entry that is the peer's; nil before the handshake is done.
+    public var remoteCertificateID: String?
+    /// IANA's name, as `SRTP_AEAD_AES_128_GCM`; nil before the handshake.
     public var srtpCipher: String?
     /// The `candidate-pair` entry in use; nil before there is one.
     public var selectedCandidatePairID: String?
@@ -45,6 +59,22 @@ public struct CandidatePairStats: Sendable, Hashable {
     public var remoteCandidateID: String
     /// `frozen`, `waiting`, `in-progress`, `failed` or `succeeded`.
     public var state: String
+    /// The `transport` entry.
+    public var transportID: String?
+    /// Datagrams of DTLS, RTP and RTCP that went this way; those of ICE do not count.
+    public var packetsSent: UInt64 = 0
+    /// Likewise, that came.
+    public var packetsReceived: UInt64 = 0
+    /// Their bytes, without those of UDP and IP.
+    public var bytesSent: UInt64 = 0
+    /// Their bytes, without those of UDP and IP.
+    public var bytesReceived: UInt64 = 0
+    /// When the last of them left; nil before the first.
+    public var lastPacketSentTimestamp: Instant?
+    /// When the last of them came; nil before the first.
+    public var lastPacketReceivedTimestamp: Instant?
+    /// Checks of consent to send (RFC 7675), likewise told at the selected pair.
+    public var consentRequestsSent: UInt64 = 0
     /// Whether the pair was chosen to carry media.
     public var nominated = false
     /// In seconds; nil before a measurement.
@@ -95,6 +125,17 @@ public struct CandidateStats: Sendable, Hashable {
     public var address: String?
     /// Of UDP or TCP.
     public var port: UInt16
+    /// The `transport` entry.
+    public var transportID: String?
+    /// Equal for candidates of one kind and origin (RFC 8445 §5.1.1.3).
+    public var foundation: String?
+    /// The base of a reflexive candidate; nil where there is none to show.
+    public var relatedAddress: String?
+    public var relatedPort: UInt16?
+    /// Of the credential that the candidate belongs to.
+    public var usernameFragment: String?
+    /// `active`, `passive` or `so`; nil for UDP.
+    public var tcpType: String?
 
     public init(
         id: String, timestamp: Instant, side: Side, candidateType: String, transportProtocol: String,
@@ -127,6 +168,8 @@ public struct CodecStats: Sendable, Hashable {
     public var channels: UInt8?
     /// The format parameters of the session description; nil when there are none.
     public var sdpFmtpLine: String?
+    /// The `transport` entry.
+    public var transportID: String?
 
     public init(
         id: String, timestamp: Instant, payloadType: UInt8, mimeType: String, clockRate: UInt32,

@@ -34,6 +34,7 @@ struct JitterBuffer: Sendable {
         var startsKeyFrame = false
         /// The payload itself proves that nothing of its frame came before it.
         var isCertainStart = false
+        var arrivedAt = Instant.zero
         /// What its header extensions say about its frame.
         var metadata = PacketMetadata()
     }

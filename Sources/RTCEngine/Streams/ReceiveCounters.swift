@@ -8,6 +8,15 @@ struct ReceiveCounters: Sendable {
     var retransmissionsIgnored: UInt64 = 0
     /// Lost, and made good by redundancy (RFC 2198).
     var packetsRecovered: UInt64 = 0
+    /// Blocks of redundancy, needed or not.
+    var redundantBlocks: UInt64 = 0
+    var redundantBytes: UInt64 = 0
+    /// From a frame's first packet until it left, as W3C's `jitterBufferDelay` and `jitterBufferEmittedCount` have it.
+    var bufferDelay = 0.0
+    var bufferEmitted: UInt64 = 0
+    /// Frames of several packets, and from the first of each to its last.
+    var assembledFrames: UInt64 = 0
+    var assemblyTime = Interval.zero
     var duplicatesDropped: UInt64 = 0
     /// Came after their place had been given up.
     var lateDropped: UInt64 = 0

@@ -23,6 +23,8 @@ extension ReceiveStream {
         else { return }
         // Blocks have no sequence numbers. The one that ends where the next begins is the packet before; where there is
         // silence between, or a block was left out, nothing can be told.
+        counters.redundantBlocks += UInt64(redundantBlocks.count)
+        for block in redundantBlocks { counters.redundantBytes += UInt64(block.range.count) }
         var begins = 0
         for block in redundantBlocks.reversed() {
             let data = payload.extracting(block.range)

@@ -5,6 +5,8 @@ extension ReceiveStream {
     /// The identifier of the stream's `inbound-rtp` entry.
     public var statsID: String { "IT\(ssrc)" }
 
+    private var remoteStatsID: String { "RO\(ssrc)" }
+
     private var kind: String { isVideo ? "video" : "audio" }
 
     /// The stream as it stands.
@@ -22,6 +24,15 @@ extension ReceiveStream {
         stats.retransmittedPacketsReceived = counters.retransmittedPacketsReceived
         stats.retransmittedBytesReceived = counters.retransmittedBytesReceived
         stats.packetsRecovered = counters.packetsRecovered
+        stats.fecPacketsReceived = counters.redundantBlocks
+        stats.fecBytesReceived = counters.redundantBytes
+        stats.fecPacketsDiscarded = counters.redundantBlocks - min(counters.redundantBlocks, counters.packetsRecovered)
+        stats.jitterBufferDelay = counters.bufferDelay
+        stats.jitterBufferEmittedCount = counters.bufferEmitted
+        stats.framesAssembledFromMultiplePackets = counters.assembledFrames
+        stats.totalAssemblyTime = counters.assemblyTime.seconds
+        stats.rtxSSRC = retransmissionSSRC
+        stats.remoteID = remote.lastReport == nil ? nil : remoteStatsID
         stats.framesReceived = counters.framesReceived
         stats.keyFramesReceived = counters.keyFramesReceived
         stats.framesDropped = counters.framesDropped
@@ -37,7 +48,7 @@ extension ReceiveStream {
     public func remoteStats(at now: Instant) -> RemoteOutboundRTPStreamStats? {
         guard let report = remote.lastReport else { return nil }
         var stats = RemoteOutboundRTPStreamStats(
-            id: "RO\(ssrc)", timestamp: now, ssrc: ssrc, kind: kind, localID: statsID)
+            id: remoteStatsID, timestamp: now, ssrc: ssrc, kind: kind, localID: statsID)
         stats.packetsSent = report.packetCount
         stats.bytesSent = report.octetCount
         stats.remoteTimestamp = report.ntpTime

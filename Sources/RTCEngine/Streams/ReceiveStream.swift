@@ -214,6 +214,7 @@ public struct ReceiveStream: Sendable {
         slot.sequence = sequence
         slot.timestamp = header.timestamp
         slot.marker = header.marker
+        slot.arrivedAt = now
         if let format, payload.byteCount > 0 {
             let depacketizer = depacketizers[depacketizerIndex(format)]
             slot.content = .packet
@@ -273,7 +274,7 @@ public struct ReceiveStream: Sendable {
                     bufferWake = due
                     break loop
                 }
-                release(range)
+                release(range, at: now)
             }
         }
         nacks.remove(before: buffer.head)
@@ -285,7 +286,7 @@ public struct ReceiveStream: Sendable {
         }
     }
 
-    private mutating func release(_ range: Range<Int64>) {
+    private mutating func release(_ range: Range<Int64>, at now: Instant) {
         let first = buffer.slots[buffer.place(range.lowerBound)]
         guard let frame = assemble(range, first: first) else {
             counters.framesDropped += 1
@@ -302,10 +303,29 @@ public struct ReceiveStream: Sendable {
         }
         payloadType = first.payloadType
         if case .media(_, let rate) = configuration.codecs[first.payloadType] { clockRate = rate }
+        countDelay(of: frame, in: range, at: now)
         buffer.consume(range)
         counters.framesReceived += 1
         if frame.isKeyFrame { counters.keyFramesReceived += 1 }
         outputs.append(.frame(frame))
+    }
+
+    /// W3C webrtc-stats §8.4: how long frames and samples were held, and how long frames took to come.
+    private mutating func countDelay(of frame: EncodedFrame, in range: Range<Int64>, at now: Instant) {
+        var (count, first, last) = (0, now, Instant(nanoseconds: .min))
+        for sequence in range {
+            let slot = buffer.slots[buffer.place(sequence)]
+            guard slot.content.isPacket else { continue }
+            count += 1
+            first = min(first, slot.arrivedAt)
+            last = max(last, slot.arrivedAt)
+        }
+        let emitted = frame.format.isVideo ? 1 : frame.format.samples(in: frame.payload.span.bytes) ?? 0
+        counters.bufferDelay += (now - first).seconds * Double(emitted)
+        counters.bufferEmitted += UInt64(emitted)
+        guard count > 1 else { return }
+        counters.assembledFrames += 1
+        counters.assemblyTime = counters.assemblyTime + (last - first)
     }
 
     /// The frame in these places; nil when it lacks its beginning or is malformed.

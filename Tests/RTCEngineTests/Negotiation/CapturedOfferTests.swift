@@ -35,6 +35,10 @@ import Testing
             ["0 audio recvonly opus", "1 video recvonly VP8+rtx H264+rtx", "2 application - "], [["0", "1", "2"]]
         ),
         (
+            "safari_style_offer",
+            ["0 audio recvonly opus", "1 video recvonly H264+rtx VP8+rtx", "2 application - "], [["0", "1", "2"]]
+        ),
+        (
             "aiortc_offer",
             ["0 audio recvonly opus", "1 video recvonly VP8+rtx H264+rtx", "2 application - "], [["0", "1", "2"]]
         ),
@@ -121,6 +125,17 @@ import Testing
         let group = try #require(offer.media[1].first(SDP.SourceGroup.self))
         #expect(video.receiveParameters?.sources?.primary == group.ssrcs.first)
         #expect(video.receiveParameters?.sources?.rtx == group.ssrcs.last)
+    }
+
+    @Test func `Safari's H_265 without parameters is Main at level 3_1 (RFC 7798 7_1)`() throws {
+        var bob = Party("bob") { $0.videoCodecs = [.h265] }
+        let offer = try CapturedOffers.load("safari_style_offer")
+        _ = try bob.takes(offer)
+        let (answer, _) = try bob.answers()
+        #expect(answer.media[1].codecs.map(\.payloadType) == [104])
+        #expect(answer.media[1].codecs.map(\.rtxPayloadType) == [105])
+        // And the fragment that begins with slashes is the peer's.
+        #expect(offer.media[1].iceUsernameFragment == "//Q7")
     }
 
     @Test func `one of Chromium's answers to itself can be taken for ours`() throws {

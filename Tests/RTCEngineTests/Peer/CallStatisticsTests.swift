@@ -37,7 +37,7 @@ import Testing
         #expect(pair.state == "succeeded")
         #expect(pair.nominated)
         #expect(transport.dtlsState == "connected")
-        #expect(transport.srtpCipher == "AEAD_AES_128_GCM")
+        #expect(transport.srtpCipher == "SRTP_AEAD_AES_128_GCM")
         #expect(transport.srtpFailures == 0)
         #expect(transport.selectedCandidatePairChanges == 1)
         #expect(Int(transport.packetsSent) == call[.left].sent)

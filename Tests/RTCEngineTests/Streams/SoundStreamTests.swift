@@ -120,7 +120,10 @@ import Testing
             guard let header = try? RTPHeader(parsing: packet.span.bytes) else { continue }
             receiver.receive(header, packet.span.bytes, into: &queue, at: Self.start)
         }
-        #expect(receiver.stats(at: Self.start).packetsRecovered == 1)
+        let stats = receiver.stats(at: Self.start)
+        #expect(stats.packetsRecovered == 1)
+        #expect(stats.fecPacketsReceived == 3 && stats.fecPacketsDiscarded == 2)
+        #expect(stats.fecBytesReceived == 3 * UInt64(Self.opus(1).count))
     }
 
     // MARK: Telephone keys

@@ -6,7 +6,7 @@ enum SDPVectors {
         "aiortc_offer", "chromium_audio_video_offer", "chromium_gathered_offer",
         "chromium_max_bundle_simulcast_offer", "firefox_style_offer", "py120_dual_publisher_offer",
         "py120_resume_ice_restart_offer", "py120_single_h264_simulcast_reoffer", "py120_single_join_offer",
-        "py120_single_vp8_simulcast_reoffer", "server_subscriber_offer_datachannel_only",
+        "py120_single_vp8_simulcast_reoffer", "safari_style_offer", "server_subscriber_offer_datachannel_only",
     ]
 
     static func text(_ name: String) throws -> String {
