@@ -61,7 +61,7 @@ if [ "$what" = all ] || [ "$what" = interop ]; then
     [ "$what" = all ] || step "build examples" swift build
     export ROOST_EXAMPLES=${ROOST_EXAMPLES:-$PWD/.build/debug}
     interop=(limited 1500 .venv/bin/python -m pytest -q Interop)
-    step "interop tests" steady "interop tests" "${interop[@]}" -n 3 -- "${interop[@]}" --last-failed
+    step "interop tests" steady "interop tests" "${interop[@]}" -n 2 -- "${interop[@]}" --last-failed
 fi
 
 if [ ${#unsteady[@]} -gt 0 ]; then

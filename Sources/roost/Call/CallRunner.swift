@@ -204,7 +204,8 @@ final class CallRunner {
     }
 
     private func watchInterrupts(_ queue: AsyncStream<Step>.Continuation) -> Task<Void, Never> {
-        Task { for await signal in Interrupts.stream() { queue.yield(.interrupted(signal: signal)) } }
+        let interrupts = Interrupts.stream()
+        return Task { for await signal in interrupts { queue.yield(.interrupted(signal: signal)) } }
     }
 
     private func timer(

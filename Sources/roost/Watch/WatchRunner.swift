@@ -45,9 +45,10 @@
         func run(for duration: Duration?) async throws {
             let (steps, queue) = AsyncStream.makeStream(of: Step.self)
             let events = signaling.events
+            let interrupts = Interrupts.stream()
             var helpers = [
                 Task { for await event in events { queue.yield(.signaled(event)) } },
-                Task { for await signal in Interrupts.stream() { queue.yield(.interrupted(signal: signal)) } },
+                Task { for await signal in interrupts { queue.yield(.interrupted(signal: signal)) } },
                 Task { [outbox, signaling] in for await signal in outbox { try? await signaling.send(signal) } },
                 Task { while (try? await Task.sleep(for: .seconds(1))) != nil { queue.yield(.second) } },
                 Task { await show() },
