@@ -43,11 +43,11 @@ interop: ## Only the tests with Chromium, aiortc and python-socketio
 lint: ## Formatting, the direction of imports, documents, the sources for Apple's platforms
 	@Scripts/test.sh lint
 
-bench: ## Signaling beside python-socketio's server, WebRTC beside Pion, aiortc and libdatachannel, as ratios
+bench: ## Signaling beside python-socketio's server, WebRTC beside Pion, aiortc and libdatachannel, as ratios (ROUNDS=3)
 	@Scripts/install-packages.sh bench
 	@Scripts/python-environment.sh
-	@Benchmarks/signaling/run.sh
-	@Benchmarks/rtc/run.sh
+	@Benchmarks/signaling/run.sh $${ROUNDS:-3}
+	@Benchmarks/rtc/run.sh $${ROUNDS:-3}
 
 fuzz: ## An hour for each parser (SECONDS=3600 by default)
 	@Scripts/install-packages.sh fuzz
