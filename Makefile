@@ -60,7 +60,7 @@ sanitize: ## The Swift tests under the address and the thread sanitizer
 
 simulate: ## Ten thousand simulated calls (SEEDS=10000 FIRST_SEED=0): a nightly run
 	@Scripts/install-packages.sh test
-	@ROOST_SEEDS=$${SEEDS:-10000} ROOST_FIRST_SEED=$${FIRST_SEED:-0} $(SWIFT) test --filter ThousandSeedsTests
+	@ROOST_STRICT=1 ROOST_SEEDS=$${SEEDS:-10000} ROOST_FIRST_SEED=$${FIRST_SEED:-0} $(SWIFT) test --filter ThousandSeedsTests
 
 media: ## Make the test media anew (they are committed; needs ffmpeg)
 	@Scripts/install-packages.sh demo

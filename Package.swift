@@ -4,6 +4,11 @@ import PackageDescription
 /// `make test` sets this: a warning in a module of ours is an error there, and stays a warning for those who use us.
 let isStrict = Context.environment["ROOST_STRICT"] != nil
 
+/// Some modules are optimized for `make test` too, assertions kept: a thousand calls and hours of virtual time go through
+/// them. A debug build of your own is left to the debugger.
+let optimized: [SwiftSetting] =
+    isStrict ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
+
 /// Every target of ours: Swift 6 mode, `any` spelled out, imports internal unless said otherwise.
 let swiftSettings: [SwiftSetting] =
     (isStrict ? [.treatAllWarnings(as: .error)] : []) + [
@@ -22,8 +27,10 @@ let nio: [Target.Dependency] = [
     .product(name: "NIOSSL", package: "swift-nio-ssl"),
 ]
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
-    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings)
+func library(
+    _ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = [], settings: [SwiftSetting] = []
+) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings + settings)
 }
 
 /// A program of a page or two, with a folder in Examples; not part of any product.
@@ -33,8 +40,8 @@ func example(_ name: String) -> Target {
         path: "Examples/\(name)", swiftSettings: swiftSettings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
-    .testTarget(name: name, dependencies: dependencies, resources: resources, swiftSettings: swiftSettings)
+func tests(_ name: String, _ dependencies: [Target.Dependency], settings: [SwiftSetting] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: swiftSettings + settings)
 }
 
 /// `WebRTCCore` is The Composable Architecture over libwebrtc on a Mac, for it and for iOS; elsewhere, where neither
@@ -98,8 +105,8 @@ let package = Package(
         .target(name: "CDatagram"),
 
         // The WebRTC stack.
-        library("RTCWire"),
-        library("RTCEngine", ["RTCWire"]),
+        library("RTCWire", settings: optimized),
+        library("RTCEngine", ["RTCWire"], settings: optimized),
         library("RTCSecurity", ["RTCEngine", "RTCWire", "COpenSSL"]),
         library("MediaFiles", ["RTCEngine", "RTCWire"]),
         library("RTCNetwork", ["RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"]),
@@ -138,7 +145,7 @@ let package = Package(
         // Whole calls over links with names, in virtual time: for the tests, and for the plots of Benchmarks/congestion.
         .target(
             name: "CongestionLinks", dependencies: ["RTCEngine", "RTCWire"],
-            path: "Benchmarks/congestion/Sources/CongestionLinks", swiftSettings: swiftSettings),
+            path: "Benchmarks/congestion/Sources/CongestionLinks", swiftSettings: swiftSettings + optimized),
         .executableTarget(
             name: "congestion-links", dependencies: ["CongestionLinks"],
             path: "Benchmarks/congestion/Sources/congestion-links", swiftSettings: swiftSettings),
@@ -147,7 +154,8 @@ let package = Package(
             path: "Benchmarks/congestion/Sources/congestion-peer", swiftSettings: swiftSettings),
 
         tests("RTCWireTests", ["RTCWire"]),
-        tests("RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity", "CongestionLinks"]),
+        tests(
+            "RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity", "CongestionLinks"], settings: optimized),
         tests("RTCSecurityTests", ["RTCSecurity", "RTCEngine", "RTCWire", "COpenSSL"]),
         tests("MediaFilesTests", ["MediaFiles", "RTCEngine", "RTCWire"]),
         tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),

@@ -69,7 +69,8 @@ def test_what_chromium_sends(run, save):
     assert (received["ssrc"], received["mid"]) == (sent["ssrc"], sent["mid"])
     assert received["rtxSsrc"] == sent["rtxSsrc"]
     assert received["trackIdentifier"] == theirs.one("media-source")["trackIdentifier"]
-    assert 0.8 * sent["framesSent"] <= received["framesReceived"] <= later["framesSent"]
+    # Chromium keeps a report for 50 ms: what it tells may be two pictures old.
+    assert 0.8 * sent["framesSent"] <= received["framesReceived"] <= later["framesSent"] + 2
     assert 0 < received["keyFramesReceived"] <= later["keyFramesEncoded"]
     assert received["pliCount"] >= sent["pliCount"] and received["nackCount"] >= sent["nackCount"]
     # Chromium's own count has its probes for bandwidth in it, which are of another source.

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Runs the Swift tests under a sanitizer. Usage: Scripts/sanitize.sh [address|thread …]; without an argument both.
 # Each has a build folder of its own: the first time takes as long as a first build. Everything runs several times slower
-# than usual, so a tenth of the simulated calls has to do.
+# than usual, so the modules that simulations run through are optimized, as for `make test`, and a tenth of the simulated
+# calls has to do.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- address thread
-export ROOST_SEEDS=${ROOST_SEEDS:-100}
+export ROOST_STRICT=1 ROOST_SEEDS=${ROOST_SEEDS:-100}
 # What OpenSSL and Swift's runtime keep until the process ends is no leak of ours, and neither tells the two apart.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0} TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 failed=()

@@ -135,6 +135,16 @@ extension ConnectedPair {
         return received.map(\.payload) == sent.map(\.payload)
     }
 
+    /// Comes back when the pair in use has been nominated.
+    static func nominated(_ connection: PeerConnection) async throws {
+        while true {
+            let report = await connection.getStats()
+            let id = report.transport?.selectedCandidatePairID
+            if report.candidatePairs.contains(where: { $0.id == id && $0.nominated }) { return }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
     /// The kinds of candidates of the pair in use, ours first.
     static func candidateTypes(_ connection: PeerConnection) async -> [String] {
         let report = await connection.getStats()

@@ -5,9 +5,12 @@ internal import RTCWire
 /// Facts and commands go in, each with the time. Afterwards the owner drains `pollTransmit` and `pollEvent` and calls
 /// `tick` when `nextWake` has come. Once closed, every command throws `.closed` and nothing comes out any more.
 ///
+/// There is one of it: a copy would count a reference for each of its hundred buffers, and would be a second connection
+/// with the same keys.
+///
 /// Where to look: what a description changes is in `+Descriptions`, how bytes travel in `+Transport`, what they carry in
 /// `+Media`, which streams there are in `+Streams`, how fast they leave in `+Congestion`.
-public struct PeerMachine {
+public struct PeerMachine: ~Copyable {
     let configuration: PeerMachineConfiguration
     let security: any SecurityProvider
     var random: EngineRandom
@@ -111,10 +114,6 @@ public struct PeerMachine {
         }
         return wake
     }
-
-    /// `nextWake`, for an owner that holds the machine in a class: a computed property that does not change the machine
-    /// would be asked of a copy there, which counts a reference for each of its hundred buffers, up and down.
-    public mutating func pollWake() -> Instant? { nextWake }
 
     /// Does what has fallen due. Harmless when nothing has.
     public mutating func tick(at now: Instant) {

@@ -113,7 +113,7 @@ public actor PeerConnection {
         repeat { drain() } while performRelayCommands()
         if machine.connectionState == .closed {
             end()
-        } else if let wake = machine.pollWake() {
+        } else if let wake = machine.nextWake {
             loop.schedule(link.timer, at: wake)
         }
     }

@@ -155,10 +155,11 @@ import Testing
     @Test func `feedback is from a source that the peer knows`() {
         var call = connected([.video])
         for side in CallSimulation.Side.allCases {
-            let machine = call[side].machine
-            let source = machine.negotiator.transceivers.first?.ssrc
-            #expect(machine.receivers.values.map(\.stream?.configuration.localSSRC) == [source])
-            #expect(machine.receivers.values.map(\.stream?.configuration.cname) == [machine.negotiator.cname])
+            let source = call[side].machine.negotiator.transceivers.first?.ssrc
+            let cname = call[side].machine.negotiator.cname
+            let configurations = call[side].machine.receivers.values.map(\.stream?.configuration)
+            #expect(configurations.map(\.?.localSSRC) == [source])
+            #expect(configurations.map(\.?.cname) == [cname])
         }
         call.run(for: .zero)
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import RTCEngine
 
 /// Two peer connections joined by nothing but time: the left one sends layers, the right one is a server.
-private struct SimulcastDuet {
+private final class SimulcastDuet {
     var left: PeerMachine
     var right: PeerMachine
     var now = Instant.zero + .seconds(Int64(1))
@@ -43,7 +43,7 @@ private struct SimulcastDuet {
     }
 
     /// A millisecond.
-    mutating func step() {
+    func step() {
         now += .milliseconds(1)
         left.tick(at: now)
         right.tick(at: now)
@@ -59,7 +59,7 @@ private struct SimulcastDuet {
     }
 
     /// A picture of each named layer, then 33 ms.
-    mutating func send(_ number: Int, layers: [String], isKeyFrame: Bool = false) throws {
+    func send(_ number: Int, layers: [String], isKeyFrame: Bool = false) throws {
         for (place, rid) in layers.enumerated() {
             let body = [UInt8](repeating: UInt8(place + 1), count: 500 * (place + 1))
             let frame = EncodedFrame(
@@ -165,7 +165,7 @@ private struct SimulcastDuet {
     // MARK: Media
 
     @Test func `three layers arrive as three streams that tell their names`() throws {
-        var duet = try SimulcastDuet(Self.layers)
+        let duet = try SimulcastDuet(Self.layers)
         try duet.send(0, layers: Self.names, isKeyFrame: true)
         for number in 1..<20 { try duet.send(number, layers: Self.names) }
         for (place, rid) in Self.names.enumerated() {
@@ -182,7 +182,7 @@ private struct SimulcastDuet {
     }
 
     @Test func `a layer that is switched off sends nothing, and begins again at a key frame`() throws {
-        var duet = try SimulcastDuet(Self.layers)
+        let duet = try SimulcastDuet(Self.layers)
         try duet.send(0, layers: Self.names, isKeyFrame: true)
         try duet.left.setLayer("f", isActive: false, on: duet.video)
         for number in 1..<5 { try duet.send(number, layers: Self.names) }
@@ -200,7 +200,7 @@ private struct SimulcastDuet {
     }
 
     @Test func `a lost packet comes again under the repaired layer's name (RFC 8852 3_2)`() throws {
-        var duet = try SimulcastDuet(Self.layers)
+        let duet = try SimulcastDuet(Self.layers)
         try duet.send(0, layers: Self.names, isKeyFrame: true)
         let ssrc = try #require(duet.left.transceivers.first?.layers[1].ssrc)
         var lost = 0
@@ -217,7 +217,7 @@ private struct SimulcastDuet {
     }
 
     @Test func `with a plain receiver the transceiver's own frames arrive without a name`() throws {
-        var duet = try SimulcastDuet(Self.layers, receivesSimulcast: false)
+        let duet = try SimulcastDuet(Self.layers, receivesSimulcast: false)
         let frame = EncodedFrame(
             payload: CodedBytes.frame(.vp8, isKeyFrame: true, body: [1, 2, 3]), timestamp: 0, isKeyFrame: true,
             format: .vp8)

@@ -14,7 +14,7 @@ struct CallSimulation {
     }
 
     /// One peer connection with its place in the network, its application and everything it has told.
-    struct Peer {
+    final class Peer {
         var machine: PeerMachine
         let host: HostID
         let bases: [TransportAddress]
@@ -51,6 +51,17 @@ struct CallSimulation {
         var bringsAlong: [MediaKind] = []
         /// The number of its offer that waits for an answer.
         var offer = 0
+
+        init(_ seat: Seat, random: EngineRandom) {
+            var negotiation = NegotiatorConfiguration(fingerprint: seat.security.localFingerprint)
+            seat.negotiation(&negotiation)
+            let configuration = PeerMachineConfiguration(
+                ice: seat.ice, negotiation: negotiation, wallClockOffset: .seconds(Int64(1_700_000_000)))
+            machine = PeerMachine(configuration: configuration, security: seat.security, random: random)
+            host = seat.host
+            bases = seat.bases
+            turn = seat.turn
+        }
     }
 
     /// Something deliberately wrong in the driver, to see that it is noticed.
@@ -69,7 +80,7 @@ struct CallSimulation {
     var sabotage = Sabotage.none
     /// Of so many packets of sound only one is made: a thousand calls have other things to show.
     var audioStride = 1
-    var peers: [Peer]
+    let peers: [Peer]
     var signals = EventQueue<(Side, SignalMessage)>()
     var agenda = EventQueue<Agenda>()
     private(set) var now = Instant.zero
@@ -96,21 +107,10 @@ struct CallSimulation {
         if seats.0.ice.isLite { invariants.liteSide = .left }
         if seats.1.ice.isLite { invariants.liteSide = .right }
         var random = EngineRandom.seeded(seed)
-        peers = [seats.0, seats.1].map { seat in
-            var negotiation = NegotiatorConfiguration(fingerprint: seat.security.localFingerprint)
-            seat.negotiation(&negotiation)
-            let configuration = PeerMachineConfiguration(
-                ice: seat.ice, negotiation: negotiation, wallClockOffset: .seconds(Int64(1_700_000_000)))
-            return Peer(
-                machine: PeerMachine(configuration: configuration, security: seat.security, random: random.split()),
-                host: seat.host, bases: seat.bases, turn: seat.turn)
-        }
+        peers = [seats.0, seats.1].map { Peer($0, random: random.split()) }
     }
 
-    /// To look at; a copy of a whole peer for each look would be most of the work.
-    subscript(side: Side) -> Peer {
-        _read { yield peers[side.rawValue] }
-    }
+    subscript(side: Side) -> Peer { peers[side.rawValue] }
 
     var violations: [String] { invariants.violations }
 

@@ -100,9 +100,9 @@ public struct LinkSimulation {
         switch event {
         case .media(let flow, let side, let bytes):
             if side == .receiver { receivedBytes[flow] += bytes.count }
-            change(flow) { call, now in call.receive(bytes, at: side, now) }
+            if case .call(let call) = flows[flow] { call.receive(bytes, at: side, now) }
         case .frame(let flow):
-            change(flow) { call, now in call.makeFrame(at: now) }
+            if case .call(let call) = flows[flow] { call.makeFrame(at: now) }
             agenda.add(.frame(flow: flow), at: now + Encoder.interval)
         case .segment(let flow, let number):
             receivedBytes[flow] += Download.segment
@@ -128,15 +128,6 @@ public struct LinkSimulation {
         }
     }
 
-    /// Changes a call where it lies.
-    private mutating func change(_ index: Int, _ body: (inout Call, Instant) -> Void) {
-        guard case .call(var call) = flows[index] else { return }
-        // The place lets go of it, or the first change would copy its buffers.
-        flows[index] = .waiting
-        body(&call, now)
-        flows[index] = .call(call)
-    }
-
     /// Sends what a flow wants sent.
     private mutating func drive(_ index: Int) {
         if case .download(var download) = flows[index] {
@@ -148,8 +139,7 @@ public struct LinkSimulation {
             flows[index] = .download(download)
             return
         }
-        guard case .call(var call) = flows[index] else { return }
-        flows[index] = .waiting
+        guard case .call(let call) = flows[index] else { return }
         call.tick(at: now)
         call.drainEvents()
         call.transmits(of: .sender) { bytes in
@@ -160,7 +150,6 @@ public struct LinkSimulation {
             agenda.add(.media(flow: index, .sender, bytes), at: now + profile.delay)
         }
         framesReceived[index] = call.framesReceived
-        flows[index] = .call(call)
     }
 
     private mutating func sample() {
