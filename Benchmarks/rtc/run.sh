@@ -22,4 +22,6 @@ cc -O2 -o "$EVP" peers/evp.c -lcrypto
 # Debian's packages of Go's libraries are sources in /usr/share/gocode.
 ln -sfn "$PWD/peers/pion" .build/peers/src/pion-peer
 GO111MODULE=off GOFLAGS='' GOPATH="$PWD/.build/peers:/usr/share/gocode" go build -o "$PION" pion-peer
-exec python3 run.py "$rounds"
+python3 run.py "$rounds"
+# What a packet costs in instructions, allocations and references, without a clock.
+case "${ONLY:-packets}" in *packets*) ./allocations.sh ;; esac

@@ -62,11 +62,22 @@ import Testing
         pair[.left].resetStreams([4], at: pair.now)
         pair.run(for: .seconds(Int64(10)))
         #expect(pair[.left].roundTrip.timeout == timeout)
-        // It is asked again less and less often: after 0.4, 0.8, 1.6 and 3.2 s.
-        #expect(pair.transcript.filter { $0 == "left: RE-CONFIG" }.count == 5)
+        // It is asked again less and less often: after 0.4, 0.8, 1.6 s, and then every 3 s.
+        #expect(pair.transcript.filter { $0 == "left: RE-CONFIG" }.count == 6)
         pair.passes = { _, _ in true }
         pair.run(for: .seconds(Int64(10)))
         #expect(pair.told(.left).last == .outgoingStreamsReset([4]))
+    }
+
+    @Test(arguments: [5, 25, 55])
+    func `a path that comes back is in use within three seconds, however long it was gone`(seconds: Int) throws {
+        var pair = SCTPPair.connected()
+        pair.passes = { _, _ in false }
+        try pair.send([1, 2, 3])
+        pair.run(for: .seconds(Int64(seconds)))
+        pair.passes = { _, _ in true }
+        let isDone = pair.run(until: pair.now + .milliseconds(3_100)) { $0.received(by: .right).count == 1 }
+        #expect(isDone, "\(pair.transcript)")
     }
 
     @Test func `an answered heartbeat takes back what silence did to the timer`() {
@@ -84,8 +95,8 @@ import Testing
         var pair = SCTPPair.connected()
         pair.passes = { _, _ in false }
         for number in 0..<6 { try pair.send(numbered(number, count: 1_100)) }
-        // The timer expires after 0.5, 1.5, 3.5 and 7.5 s; the next wait would be 8 s.
-        pair.run(for: .milliseconds(7_000))
+        // The timer expires after 0.5, 1.5, 3.5 and 6.5 s; the next wait would be 3 s.
+        pair.run(for: .milliseconds(6_000))
         let lost = SCTPDataLoss(1)
         // The first packet makes it, and of those that its acknowledgment lets go the first does not.
         var isFirst = true

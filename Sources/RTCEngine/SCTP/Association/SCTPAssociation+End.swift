@@ -81,7 +81,7 @@ extension SCTPAssociation {
     /// T2-shutdown, which backs off by itself: nothing was measured.
     mutating func shutdownTimedOut() {
         guard countError() else { return }
-        timers.shutdownInterval = min((timers.shutdownInterval ?? roundTrip.timeout) * 2, configuration.maximumRTO)
+        timers.shutdownInterval = min((timers.shutdownInterval ?? roundTrip.timeout) * 2, configuration.maximumBackOff)
         sendShutdown()
     }
 

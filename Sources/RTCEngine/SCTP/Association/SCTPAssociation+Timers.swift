@@ -10,7 +10,7 @@ extension SCTPAssociation {
         if let deadline = timers.shutdown, deadline <= now { shutdownTimedOut() }
         if let deadline = timers.shutdownGuard, deadline <= now { shutdownGuardTimedOut() }
         let resetTimedOut = outgoingResets.tick(
-            at: now, timeout: roundTrip.timeout, maximum: configuration.maximumRTO)
+            at: now, timeout: roundTrip.timeout, maximum: configuration.maximumBackOff)
         if resetTimedOut { _ = countError() }
         if let deadline = timers.heartbeat, deadline <= now { heartbeatTimedOut() }
     }

@@ -30,10 +30,14 @@ public struct SCTPConfiguration: Sendable {
     public var minimumRTO = Interval.milliseconds(400)
     /// RTO.Max: beyond the 30 s of ICE consent (RFC 7675) nothing is left to wait for.
     public var maximumRTO = Interval.milliseconds(10_000)
-    /// RFC 9260 §16 Association.Max.Retrans.
-    public var maximumRetransmissions = 10
-    /// RFC 9260 §16 Max.Init.Retransmits.
-    public var maximumInitRetransmissions = 8
+    /// How long silence may make the time-out, for which RFC 9260 §6.3.3 has only RTO.Max: a path that comes back is to be
+    /// in use within seconds, as libwebrtc has it too.
+    public var maximumBackOff = Interval.milliseconds(3_000)
+    /// RFC 9260 §16 Association.Max.Retrans: a minute in all, unanswered heartbeats counted. That the path is gone for good
+    /// ICE's consent tells earlier (RFC 7675).
+    public var maximumRetransmissions = 24
+    /// RFC 9260 §16 Max.Init.Retransmits: 36 s in all.
+    public var maximumInitRetransmissions = 13
     /// RFC 9260 §6.2: how long an acknowledgment may wait for company (at most 500 ms).
     public var acknowledgmentDelay = Interval.milliseconds(100)
     /// RFC 9260 §16 HB.interval: how often an idle path is probed.
@@ -57,6 +61,7 @@ public struct SCTPConfiguration: Sendable {
         result.streams = max(streams, 1)
         result.minimumRTO = max(minimumRTO, .milliseconds(10))
         result.maximumRTO = min(max(maximumRTO, result.minimumRTO), .milliseconds(600_000))
+        result.maximumBackOff = min(max(maximumBackOff, result.minimumRTO), result.maximumRTO)
         result.initialRTO = min(max(initialRTO, result.minimumRTO), result.maximumRTO)
         result.maximumRetransmissions = max(maximumRetransmissions, 1)
         result.maximumInitRetransmissions = max(maximumInitRetransmissions, 1)

@@ -7,11 +7,13 @@ struct SCTPRoundTrip: Sendable {
     private(set) var isBackedOff = false
     private let minimum: Interval
     private let maximum: Interval
+    private let maximumBackOff: Interval
 
     init(configuration: SCTPConfiguration) {
         timeout = configuration.initialRTO
         minimum = configuration.minimumRTO
         maximum = configuration.maximumRTO
+        maximumBackOff = configuration.maximumBackOff
     }
 
     mutating func measured(_ sample: Interval) {
@@ -34,6 +36,6 @@ struct SCTPRoundTrip: Sendable {
     /// §6.3.3 E2.
     mutating func backOff() {
         isBackedOff = true
-        timeout = min(timeout * 2, maximum)
+        timeout = max(timeout, min(timeout * 2, maximumBackOff))
     }
 }
