@@ -30,7 +30,7 @@ ARGUMENTS = [
 ]
 WITHOUT_DEVICES = [argument for argument in ARGUMENTS if "fake" not in argument]
 
-# Reads the counter from each new frame of a video, and the loudest frequency of its sound.
+# Reads the counter from each new frame of a video, and the loudest frequency of its sound; null for silence.
 WATCH = """
 async () => {
   const { readCounter } = await import('/js/frame-counter.js');
@@ -52,7 +52,7 @@ async () => {
   setInterval(() => {
     analyser.getFloatFrequencyData(spectrum);
     const peak = spectrum.reduce((best, value, bin) => (value > spectrum[best] ? bin : best), 1);
-    if (spectrum[peak] < -60) return;
+    if (spectrum[peak] < -60) return seen.hertz.push(null);
     const [a, b, c] = [spectrum[peak - 1], spectrum[peak], spectrum[peak + 1] ?? -200];
     const shift = (0.5 * (a - c)) / (a - 2 * b + c || 1);
     seen.hertz.push(Math.round(((peak + shift) * audio.sampleRate) / analyser.fftSize * 10) / 10);
@@ -126,7 +126,7 @@ class ChromiumPeer:
     """The page as caller or callee, with its test picture and tone, started by parameters in its address."""
 
     def __init__(self, browser, server, room, name, role, codec=None, tone=440):
-        self.name = name
+        self.name, self.tones = name, [tone]
         self.page = browser.new_page()
         query = {"room": room, "name": name, "role": role, "autostart": 1, "pattern": 1, "tone": tone}
         if codec:
@@ -149,7 +149,8 @@ class ChromiumPeer:
         wait_until(lambda: self.page.evaluate(expression), f"{self.name}: {expression}")
 
     def received(self):
-        return tuple(self.page.evaluate("[seen.counters.length, seen.hertz.length]"))
+        """How many frames and half seconds of sound have come so far."""
+        return tuple(self.page.evaluate("[seen.counters.length, seen.hertz.filter((hertz) => hertz !== null).length]"))
 
     def statistics(self):
         return self.page.evaluate(STATS)
