@@ -71,20 +71,23 @@ async () => {
     codec: report.get(inbound.codecId)?.mimeType, decoded: inbound.framesDecoded ?? 0, cipher: transport.srtpCipher,
     lost: inbound.packetsLost ?? 0, nacks: inbound.nackCount ?? 0, pair: transport.selectedCandidatePairId,
     changes: transport.selectedCandidatePairChanges, local: report.get(pair.localCandidateId)?.candidateType,
-    remote: report.get(pair.remoteCandidateId)?.candidateType, ufrag: transport.iceLocalUsernameFragment,
+    remote: report.get(pair.remoteCandidateId)?.candidateType,
+    ufrag: report.get(pair.localCandidateId)?.usernameFragment,
   };
 }
 """
 
-# Keeps the ICE credentials that the other side names: whoever looks only now and then may miss a change.
+# Keeps the ICE user names of both sides, one a generation: whoever looks only now and then may miss a change.
 NOTE_CREDENTIALS = r"""
-{
-  globalThis.remoteCredentials = [];
-  const { setRemoteDescription } = RTCPeerConnection.prototype;
-  RTCPeerConnection.prototype.setRemoteDescription = function (...all) {
-    const [, ufrag] = /^a=ice-ufrag:(.*?)\r?$/m.exec(all[0].sdp) ?? [];
-    if (ufrag !== globalThis.remoteCredentials.at(-1)) globalThis.remoteCredentials.push(ufrag);
-    return setRemoteDescription.apply(this, all);
+globalThis.credentials = {};
+for (const side of ['local', 'remote']) {
+  const noted = globalThis.credentials[side] = [];
+  const method = `set${side[0].toUpperCase()}${side.slice(1)}Description`;
+  const apply = RTCPeerConnection.prototype[method];
+  RTCPeerConnection.prototype[method] = async function (...all) {
+    await apply.apply(this, all);
+    const [, ufrag] = /^a=ice-ufrag:(.*?)\r?$/m.exec(this[`${side}Description`]?.sdp) ?? [];
+    if (ufrag && ufrag !== noted.at(-1)) noted.push(ufrag);
   };
 }
 """
@@ -157,6 +160,15 @@ class ChromiumPeer:
 
     def restart_ice(self):
         self.page.evaluate("globalThis.roost.call.restartICE()")
+
+    def wait_ice_restarted(self):
+        """Until both sides have named new credentials, once, and media takes a pair that was found with them."""
+
+        def restarted():
+            named = self.page.evaluate("credentials")
+            return len(named["local"]) == len(named["remote"]) == 2 and self.statistics()["ufrag"] == named["local"][1]
+
+        wait_until(restarted, f"{self.name}: media on a pair of the second generation")
 
     def collect(self):
         """Takes what was seen so far; the page forgets it when the other side ends the call."""
