@@ -59,39 +59,6 @@ async def where(sid):
     return "/private"
 
 
-# The call room of the seed's server: it tells only those who are present about a newcomer.
-rooms = {}
-
-
-@sio.on("connect", namespace="/rooms")
-async def enter(sid, environ, auth):
-    from urllib.parse import parse_qs
-
-    query = parse_qs(environ["QUERY_STRING"])
-    room, name = query["roomId"][0], query["username"][0]
-    rooms[sid] = (room, name)
-    user = {"username": name, "roomId": int(room), "isCaller": query["isCaller"][0] == "true"}
-    await sio.emit("room_user_joined", user, room=room, namespace="/rooms")
-    await sio.enter_room(sid, room, namespace="/rooms")
-
-
-@sio.on("disconnect", namespace="/rooms")
-async def leave(sid, *_):
-    room, name = rooms.pop(sid)
-    await sio.emit("room_user_left", {"username": name}, room=room, skip_sid=sid, namespace="/rooms")
-
-
-def relay(event):
-    async def handler(sid, payload):
-        await sio.emit(event, payload, room=rooms[sid][0], skip_sid=sid, namespace="/rooms")
-
-    sio.on(event, handler, namespace="/rooms")
-
-
-for name in ("offer", "answer", "candidate"):
-    relay(name)
-
-
 async def main():
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()

@@ -24,8 +24,8 @@ def hold_call(make_caller, make_callee, frames=60, tones=6, during=None, first="
     """Joins both, talks until both have received so many frames and half seconds of sound; ends both; returns the
     evidence.
 
-    Over the seed's server the caller has to be `first`: it tells only those present about a newcomer, and who is told
-    calls.
+    Over the seed's server the caller has to be `first`, unless it is one that calls unseen: only those present are told
+    about a newcomer, and who is told calls.
     """
     with ExitStack() as stack:
         peers = []
