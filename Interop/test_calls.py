@@ -15,11 +15,11 @@ def peers(namespace, browser, roost_server, tmp_path):
     """Makes the makers of a call's two peers."""
     room = new_room()
 
-    def peer(kind, role, codec=None, **options):
-        name = {"caller": "Ann", "callee": "Bob"}[role]
+    def peer(kind, role, codec=None, name=None, **options):
+        name = name or {"caller": "Ann", "callee": "Bob"}[role]
         match kind:
             case "roost":
-                return lambda: RoostPeer(namespace, roost_server, room, name, role, tmp_path / name, codec, **options)
+                return lambda: RoostPeer(namespace, roost_server, room, name, role, tmp_path / role, codec, **options)
             case "chromium":
                 return lambda: ChromiumPeer(browser, roost_server, room, name, role, codec, **options)
             case "aiortc":
@@ -99,6 +99,18 @@ def test_roost_restarts_ice_in_mid_call(other, peers, namespace, roost_server):
         eve.close()
     for kind in ("offer", "answer"):
         assert len(eve.credentials(kind)) == 2
+    if other == "chromium":
+        # The page's candidates say to which generation they belong.
+        named = {candidate.get("usernameFragment") for candidate in eve.heard("candidate")} - {None}
+        assert named == set(eve.credentials("answer"))
+    for evidence in (result.caller, result.callee):
+        evidence.check()
+
+
+def test_the_page_reaches_somebody_whose_name_it_shows_in_another_form(peers):
+    """Two spaces, one that does not break, a mark of direction, and more code points than letters: a room takes it all."""
+    name = "Ann  Lee\u00a0\u200e" + "e\u0301" * 40
+    result = hold_call(peers("chromium", "caller"), peers("roost", "callee", name=name))
     for evidence in (result.caller, result.callee):
         evidence.check()
 

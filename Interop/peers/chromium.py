@@ -114,9 +114,10 @@ class Browser:
         """A page with storage of its own; its console is kept for the report of a failed test."""
         page = self.browser.new_context(**options).new_page()
         page.set_default_timeout(1000 * PATIENCE)
-        page.lines = []
+        page.lines, page.sockets = [], []
         page.add_init_script(NOTE_CREDENTIALS)
         page.on("console", lambda message: page.lines.append(f"{message.type}: {message.text}"))
+        page.on("websocket", lambda socket: page.sockets.append(socket.url))
         page.on("pageerror", lambda error: page.lines.append(f"error: {error}"))
         return page
 

@@ -24,10 +24,14 @@ class RoomListener:
         self.process = JSONProcess("Eve, who listens", namespace.command(sys.executable, __file__, server, room))
         self.process.wait_for("room")
 
+    def heard(self, kind):
+        """All offers, answers or candidates so far."""
+        return [line["payload"] for line in list(self.process.events) if line["event"] == kind]
+
     def credentials(self, kind):
         """The ICE user names in the offers or answers so far, each once, in their order."""
-        signals = [line["payload"] for line in list(self.process.events) if line["event"] == kind]
-        return list(dict.fromkeys(re.search(r"^a=ice-ufrag:(\S+)", signal["sdp"], re.M)[1] for signal in signals))
+        names = (re.search(r"^a=ice-ufrag:(\S+)", signal["sdp"], re.M)[1] for signal in self.heard(kind))
+        return list(dict.fromkeys(names))
 
     def wait_ice_restarted(self):
         """Until an offer and an answer have named new credentials."""
