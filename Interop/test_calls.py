@@ -4,6 +4,7 @@ import pytest
 
 from peers.aiortc_process import AiortcPeer
 from peers.chromium import ChromiumPeer
+from peers.handshake_listener import HandshakeListener
 from peers.room_listener import RoomListener
 from peers.roost_peer import RoostPeer, start_server
 from support.call import hold_call, new_room
@@ -45,11 +46,16 @@ def test_picture_and_sound_flow_both_ways(kinds, codec, peers):
 @pytest.mark.parametrize("kind", ["aiortc", "roost"])
 @pytest.mark.parametrize("role", ["caller", "callee"])
 @pytest.mark.parametrize("srtp", ["cm", "gcm"])
-def test_a_peer_with_one_srtp_profile(srtp, role, kind, peers):
+def test_a_peer_with_one_srtp_profile(srtp, role, kind, peers, namespace):
     """`srtp` is all that the other peer has; Roost, without a choice of ours, has to agree to it."""
     other = peers(kind, role, srtp=srtp)
     ours = peers("roost", "callee" if role == "caller" else "caller")
-    result = hold_call(other, ours) if role == "caller" else hold_call(ours, other)
+    handshakes = HandshakeListener(namespace)
+    try:
+        result = hold_call(other, ours) if role == "caller" else hold_call(ours, other)
+        assert handshakes.profiles() == {{"cm": "SRTP_AES128_CM_HMAC_SHA1_80", "gcm": "SRTP_AEAD_AES_128_GCM"}[srtp]}
+    finally:
+        handshakes.close()
     for evidence in (result.caller, result.callee):
         evidence.check()
     if kind == "aiortc":
