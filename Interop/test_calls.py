@@ -114,7 +114,7 @@ def test_roost_restarts_ice_in_mid_call(other, peers, namespace, roost_server):
 
 
 def test_the_page_reaches_somebody_whose_name_it_shows_in_another_form(peers):
-    """Two spaces, one that does not break, a mark of direction, and more code points than letters: a room takes it all."""
+    """Two spaces, one that does not break, a mark of direction, more code points than letters: a room takes it all."""
     name = "Ann  Lee\u00a0\u200e" + "e\u0301" * 40
     result = hold_call(peers("chromium", "caller"), peers("roost", "callee", name=name))
     for evidence in (result.caller, result.callee):

@@ -3,8 +3,8 @@
 
     `RTCWire/STUN/SHA1.swift:digest`          a word that has to stand in that file
     `RTCWireTests/STUN/HashTests.swift:...`   likewise; a test's sentence, word for word
-Paths are relative to the document, the repository, its Sources or its Tests; a name without a folder may also be that of
-a file below the document's folder. Of Interop's tests each has to be named in its README.
+Paths are relative to the document, the repository, its Sources or its Tests; a name without a folder may also be that
+of a file below the document's folder. Of Interop's tests each has to be named in its README.
 """
 
 import pathlib
