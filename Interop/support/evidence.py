@@ -42,7 +42,7 @@ class Evidence:
     def readable(self):
         return [number for number in self.counters if number is not None]
 
-    def check_picture(self, least=30, unreadable=0.2, moving=0.5, standing=1.0, stalls=0):
+    def check_picture(self, least=30, unreadable=0.2, moving=0.7, standing=0.5, stalls=0):
         """Enough different frames whose counter goes forward: a frozen, looped or torn picture fails.
 
         `moving` is the part of the steps from frame to frame that has to go forward, `standing` for how many seconds
