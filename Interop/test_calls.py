@@ -4,9 +4,9 @@ import pytest
 
 from peers.aiortc_process import AiortcPeer
 from peers.chromium import ChromiumPeer
-from peers.handshake_listener import HandshakeListener
 from peers.room_listener import RoomListener
 from peers.roost_peer import RoostPeer, start_server
+from peers.wire_listener import WireListener
 from support.call import hold_call, new_room
 from support.waiting import wait_until
 
@@ -50,12 +50,12 @@ def test_a_peer_with_one_srtp_profile(srtp, role, kind, peers, namespace):
     """`srtp` is all that the other peer has; Roost, without a choice of ours, has to agree to it."""
     other = peers(kind, role, srtp=srtp)
     ours = peers("roost", "callee" if role == "caller" else "caller")
-    handshakes = HandshakeListener(namespace)
+    wire = WireListener(namespace)
     try:
         result = hold_call(other, ours) if role == "caller" else hold_call(ours, other)
-        assert handshakes.profiles() == {{"cm": "SRTP_AES128_CM_HMAC_SHA1_80", "gcm": "SRTP_AEAD_AES_128_GCM"}[srtp]}
+        assert wire.profiles() == {{"cm": "SRTP_AES128_CM_HMAC_SHA1_80", "gcm": "SRTP_AEAD_AES_128_GCM"}[srtp]}
     finally:
-        handshakes.close()
+        wire.close()
     for evidence in (result.caller, result.callee):
         evidence.check()
     if kind == "aiortc":
@@ -89,11 +89,13 @@ def test_chromium_restarts_ice_in_mid_call(kinds, peers):
 
 @pytest.mark.parametrize("other", ["chromium", "roost"])
 def test_roost_restarts_ice_in_mid_call(other, peers, namespace, roost_server):
-    """What the two agree on a third person in the room hears; which pair media takes then, only the page tells."""
-    eve = RoomListener(namespace, roost_server, peers.room)
+    """What the two agree on a third person in the room hears, and that they nominate a pair with it, the wire shows."""
+    eve, wire = RoomListener(namespace, roost_server, peers.room), WireListener(namespace)
 
     def restarted(caller, callee):
         eve.wait_ice_restarted()
+        for generation in (0, 1):
+            wire.wait_nominated(*(eve.credentials(kind)[generation] for kind in ("offer", "answer")))
         if other == "chromium":
             callee.wait_ice_restarted()
 
@@ -103,6 +105,7 @@ def test_roost_restarts_ice_in_mid_call(other, peers, namespace, roost_server):
         )
     finally:
         eve.close()
+        wire.close()
     for kind in ("offer", "answer"):
         assert len(eve.credentials(kind)) == 2
     if other == "chromium":

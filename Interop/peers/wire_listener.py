@@ -1,6 +1,7 @@
-"""Hears the DTLS handshakes of a namespace and tells which SRTP profile was agreed on: neither peer has to be believed.
+"""Hears the datagrams of a namespace and tells what two peers agreed on, so that neither has to be believed.
 
-Run as a program inside, it prints the profile of each ServerHello, which is not encrypted (RFC 5764 §4.1.1).
+Run as a program inside, it prints the SRTP profile of each DTLS ServerHello (RFC 5764 §4.1.1), and the ICE user name of
+each pair that was nominated, once the check that nominates it is answered (RFC 8445 §7.3.1.5). Both are not encrypted.
 """
 
 import json
@@ -18,17 +19,23 @@ UDP, HANDSHAKE, SERVER_HELLO, USE_SRTP = 17, 22, 2, 14
 # RFC 5764 §4.1.2, RFC 7714 §14.2
 PROFILES = {1: "SRTP_AES128_CM_HMAC_SHA1_80", 2: "SRTP_AES128_CM_HMAC_SHA1_32", 7: "SRTP_AEAD_AES_128_GCM",
             8: "SRTP_AEAD_AES_256_GCM"}
+# RFC 8489 §5, §18; RFC 8445 §16.1
+REQUEST, SUCCESS, COOKIE, USERNAME, USE_CANDIDATE = 0x0001, 0x0101, 0x2112A442, 0x0006, 0x0025
 
 
-class HandshakeListener:
+class WireListener:
     def __init__(self, namespace):
-        self.process = JSONProcess("handshakes", namespace.command(sys.executable, __file__))
+        self.process = JSONProcess("the wire", namespace.command(sys.executable, __file__))
         self.process.wait_for("listening")
 
     def profiles(self):
         """What was agreed on since we listen."""
         self.process.wait_for("srtp")
         return {line["profile"] for line in list(self.process.events) if line["event"] == "srtp"}
+
+    def wait_nominated(self, controlling, controlled):
+        """Until a pair is nominated with these credentials. A check names its receiver first."""
+        self.process.wait_for("nominated", username=f"{controlled}:{controlling}")
 
     def close(self):
         self.process.finish()
@@ -60,12 +67,43 @@ def agreed_profile(datagram):
     return None
 
 
+def attributes(message):
+    """Of a STUN message, by their types."""
+    found, place = {}, 20
+    while place + 4 <= len(message):
+        kind, length = struct.unpack_from("!HH", message, place)
+        found.setdefault(kind, message[place + 4 : place + 4 + length])
+        place += 4 + (length + 3) // 4 * 4
+    return found
+
+
+class Nominations:
+    """Checks with USE-CANDIDATE that wait for their answers, by their transactions."""
+
+    def __init__(self):
+        self.asked = {}
+
+    def answered(self, datagram):
+        """The user name of the nominating check that this datagram answers; None when it answers none."""
+        if len(datagram) < 20 or struct.unpack_from("!I", datagram, 4)[0] != COOKIE:
+            return None
+        kind, transaction = struct.unpack_from("!H", datagram)[0], datagram[8:20]
+        if kind == REQUEST and USE_CANDIDATE in (found := attributes(datagram)):
+            self.asked[transaction] = found[USERNAME].decode()
+        return self.asked.pop(transaction, None) if kind == SUCCESS else None
+
+
 def main():
+    nominations = Nominations()
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(EVERY_PROTOCOL)) as listener:
         say("listening")
         while True:
-            if (datagram := udp_payload(listener.recv(65536))) and (profile := agreed_profile(datagram)):
+            if not (datagram := udp_payload(listener.recv(65536))):
+                continue
+            if profile := agreed_profile(datagram):
                 say("srtp", profile=PROFILES.get(profile, profile))
+            elif username := nominations.answered(datagram):
+                say("nominated", username=username)
 
 
 if __name__ == "__main__":
