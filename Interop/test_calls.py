@@ -4,7 +4,9 @@ import pytest
 
 from peers.aiortc_process import AiortcPeer
 from peers.chromium import ChromiumPeer
+from peers.room_listener import RoomListener
 from peers.roost_peer import RoostPeer, start_server
+from peers.wire_listener import WireListener
 from support.call import hold_call, new_room
 from support.waiting import wait_until
 
@@ -14,16 +16,17 @@ def peers(namespace, browser, roost_server, tmp_path):
     """Makes the makers of a call's two peers."""
     room = new_room()
 
-    def peer(kind, role, codec=None, **options):
-        name = {"caller": "Ann", "callee": "Bob"}[role]
+    def peer(kind, role, codec=None, name=None, **options):
+        name = name or {"caller": "Ann", "callee": "Bob"}[role]
         match kind:
             case "roost":
-                return lambda: RoostPeer(namespace, roost_server, room, name, role, tmp_path / name, codec, **options)
+                return lambda: RoostPeer(namespace, roost_server, room, name, role, tmp_path / role, codec, **options)
             case "chromium":
                 return lambda: ChromiumPeer(browser, roost_server, room, name, role, codec, **options)
             case "aiortc":
                 return lambda: AiortcPeer(namespace, roost_server, room, name, role, codec or "VP8", **options)
 
+    peer.room = room
     return peer
 
 
@@ -43,11 +46,16 @@ def test_picture_and_sound_flow_both_ways(kinds, codec, peers):
 @pytest.mark.parametrize("kind", ["aiortc", "roost"])
 @pytest.mark.parametrize("role", ["caller", "callee"])
 @pytest.mark.parametrize("srtp", ["cm", "gcm"])
-def test_a_peer_with_one_srtp_profile(srtp, role, kind, peers):
+def test_a_peer_with_one_srtp_profile(srtp, role, kind, peers, namespace):
     """`srtp` is all that the other peer has; Roost, without a choice of ours, has to agree to it."""
     other = peers(kind, role, srtp=srtp)
     ours = peers("roost", "callee" if role == "caller" else "caller")
-    result = hold_call(other, ours) if role == "caller" else hold_call(ours, other)
+    wire = WireListener(namespace)
+    try:
+        result = hold_call(other, ours) if role == "caller" else hold_call(ours, other)
+        assert wire.profiles() == {{"cm": "SRTP_AES128_CM_HMAC_SHA1_80", "gcm": "SRTP_AEAD_AES_128_GCM"}[srtp]}
+    finally:
+        wire.close()
     for evidence in (result.caller, result.callee):
         evidence.check()
     if kind == "aiortc":
@@ -66,11 +74,12 @@ def test_chromium_uses_the_srtp_profile_that_roost_insists_on(srtp, cipher, peer
 @pytest.mark.parametrize("kinds", ["chromium-roost", "roost-chromium", "chromium-chromium"])
 def test_chromium_restarts_ice_in_mid_call(kinds, peers):
     def restart(*both):
-        page = next(peer for peer in both if isinstance(peer, ChromiumPeer))
-        before = page.statistics()["ufrag"]
-        page.restart_ice()
-        wait_until(lambda: page.statistics()["ufrag"] != before, "new ICE credentials")
-        wait_until(lambda: page.page.evaluate("roost.call.state") == "connected", "connected again")
+        pages = [peer for peer in both if isinstance(peer, ChromiumPeer)]
+        first = pages[0].statistics()["pair"]
+        pages[0].restart_ice()
+        for page in pages:
+            page.wait_ice_restarted()
+        assert pages[0].statistics()["pair"] != first
 
     caller, callee = kinds.split("-")
     result = hold_call(peers(caller, "caller"), peers(callee, "callee"), during=restart)
@@ -79,16 +88,38 @@ def test_chromium_restarts_ice_in_mid_call(kinds, peers):
 
 
 @pytest.mark.parametrize("other", ["chromium", "roost"])
-def test_roost_restarts_ice_in_mid_call(other, peers):
-    def restarted(caller, callee):
-        if other == "chromium":
-            # From the call's beginning: on a busy machine the restart may be over when this line runs.
-            wait_until(lambda: callee.page.evaluate("remoteCredentials.length") == 2, "new ICE credentials")
-            callee.wait_state("connected")
+def test_roost_restarts_ice_in_mid_call(other, peers, namespace, roost_server):
+    """What the two agree on a third person in the room hears, and that they nominate a pair with it, the wire shows."""
+    eve, wire = RoomListener(namespace, roost_server, peers.room), WireListener(namespace)
 
-    result = hold_call(
-        peers("roost", "caller", restart_ice="2s"), peers(other, "callee"), frames=120, during=restarted
-    )
+    def restarted(caller, callee):
+        eve.wait_ice_restarted()
+        for generation in (0, 1):
+            wire.wait_nominated(*(eve.credentials(kind)[generation] for kind in ("offer", "answer")))
+        if other == "chromium":
+            callee.wait_ice_restarted()
+
+    try:
+        result = hold_call(
+            peers("roost", "caller", restart_ice="2s"), peers(other, "callee"), frames=120, during=restarted
+        )
+    finally:
+        eve.close()
+        wire.close()
+    for kind in ("offer", "answer"):
+        assert len(eve.credentials(kind)) == 2
+    if other == "chromium":
+        # The page's candidates say to which generation they belong.
+        named = {candidate.get("usernameFragment") for candidate in eve.heard("candidate")} - {None}
+        assert named == set(eve.credentials("answer"))
+    for evidence in (result.caller, result.callee):
+        evidence.check()
+
+
+def test_the_page_reaches_somebody_whose_name_it_shows_in_another_form(peers):
+    """Two spaces, one that does not break, a mark of direction, more code points than letters: a room takes it all."""
+    name = "Ann  Lee\u00a0\u200e" + "e\u0301" * 40
+    result = hold_call(peers("chromium", "caller"), peers("roost", "callee", name=name))
     for evidence in (result.caller, result.callee):
         evidence.check()
 

@@ -28,7 +28,7 @@ def test_picture_and_sound_survive_loss_and_jitter(kinds, codec, wire, playwrigh
                 return lambda: AiortcPeer(end, url, 5, name, role, codec)
 
     try:
-        result = hold_call(peer(caller_kind, "caller", near), peer(callee_kind, "callee", far), frames=150, tones=6)
+        result = hold_call(peer(caller_kind, "caller", near), peer(callee_kind, "callee", far), frames=150, tones=10)
     finally:
         if browser:
             browser.close()
@@ -38,4 +38,6 @@ def test_picture_and_sound_survive_loss_and_jitter(kinds, codec, wire, playwrigh
     for kind, evidence in zip((caller_kind, callee_kind), (result.caller, result.callee)):
         # aiortc shows what it has when a retransmission comes too late: some pictures are torn there, and on a busy
         # machine, where most come too late, every other one.
-        evidence.check(least=100, unreadable=0.6 if kind == "aiortc" else 0.3, stalls=1)
+        unreadable = 0.6 if kind == "aiortc" else 0.3
+        evidence.check_picture(least=100, unreadable=unreadable, moving=0.5, standing=2, stalls=1)
+        evidence.check_sound(seconds=4, wrong=0.4, sticking=3)

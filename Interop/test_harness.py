@@ -2,16 +2,23 @@
 
 import subprocess
 import sys
+import wave
 
+import numpy as np
 import pytest
 
-from support.evidence import Evidence
+from peers.roost_peer import read_tones
+from support.evidence import TONES, Evidence
 from support.namespace import Wire
 from support.waiting import PATIENCE
 
 
-def evidence(counters, hertz=(440.0, 494.0)):
-    return Evidence("Ann", list(counters), list(hertz))
+# Three seconds of the test sound.
+NOTES = [440.0, 440.2, 494.1, 493.8, 554.0, 554.3]
+
+
+def evidence(counters, hertz=NOTES, **options):
+    return Evidence("Ann", list(counters), list(hertz), **options)
 
 
 def test_a_live_picture_passes_even_with_gaps_and_round_the_end():
@@ -20,8 +27,17 @@ def test_a_live_picture_passes_even_with_gaps_and_round_the_end():
 
 @pytest.mark.parametrize(
     "counters",
-    [[7] * 90, list(range(10)) + [9] * 80, list(range(45)) * 2, [None] * 90, list(range(12))],
-    ids=["frozen", "freezes", "repeated", "unreadable", "too few"],
+    [
+        [7] * 90,
+        list(range(10)) + [9] * 80,
+        list(range(20)) + [19] * 400,
+        list(range(90)) + [89] * 20,
+        [number // 4 for number in range(120)],
+        list(range(45)) * 2,
+        [None] * 90,
+        list(range(12)),
+    ],
+    ids=["frozen", "freezes", "lives for a moment", "freezes late", "slow", "repeated", "unreadable", "too few"],
 )
 def test_a_dead_picture_fails(counters):
     with pytest.raises(AssertionError):
@@ -30,19 +46,55 @@ def test_a_dead_picture_fails(counters):
 
 def test_a_stall_is_told_from_a_step_back_only_where_stalls_are_expected():
     after_a_stall = evidence([*range(0, 122), *range(0, 60)])  # on from 121 to 300, which is 0 again: six seconds
-    after_a_stall.check(stalls=1)
+    after_a_stall.check_picture(stalls=1)
     looped = evidence([*range(0, 90)] * 3)
     for picture, stalls in ((after_a_stall, 0), (looped, 1)):
         with pytest.raises(AssertionError, match="go back"):
-            picture.check(stalls=stalls)
+            picture.check_picture(stalls=stalls)
     with pytest.raises(AssertionError, match="go back"):
-        evidence([*range(0, 60), *range(30, 90)]).check(stalls=1)
+        evidence([*range(0, 60), *range(30, 90)]).check_picture(stalls=1)
 
 
-@pytest.mark.parametrize("hertz", [[], [50.0, 50.0, 440.0]], ids=["silence", "hum"])
-def test_a_wrong_sound_fails(hertz):
-    with pytest.raises(AssertionError):
+@pytest.mark.parametrize(
+    "hertz, says",
+    [
+        ([], "not enough"),
+        ([None] * 8, "not enough"),
+        (NOTES[:3], "not enough"),
+        ([50.0, *NOTES[:3], 50.0, 50.0, NOTES[3]], "something else"),
+        (NOTES + [None] * 3, "too much silence"),
+        ([NOTES[0], *[None] * 12, *NOTES[1:]], "too much silence"),
+        ([440.0] * 8, "one tone"),
+        ([*NOTES, *[554.0] * 3], "one tone"),
+        ([441.0, 441.0, 441.0, 441.0], "one tone"),
+    ],
+    ids=[
+        "nothing", "silence", "too short", "hum", "silent later", "a gap", "one stuck tone", "sticks later", "one note",
+    ],
+)
+def test_a_wrong_sound_fails(hertz, says):
+    with pytest.raises(AssertionError, match=says):
         evidence(range(60), hertz).check()
+
+
+def test_silence_before_the_first_tone_and_one_wrong_piece_are_no_fault():
+    evidence(range(60), [None, None, *NOTES, 520.0]).check()
+
+
+def test_whoever_sends_one_tone_has_to_be_heard_with_that_one():
+    evidence(range(60), [440.0] * 6, tones=[440]).check()
+    with pytest.raises(AssertionError, match="wanted \\[440\\]"):
+        evidence(range(60), tones=[440]).check()
+
+
+def test_silence_in_a_recording_is_told(tmp_path):
+    rate = 48_000
+    time = np.arange(rate) / rate
+    notes = [np.sin(2 * np.pi * hertz * time) * 9_000 for hertz in TONES[:2]]
+    with wave.open(str(tmp_path / "sound.wav"), "wb") as file:
+        file.setparams((1, 2, rate, 0, "NONE", None))
+        file.writeframes(np.concatenate([*notes, np.zeros(rate)]).astype("<i2").tobytes())
+    assert read_tones(tmp_path / "sound.wav") == [440.0, 440.0, 494.0, 494.0, None, None]
 
 
 def test_the_wire_loses_and_delays_datagrams_and_nothing_else_passes_the_namespaces():

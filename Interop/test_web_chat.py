@@ -1,5 +1,7 @@
 """The page's call as its people live it: three in a room, a server that goes away."""
 
+from urllib.parse import parse_qs, urlsplit
+
 from conftest import start_seed_server
 from peers.chromium import ChromiumPeer
 from support.call import new_room
@@ -47,6 +49,9 @@ def test_a_server_that_goes_away(namespace, browser, new_page):
         # The notice goes when the server is back.
         wait_text(caller.page, "#chat-notices", "")
         assert caller.page.evaluate("roost.call.state") == "connected"
+        # A server that knows us by `client` can tell that we came back from that a second one came.
+        names = [parse_qs(urlsplit(url).query)["client"] for url in caller.page.sockets]
+        assert len(names) >= 2 and all(name == names[0] for name in names)
         # Who hangs up after that is heard too, though neither server knows of the call.
         callee.page.click("#chat-end")
         wait_text(caller.page, "#room-notice", "Bob ended the call.")

@@ -56,7 +56,7 @@ def test_without_a_camera_the_test_picture_goes_out(browser_without_devices, bro
         wait_text(page, "#chat-notices", "No camera and no microphone was found.")
         wait_text(page, "#chat-notices", "a test picture and a test tone instead")
         assert page.locator("#chat-notices > div").count() == 1
-        wait_until(lambda: partner.received()[0] > 60 and partner.received()[1] > 3, "picture and sound")
+        wait_until(lambda: partner.received()[0] > 60 and partner.received()[1] > 4, "picture and sound")
         partner.collect()
         partner.evidence.check_picture()
         partner.evidence.check_sound([440])

@@ -4,6 +4,7 @@ import pytest
 
 from support.call import new_room
 from support.page import connect, login, text, wait_text
+from support.waiting import wait_until
 
 
 @pytest.fixture
@@ -121,16 +122,71 @@ def alive(page):
 )
 def test_anybodys_name_is_text_and_no_more(name, shown, run):
     """Names come from the server as others chose them; not every client has a login like ours."""
-    result = run(
-        """
-      const { readEvent } = await import('/js/signaling.js');
-      const { parseName } = await import('/js/names.js');
-      const named = { username: argument };
-      const names = ['room_user_joined', 'room_user_left'].map((kind) => readEvent(kind, named).username);
-      return [...names, readEvent('room_users', { users: [named] }).users[0].username,
-              readEvent('offer', { sdp: 'v=0', fromUser: argument }).fromUser, parseName(argument)];
-        """,
-        name,
-    )
     own = None if shown.startswith("Somebody") or len(name) > 64 else shown
-    assert result == [shown] * 4 + [own]
+    names = "const { readableName, parseName } = await import('/js/names.js');"
+    assert run(names + "return [readableName(argument), parseName(argument)];", name) == [shown, own]
+
+
+# Somebody in the room with a name that no login of ours would make, and what they hear of a caller.
+JOIN = """
+const { Signaling } = await import('/js/signaling.js');
+const heard = globalThis.heard ??= {};
+heard[argument.name] = [];
+const signaling = new Signaling((event) => heard[argument.name].push(event));
+(globalThis.joined ??= {})[argument.name] = signaling;
+await signaling.connect({ server: location.origin, username: argument.name, room: argument.room, role: argument.role });
+"""
+HEARD = "return heard[argument].filter(({ kind }) => kind === 'offer').map(({ toUser }) => toUser);"
+LEAVE = "joined[argument].disconnect();"
+# As a room takes them, and as no page shows them.
+UNREADABLE = ["Ann  Lee", "Ann\u00a0Lee", "Ann\u200eLee", " Ann Lee", "e\u0301" * 40]
+
+
+@pytest.mark.parametrize("name", UNREADABLE, ids=["two spaces", "fixed space", "mark", "space before", "long"])
+def test_whoever_is_called_is_named_as_they_named_themselves(name, enter, run):
+    """And shown as one can read it."""
+    room = new_room()
+    bob = enter("Bob", "caller", room)
+    run(JOIN, {"name": name, "room": room, "role": "callee"})
+    wait_text(bob, "#room-people", "Ann Lee" if "Ann" in name else name[:63] + "…")
+    bob.click("#room-call")
+    wait_until(lambda: run(HEARD, name), "the offer")
+    assert set(run(HEARD, name)) == {name}
+    run(LEAVE, name)
+    shown = "Ann Lee" if "Ann" in name else name[:63] + "…"
+    wait_text(bob, "#room-notice", f"{shown} left the room, so the call is over.")
+
+
+def test_two_whose_names_look_alike_are_two(enter, run):
+    room = new_room()
+    bob = enter("Bob", "caller", room)
+    for name in ("Ann Lee", "Ann  Lee"):
+        run(JOIN, {"name": name, "room": room, "role": "callee"})
+    wait_until(lambda: bob.locator("#room-people li").count() == 2, "both are shown")
+    assert text(bob, "#room-call") == "Call Ann Lee"
+    bob.click("#room-call")
+    wait_until(lambda: run(HEARD, "Ann  Lee"), "the offer to who came last")
+    # The other one's leaving does not end the call; the first offer is repeated, so the call goes on.
+    run(LEAVE, "Ann Lee")
+    wait_until(lambda: len(run(HEARD, "Ann  Lee")) >= 2, "the offer again")
+    assert set(run(HEARD, "Ann  Lee")) == {"Ann  Lee"}
+    assert text(bob, "#chat-state") == "Calling…"
+    run(LEAVE, "Ann  Lee")
+    wait_text(bob, "#room-notice", "Ann Lee left the room, so the call is over.")
+
+
+def test_a_message_to_a_name_that_only_looks_like_ours_is_not_for_us(enter, run):
+    room = new_room()
+    ann = enter("Ann Lee", "callee", room)
+    run(JOIN, {"name": "Bob", "room": room, "role": "caller"})
+    wait_text(ann, "#room-people", "Bob")
+    # What comes behind the offer shows that it was passed over.
+    offer = """
+      joined.Bob.sendDescription({ type: 'offer', sdp: 'v=0' }, { toUser: argument });
+      joined.Bob.sendDescription({ type: 'answer' }, {});
+    """
+    run(offer, "Ann  Lee")
+    wait_text(ann, "#room-notice", "an “answer” that makes no sense")
+    assert text(ann, "#room-call") == "Wait for the call"
+    run(offer, "Ann Lee")
+    wait_text(ann, "#room-call", "Answer Bob")

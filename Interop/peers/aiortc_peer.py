@@ -22,10 +22,8 @@ from aiortc.sdp import candidate_from_sdp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from support.evidence import MEDIA, frame_counter  # noqa: E402
+from support.evidence import MEDIA, PIECE, frame_counter, loudest  # noqa: E402
 from support.waiting import PATIENCE  # noqa: E402
-
-SAMPLE_RATE = 48_000
 
 
 def say(event, **fields):
@@ -178,11 +176,8 @@ class Peer:
                 data = frame.to_ndarray().reshape(-1, len(frame.layout.channels))[:, 0]
                 pieces.append(data.astype(float))
                 length += len(data)
-                # Half a second: shorter than a note, long enough to tell the notes apart.
-                if length >= frame.sample_rate // 2:
-                    samples = np.concatenate(pieces)
-                    if np.abs(samples).max() > 200:
-                        self.hertz.append(round(frame_counter.dominant(samples) * frame.sample_rate / SAMPLE_RATE, 1))
+                if length >= PIECE * frame.sample_rate:
+                    self.hertz.append(loudest(np.concatenate(pieces), frame.sample_rate))
                     pieces, length = [], 0
         except MediaStreamError:
             pass
@@ -190,7 +185,7 @@ class Peer:
     async def report(self):
         while True:
             await asyncio.sleep(0.5)
-            say("statistics", frames=len(self.counters), tones=len(self.hertz))
+            say("statistics", frames=len(self.counters), tones=sum(hertz is not None for hertz in self.hertz))
 
 
 def main():

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from support.evidence import Evidence
+from support.evidence import TONES, Evidence
 from support.process import JSONProcess
 
 HERE = Path(__file__).resolve().parent
@@ -11,6 +11,8 @@ HERE = Path(__file__).resolve().parent
 
 class AiortcPeer:
     """aiortc in a process of its own (aiortc_peer.py)."""
+
+    tones = TONES
 
     def __init__(self, namespace, server, room, name, role, codec="VP8", srtp=None):
         command = [sys.executable, HERE / "aiortc_peer.py", "--server", server, "--room", room, "--name", name]
@@ -25,7 +27,7 @@ class AiortcPeer:
         self.process.wait_for("state", state="connected")
 
     def received(self):
-        """How many frames and pieces of sound have come so far."""
+        """How many frames and half seconds of sound have come so far."""
         line = self.process.last("statistics") or {"frames": 0, "tones": 0}
         return line["frames"], line["tones"]
 

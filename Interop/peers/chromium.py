@@ -30,7 +30,7 @@ ARGUMENTS = [
 ]
 WITHOUT_DEVICES = [argument for argument in ARGUMENTS if "fake" not in argument]
 
-# Reads the counter from each new frame of a video, and the loudest frequency of its sound.
+# Reads the counter from each new frame of a video, and the loudest frequency of its sound; null for silence.
 WATCH = """
 async () => {
   const { readCounter } = await import('/js/frame-counter.js');
@@ -52,7 +52,7 @@ async () => {
   setInterval(() => {
     analyser.getFloatFrequencyData(spectrum);
     const peak = spectrum.reduce((best, value, bin) => (value > spectrum[best] ? bin : best), 1);
-    if (spectrum[peak] < -60) return;
+    if (spectrum[peak] < -60) return seen.hertz.push(null);
     const [a, b, c] = [spectrum[peak - 1], spectrum[peak], spectrum[peak + 1] ?? -200];
     const shift = (0.5 * (a - c)) / (a - 2 * b + c || 1);
     seen.hertz.push(Math.round(((peak + shift) * audio.sampleRate) / analyser.fftSize * 10) / 10);
@@ -71,20 +71,23 @@ async () => {
     codec: report.get(inbound.codecId)?.mimeType, decoded: inbound.framesDecoded ?? 0, cipher: transport.srtpCipher,
     lost: inbound.packetsLost ?? 0, nacks: inbound.nackCount ?? 0, pair: transport.selectedCandidatePairId,
     changes: transport.selectedCandidatePairChanges, local: report.get(pair.localCandidateId)?.candidateType,
-    remote: report.get(pair.remoteCandidateId)?.candidateType, ufrag: transport.iceLocalUsernameFragment,
+    remote: report.get(pair.remoteCandidateId)?.candidateType,
+    ufrag: report.get(pair.localCandidateId)?.usernameFragment,
   };
 }
 """
 
-# Keeps the ICE credentials that the other side names: whoever looks only now and then may miss a change.
+# Keeps the ICE user names of both sides, one a generation: whoever looks only now and then may miss a change.
 NOTE_CREDENTIALS = r"""
-{
-  globalThis.remoteCredentials = [];
-  const { setRemoteDescription } = RTCPeerConnection.prototype;
-  RTCPeerConnection.prototype.setRemoteDescription = function (...all) {
-    const [, ufrag] = /^a=ice-ufrag:(.*?)\r?$/m.exec(all[0].sdp) ?? [];
-    if (ufrag !== globalThis.remoteCredentials.at(-1)) globalThis.remoteCredentials.push(ufrag);
-    return setRemoteDescription.apply(this, all);
+globalThis.credentials = {};
+for (const side of ['local', 'remote']) {
+  const noted = globalThis.credentials[side] = [];
+  const method = `set${side[0].toUpperCase()}${side.slice(1)}Description`;
+  const apply = RTCPeerConnection.prototype[method];
+  RTCPeerConnection.prototype[method] = async function (...all) {
+    await apply.apply(this, all);
+    const [, ufrag] = /^a=ice-ufrag:(.*?)\r?$/m.exec(this[`${side}Description`]?.sdp) ?? [];
+    if (ufrag && ufrag !== noted.at(-1)) noted.push(ufrag);
   };
 }
 """
@@ -111,9 +114,10 @@ class Browser:
         """A page with storage of its own; its console is kept for the report of a failed test."""
         page = self.browser.new_context(**options).new_page()
         page.set_default_timeout(1000 * PATIENCE)
-        page.lines = []
+        page.lines, page.sockets = [], []
         page.add_init_script(NOTE_CREDENTIALS)
         page.on("console", lambda message: page.lines.append(f"{message.type}: {message.text}"))
+        page.on("websocket", lambda socket: page.sockets.append(socket.url))
         page.on("pageerror", lambda error: page.lines.append(f"error: {error}"))
         return page
 
@@ -126,7 +130,7 @@ class ChromiumPeer:
     """The page as caller or callee, with its test picture and tone, started by parameters in its address."""
 
     def __init__(self, browser, server, room, name, role, codec=None, tone=440):
-        self.name = name
+        self.name, self.tones = name, [tone]
         self.page = browser.new_page()
         query = {"room": room, "name": name, "role": role, "autostart": 1, "pattern": 1, "tone": tone}
         if codec:
@@ -149,13 +153,23 @@ class ChromiumPeer:
         wait_until(lambda: self.page.evaluate(expression), f"{self.name}: {expression}")
 
     def received(self):
-        return tuple(self.page.evaluate("[seen.counters.length, seen.hertz.length]"))
+        """How many frames and half seconds of sound have come so far."""
+        return tuple(self.page.evaluate("[seen.counters.length, seen.hertz.filter((hertz) => hertz !== null).length]"))
 
     def statistics(self):
         return self.page.evaluate(STATS)
 
     def restart_ice(self):
         self.page.evaluate("globalThis.roost.call.restartICE()")
+
+    def wait_ice_restarted(self):
+        """Until both sides have named new credentials, once, and media takes a pair that was found with them."""
+
+        def restarted():
+            named = self.page.evaluate("credentials")
+            return len(named["local"]) == len(named["remote"]) == 2 and self.statistics()["ufrag"] == named["local"][1]
+
+        wait_until(restarted, f"{self.name}: media on a pair of the second generation")
 
     def collect(self):
         """Takes what was seen so far; the page forgets it when the other side ends the call."""

@@ -2,7 +2,8 @@
 
     gstreamer_peer.py [VP8|H264]      with a codec, it sends a ball that flies and a tone of 440 Hz, with Opus
 
-What it decodes it tells: {"event": "picture", "count": …, "different": …} and {"event": "tone", "hertz": …}.
+What it decodes it tells: {"event": "picture", "count": …, "different": …} and for each half second
+{"event": "tone", "hertz": …}, null for silence.
 Run by the system's Python, to which Debian's GStreamer belongs.
 """
 
@@ -111,8 +112,7 @@ class Peer:
         text = structure.to_string().split("magnitude=(float){", 1)[1].split("}", 1)[0]
         levels = [float(number) for number in text.split(",")]
         loudest = max(range(1, BANDS), key=levels.__getitem__)
-        if levels[loudest] > -60:
-            say(event="tone", hertz=(loudest + 0.5) * RATE / 2 / BANDS)
+        say(event="tone", hertz=(loudest + 0.5) * RATE / 2 / BANDS if levels[loudest] > -60 else None)
 
     # Descriptions
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from support.evidence import MEDIA, REPOSITORY, Evidence, frame_counter
+from support.evidence import MEDIA, PIECE, REPOSITORY, TONES, Evidence, frame_counter, loudest
 from support.process import JSONProcess
 from support.waiting import PATIENCE
 
@@ -30,6 +30,8 @@ def start_server(namespace, host="127.0.0.1", *options):
 class RoostPeer:
     """`roost call`: sends the test files, records what comes; the recording is read back when the call is over."""
 
+    tones = TONES
+
     def __init__(self, namespace, server, room, name, role, folder, codec=None, srtp=None, restart_ice=None):
         self.name, self.folder = name, folder
         command = [find_roost(), "call", "--room", room, "--as", name, f"--{role}", "--server", server, "--json"]
@@ -53,9 +55,12 @@ class RoostPeer:
         return self.process.last("statistics") or {}
 
     def received(self):
-        """How many frames have come so far. Sound is judged by the recording; 50 frames of it are a second."""
+        """How many frames and half seconds of sound have come so far; what they hold, the recording tells.
+
+        A frame of sound lasts 20 ms.
+        """
         line = self.statistics()
-        return line.get("video_received", {}).get("frames", 0), line.get("audio_received", {}).get("frames", 0) // 50
+        return line.get("video_received", {}).get("frames", 0), line.get("audio_received", {}).get("frames", 0) // 25
 
     def collect(self):
         """Nothing to do: the process gives its evidence at its end."""
@@ -88,11 +93,11 @@ def read_counters(path):
 
 
 def read_tones(path):
-    """The loudest frequency of each half second of a file's sound; silence is left out."""
+    """The loudest frequency of each half second of a file's sound; None for silence."""
     rate = frame_counter.SAMPLE_RATE
     process = frame_counter.decoded(path, "-f", "s16le", "-ac", "1", "-ar", str(rate))
     samples = np.frombuffer(process.stdout.read(), "<i2").astype(np.float64)
     process.stdout.close()
     process.wait()
-    pieces = [samples[start : start + rate // 2] for start in range(0, len(samples) - rate // 2, rate // 2)]
-    return [round(float(frame_counter.dominant(piece)), 1) for piece in pieces if abs(piece).max() > 200]
+    length = int(PIECE * rate)
+    return [loudest(samples[start : start + length], rate) for start in range(0, len(samples) - length + 1, length)]

@@ -8,6 +8,7 @@ import asyncio
 import sys
 
 import socketio
+from engineio.packet import PING
 
 URL, TRANSPORTS, SCENARIO = sys.argv[1], sys.argv[2].split("+"), sys.argv[3]
 # Seconds for what takes milliseconds: the machine may be busy.
@@ -98,16 +99,29 @@ async def rooms():
 
 
 async def hold():
-    """Stays connected and answers pings until the server goes away."""
+    """Stays connected until the server goes away; tells when the third ping has come."""
     client = make()
-    gone = asyncio.get_running_loop().create_future()
+    heartbeat, gone = (asyncio.get_running_loop().create_future() for _ in range(2))
+    pings, receive = 0, client.eio._receive_packet
+
+    async def count(packet):
+        nonlocal pings
+        await receive(packet)
+        pings += packet.packet_type == PING
+        if pings == 3 and not heartbeat.done():
+            heartbeat.set_result(pings)
+
+    client.eio._receive_packet = count
 
     @client.event
     async def disconnect(reason):
+        if not heartbeat.done():
+            heartbeat.set_result(pings)
         gone.set_result(reason)
 
     await connect(client)
     print("connected", flush=True)
+    print(f"{await heartbeat} pings", flush=True)
     print(await gone)
 
 

@@ -8,12 +8,26 @@ import sys
 
 import socketio
 from aiohttp import web
+from engineio.async_socket import AsyncSocket
+from engineio.packet import PONG
 
 sio = socketio.AsyncServer(
-    async_mode="aiohttp", cors_allowed_origins="*", ping_interval=1, ping_timeout=60, max_http_buffer_size=200_000
+    async_mode="aiohttp", cors_allowed_origins="*", ping_interval=0.2, ping_timeout=60, max_http_buffer_size=200_000
 )
 app = web.Application()
 sio.attach(app)
+
+# How many pings have been answered.
+pongs, receive = 0, AsyncSocket.receive
+
+
+async def count(connection, packet):
+    global pongs
+    pongs += packet.packet_type == PONG
+    await receive(connection, packet)
+
+
+AsyncSocket.receive = count
 
 
 @sio.event
@@ -38,6 +52,14 @@ async def ask_me(sid, *arguments):
     await sio.emit("answered", answer, to=sid)
 
 
+@sio.on("pings")
+async def pings(sid, wanted):
+    """Acknowledged when so many pings have been answered. A ping is not sent before the one before it was."""
+    while pongs < wanted:
+        await asyncio.sleep(0.01)
+    return pongs
+
+
 @sio.on("silence")
 async def silence(sid):
     await asyncio.sleep(30)
@@ -57,39 +79,6 @@ async def connect_private(sid, environ, auth):
 @sio.on("where", namespace="/private")
 async def where(sid):
     return "/private"
-
-
-# The call room of the seed's server: it tells only those who are present about a newcomer.
-rooms = {}
-
-
-@sio.on("connect", namespace="/rooms")
-async def enter(sid, environ, auth):
-    from urllib.parse import parse_qs
-
-    query = parse_qs(environ["QUERY_STRING"])
-    room, name = query["roomId"][0], query["username"][0]
-    rooms[sid] = (room, name)
-    user = {"username": name, "roomId": int(room), "isCaller": query["isCaller"][0] == "true"}
-    await sio.emit("room_user_joined", user, room=room, namespace="/rooms")
-    await sio.enter_room(sid, room, namespace="/rooms")
-
-
-@sio.on("disconnect", namespace="/rooms")
-async def leave(sid, *_):
-    room, name = rooms.pop(sid)
-    await sio.emit("room_user_left", {"username": name}, room=room, skip_sid=sid, namespace="/rooms")
-
-
-def relay(event):
-    async def handler(sid, payload):
-        await sio.emit(event, payload, room=rooms[sid][0], skip_sid=sid, namespace="/rooms")
-
-    sio.on(event, handler, namespace="/rooms")
-
-
-for name in ("offer", "answer", "candidate"):
-    relay(name)
 
 
 async def main():

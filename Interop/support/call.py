@@ -20,11 +20,12 @@ class CallResult:
     callee: object
 
 
-def hold_call(make_caller, make_callee, frames=60, tones=3, during=None, first="callee"):
-    """Joins both, talks until both have received enough; ends both; returns the evidence.
+def hold_call(make_caller, make_callee, frames=60, tones=6, during=None, first="callee"):
+    """Joins both, talks until both have received so many frames and half seconds of sound; ends both; returns the
+    evidence.
 
-    Over the seed's server the caller has to be `first`: it tells only those present about a newcomer, and who is told
-    calls.
+    Over the seed's server the caller has to be `first`, unless it is one that calls unseen: only those present are told
+    about a newcomer, and who is told calls.
     """
     with ExitStack() as stack:
         peers = []
@@ -58,7 +59,9 @@ def hold_call(make_caller, make_callee, frames=60, tones=3, during=None, first="
             wait_until(enough, "both sides received enough picture and sound")
             for peer in peers:
                 peer.collect()
-            return CallResult(caller=caller.finish(), callee=callee.finish())
+            result = CallResult(caller=caller.finish(), callee=callee.finish())
+            result.caller.tones, result.callee.tones = callee.tones, caller.tones
+            return result
         except Exception as error:
             error.add_note("\n".join(peer.transcript() for peer in peers))
             raise

@@ -48,7 +48,7 @@ function fingerprints(sdp) {
 }
 
 /** 128 bits; `randomUUID` would be missing on insecure pages. */
-function randomID() {
+export function randomID() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

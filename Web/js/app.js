@@ -1,6 +1,7 @@
 // The coordinator: which screen shows, and what the user's wishes and the network's news lead to.
 import { Call, HELD_CANDIDATES } from './call.js';
 import { openMedia } from './media.js';
+import { readableName } from './names.js';
 import { preferences } from './preferences.js';
 import { Roster } from './roster.js';
 import { Signaling } from './signaling.js';
@@ -22,7 +23,7 @@ export class App {
   #notice = null;
   /**
    * The call on the screen: `{call, media, peer, hadPartner, isMuted, isCameraOff, statistics}`; null in the room.
-   * `peer` is the partner's name, null while nobody knows it; `statistics` is null while they are hidden.
+   * `peer` is the partner's name as it was sent, null while nobody knows it; `statistics` is null while they are hidden.
    */
   #chat = null;
   #loginView = new LoginView({ continued: (login) => this.#enter(login) });
@@ -127,11 +128,11 @@ export class App {
       ...this.#login,
       role: this.#role,
       connection: this.#connection,
-      presence,
-      partners: this.#roster.partners(this.#role),
-      others: this.#roster.others(this.#role),
+      presence: { ...presence, name: shown(presence.name) },
+      partners: this.#roster.partners(this.#role).map(readableName),
+      others: this.#roster.others(this.#role).map(readableName),
       isRinging: this.#ringing.length > 0,
-      ringer: this.#ringer,
+      ringer: shown(this.#ringer),
       canCall: this.#connection === 'connected' && presence.kind !== 'absent',
       notice: this.#notice,
       isShown: this.#chat === null,
@@ -309,8 +310,7 @@ export class App {
     this.#chat = null;
     // One automatic call: otherwise the two sides would call each other for ever.
     this.#parameters = { ...this.#parameters, isAutomatic: false };
-    const partner = chat.peer ?? (this.#role === 'caller' ? 'The callee' : 'The caller');
-    this.#notice = reason.replace('{peer}', partner);
+    this.#notice = reason.replace('{peer}', () => this.#partnerText(chat));
     const mustBeTold = chat.hadPartner && by === 'us';
     this.#renderRoom();
     this.#roomView.show();
@@ -344,15 +344,24 @@ export class App {
     this.#renderChat();
   }
 
+  #partnerText({ peer }) {
+    return shown(peer) ?? (this.#role === 'caller' ? 'The callee' : 'The caller');
+  }
+
   #renderChat() {
     if (!this.#chat) return;
-    const { call, peer, isMuted, isCameraOff, statistics } = this.#chat;
+    const { call, isMuted, isCameraOff, statistics } = this.#chat;
     this.#chatView.render({
-      peer: peer ?? (this.#role === 'caller' ? 'The callee' : 'The caller'),
+      peer: this.#partnerText(this.#chat),
       state: call.state,
       isMuted, isCameraOff, showsStatistics: statistics !== null,
     });
   }
+}
+
+/** A name as a view may show it; null when there is none. */
+function shown(name) {
+  return name === null || name === undefined ? null : readableName(name);
 }
 
 /** What to tell when the room could not be joined. */

@@ -1,5 +1,5 @@
 // The call-room protocol over Socket.IO: joins a room, passes on what its members send.
-import { readableName } from './names.js';
+import { randomID } from './addressing.js';
 import { SocketIOClient } from './socketio.js';
 
 /** Longer ones are nobody's id. */
@@ -8,7 +8,8 @@ const LONGEST_ID = 128;
 /**
  * Events, all to one listener, in order:
  * - `{kind: 'state', state, reason}`: see `SocketIOClient`
- * - `{kind: 'joined', username, isCaller}`, `{kind: 'left', username}`
+ * - `{kind: 'joined', username, isCaller}`, `{kind: 'left', username}`: names are as they were sent, to be compared and
+ *   sent back; `readableName` makes them fit to show
  * - `{kind: 'roster', users}`: everybody else who is there, from servers that tell a newcomer
  * - `{kind: 'offer' | 'answer', sdp, from, to, fromUser, toUser}`, `{kind: 'candidate', candidate, …}`: the last four
  *   are null when the sender does not say them, see `Addressing`
@@ -25,9 +26,11 @@ export class Signaling {
   /** Joins; rejects when the server is away or says no. */
   async connect({ server, username, room, role, transports }) {
     this.disconnect();
+    // `client` stays through all reconnections: our server puts the new connection in the place of the lost one.
+    const query = { roomId: room, username, isCaller: role === 'caller', client: randomID() };
     const client = new SocketIOClient(
       server,
-      { query: { roomId: room, username, isCaller: role === 'caller' }, transports },
+      { query, transports },
       {
         onEvent: (name, payload) => client === this.#client && this.#event(name, payload),
         onState: (state, reason) => client === this.#client && this.#listener({ kind: 'state', state, reason }),
@@ -57,8 +60,8 @@ export class Signaling {
   }
 
   sendCandidate(candidate, address) {
-    const { candidate: line, sdpMid, sdpMLineIndex } = candidate;
-    const payload = { candidate: line, sdpMid, sdpMLineIndex, ...writeAddress(address) };
+    const { candidate: line, sdpMid, sdpMLineIndex, usernameFragment } = candidate;
+    const payload = { candidate: line, sdpMid, sdpMLineIndex, usernameFragment, ...writeAddress(address) };
     return this.#client?.emit('candidate', payload) ?? false;
   }
 
@@ -88,7 +91,7 @@ export function readEvent(name, payload) {
     }
     case 'room_user_left': {
       const username = payload?.username;
-      return typeof username === 'string' ? { kind: 'left', username: readableName(username) } : unreadable;
+      return typeof username === 'string' ? { kind: 'left', username } : unreadable;
     }
     case 'offer':
     case 'answer': {
@@ -109,13 +112,13 @@ export function readEvent(name, payload) {
 function readUser(payload) {
   const { username, isCaller } = payload ?? {};
   if (typeof username !== 'string') return null;
-  return { username: readableName(username), isCaller: isCaller === true || isCaller === 'true' || isCaller === 1 };
+  return { username, isCaller: isCaller === true || isCaller === 'true' || isCaller === 1 };
 }
 
 /** Who sent a signal and who is meant; null what is not said. It stands outside of what an engine may wrap. */
 function readAddress(payload) {
   const id = (value) => (typeof value === 'string' && value !== '' && value.length <= LONGEST_ID ? value : null);
-  const name = (value) => (typeof value === 'string' ? readableName(value) : null);
+  const name = (value) => (typeof value === 'string' ? value : null);
   return {
     from: id(payload?.fromCall), to: id(payload?.toCall),
     fromUser: name(payload?.fromUser), toUser: name(payload?.toUser),
