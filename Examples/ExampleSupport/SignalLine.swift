@@ -22,12 +22,12 @@ public struct SignalLine: Codable, Sendable {
         sdp = description.sdp
     }
 
-    public init(_ candidate: ICECandidateInit?, peer: String? = nil) {
+    public init(_ candidate: ICECandidateInit, peer: String? = nil) {
         self.peer = peer
-        self.candidate = candidate?.candidate ?? ""
-        sdpMid = candidate?.sdpMid
-        sdpMLineIndex = candidate?.sdpMLineIndex
-        usernameFragment = candidate?.usernameFragment
+        self.candidate = candidate.candidate
+        sdpMid = candidate.sdpMid
+        sdpMLineIndex = candidate.sdpMLineIndex
+        usernameFragment = candidate.usernameFragment
     }
 
     /// The description, if it is one.

@@ -98,7 +98,8 @@ actor RTCCallMediaSession: CallMediaSession {
     func addRemoteCandidate(_ candidate: IceCandidatePayload) async throws(CallMediaError) {
         let connection = connection
         let candidate = ICECandidateInit(
-            candidate: candidate.candidate, sdpMid: candidate.sdpMid, sdpMLineIndex: candidate.sdpMLineIndex)
+            candidate: candidate.candidate, sdpMid: candidate.sdpMid, sdpMLineIndex: candidate.sdpMLineIndex,
+            usernameFragment: candidate.usernameFragment)
         try await rejecting { () async throws(PeerConnectionError) in try await connection.addICECandidate(candidate) }
     }
 
@@ -181,8 +182,8 @@ actor RTCCallMediaSession: CallMediaSession {
                 continuation.yield(
                     .localCandidate(
                         IceCandidatePayload(
-                            candidate: candidate?.candidate ?? "", sdpMid: candidate?.sdpMid,
-                            sdpMLineIndex: candidate?.sdpMLineIndex)))
+                            candidate: candidate.candidate, sdpMid: candidate.sdpMid,
+                            sdpMLineIndex: candidate.sdpMLineIndex, usernameFragment: candidate.usernameFragment)))
             case .connectionStateChange(let state, _):
                 if state == .connected {
                     await startPlayers()

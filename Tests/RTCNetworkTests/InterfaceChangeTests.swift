@@ -45,7 +45,8 @@ import Testing
             case .iceConnectionStateChange(let state, _):
                 told.append(state.rawValue)
                 if state == .disconnected { try await network.ip("addr", "add", "\(Self.second)/32", "dev", "lo") }
-            case .iceCandidate(let candidate?): told.append(candidate.candidate.contains(" 10.9.0.3 ") ? "new" : "?")
+            case .iceCandidate(let candidate) where !candidate.candidate.isEmpty:
+                told.append(candidate.candidate.contains(" 10.9.0.3 ") ? "new" : "?")
             default: continue
             }
             if told.last == "connected" { break }

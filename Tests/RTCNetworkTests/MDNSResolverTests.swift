@@ -30,7 +30,7 @@ import Testing
             .filter { !$0.hasPrefix("a=candidate") && !$0.hasPrefix("a=end-of-candidates") }.joined(separator: "\r\n")
         try await shy.setRemoteDescription(SessionDescriptionInit(type: .answer, sdp: answer + "\r\n"))
         for await event in events.shy {
-            guard case .iceCandidate(var candidate?) = event else { continue }
+            guard case .iceCandidate(var candidate) = event else { continue }
             candidate.candidate = candidate.candidate.replacing("127.0.0.1", with: "\(name).local")
             try await curious.addICECandidate(candidate)
             break

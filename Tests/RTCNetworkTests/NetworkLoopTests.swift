@@ -71,7 +71,7 @@ import Testing
         try await flooded.setLocalDescription()
         var target: TransportAddress?
         for await event in events {
-            guard case .iceCandidate(let candidate?) = event else { continue }
+            guard case .iceCandidate(let candidate) = event else { continue }
             let fields = candidate.candidate.split(separator: " ")
             target = UInt16(fields[5]).map { TransportAddress(.v4(0x7f00_0001), port: $0) }
             break

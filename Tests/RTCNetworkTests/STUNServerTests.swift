@@ -25,7 +25,9 @@ import Testing
         try await connection.setLocalDescription()
         var candidates: [String] = []
         for await event in events {
-            if case .iceCandidate(let candidate?) = event { candidates.append(candidate.candidate) }
+            if case .iceCandidate(let candidate) = event, !candidate.candidate.isEmpty {
+                candidates.append(candidate.candidate)
+            }
             if case .iceGatheringStateChange(.complete) = event { break }
         }
         #expect(candidates.count == 2)

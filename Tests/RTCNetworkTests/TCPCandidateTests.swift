@@ -28,7 +28,7 @@ import Testing
     private func forward(_ events: AsyncStream<PeerConnectionEvent>, to other: PeerConnection) async {
         for await event in events {
             switch event {
-            case .iceCandidate(let candidate?) where candidate.candidate.contains(" tcp "):
+            case .iceCandidate(let candidate) where candidate.candidate.contains(" tcp "):
                 try? await other.addICECandidate(candidate)
             case .connectionStateChange(.connected, _): return
             default: continue

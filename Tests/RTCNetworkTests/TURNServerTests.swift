@@ -33,7 +33,9 @@ struct TURNServerTests {
         var candidates: [String] = []
         var errors: [ICEServerError] = []
         for await event in events {
-            if case .iceCandidate(let candidate?) = event { candidates.append(candidate.candidate) }
+            if case .iceCandidate(let candidate) = event, !candidate.candidate.isEmpty {
+                candidates.append(candidate.candidate)
+            }
             if case .iceCandidateError(let error) = event { errors.append(error) }
             if case .iceGatheringStateChange(.complete) = event { break }
         }

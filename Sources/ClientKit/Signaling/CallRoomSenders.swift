@@ -66,7 +66,7 @@ public struct CallRoomSenders: Sendable {
         }
         // A call that has made no offer to us is somebody else's.
         if let call = candidate.fromCall { return senders.first { $0.call == call }?.name }
-        if let fragment = candidate.usernameFragment,
+        if let fragment = candidate.generation,
             let sender = senders.first(where: { $0.usernameFragments.contains(fragment) })
         {
             return sender.name
@@ -144,8 +144,10 @@ extension SessionDescriptionPayload {
 }
 
 extension IceCandidatePayload {
-    /// The generation of ICE that it says it belongs to (RFC 8839 §5.1, the extension `ufrag`).
-    fileprivate var usernameFragment: Substring? {
+    /// The generation of ICE that it says it belongs to, beside the candidate or in it (RFC 8839 §5.1, the extension
+    /// `ufrag`).
+    fileprivate var generation: Substring? {
+        if let usernameFragment { return usernameFragment[...] }
         let words = candidate.split(separator: " ")
         guard let name = words.firstIndex(of: "ufrag"), words.indices.contains(name + 1) else { return nil }
         return words[name + 1]

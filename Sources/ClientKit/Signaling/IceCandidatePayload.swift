@@ -6,6 +6,8 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
     public var sdpMid: String?
     /// The media section by its place.
     public var sdpMLineIndex: Int?
+    /// The generation of ICE that it belongs to (W3C); nil: what the candidate says itself, or the newest.
+    public var usernameFragment: String?
     /// Which call of the sender's it belongs to, and which of the receiver's; ours (see `CallCorrespondence`).
     public var fromCall: String?
     public var toCall: String?
@@ -13,10 +15,13 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
     public var from: String?
     public var to: String?
 
-    public init(candidate: String, sdpMid: String? = nil, sdpMLineIndex: Int? = nil) {
+    public init(
+        candidate: String, sdpMid: String? = nil, sdpMLineIndex: Int? = nil, usernameFragment: String? = nil
+    ) {
         self.candidate = candidate
         self.sdpMid = sdpMid
         self.sdpMLineIndex = sdpMLineIndex
+        self.usernameFragment = usernameFragment
     }
 
     /// The sign that no more candidates follow.
@@ -39,7 +44,7 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
 
     /// Reads what a peer sent.
     ///
-    /// Read are W3C's `{candidate, sdpMid, sdpMLineIndex}` with any further keys, the candidate under `sdp` (common
+    /// Read are W3C's `{candidate, sdpMid, sdpMLineIndex, usernameFragment}` with any further keys, the candidate under `sdp` (common
     /// in iOS clients), `id` and `label` for the section (AppRTC), an index written as text or missing, an `sdpMid`
     /// written as a number, the object wrapped once or twice, the same as JSON in a string, and the bare attribute.
     /// Null, an empty text, `{"candidate": null}` and nothing at all mean the end of candidates.
@@ -77,9 +82,11 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
     private static func read(_ members: [String: LooseJSON], depth: Int) -> IceCandidatePayload? {
         let mid = (members["sdpMid"] ?? members["id"])?.text
         let index = (members["sdpMLineIndex"] ?? members["sdpMlineIndex"] ?? members["label"])?.wholeNumber
+        let fragment = members["usernameFragment"]?.text
         for key in texts {
             if case .string(let text)? = members[key], let attribute = attribute(text) {
-                return IceCandidatePayload(candidate: attribute, sdpMid: mid, sdpMLineIndex: index)
+                return IceCandidatePayload(
+                    candidate: attribute, sdpMid: mid, sdpMLineIndex: index, usernameFragment: fragment)
             }
         }
         for key in wrappers {
@@ -89,7 +96,7 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
         }
         // `RTCIceCandidate` of the end has a null or empty candidate beside its section.
         if members["candidate"] == .null {
-            return IceCandidatePayload(candidate: "", sdpMid: mid, sdpMLineIndex: index)
+            return IceCandidatePayload(candidate: "", sdpMid: mid, sdpMLineIndex: index, usernameFragment: fragment)
         }
         return nil
     }

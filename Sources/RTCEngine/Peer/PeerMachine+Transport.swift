@@ -120,7 +120,9 @@ extension PeerMachine {
                 guard let place = negotiator.addLocalCandidate(candidate) else { continue }
                 events.append(.localCandidate(candidate, mid: place.mid, mLineIndex: place.mLineIndex))
             case .gatheringStateChanged(let state):
-                if state == .complete { _ = negotiator.endOfLocalCandidates() }
+                if state == .complete, let place = negotiator.endOfLocalCandidates() {
+                    events.append(.endOfLocalCandidates(place))
+                }
                 events.append(.iceGatheringStateChanged(state))
             case .connectionStateChanged(let state, let because):
                 events.append(.iceConnectionStateChanged(state, because: because))
@@ -215,7 +217,11 @@ extension PeerMachine {
     mutating func transmit(_ bytes: [UInt8], from: TransportAddress, to: TransportAddress, at now: Instant) {
         // RFC 7983 §7: 0 to 3 is STUN.
         if let first = bytes.first, first > 3 { paths.sent(bytes.count, from: from, to: to, at: now) }
-        if !relays.isEmpty, let index = relays.index(of: from) { return relay(bytes, by: index, to: to, at: now) }
+        if !relays.isEmpty {
+            if let index = relays.index(of: from) { return relay(bytes, by: index, to: to, at: now) }
+            // An address that a server has taken back: no socket of ours has it.
+            guard ice.isOurs(from) else { return counters.dropped += 1 }
+        }
         put(Transmit(bytes: bytes, from: from, to: to))
     }
 

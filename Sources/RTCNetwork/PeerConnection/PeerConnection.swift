@@ -174,6 +174,12 @@ public actor PeerConnection {
                     ICECandidateInit(
                         candidate: candidate.attribute, sdpMid: mid, sdpMLineIndex: mLineIndex,
                         usernameFragment: candidate.usernameFragment)))
+        case .endOfLocalCandidates(let place):
+            eventBroadcast.send(
+                .iceCandidate(
+                    ICECandidateInit(
+                        candidate: "", sdpMid: place.mid, sdpMLineIndex: place.mLineIndex,
+                        usernameFragment: place.usernameFragment)))
         case .nameToResolve(let name):
             resolve(name: name)
         case .signalingStateChanged(let state):
@@ -184,7 +190,6 @@ public actor PeerConnection {
             eventBroadcast.send(.iceConnectionStateChange(state, because: because))
         case .iceGatheringStateChanged(let state):
             eventBroadcast.send(.iceGatheringStateChange(state))
-            if state == .complete { eventBroadcast.send(.iceCandidate(nil)) }
         case .connectionStateChanged(let state, let because):
             eventBroadcast.send(.connectionStateChange(state, because: because))
         case .trackAdded(let id):

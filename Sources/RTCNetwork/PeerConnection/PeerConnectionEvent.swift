@@ -4,8 +4,8 @@ public import RTCEngine
 public enum PeerConnectionEvent: Sendable {
     /// A description should be exchanged again (`negotiationneeded`).
     case negotiationNeeded
-    /// A candidate to send to the peer; nil when gathering is complete (`icecandidate`).
-    case iceCandidate(ICECandidateInit?)
+    /// A candidate to send to the peer; an empty one when no more follow for its generation (`icecandidate`).
+    case iceCandidate(ICECandidateInit)
     /// A TURN server gave no candidate, or is lost; everything else goes on (`icecandidateerror`).
     case iceCandidateError(ICEServerError)
     /// The exchange of descriptions has moved on (`signalingstatechange`).

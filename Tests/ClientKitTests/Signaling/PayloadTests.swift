@@ -68,6 +68,17 @@ import Testing
             event("candidate", json) == .candidate(IceCandidatePayload(candidate: "", sdpMid: "1", sdpMLineIndex: 1)))
     }
 
+    @Test(arguments: [
+        (#"{"candidate":"","sdpMid":"0","sdpMLineIndex":0,"usernameFragment":"abcd"}"#, ""),
+        (#"{"candidate":null,"sdpMid":"0","sdpMLineIndex":0,"usernameFragment":"abcd"}"#, ""),
+        (#"{"candidate":"candidate:1","sdpMid":"0","sdpMLineIndex":0,"usernameFragment":"abcd"}"#, "candidate:1"),
+    ])
+    func `keep the generation that they belong to`(json: String, candidate: String) {
+        let expected = IceCandidatePayload(
+            candidate: candidate, sdpMid: "0", sdpMLineIndex: 0, usernameFragment: "abcd")
+        #expect(event("candidate", json) == .candidate(expected))
+    }
+
     @Test(arguments: ["{}", "7", "true", #"{"candidate":"nonsense"}"#, #"{"candidate":7}"#])
     func `are no candidate`(json: String) {
         #expect(event("candidate", json) == .unreadable(detail: "A candidate of the other side cannot be read."))

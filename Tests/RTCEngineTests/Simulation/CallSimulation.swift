@@ -185,7 +185,7 @@ struct CallSimulation {
     private mutating func deliver(_ datagram: VirtualDatagram, to host: HostID) {
         guard let side = Side.allCases.first(where: { self[$0].host == host }) else { return }
         invariants.arrived(datagram, at: side, now)
-        note("→ \(side) \(DatagramKind(datagram.bytes)) \(datagram.bytes.count)")
+        note("→ \(side) \(Self.described(datagram.bytes)) from \(datagram.source)")
         var bytes = datagram.bytes
         tell(side) { machine, now in
             machine.receive(&bytes, from: datagram.source, to: datagram.destination, at: now)
@@ -221,6 +221,13 @@ struct CallSimulation {
         invariants.settled(peers[index].machine, side, at: now)
     }
 
+    /// A datagram in the trace: its protocol, of STUN and TURN the message type (RFC 8489 §5), and its size in bytes.
+    private static func described(_ bytes: [UInt8]) -> String {
+        let kind = DatagramKind(bytes)
+        guard kind == .stun, bytes.count > 1 else { return "\(kind) \(bytes.count)" }
+        return "\(kind) 0x\(String(UInt16(bytes[0]) << 8 | UInt16(bytes[1]), radix: 16)) \(bytes.count)"
+    }
+
     mutating func note(_ text: @autoclosure () -> String) {
         if isTracing { trace.append("\(now.seconds) \(text())") }
     }
@@ -228,7 +235,7 @@ struct CallSimulation {
     mutating func send(_ transmit: Transmit, _ side: Side) {
         // What a channel carries goes to the server, who is no peer that could consent.
         if transmit.channel == nil { invariants.sends(transmit, side, at: now) }
-        note("← \(side) \(DatagramKind(transmit.bytes)) \(transmit.bytes.count)")
+        note("← \(side) \(Self.described(transmit.bytes)) from \(transmit.from) to \(transmit.to)")
         peers[side.rawValue].sent += 1
         if DatagramKind(transmit.bytes) != .stun { peers[side.rawValue].sentBesidesSTUN += 1 }
         var bytes = transmit.bytes
@@ -252,7 +259,6 @@ struct CallSimulation {
             peers[index].iceStates.append(state)
         case .iceGatheringStateChanged(let state):
             note("\(side) gathering \(state)")
-            if state == .complete { signal(.candidate(CandidateMessage()), from: side) }
         case .connectionStateChanged(let state, let because):
             note("\(side) connection \(state): \(because)")
             peers[index].connectionStates.append(state)
@@ -270,6 +276,11 @@ struct CallSimulation {
                     CandidateMessage(
                         attribute: candidate.attribute, mid: mid, mLineIndex: mLineIndex,
                         fragment: candidate.usernameFragment)), from: side)
+        case .endOfLocalCandidates(let place):
+            signal(
+                .candidate(
+                    CandidateMessage(
+                        mid: place.mid, mLineIndex: place.mLineIndex, fragment: place.usernameFragment)), from: side)
         case .negotiationNeeded:
             note("\(side) wants to negotiate")
             negotiationNeeded(side)

@@ -24,7 +24,7 @@ func description() throws -> SessionDescriptionInit {
 
 func sayDescription(of connection: PeerConnection, _ events: AsyncStream<PeerConnectionEvent>) async throws {
     for await event in events {
-        guard case .iceCandidate(nil) = event else { continue }
+        guard case .iceGatheringStateChange(.complete) = event else { continue }
         break
     }
     guard let description = await connection.localDescription else { exit(1) }

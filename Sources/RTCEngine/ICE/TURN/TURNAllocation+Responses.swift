@@ -50,7 +50,7 @@ extension TURNAllocation {
             sendHeld(to: ip)
         case .channel(let number):
             channels.bound(number, at: now)
-        case .release: return
+        case .release: released(at: now)
         }
     }
 
@@ -101,7 +101,7 @@ extension TURNAllocation {
         switch purpose {
         case .allocate: conclude(purpose, failure, at: now)
         case .refresh, .permission, .channel: fail(.expired)
-        case .release: return
+        case .release: released(at: now)
         }
     }
 
@@ -127,7 +127,7 @@ extension TURNAllocation {
         case .refresh: refreshRefused(failure, at: now)
         case .permission(let ip): permissionRefused(ip, at: now)
         case .channel(let number): channels.refused(number)
-        case .release: return
+        case .release: released(at: now)
         }
     }
 

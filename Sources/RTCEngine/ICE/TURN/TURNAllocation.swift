@@ -100,10 +100,16 @@ struct TURNAllocation: Sendable {
         }
     }
 
-    /// The server thinks that this socket has an allocation already: it is given back before another is asked for.
+    /// The server thinks that this socket has an allocation already: it is given back before another is asked for. Not both
+    /// at once, or the release, sent again when it is lost, would end the new one.
     mutating func allocateAfresh(at now: Instant) {
         guard phase == .allocating else { return }
         request(.release, .refresh, [.turn(.lifetime(0))], at: now)
+    }
+
+    /// Whatever the server said to the release, and if it said nothing.
+    mutating func released(at now: Instant) {
+        guard phase == .allocating else { return }
         allocate(at: now)
     }
 
@@ -167,7 +173,7 @@ struct TURNAllocation: Sendable {
         case .refresh: refresh(at: now)
         case .permission(let ip): permissionRefused(ip, at: now)
         case .channel(let number): channels.refused(number)
-        case .release: return
+        case .release: released(at: now)
         }
     }
 

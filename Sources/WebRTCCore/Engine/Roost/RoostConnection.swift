@@ -64,8 +64,8 @@
             case .iceCandidate(let candidate):
                 return .candidate(
                     ICECandidate.Candidate(
-                        candidate: candidate?.candidate ?? "", sdpMLineIndex: candidate?.sdpMLineIndex ?? 0,
-                        sdpMid: candidate?.sdpMid))
+                        candidate: candidate.candidate, sdpMLineIndex: candidate.sdpMLineIndex ?? 0,
+                        sdpMid: candidate.sdpMid))
             case .track(let transceiver):
                 // Each offer says again what is sent.
                 guard receiving.insert(transceiver).inserted else { return nil }
