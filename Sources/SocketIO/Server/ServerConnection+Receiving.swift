@@ -107,7 +107,12 @@ extension ServerConnection {
             case .binary(let bytes): packet = try parser.receive(binary: bytes)
             }
         } catch {
-            return close(.parseError("\(error)"))
+            switch error {
+            case .attachmentsTooLarge: return close(.payloadTooLarge)
+            case .unknownKind, .malformedHeader, .malformedPayload, .reservedEventName, .illegalAttachments,
+                .attachmentsExpected:
+                return close(.parseError("\(error)"))
+            }
         }
         if let packet { received(packet) }
     }

@@ -40,6 +40,18 @@ struct HostileInputTests {
         }
     }
 
+    @Test func `a packet whose attachments keep coming is not held beyond the limit`() async throws {
+        try await TestServer.run(Self.flooding) { server in
+            let socket = try await RawSocket.webSocket(port: server.port)
+            socket.sendFrame("40")
+            socket.sendFrame("4564-[\"echo\"]")
+            for _ in 0..<4 { socket.sendFrame(String(repeating: "x", count: 3_000), opcode: 2) }
+            socket.sendFrame("", opcode: 8)
+            #expect(await socket.readToEnd().contains("A message is larger than this server takes."))
+            #expect(server.server.statistics.closedByReason == ["payload_too_large": 1])
+        }
+    }
+
     @Test func `a flood ends the connection that makes it`() async throws {
         try await TestServer.run(Self.flooding) { server in
             let client = try await neighbour(of: server)
