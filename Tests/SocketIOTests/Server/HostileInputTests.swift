@@ -66,6 +66,32 @@ struct HostileInputTests {
         }
     }
 
+    /// Pongs that nobody asked for, and parts of a message that never ends, both without content.
+    @Test(arguments: [10, 0] as [UInt8])
+    func `frames that deliver nothing are a flood as well`(opcode: UInt8) async throws {
+        try await TestServer.run(Self.flooding) { server in
+            let socket = try await RawSocket.webSocket(port: server.port)
+            socket.sendFrame("40")
+            socket.sendFrame("4", isLast: false)
+            for _ in 0..<30 { socket.sendFrame("", opcode: opcode, isLast: opcode == 10) }
+            socket.sendFrame("", opcode: 8)
+            #expect(await socket.readToEnd().contains("Too many messages a second."))
+            #expect(server.server.statistics.closedByReason == ["flood": 1])
+        }
+    }
+
+    @Test func `probes of a WebSocket that never takes over are a flood as well`() async throws {
+        try await TestServer.run(Self.flooding) { server in
+            let opened = try await RawSocket.get("/socket.io/?EIO=4&transport=polling", port: server.port)
+            let sid = try #require(opened.firstMatch(of: /"sid":"([^"]+)"/)?.1)
+            let socket = try await RawSocket.webSocket(
+                port: server.port, sid: String(sid), reading: "101 Switching Protocols")
+            for _ in 0..<30 { socket.sendFrame("2probe") }
+            #expect(await socket.readToEnd().contains("Too many messages a second."))
+            #expect(server.server.statistics.closedByReason == ["flood": 1])
+        }
+    }
+
     @Test func `fragments are put together, unmasked frames are refused`() async throws {
         try await TestServer.run { server in
             let socket = try await RawSocket.webSocket(port: server.port)
