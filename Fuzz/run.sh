@@ -43,11 +43,13 @@ module() { # name, folders below Sources (default: the module's own); the object
 
 objects=()
 libraries=()
-for name in RTCWire RTCEngine; do module $name; done
+if grep -qE 'import (RTC|MediaFiles)' "Fuzz/Targets/$target.swift"; then
+    for name in RTCWire RTCEngine; do module $name; done
+fi
 if grep -qE 'import (RTCSecurity)' "Fuzz/Targets/$target.swift"; then module RTCSecurity; libraries+=(-lssl -lcrypto); fi
 if grep -qE 'import (MediaFiles)' "Fuzz/Targets/$target.swift"; then module MediaFiles; fi
 # The codecs of Socket.IO alone, and of what is built on it: the rest of these modules is built on NIO.
-if grep -qE 'import (SocketIO|CallSignaling)' "Fuzz/Targets/$target.swift"; then
+if grep -qE 'import (SocketIO|CallSignaling|ClientKit)' "Fuzz/Targets/$target.swift"; then
     module SocketIO SocketIO/EngineIO SocketIO/SocketIO SocketIO/WebSocket/WebSocketReader.swift \
         SocketIO/WebSocket/UTF8Check.swift SocketIO/Server/SocketIOHandshake.swift
 fi
