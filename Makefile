@@ -49,7 +49,7 @@ bench: ## Signaling beside python-socketio's server, WebRTC beside Pion, aiortc 
 	@Benchmarks/signaling/run.sh $${ROUNDS:-3}
 	@Benchmarks/rtc/run.sh $${ROUNDS:-3}
 
-fuzz: ## An hour for each parser (SECONDS=3600 by default)
+fuzz: ## An hour for each parser (SECONDS_EACH=3600)
 	@Scripts/install-packages.sh fuzz
 	@Fuzz/run.sh all $${SECONDS_EACH:-3600}
 

@@ -171,7 +171,10 @@ let package = Package(
         // One function a parser; libFuzzer runs them by Fuzz/run.sh, the tests replay their corpora.
         .target(
             name: "FuzzTargets",
-            dependencies: ["RTCWire", "RTCEngine", "RTCSecurity", "MediaFiles", "SocketIO"], path: "Fuzz/Targets",
+            dependencies: [
+                "RTCWire", "RTCEngine", "RTCSecurity", "MediaFiles", "SocketIO", "CallSignaling", "ClientKit",
+            ],
+            path: "Fuzz/Targets",
             swiftSettings: swiftSettings),
         tests("FuzzReplayTests", ["FuzzTargets"]),
     ] + standIn

@@ -43,13 +43,22 @@ module() { # name, folders below Sources (default: the module's own); the object
 
 objects=()
 libraries=()
-for name in RTCWire RTCEngine; do module $name; done
+if grep -qE 'import (RTC|MediaFiles)' "Fuzz/Targets/$target.swift"; then
+    for name in RTCWire RTCEngine; do module $name; done
+fi
 if grep -qE 'import (RTCSecurity)' "Fuzz/Targets/$target.swift"; then module RTCSecurity; libraries+=(-lssl -lcrypto); fi
 if grep -qE 'import (MediaFiles)' "Fuzz/Targets/$target.swift"; then module MediaFiles; fi
-# The codecs of Socket.IO alone: the rest of that module is built on NIO.
-if grep -qE 'import (SocketIO)' "Fuzz/Targets/$target.swift"; then
+# The codecs of Socket.IO alone, and of what is built on it: the rest of these modules is built on NIO.
+if grep -qE 'import (SocketIO|CallSignaling|ClientKit)' "Fuzz/Targets/$target.swift"; then
     module SocketIO SocketIO/EngineIO SocketIO/SocketIO SocketIO/WebSocket/WebSocketReader.swift \
-        SocketIO/WebSocket/UTF8Check.swift
+        SocketIO/WebSocket/UTF8Check.swift SocketIO/Server/SocketIOHandshake.swift
+fi
+if grep -qE 'import (CallSignaling)' "Fuzz/Targets/$target.swift"; then
+    module CallSignaling CallSignaling/CallRoomParameters.swift
+fi
+if grep -qE 'import (ClientKit)' "Fuzz/Targets/$target.swift"; then
+    mapfile -t parts < <(cd Sources && find ClientKit -name '*.swift' ! -name SocketIOCallSignaling.swift)
+    module ClientKit "${parts[@]}"
 fi
 
 cat > "$out/$target-main.swift" <<SWIFT

@@ -15,7 +15,7 @@ func fuzzWebSocket(_ bytes: RawSpan) {
         case .text(let text): precondition(String(validating: text, as: UTF8.self) != nil && text.count <= 300)
         case .binary(let bytes): precondition(bytes.count <= 300)
         case .ping(let payload): precondition(payload.count <= 125)
-        case .pong, .close: break
+        case .pong, .fragment, .close: break
         }
     }
 }

@@ -13,7 +13,7 @@ public final class CallRoomServer: Sendable {
     public struct Limits: Hashable, Sendable {
         /// How many may be in one room.
         public var membersPerRoom: Int
-        /// The largest offer, answer or candidate, in bytes of JSON.
+        /// The largest offer, answer or candidate, in bytes of JSON and attachments together.
         public var payload: Int
 
         public init(membersPerRoom: Int = 50, payload: Int = 256 * 1024) {
@@ -183,7 +183,7 @@ public final class CallRoomServer: Sendable {
 
     private func relay(_ event: SocketIOEvent, from socket: SocketIOSocket) {
         guard let member = socket.userData as? CallRoom.Member else { return }
-        guard event.arguments.bytes.count <= limits.payload else {
+        guard event.arguments.byteCount <= limits.payload else {
             let data = RawJSON(object: [
                 "code": RawJSON(string: "payload_too_large"), "event": RawJSON(string: event.name),
                 "limit": RawJSON(limits.payload),

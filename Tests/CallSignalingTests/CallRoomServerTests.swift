@@ -196,6 +196,32 @@ struct CallRoomServerTests {
         }
     }
 
+    @Test func `what is attached counts for the size of a signal`() async throws {
+        try await withRooms(.init(payload: 100)) { _, url in
+            let bob = try await join(url, "Bob", isCaller: false)
+            let ann = try SocketIOClient(url: url + "/?roomId=1&username=Ann&isCaller=1")
+            let events = ann.events()
+            try await ann.connect()
+            // Each by itself would pass.
+            let attachment = [UInt8](repeating: 1, count: 60)
+            ann.emit("offer", [1, .binary(attachment), .binary(attachment)])
+            ann.emit("offer", [2])
+            var toBob = bob.events.makeAsyncIterator()
+            var heard = await toBob.next()
+            while let other = heard {
+                if case .offer = other { break }
+                heard = await toBob.next()
+            }
+            try #require(heard == .offer(RawJSON(2)))
+            for await event in events where event.name == "room_error" {
+                #expect(event.arguments.first?["code"]?.string == "payload_too_large")
+                break
+            }
+            await ann.disconnect()
+            await bob.leave()
+        }
+    }
+
     @Test func `a server that goes down sends nobody away: calls go on while their media flows`() async throws {
         let server = SocketIOServer()
         let rooms = CallRoomServer(server: server)

@@ -16,7 +16,8 @@ import Testing
     static let parsers = [
         Parser(name: "AV1") { fuzzAV1($0) }, Parser(name: "H265") { fuzzH265($0) },
         Parser(name: "RED") { fuzzRED($0) }, Parser(name: "VP9") { fuzzVP9($0) }, Parser(name: "WAV") { fuzzWAV($0) },
-        Parser(name: "DCEP") { fuzzDCEP($0) },
+        Parser(name: "CallEvents") { fuzzCallEvents($0) },
+        Parser(name: "CallRoomParameters") { fuzzCallRoomParameters($0) }, Parser(name: "DCEP") { fuzzDCEP($0) },
         Parser(name: "DependencyDescriptor") { fuzzDependencyDescriptor($0) },
         Parser(name: "DTLS") { fuzzDTLS($0) }, Parser(name: "EngineIO") { fuzzEngineIO($0) },
         Parser(name: "H264") { fuzzH264($0) }, Parser(name: "ICECandidate") { fuzzICECandidate($0) },

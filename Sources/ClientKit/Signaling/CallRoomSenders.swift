@@ -126,10 +126,10 @@ public struct CallRoomSenders: Sendable {
         return senders.count - 1
     }
 
-    /// The caller who has not called yet, if there is just one; otherwise a number.
+    /// The caller who has not called yet, if there is just one; otherwise a number. Not every server looks at names.
     private mutating func freeName() -> String {
         let free = Set(callers).subtracting(senders.map(\.name))
-        if free.count == 1, let name = free.first { return name }
+        if free.count == 1, let name = free.first, CallName.problem(with: name) == nil { return name }
         strangers += 1
         return "caller \(strangers)"
     }

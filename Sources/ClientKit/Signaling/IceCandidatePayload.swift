@@ -81,7 +81,9 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
 
     private static func read(_ members: [String: LooseJSON], depth: Int) -> IceCandidatePayload? {
         let mid = (members["sdpMid"] ?? members["id"])?.text
+        // W3C's `unsigned short`.
         let index = (members["sdpMLineIndex"] ?? members["sdpMlineIndex"] ?? members["label"])?.wholeNumber
+            .flatMap { UInt16(exactly: $0) }.map { Int($0) }
         let fragment = members["usernameFragment"]?.text
         for key in texts {
             if case .string(let text)? = members[key], let attribute = attribute(text) {

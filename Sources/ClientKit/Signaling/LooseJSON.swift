@@ -1,7 +1,7 @@
-internal import Foundation
+internal import SocketIO
 
 /// Any JSON value, for payloads whose shape only the peer knows.
-enum LooseJSON: Hashable, Sendable, Decodable {
+enum LooseJSON: Hashable, Sendable {
     case null
     case bool(Bool)
     case number(Double)
@@ -9,26 +9,35 @@ enum LooseJSON: Hashable, Sendable, Decodable {
     case array([LooseJSON])
     case object([String: LooseJSON])
 
+    /// What is nested deeper than any payload that is read stays unread: a peer may nest as it likes, and each level
+    /// would cost another pass over the text.
+    private static let depthLimit = 8
+
     /// Nil when the text is no JSON.
     init?(text: String) {
-        guard let value = try? JSONDecoder().decode(LooseJSON.self, from: Data(text.utf8)) else { return nil }
-        self = value
+        guard let json = RawJSON(text) else { return nil }
+        self.init(json)
     }
 
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([LooseJSON].self) {
-            self = .array(value)
-        } else {
-            self = .object(try container.decode([String: LooseJSON].self))
+    init(_ json: RawJSON) {
+        self.init(json, depth: 0)
+    }
+
+    private init(_ json: RawJSON, depth: Int) {
+        let isTooDeep = depth == LooseJSON.depthLimit
+        switch json.kind {
+        case .null: self = .null
+        case .bool: self = .bool(json.bool ?? false)
+        case .number: self = .number(json.double ?? .nan)
+        case .string: self = .string(json.string ?? "")
+        case .array:
+            let elements = isTooDeep ? [] : json.elements ?? []
+            self = .array(elements.map { LooseJSON($0, depth: depth + 1) })
+        case .object:
+            let members = isTooDeep ? [] : json.members ?? []
+            // Of several values of a key the last counts, as JavaScript reads it.
+            self = .object(
+                Dictionary(members.map { ($0.key, LooseJSON($0.value, depth: depth + 1)) }) { _, last in last })
         }
     }
 

@@ -105,7 +105,7 @@ public final class SocketIOCallSignaling: CallSignalingService {
                 case .state(let state):
                     self.report(state, of: client)
                 case .event(let event):
-                    let payload = event.arguments.first.flatMap { LooseJSON(text: $0.text) }
+                    let payload = event.arguments.first.map { LooseJSON($0) }
                     if let event = CallSignalingEvent(wireEvent: event.name, payload: payload) {
                         self.said.yield(event)
                     }

@@ -34,7 +34,7 @@ final class ClientCore: @unchecked Sendable {
     private let logger: Logger
 
     private var phase = Phase.idle
-    private var parser = SocketIOPacketParser(attachmentLimit: 1024)
+    private var parser: SocketIOPacketParser
     private var attemptTimer: Scheduled<Void>?
     private var retriesFirst = false
     private var hasBeenConnected = false
@@ -54,6 +54,11 @@ final class ClientCore: @unchecked Sendable {
         self.logger = logger
         let name = url.path == "/" ? configuration.namespace : url.path
         namespace = name.hasPrefix("/") ? name : "/" + name
+        parser = Self.makeParser(configuration)
+    }
+
+    private static func makeParser(_ configuration: SocketIOClientConfiguration) -> SocketIOPacketParser {
+        SocketIOPacketParser(attachmentLimit: 1024, attachmentByteLimit: configuration.maxPayload)
     }
 
     // MARK: Readers
@@ -101,7 +106,7 @@ final class ClientCore: @unchecked Sendable {
             self?.engineReported(engine, fact)
         }
         phase = .connecting(engine, attempt: number)
-        parser = SocketIOPacketParser(attachmentLimit: 1024)
+        parser = Self.makeParser(configuration)
         attemptTimer = loop.scheduleTask(in: TimeAmount(configuration.connectTimeout)) { [weak self] in
             self?.lost(.timedOut)
         }

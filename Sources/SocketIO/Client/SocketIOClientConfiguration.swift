@@ -68,7 +68,7 @@ public struct SocketIOClientConfiguration: Sendable {
     /// Events that a reader of `events()` has not taken yet; with more the client disconnects
     /// (`.readerTooSlow`) rather than hold or lose them.
     public var eventBufferLimit = 4_096
-    /// The largest message taken from the server, in bytes.
+    /// The largest message taken from the server, in bytes; also what the attachments of one packet have together.
     public var maxPayload = 16 * 1024 * 1024
     /// Whether the server's certificate is checked. Only tests have a reason to say no.
     public var verifiesCertificates = true

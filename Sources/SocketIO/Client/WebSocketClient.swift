@@ -263,7 +263,7 @@ private final class WebSocketClientHandler: ChannelInboundHandler {
             WebSocketFraming.write(
                 payload[...], opcode: WebSocketOpcode.pong, mask: .random(in: 0...UInt32.max), into: &frame)
             context.writeAndFlush(NIOAny(frame), promise: nil)
-        case .pong: break
+        case .pong, .fragment: break
         case .close(let code): end(.serverClosed, code: code ?? 1000, context)
         }
     }

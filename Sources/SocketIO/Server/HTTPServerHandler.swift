@@ -146,10 +146,15 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         case .file(let path): return respond(to: request, response, file: path, context)
         }
         writeHead(request, response, length: bytes.count, keepAlive: keepAlive, context)
-        if request.method != .HEAD, !bytes.isEmpty {
+        if Self.hasContent(response, to: request), !bytes.isEmpty {
             context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: bytes)))), promise: nil)
         }
         finishResponse(request, keepAlive: keepAlive, context)
+    }
+
+    /// RFC 9110 §6.4.1: nothing follows the answer to a HEAD, or a 204 or 304; the next answer would begin in it.
+    private static func hasContent(_ response: SocketIOHTTPResponse, to request: HTTPRequestHead) -> Bool {
+        request.method != .HEAD && HTTPResponseStatus(statusCode: response.status).mayHaveResponseBody
     }
 
     private func writeHead(
@@ -157,7 +162,8 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         _ context: ChannelHandlerContext
     ) {
         var headers = HTTPHeaders(response.headers.map { ($0.name, $0.value) })
-        if response.status != 204 { headers.replaceOrAdd(name: "Content-Length", value: String(length)) }
+        // The encoder takes it out of a 204 and a 304 (RFC 9110 §8.6).
+        headers.replaceOrAdd(name: "Content-Length", value: String(length))
         if !keepAlive || !request.isKeepAlive || isGoingDown {
             headers.replaceOrAdd(name: "Connection", value: "close")
         }
@@ -183,14 +189,14 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         _ context: ChannelHandlerContext
     ) {
         let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        let isHead = request.method == .HEAD
+        let hasContent = Self.hasContent(response, to: request)
         FileReader.open(path, on: context.eventLoop).whenComplete { result in
             let (handler, context) = loopBound.value
             guard case .success(let file) = result else {
                 return handler.respond(to: request, .text("Not found\n", status: 404), context)
             }
             handler.writeHead(request, response, length: file.size, keepAlive: true, context)
-            guard !isHead else { return handler.finishResponse(request, keepAlive: true, context) }
+            guard hasContent else { return handler.finishResponse(request, keepAlive: true, context) }
             let loopBound = loopBound
             file.forEachChunk(on: context.eventLoop) { chunk in
                 let (handler, context) = loopBound.value

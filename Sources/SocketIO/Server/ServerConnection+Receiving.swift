@@ -59,8 +59,16 @@ extension ServerConnection {
         if link === webSocket {
             received(packet, at: now)
         } else if link === probe {
+            guard withinLimits(packet.count, at: now) else { return close(.flood) }
             perform(session.probePacketReceived(packet), at: now)
         }
+    }
+
+    /// A frame that asks for nothing: a pong, or a part of a message. It counts as a message all the same, since frames
+    /// may be empty and come without end.
+    func webSocketFrameArrived(on link: WebSocketLink) {
+        guard link === webSocket || link === probe else { return }
+        guard withinLimits(0, at: .now) else { return close(.flood) }
     }
 
     /// A ping of the WebSocket itself. It counts as a message: who floods with pings, or does not read the answers,
@@ -107,7 +115,12 @@ extension ServerConnection {
             case .binary(let bytes): packet = try parser.receive(binary: bytes)
             }
         } catch {
-            return close(.parseError("\(error)"))
+            switch error {
+            case .attachmentsTooLarge: return close(.payloadTooLarge)
+            case .unknownKind, .malformedHeader, .malformedPayload, .reservedEventName, .illegalAttachments,
+                .attachmentsExpected:
+                return close(.parseError("\(error)"))
+            }
         }
         if let packet { received(packet) }
     }

@@ -24,7 +24,7 @@ final class ServerConnection: @unchecked Sendable {
     var probe: WebSocketLink?
     var poll: PollReply?
     var outbox = PollingOutbox()
-    var parser = SocketIOPacketParser()
+    var parser: SocketIOPacketParser
     var memberships: [String: Membership] = [:]
     private var messageBucket: TokenBucket
     private var byteBucket: TokenBucket
@@ -41,6 +41,7 @@ final class ServerConnection: @unchecked Sendable {
         self.server = server
         self.origin = origin
         session = EngineIOServerSession(transport: origin.transport, configuration: configuration.session, at: now)
+        parser = SocketIOPacketParser(attachmentByteLimit: configuration.maxPayload)
         let flood = configuration.flood
         messageBucket = TokenBucket(perSecond: flood.messagesPerSecond, burst: flood.messageBurst, at: now)
         byteBucket = TokenBucket(perSecond: flood.bytesPerSecond, burst: flood.byteBurst, at: now)

@@ -14,6 +14,19 @@ public struct SocketIOHandshake: Sendable {
     /// What the connection began with.
     public var transport: EngineIOTransport
 
+    public init(
+        namespace: String, query: EngineIOQuery = EngineIOQuery(items: []), auth: RawJSON? = nil,
+        headers: [(name: String, value: String)] = [], remoteAddress: String = "",
+        transport: EngineIOTransport = .webSocket
+    ) {
+        self.namespace = namespace
+        self.query = query
+        self.auth = auth
+        self.headers = headers
+        self.remoteAddress = remoteAddress
+        self.transport = transport
+    }
+
     /// The first value of a header, whatever its case.
     public func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value

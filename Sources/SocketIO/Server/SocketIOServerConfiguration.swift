@@ -4,7 +4,7 @@ public struct SocketIOServerConfiguration: Sendable {
     public var path = "/socket.io/"
     /// Ping and upgrade intervals.
     public var session = EngineIOServerSession.Configuration()
-    /// The largest message and the largest POST body, in bytes.
+    /// The largest message and the largest POST body, in bytes; also what the attachments of one packet have together.
     public var maxPayload = 1_000_000
     /// A connection that joined no namespace by then is closed.
     public var connectTimeout: Duration = .seconds(45)

@@ -51,6 +51,18 @@ extension RawJSON {
         return elements
     }
 
+    /// The members of an object in the order in which they stand, each value as its own text; a key may be there more
+    /// than once. Nil for another kind.
+    public var members: [(key: String, value: RawJSON)]? {
+        guard kind == .object else { return nil }
+        var members: [(key: String, value: RawJSON)] = []
+        forEachMember { key, value in
+            if let key = key?.string { members.append((key, value)) }
+            return true
+        }
+        return members
+    }
+
     /// The value of a key of an object, the last one if it is there twice (as JavaScript reads it); nil if the
     /// key is missing or this is no object.
     public subscript(key: String) -> RawJSON? {

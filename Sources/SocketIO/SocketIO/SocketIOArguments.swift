@@ -48,6 +48,9 @@ public struct SocketIOArguments: Sendable, Hashable {
         self.init(checked: array.bytes.dropFirst().dropLast(), attachments: attachments)
     }
 
+    /// How many bytes they are: the JSON text and all attachments.
+    public var byteCount: Int { attachments.reduce(bytes.count) { $0 + $1.count } }
+
     /// The JSON text between the array's brackets, as it was sent.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 

@@ -90,6 +90,8 @@ public enum SocketIOPacketError: Error, Hashable, Sendable, CustomStringConverti
     case reservedEventName(String)
     /// A placeholder without an attachment, an attachment without a packet, or more than are allowed.
     case illegalAttachments
+    /// The attachments of one packet have more bytes together than are allowed.
+    case attachmentsTooLarge
     /// A text packet while attachments were still missing.
     case attachmentsExpected
 
@@ -101,6 +103,7 @@ public enum SocketIOPacketError: Error, Hashable, Sendable, CustomStringConverti
         case .malformedPayload: "a packet's payload is malformed"
         case .reservedEventName(let name): "the event name \(name) is reserved"
         case .illegalAttachments: "attachments and placeholders do not match"
+        case .attachmentsTooLarge: "the attachments of a packet are too large together"
         case .attachmentsExpected: "attachments of a packet are missing"
         }
     }

@@ -2,10 +2,15 @@
 public struct SocketIOPacketParser: Sendable {
     /// A packet may have this many attachments.
     public var attachmentLimit: Int
-    /// The packet whose attachments are still coming, and how many it announced.
-    private var pending: (packet: SocketIOPacket, count: Int)?
+    /// The attachments of a packet may have this many bytes together.
+    public var attachmentByteLimit: Int
+    /// The packet whose attachments are still coming, how many it announced, and how many bytes they have so far.
+    private var pending: (packet: SocketIOPacket, count: Int, bytes: Int)?
 
-    public init(attachmentLimit: Int = 64) { self.attachmentLimit = attachmentLimit }
+    public init(attachmentLimit: Int = 64, attachmentByteLimit: Int = 1_000_000) {
+        self.attachmentLimit = attachmentLimit
+        self.attachmentByteLimit = attachmentByteLimit
+    }
 
     /// Whether binary parts are due before the next text.
     public var awaitsAttachments: Bool { pending != nil }
@@ -19,17 +24,19 @@ public struct SocketIOPacketParser: Sendable {
             throw .illegalAttachments
         }
         if count == 0 { return packet }
-        pending = (packet, count)
+        pending = (packet, count, 0)
         return nil
     }
 
     /// Takes one attachment; the packet once it is complete.
     public mutating func receive(binary: ArraySlice<UInt8>) throws(SocketIOPacketError) -> SocketIOPacket? {
-        guard let (incomplete, count) = pending else { throw .illegalAttachments }
+        guard let (incomplete, count, bytes) = pending else { throw .illegalAttachments }
+        // Together, since a packet that is never completed is held for as long as its connection lives.
+        guard binary.count <= attachmentByteLimit - bytes else { throw .attachmentsTooLarge }
         var packet = incomplete
         packet.attachments.append(Array(binary))
         guard packet.attachments.count == count else {
-            pending = (packet, count)
+            pending = (packet, count, bytes + binary.count)
             return nil
         }
         pending = nil

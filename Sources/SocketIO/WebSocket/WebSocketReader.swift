@@ -8,11 +8,13 @@ public struct WebSocketReader: Sendable {
         case server, client
     }
 
-    /// What has come as a whole.
+    /// What a frame that has come as a whole amounts to.
     public enum Message: Hashable, Sendable {
         /// Valid UTF-8.
         case text([UInt8])
         case binary([UInt8])
+        /// A part of a text or of bytes whose end is still to come, with or without content (§5.4).
+        case fragment
         /// To be answered with a pong of the same payload (§5.5.2).
         case ping([UInt8])
         case pong
@@ -58,7 +60,7 @@ public struct WebSocketReader: Sendable {
         self.limit = limit
     }
 
-    /// Takes the next bytes and hands over each message that they complete. After a fault or a close nothing more is
+    /// Takes the next bytes and hands over each message, and each fragment of one, that they complete. After a fault or a close nothing more is
     /// read.
     public mutating func receive(
         _ bytes: RawSpan, _ deliver: (Message) -> Void
@@ -201,7 +203,7 @@ public struct WebSocketReader: Sendable {
             control = []
             return try controlEnded(payload, deliver)
         }
-        guard frame.isLast, let opcode = messageOpcode else { return }
+        guard frame.isLast, let opcode = messageOpcode else { return deliver(.fragment) }
         let whole = message
         message = []
         messageOpcode = nil

@@ -14,6 +14,10 @@ enum CallFiles {
             guard let track = try file(video).video else {
                 throw CommandError("\(video) holds no video that can be sent.")
             }
+            // In another codec the other side has nothing to send, and no file that holds it beside sound.
+            guard Call.Codec.allCases.contains(where: { $0.format == track.format }) else {
+                throw CommandError("\(video) is coded in \(track.format.name); a call sends H.264 or VP8.")
+            }
             tracks = [track]
         } else {
             tracks = try ["webRtcTestVideo.mp4", "webRtcTestVideo.ivf"].compactMap { try testFile($0).video }
@@ -24,14 +28,17 @@ enum CallFiles {
                 throw CommandError("\(video ?? "The test video") is not coded in \(codec.rawValue.uppercased()).")
             }
         }
-        var sound: MediaTrack?
-        if let audio {
-            sound = try file(audio).audio
-            if sound == nil { throw CommandError("\(audio) holds no Opus sound.") }
-        } else {
-            sound = try testFile("webRtcTestVideo.ogg").audio
-        }
+        let sound =
+            if let audio { try self.sound(in: audio) } else { try testFile("webRtcTestVideo.ogg").audio }
         return CallMedia(video: tracks, sound: sound.map { .file($0) } ?? .none)
+    }
+
+    private static func sound(in path: String) throws -> MediaTrack {
+        guard let track = try file(path).audio else { throw CommandError("\(path) holds no Opus sound.") }
+        guard track.format == .opus else {
+            throw CommandError("\(path) holds \(track.format.name) sound; a call sends Opus.")
+        }
+        return track
     }
 
     private static func testFile(_ name: String) throws -> MediaFile {
@@ -47,6 +54,22 @@ enum CallFiles {
             return try MediaFile(path: path)
         } catch {
             throw CommandError("\(error)")
+        }
+    }
+}
+
+extension PayloadFormat {
+    /// As people write it.
+    fileprivate var name: String {
+        switch self {
+        case .h264: "H.264"
+        case .h265: "H.265"
+        case .vp8: "VP8"
+        case .vp9: "VP9"
+        case .av1: "AV1"
+        case .opus: "Opus"
+        case .pcmu: "PCMU"
+        case .pcma: "PCMA"
         }
     }
 }

@@ -99,4 +99,10 @@ import Testing
         #expect(senders.sender(of: candidate(call: "x9")) == nil)
         #expect(senders.sender(of: offer(call: "x1")) == "caller 1")
     }
+
+    @Test func `nobody gets a name that cannot be shown, whatever the server says`() {
+        var senders = CallRoomSenders(us: "Watcher")
+        senders.present([CallParticipant(username: "\u{202e}Ann", role: .caller)])
+        #expect(senders.sender(of: offer(call: "x1")) == "caller 1")
+    }
 }

@@ -31,6 +31,18 @@ import Testing
         #expect(event("offer", json) != .offer(SessionDescriptionPayload(type: .offer, sdp: "v=0")))
     }
 
+    /// As much as a room passes on. It cost a minute when every level looked at all below it several times.
+    @Test(.timeLimit(.minutes(1)), arguments: [100, 2])
+    func `nested and many cost no more than their bytes`(depth: Int) {
+        let nested = String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + ","
+        let json = "[" + String(repeating: nested, count: 250_000 / nested.utf8.count) + "1]"
+        let clock = ContinuousClock()
+        let time = clock.measure {
+            for name in ["offer", "candidate", "room_users"] { #expect(event(name, json) != nil) }
+        }
+        #expect(time < .seconds(10))
+    }
+
     @Test(
         arguments: [
             (#"{"candidate":"candidate:1 1","sdpMid":"0","sdpMLineIndex":0}"#, "0", 0),
@@ -38,6 +50,9 @@ import Testing
             (#"{"candidate":"candidate:1 1","sdpMid":0,"sdpMLineIndex":0.0}"#, "0", 0),
             (#"{"candidate":"candidate:1 1","sdpMid":"0"}"#, "0", nil),
             (#"{"candidate":"candidate:1 1","sdpMLineIndex":2}"#, nil, 2),
+            (#"{"candidate":"candidate:1 1","sdpMLineIndex":-1}"#, nil, nil),
+            (#"{"candidate":"candidate:1 1","sdpMLineIndex":65536}"#, nil, nil),
+            (#"{"candidate":"candidate:1 1","sdpMid":"0","sdpMid":"1"}"#, "1", nil),
             (#"{"candidate":"a=candidate:1 1\r\n","sdpMid":null,"sdpMLineIndex":null}"#, nil, nil),
             (#"{"sdp":"candidate:1 1","sdpMid":"0","sdpMLineIndex":0,"serverUrl":""}"#, "0", 0),
             (#"{"type":"candidate","candidate":"candidate:1 1","id":"0","label":0}"#, "0", 0),

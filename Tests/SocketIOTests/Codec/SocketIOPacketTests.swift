@@ -72,6 +72,22 @@ struct SocketIOPacketTests {
         }
     }
 
+    @Test func `counts the bytes of a packet's attachments together`() throws {
+        var parser = SocketIOPacketParser(attachmentByteLimit: 10)
+        let text = Array(#"53-["a",{"_placeholder":true,"num":2}]"#.utf8)[...]
+        // As many as are allowed, and then again: each packet is counted by itself.
+        for _ in 0..<2 {
+            #expect(try parser.receive(text: text) == nil)
+            #expect(try parser.receive(binary: [1, 2, 3, 4, 5]) == nil)
+            #expect(try parser.receive(binary: []) == nil)
+            let event = try #require(try parser.receive(binary: [6, 7, 8, 9, 10])?.event)
+            #expect(event.arguments.byteCount == event.arguments.bytes.count + 10)
+        }
+        #expect(try parser.receive(text: text) == nil)
+        #expect(try parser.receive(binary: [1, 2, 3, 4, 5]) == nil)
+        #expect(throws: SocketIOPacketError.attachmentsTooLarge) { try parser.receive(binary: [1, 2, 3, 4, 5, 6]) }
+    }
+
     @Test func `arguments are split without being changed`() throws {
         let event = try #require(try parse(#"2["e" , 1.0 ,{"b":[1,2],"a":"ї"},null]"#)?.event)
         #expect(event.arguments.elements.map(\.text) == ["1.0", #"{"b":[1,2],"a":"ї"}"#, "null"])

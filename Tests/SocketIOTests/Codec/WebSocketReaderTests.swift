@@ -69,7 +69,7 @@ struct WebSocketReaderTests {
             Self.frame(9) + Self.frame(9, full) + Self.frame(10, "unasked"), [.ping([]), .ping(full), .pong])
         expect(
             Self.frame(1, "frag", isLast: false) + Self.frame(9, "?") + Self.frame(0, "ment"),
-            [.ping(Array("?".utf8)), .text(Array("fragment".utf8))])
+            [.fragment, .ping(Array("?".utf8)), .text(Array("fragment".utf8))])
         expect(
             Self.frame(9, full + [1]), [], .violation("a control frame of more than 125 bytes"))
         expect(Self.frame(9, "half", isLast: false), [], .violation("a control frame in fragments"))
@@ -88,10 +88,10 @@ struct WebSocketReaderTests {
     @Test func `5: fragments`() {
         expect(
             Self.frame(1, "a", isLast: false) + Self.frame(0, "", isLast: false) + Self.frame(0, "b"),
-            [.text(Array("ab".utf8))])
+            [.fragment, .fragment, .text(Array("ab".utf8))])
         expect(Self.frame(0, "x"), [], .violation("nothing to continue"))
         expect(
-            Self.frame(1, "a", isLast: false) + Self.frame(1, "b"), [], .violation("a message inside another"))
+            Self.frame(1, "a", isLast: false) + Self.frame(1, "b"), [.fragment], .violation("a message inside another"))
         expect(
             Self.frame(1, "a") + Self.frame(0, "b"), [.text([0x61])], .violation("nothing to continue"))
     }
@@ -103,7 +103,7 @@ struct WebSocketReaderTests {
             let key = (0..<4).map { UInt8(index * 16 + $0 + 1) }
             bytes += Self.frame(index == 0 ? 2 : 0, part, isLast: index == parts.count - 1, key: key)
         }
-        expect(bytes, [.binary(Array(1...19))])
+        expect(bytes, [.fragment, .fragment, .fragment, .binary(Array(1...19))])
     }
 
     @Test(arguments: [
@@ -115,7 +115,7 @@ struct WebSocketReaderTests {
         for cut in bytes.indices {
             expect(
                 Self.frame(1, Array(bytes[..<cut]), isLast: false) + Self.frame(0, Array(bytes[cut...])),
-                [.text(bytes)])
+                [.fragment, .text(bytes)])
         }
     }
 
@@ -161,7 +161,7 @@ struct WebSocketReaderTests {
         expect(Self.frame(2, [1, 2, 3]), [.binary([1, 2, 3])], limit: 3)
         expect(Array(Self.frame(2, [1, 2, 3, 4]).prefix(2)), [], .tooLarge, limit: 3)
         expect(
-            Self.frame(2, [1, 2], isLast: false) + Self.frame(0, [3, 4]), [], .tooLarge, limit: 3)
+            Self.frame(2, [1, 2], isLast: false) + Self.frame(0, [3, 4]), [.fragment], .tooLarge, limit: 3)
         expect([0x82, 0xff, 0x7f, 255, 255, 255, 255, 255, 255, 255], [], .tooLarge)
         expect([0x82, 0xff, 0x80, 0, 0, 0, 0, 0, 0, 0], [], .violation("an impossible length"))
     }

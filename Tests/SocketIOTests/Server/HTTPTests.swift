@@ -88,6 +88,28 @@ struct HTTPTests {
         }
     }
 
+    /// RFC 9110 §8.6: a length would have to be that of what has not changed.
+    @Test(arguments: [204, 304])
+    func `an answer without content has no length, and none is sent`(status: Int) async throws {
+        try await TestServer.run({
+            $0.fallback = { request in
+                request.path == "/empty" ? .text("nobody reads this", status: status) : .text("next")
+            }
+        }) { server in
+            let socket = try await RawSocket(port: server.port)
+            socket.send("GET /empty HTTP/1.1\r\nHost: a\r\n\r\n")
+            socket.send("GET /next HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            let answers = await socket.readToEnd()
+            let (head, rest) = try #require(
+                answers.firstRange(of: "\r\n\r\n").map { end in
+                    (answers[..<end.lowerBound].lowercased(), answers[end.upperBound...])
+                })
+            #expect(head.hasPrefix("http/1.1 \(status)"))
+            #expect(!head.contains("content-length") && !head.contains("transfer-encoding"))
+            #expect(rest.hasPrefix("HTTP/1.1 200 OK") && rest.hasSuffix("\r\n\r\nnext"))
+        }
+    }
+
     @Test func `broken HTTP gets 400 and disturbs nobody`() async throws {
         try await TestServer.run { server in
             let socket = try await RawSocket(port: server.port)

@@ -40,6 +40,18 @@ struct HostileInputTests {
         }
     }
 
+    @Test func `a packet whose attachments keep coming is not held beyond the limit`() async throws {
+        try await TestServer.run(Self.flooding) { server in
+            let socket = try await RawSocket.webSocket(port: server.port)
+            socket.sendFrame("40")
+            socket.sendFrame("4564-[\"echo\"]")
+            for _ in 0..<4 { socket.sendFrame(String(repeating: "x", count: 3_000), opcode: 2) }
+            socket.sendFrame("", opcode: 8)
+            #expect(await socket.readToEnd().contains("A message is larger than this server takes."))
+            #expect(server.server.statistics.closedByReason == ["payload_too_large": 1])
+        }
+    }
+
     @Test func `a flood ends the connection that makes it`() async throws {
         try await TestServer.run(Self.flooding) { server in
             let client = try await neighbour(of: server)
@@ -51,6 +63,32 @@ struct HostileInputTests {
             #expect(try await client.emit("echo", ["on"], timeout: .seconds(90)).first?.string == "on")
             #expect(server.server.statistics.closedByReason["flood"] == 1)
             await client.disconnect()
+        }
+    }
+
+    /// Pongs that nobody asked for, and parts of a message that never ends, both without content.
+    @Test(arguments: [10, 0] as [UInt8])
+    func `frames that deliver nothing are a flood as well`(opcode: UInt8) async throws {
+        try await TestServer.run(Self.flooding) { server in
+            let socket = try await RawSocket.webSocket(port: server.port)
+            socket.sendFrame("40")
+            socket.sendFrame("4", isLast: false)
+            for _ in 0..<30 { socket.sendFrame("", opcode: opcode, isLast: opcode == 10) }
+            socket.sendFrame("", opcode: 8)
+            #expect(await socket.readToEnd().contains("Too many messages a second."))
+            #expect(server.server.statistics.closedByReason == ["flood": 1])
+        }
+    }
+
+    @Test func `probes of a WebSocket that never takes over are a flood as well`() async throws {
+        try await TestServer.run(Self.flooding) { server in
+            let opened = try await RawSocket.get("/socket.io/?EIO=4&transport=polling", port: server.port)
+            let sid = try #require(opened.firstMatch(of: /"sid":"([^"]+)"/)?.1)
+            let socket = try await RawSocket.webSocket(
+                port: server.port, sid: String(sid), reading: "101 Switching Protocols")
+            for _ in 0..<30 { socket.sendFrame("2probe") }
+            #expect(await socket.readToEnd().contains("Too many messages a second."))
+            #expect(server.server.statistics.closedByReason == ["flood": 1])
         }
     }
 
