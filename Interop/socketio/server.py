@@ -12,7 +12,7 @@ from engineio.async_socket import AsyncSocket
 from engineio.packet import PONG
 
 sio = socketio.AsyncServer(
-    async_mode="aiohttp", cors_allowed_origins="*", ping_interval=0.2, ping_timeout=60, max_http_buffer_size=200_000
+    async_mode="aiohttp", cors_allowed_origins="*", ping_interval=1, ping_timeout=60, max_http_buffer_size=200_000
 )
 app = web.Application()
 sio.attach(app)

@@ -71,7 +71,7 @@ import Testing
     private func handOver(
         _ events: AsyncStream<PeerConnectionEvent>, to caller: RTCCallMediaSession
     ) async {
-        for await case .iceCandidate(let candidate?) in events {
+        for await case .iceCandidate(let candidate) in events {
             try? await caller.addRemoteCandidate(
                 IceCandidatePayload(
                     candidate: candidate.candidate, sdpMid: candidate.sdpMid, sdpMLineIndex: candidate.sdpMLineIndex))

@@ -133,7 +133,8 @@ final class ServerConnection: @unchecked Sendable {
             case .close(let reason): end(reason)
             }
         }
-        if !actions.isEmpty { schedule(at: now) }
+        // Also without an action: a pong brings the next ping nearer than the end of waiting for it.
+        schedule(at: now)
     }
 
     private func switchToWebSocket() {
