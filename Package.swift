@@ -4,8 +4,8 @@ import PackageDescription
 /// `make test` sets this: a warning in a module of ours is an error there, and stays a warning for those who use us.
 let isStrict = Context.environment["ROOST_STRICT"] != nil
 
-/// Some modules are optimized for `make test` too, assertions kept: a thousand calls and hours of virtual time go through
-/// them. A debug build of your own is left to the debugger.
+/// Some modules are optimized for `make test` too, assertions kept: a thousand calls and hours of virtual time go
+/// through them. A debug build of your own is left to the debugger.
 let optimized: [SwiftSetting] =
     isStrict ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
 

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support.process import JSONProcess  # noqa: E402
 
 EVERY_PROTOCOL = 3  # ETH_P_ALL
+SOL_PACKET, PACKET_IGNORE_OUTGOING, SO_RCVBUFFORCE = 263, 23, 33
 UDP, HANDSHAKE, SERVER_HELLO, USE_SRTP = 17, 22, 2, 14
 # RFC 5764 §4.1.2, RFC 7714 §14.2
 PROFILES = {1: "SRTP_AES128_CM_HMAC_SHA1_80", 2: "SRTP_AES128_CM_HMAC_SHA1_32", 7: "SRTP_AEAD_AES_128_GCM",
@@ -96,6 +97,9 @@ class Nominations:
 def main():
     nominations = Nominations()
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(EVERY_PROTOCOL)) as listener:
+        # On loopback each packet would come twice; and while other processes have the cores, calls go on.
+        listener.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+        listener.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
         say("listening")
         while True:
             if not (datagram := udp_payload(listener.recv(65536))):

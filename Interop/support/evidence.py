@@ -42,11 +42,12 @@ class Evidence:
     def readable(self):
         return [number for number in self.counters if number is not None]
 
-    def check_picture(self, least=30, unreadable=0.2, moving=0.7, standing=0.5, stalls=0):
+    def check_picture(self, least=30, unreadable=0.2, moving=0.7, standing=0.5, missing=3, stalls=0):
         """Enough different frames whose counter goes forward: a frozen, looped or torn picture fails.
 
         `moving` is the part of the steps from frame to frame that has to go forward, `standing` for how many seconds
-        one picture may be repeated. The counter goes round after ten seconds, so a stall of five to eight looks like a
+        one picture may be repeated, `missing` how many seconds of pictures may be left out in one go, as a receiver does
+        that freezes. The counter goes round after ten seconds, so a stall of five to eight looks like a
         step back by five to two; only `stalls` of these are taken for a stall.
         """
         readable = self.readable
@@ -61,11 +62,13 @@ class Evidence:
         still = max((len(list(run)) for step, run in groupby(steps) if step == 0), default=0)
         assert backwards == 0, f"{self.who} saw the counter go back {backwards} times: {readable}"
         assert forward >= moving * len(steps), f"{self.who} saw a picture that mostly stands: {readable}"
+        gap = max((step for step in steps if step <= FRAMES // 2), default=0)
+        assert gap <= missing * frame_counter.RATE, f"{self.who} saw nothing of {gap} frames: {readable}"
         assert still <= standing * frame_counter.RATE, (
             f"{self.who} saw the picture freeze for {still} frames: {readable}"
         )
 
-    def check_sound(self, tones=None, seconds=2.0, wrong=0.25, sticking=2.0, tolerance=12):
+    def check_sound(self, tones=None, seconds=2.0, wrong=0.34, sticking=2.0, tolerance=12):
         """The tones that were sent, for long enough, and hardly any silence or hum from the first of them on.
 
         A sender of several has to be heard going from one to the next: `sticking` is how many seconds one may last.

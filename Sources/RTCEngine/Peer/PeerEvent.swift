@@ -9,8 +9,8 @@ public enum PeerEvent: Sendable {
     case connectionStateChanged(PeerConnectionState, because: String)
     /// A candidate for the peer, with the m-line it belongs to.
     case localCandidate(ICECandidate, mid: String, mLineIndex: Int)
-    /// No more of them follow for this generation (RFC 8838 §13). The peer is to be told of which: what is told of another
-    /// one may come late.
+    /// No more of them follow for this generation (RFC 8838 §13). The peer is to be told of which: what is told of
+    /// another one may come late.
     case endOfLocalCandidates(CandidatePlace)
     /// A candidate of the peer's shows this name: look it up by multicast DNS, and tell `PeerMachine.nameResolved`.
     case nameToResolve(String)

@@ -25,7 +25,7 @@ enum PacketPath {
 }
 
 /// Caller and callee, and time that moves when we say so.
-private struct MachinePair {
+private struct MachinePair: ~Copyable {
     private var caller: PeerMachine
     private var callee: PeerMachine
     private let callerAddress = TransportAddress(.v4(0x7f00_0001), port: 5_001)

@@ -100,8 +100,8 @@ struct TURNAllocation: Sendable {
         }
     }
 
-    /// The server thinks that this socket has an allocation already: it is given back before another is asked for. Not both
-    /// at once, or the release, sent again when it is lost, would end the new one.
+    /// The server thinks that this socket has an allocation already: it is given back before another is asked for. Not
+    /// both at once, or the release, sent again when it is lost, would end the new one.
     mutating func allocateAfresh(at now: Instant) {
         guard phase == .allocating else { return }
         request(.release, .refresh, [.turn(.lifetime(0))], at: now)

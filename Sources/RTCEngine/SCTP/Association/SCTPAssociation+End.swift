@@ -81,7 +81,8 @@ extension SCTPAssociation {
     /// T2-shutdown, which backs off by itself: nothing was measured.
     mutating func shutdownTimedOut() {
         guard countError() else { return }
-        timers.shutdownInterval = min((timers.shutdownInterval ?? roundTrip.timeout) * 2, configuration.maximumBackOff)
+        let interval = timers.shutdownInterval ?? roundTrip.timeout
+        timers.shutdownInterval = max(interval, min(interval * 2, configuration.maximumBackOff))
         sendShutdown()
     }
 

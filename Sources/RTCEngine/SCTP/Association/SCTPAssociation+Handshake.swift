@@ -41,7 +41,7 @@ extension SCTPAssociation {
             sendAbort(nil)
             return move(to: .closed(.handshakeTimedOut))
         }
-        handshake.interval = min(handshake.interval * 2, configuration.maximumBackOff)
+        handshake.interval = max(handshake.interval, min(handshake.interval * 2, configuration.maximumBackOff))
         switch state {
         case .cookieWait: sendInitiation()
         case .cookieEchoed: sendCookieEcho()

@@ -30,11 +30,11 @@ public struct SCTPConfiguration: Sendable {
     public var minimumRTO = Interval.milliseconds(400)
     /// RTO.Max: beyond the 30 s of ICE consent (RFC 7675) nothing is left to wait for.
     public var maximumRTO = Interval.milliseconds(10_000)
-    /// How long silence may make the time-out, for which RFC 9260 §6.3.3 has only RTO.Max: a path that comes back is to be
-    /// in use within seconds, as libwebrtc has it too.
+    /// How long silence may make the time-out, for which RFC 9260 §6.3.3 has only RTO.Max: a path that comes back is to
+    /// be in use within seconds, as libwebrtc has it too.
     public var maximumBackOff = Interval.milliseconds(3_000)
-    /// RFC 9260 §16 Association.Max.Retrans: a minute in all, unanswered heartbeats counted. That the path is gone for good
-    /// ICE's consent tells earlier (RFC 7675).
+    /// RFC 9260 §16 Association.Max.Retrans: a minute in all, unanswered heartbeats counted. That the path is gone for
+    /// good ICE's consent tells earlier (RFC 7675).
     public var maximumRetransmissions = 24
     /// RFC 9260 §16 Max.Init.Retransmits: 36 s in all.
     public var maximumInitRetransmissions = 13
