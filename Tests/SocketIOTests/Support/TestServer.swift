@@ -13,8 +13,6 @@ struct TestServer {
         _ body: (TestServer) async throws -> Result
     ) async throws -> Result {
         var configuration = SocketIOServerConfiguration()
-        // python-socketio may leave by polling without a word; then its last poll is answered by a ping, or after 25 s.
-        configuration.session.pingInterval = .milliseconds(500)
         change(&configuration)
         let server = SocketIOServer(configuration: configuration)
         install(on: server)
