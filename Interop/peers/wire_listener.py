@@ -5,6 +5,7 @@ each pair that was nominated, once the check that nominates it is answered (RFC 
 """
 
 import json
+import signal
 import socket
 import struct
 import sys
@@ -95,6 +96,8 @@ class Nominations:
 
 
 def main():
+    # A shell that starts a job in the background has its children ignore it, and then Python would too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     nominations = Nominations()
     with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(EVERY_PROTOCOL)) as listener:
         # On loopback each packet would come twice; and while other processes have the cores, calls go on.
