@@ -32,7 +32,8 @@ func fuzzCallEvents(_ bytes: RawSpan) {
         case .peerJoined(let participant): senders.joined(participant)
         case .peerLeft(let username): _ = senders.left(username)
         case .unreadable(let detail): precondition(!detail.isEmpty)
-        case .connected, .connectionLost, .reconnected, .closed: fatalError("only the connection itself says this")
+        // Only the connection itself says these: a peer that could would end somebody's call.
+        case .connected, .connectionLost, .reconnected, .closed: preconditionFailure("a peer speaks for the connection")
         }
     }
 }

@@ -135,7 +135,8 @@ extension ConnectedPair {
         return received.map(\.payload) == sent.map(\.payload)
     }
 
-    /// Comes back when the pair in use has been nominated.
+    /// Comes back when the pair in use has been nominated. No event tells it: the connection is up before (RFC 8445
+    /// §12.1), and without the end of candidates it is not completed, so the statistics are asked again and again.
     static func nominated(_ connection: PeerConnection) async throws {
         while true {
             let report = await connection.getStats()
