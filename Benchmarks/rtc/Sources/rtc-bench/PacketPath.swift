@@ -8,7 +8,7 @@ enum PacketPath {
     private static let packetsPerFrame = 20
 
     static func run(_ frames: Int, isReceiving: Bool) throws {
-        var link = try MachinePair()
+        let link = try MachinePair()
         try link.connect()
         if isReceiving {
             // Always as many: callgrind's difference then holds no sending.
@@ -25,7 +25,7 @@ enum PacketPath {
 }
 
 /// Caller and callee, and time that moves when we say so.
-private struct MachinePair: ~Copyable {
+private final class MachinePair {
     private var caller: PeerMachine
     private var callee: PeerMachine
     private let callerAddress = TransportAddress(.v4(0x7f00_0001), port: 5_001)
@@ -50,7 +50,7 @@ private struct MachinePair: ~Copyable {
         video = try caller.addTransceiver(.video, direction: .sendonly, streamIDs: [])
     }
 
-    mutating func connect() throws {
+    func connect() throws {
         let offer = try caller.createOffer(iceRestart: false)
         try caller.setLocalDescription(.offer, offer, at: now)
         caller.addLocalHost(callerAddress, at: now)
@@ -71,7 +71,7 @@ private struct MachinePair: ~Copyable {
         throw BenchmarkError.notConnected
     }
 
-    private mutating func exchange() {
+    private func exchange() {
         var isQuiet = false
         while !isQuiet {
             isQuiet = true
@@ -89,7 +89,7 @@ private struct MachinePair: ~Copyable {
         drainEvents()
     }
 
-    private mutating func drainEvents() {
+    private func drainEvents() {
         while caller.pollEvent() != nil {}
         while let event = callee.pollEvent() {
             if case .frame = event { framesReceived += 1 }
@@ -97,7 +97,7 @@ private struct MachinePair: ~Copyable {
     }
 
     /// 30 frames a second, the first one a key frame. What goes out is thrown away, its storage used again.
-    mutating func send(_ count: Int, _ packets: Int) throws {
+    func send(_ count: Int, _ packets: Int) throws {
         let frames = [true, false].map { EncodedFrame.vp8(bytes: packets * 1_150, timestamp: 0, isKeyFrame: $0) }
         for number in 0..<count {
             var frame = frames[number == 0 ? 0 : 1]
@@ -111,7 +111,7 @@ private struct MachinePair: ~Copyable {
         }
     }
 
-    mutating func protectedFrames(_ count: Int, _ packets: Int) throws -> [[[UInt8]]] {
+    func protectedFrames(_ count: Int, _ packets: Int) throws -> [[[UInt8]]] {
         let begin = now
         defer { now = begin }
         let frames = [true, false].map { EncodedFrame.vp8(bytes: packets * 1_150, timestamp: 0, isKeyFrame: $0) }
@@ -128,7 +128,7 @@ private struct MachinePair: ~Copyable {
         return datagrams
     }
 
-    mutating func deliver(_ datagrams: [[UInt8]]) {
+    func deliver(_ datagrams: [[UInt8]]) {
         var buffer: [UInt8] = []
         buffer.reserveCapacity(2_048)
         for datagram in datagrams {
