@@ -18,15 +18,27 @@ extension PeerMachine {
         let wish = congestion.paddingWanted(at: now)
         guard wish.bytes > 0 else { return false }
         let before = packets.count
-        var made = 0
-        for id in senders.ids where made == 0 {
-            switch senders[id]?.phase {
-            case .flowing: made = senders[id]?.stream.pad(wish.bytes, probe: wish.probe, into: &packets, at: now) ?? 0
-            case .held, .awaitingKeyFrame, nil: continue
-            }
-        }
+        let made = pad(wish.bytes, probe: wish.probe, at: now)
         congestion.padded(made, packets: packets.count - before, at: now)
         return made > 0
+    }
+
+    /// Queues padding of the first stream that has some to give, of layers the last: the one with most to repeat.
+    ///
+    /// - Returns: bytes queued; 0 when no stream that flows negotiated retransmissions.
+    private mutating func pad(_ wanted: Int, probe: Int32, at now: Instant) -> Int {
+        for id in senders.ids where senders[id]?.phase == .flowing {
+            let made = senders[id]?.stream.pad(wanted, probe: probe, into: &packets, at: now) ?? 0
+            if made > 0 { return made }
+        }
+        for id in layerSenders.ids {
+            for place in (layerSenders[id]?.indices ?? 0..<0).reversed()
+            where layerSenders[id]?[place].phase == .flowing {
+                let made = layerSenders[id]?[place].stream.pad(wanted, probe: probe, into: &packets, at: now) ?? 0
+                if made > 0 { return made }
+            }
+        }
+        return 0
     }
 
     /// Forgets packets that wait: those of these sources, or all.
@@ -43,7 +55,7 @@ extension PeerMachine {
             congestion.receive(feedbackTracker.lastResults, at: now)
         case .receiverEstimatedBitrate(let estimate):
             // draft-alvestrand-rmcat-remb-03 §2.2 lists the streams that share it; ours all take the one path.
-            guard senders.values.contains(where: { estimate.ssrcs.contains($0.stream.ssrc) }) else { return }
+            guard estimate.ssrcs.contains(where: { stream(sending: $0) != nil }) else { return }
             congestion.receive(estimate, at: now)
         case .senderReport(let report): receiveBlocks(report.blocks, at: now)
         case .receiverReport(let report): receiveBlocks(report.blocks, at: now)
@@ -54,9 +66,15 @@ extension PeerMachine {
 
     private mutating func receiveBlocks(_ blocks: [ReportBlock], at now: Instant) {
         for block in blocks {
-            guard let stream = senders.values.first(where: { $0.stream.ssrc == block.ssrc })?.stream else { continue }
+            guard let stream = stream(sending: block.ssrc) else { continue }
             congestion.receive(block, roundTrip: stream.roundTripTime, at: now)
         }
+    }
+
+    /// Of a transceiver with layers the layer: its one stream, that of a peer without simulcast, has the first one's SSRC.
+    private func stream(sending ssrc: UInt32) -> SendStream? {
+        layerSenders.values.lazy.joined().first { $0.stream.ssrc == ssrc }?.stream
+            ?? senders.values.first { $0.stream.ssrc == ssrc }?.stream
     }
 
     // MARK: Time

@@ -14,7 +14,7 @@ import Testing
     }
 
     private func pacer(_ rate: Bitrate = .megabits(1), queue: Interval = .seconds(Int64(1))) -> Pacer {
-        Pacer(rate: rate, maximumQueueTime: queue)
+        Pacer(rate: rate, maximumQueueTime: queue, initialWindow: 0)
     }
 
     /// Lets time pass from one wish to be woken to the next; what left, and when, in milliseconds.
@@ -39,6 +39,25 @@ import Testing
         #expect(left.filter { $0.at == 0 }.count == 5)
         let moments = Set(left.map(\.at)).sorted()
         #expect(zip(moments, moments.dropFirst()).allSatisfy { $1 - $0 >= 4.9 })
+    }
+
+    @Test func `the first twelve kilobytes of the first picture wait for nothing, and the rest for its turn`() {
+        var pacer = Pacer(rate: .megabits(1), maximumQueueTime: .seconds(Int64(1)))
+        pacer.begin(ProbeCluster(id: 1, rate: .megabits(3), at: .zero))
+        for _ in 0..<20 { pacer.enqueue(packet(), at: .zero) }
+        let left = run(&pacer, from: .zero, for: .seconds(Int64(1)))
+        #expect(left.filter { $0.at == 0 }.count == 13)
+        #expect(left.count == 20)
+        for _ in 0..<5 { pacer.enqueue(packet(), at: .zero + .seconds(Int64(5))) }
+        #expect(run(&pacer, from: .zero + .seconds(Int64(5)), for: .seconds(Int64(1))).filter { $0.at == 0 }.count == 1)
+    }
+
+    @Test func `after a small first picture the next ones take their turn`() {
+        var pacer = Pacer(rate: .megabits(1), maximumQueueTime: .seconds(Int64(1)))
+        for _ in 0..<3 { pacer.enqueue(packet(), at: .zero) }
+        #expect(run(&pacer, from: .zero, for: .milliseconds(1)).count == 3)
+        for _ in 0..<3 { pacer.enqueue(packet(), at: .zero + .milliseconds(33)) }
+        #expect(run(&pacer, from: .zero + .milliseconds(33), for: .milliseconds(1)).count == 1)
     }
 
     @Test func `an empty pacer wants no timer`() {

@@ -216,6 +216,16 @@ private final class SimulcastDuet {
         #expect(repaired.map(\.rid) == ["h"])
     }
 
+    @Test func `probes are filled with what layers sent last`() throws {
+        let duet = try SimulcastDuet(Self.layers)
+        // Far less than a probe needs.
+        for number in 0..<60 { try duet.send(number, layers: Self.names, isKeyFrame: number == 0) }
+        let stats = duet.left.stats(at: duet.now)
+        let pair = try #require(stats.candidatePairs.first { $0.id == stats.transport?.selectedCandidatePairID })
+        #expect((pair.availableOutgoingBitrate ?? 0) > 1_000_000)
+        #expect(duet.count("f") == 60)
+    }
+
     @Test func `with a plain receiver the transceiver's own frames arrive without a name`() throws {
         let duet = try SimulcastDuet(Self.layers, receivesSimulcast: false)
         let frame = EncodedFrame(

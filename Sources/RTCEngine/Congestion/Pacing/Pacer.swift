@@ -19,6 +19,9 @@ struct Pacer {
     private static let probePatience = Interval.seconds(Int64(5))
     /// More are not held, whatever the rate: the owner's memory is not the place for them.
     private static let mostPackets = 4_096
+    /// The first picture need not wait: as much of it leaves at once as TCP sends before it knows anything of the path
+    /// (RFC 6928 §2).
+    static let initialWindow = 10 * 1_200
     /// Nobody waits longer for what was sent before.
     private static let longestDebt = Interval.milliseconds(500)
 
@@ -42,14 +45,17 @@ struct Pacer {
     /// Bytes that have left and not yet drained.
     private var debt = 0.0
     private var last = Instant.zero
+    /// What is left of the initial window, which is over when the first picture has left. Bytes.
+    private var window: Int
     /// The bucket has drained to its bottom since it was last full: a burst may leave.
     private var isOpen = true
 
     private var probe: Probe?
     private var canPad = true
 
-    init(rate: Bitrate, maximumQueueTime: Interval) {
+    init(rate: Bitrate, maximumQueueTime: Interval, initialWindow: Int = Self.initialWindow) {
         self.rate = rate
+        window = initialWindow
         self.maximumQueueTime = maximumQueueTime
     }
 
@@ -96,6 +102,10 @@ struct Pacer {
         drain(to: now)
         expireProbe(at: now)
         guard !isEmpty else { return nil }
+        if window > 0, let packet = pop() {
+            window = isEmpty ? 0 : window - packet.bytes.count
+            return packet
+        }
         if probe != nil, startProbe(hasPadding: canPad, at: now) {
             guard isProbeDue(at: now) else { return isOverfull ? pop() : nil }
             guard var packet = pop() else { return nil }
@@ -131,6 +141,7 @@ struct Pacer {
 
     /// When something may leave, or a probe goes on; nil when nothing waits.
     var nextWake: Instant? {
+        if window > 0, !isEmpty { return last }
         if let probe, canPad || !isEmpty {
             if let startedAt = probe.startedAt { return max(last, due(probe, startedAt)) }
             if canPad { return last }
