@@ -27,6 +27,8 @@ public enum PeerEvent: Sendable {
     case tone(TransceiverID, ReceivedTone)
     /// The peer, or we ourselves after the transport came up, want a frame that decoding can begin at.
     case keyFrameRequested(TransceiverID)
+    /// The peer misses a packet that was forwarded on this transceiver, with this number.
+    case packetRequested(TransceiverID, UInt16)
     /// What the encoders should make from now on. Files are sent as they are, whatever this says.
     case targetBitrateChanged(TargetBitrate)
     /// What happens on a data channel.

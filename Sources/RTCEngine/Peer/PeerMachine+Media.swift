@@ -147,6 +147,9 @@ extension PeerMachine {
             return
         }
         receivers.entries[place].value?.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
+        if configuration.unit == .packets, let passed = receivers.entries[place].value?.stream?.passing.take() {
+            received = ReceivedPacket(transceiver: id, layer: 0, passed)
+        }
         drainReceiver(id)
         sendPackets(at: now)
     }
@@ -224,6 +227,7 @@ extension PeerMachine {
         while let output = senders[id]?.stream.pollOutput() {
             switch output {
             case .keyFrameRequested: events.append(.keyFrameRequested(id))
+            case .packetRequested(let number): events.append(.packetRequested(id, number))
             }
         }
     }

@@ -85,6 +85,7 @@ extension PeerMachine {
                 while let output = layerSenders[id]?[place].stream.pollOutput() {
                     switch output {
                     case .keyFrameRequested: events.append(.keyFrameRequested(id))
+                    case .packetRequested(let number): events.append(.packetRequested(id, number))
                     }
                 }
             }
@@ -145,11 +146,16 @@ extension PeerMachine {
             }
         }
         var packets = PacketQueue()
+        var passedOn: ReceivedPacket?
         swap(&packets, &self.packets)
         _ = simulcasts[id]?.withLayer(place) {
             $0.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
+            if let passed = $0.stream?.passing.take() {
+                passedOn = ReceivedPacket(transceiver: id, layer: place, passed)
+            }
         }
         swap(&packets, &self.packets)
+        if let passedOn { received = passedOn }
         drainLayers(id)
         sendPackets(at: now)
         return true
@@ -166,8 +172,10 @@ extension PeerMachine {
     }
 
     /// Asks for a key frame of each layer.
-    mutating func requestKeyFrames(ofLayersOn id: TransceiverID, at now: Instant) {
-        for place in simulcasts[id]?.layers.indices ?? 0..<0 {
+    mutating func requestKeyFrames(
+        ofLayersOn id: TransceiverID, at now: Instant, where isWanted: (Int) -> Bool = { _ in true }
+    ) {
+        for place in simulcasts[id]?.layers.indices ?? 0..<0 where isWanted(place) {
             var packets = PacketQueue()
             swap(&packets, &self.packets)
             _ = simulcasts[id]?.withLayer(place) { $0.stream?.requestKeyFrame(into: &packets, at: now) }

@@ -12,6 +12,7 @@ extension PeerMachine {
             return
         }
         configuration.redundancy?.depth = self.configuration.redundancyDepth
+        configuration.unit = self.configuration.unit
         allowsReducedSizeRTCP = parameters.allowsReducedSizeRTCP
         if configuration.retransmission == nil, configuration.historyCount > 0 {
             sentPackets.keep(configuration.ssrc)
@@ -113,6 +114,9 @@ extension PeerMachine {
         configuration.usesPLI = feedback.contains("nack pli")
         configuration.usesFIR = feedback.contains("ccm fir")
         configuration.allowsReducedSizeRTCP = allowsReducedSizeRTCP
+        configuration.unit = self.configuration.unit
+        // Nothing is held where packets are passed on.
+        if configuration.unit == .packets { configuration.maximumPackets = 1 }
         return configuration
     }
 
@@ -150,6 +154,7 @@ extension SendStreamConfiguration {
         if let redundancy = parameters.codecs.redundancy(for: parameters.codec) {
             self.redundancy = Redundancy(payloadType: redundancy.payloadType, depth: 1)
         }
+        allowsMixedExtensions = parameters.allowsMixedExtensions
         telephoneEventType = parameters.codecs.telephoneEvent(for: parameters.codec)?.payloadType
     }
 }

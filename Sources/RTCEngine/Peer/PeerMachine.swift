@@ -26,6 +26,8 @@ public struct PeerMachine: ~Copyable {
     var simulcasts = TransceiverMap<SimulcastReceiver>()
     var demultiplexer = RTPDemultiplexer()
     var packets = PacketQueue()
+    /// The media packet of the datagram that came last, where packets are passed on.
+    var received: ReceivedPacket?
     var feedbackGenerator: TransportFeedbackGenerator?
     var feedbackTracker = TransportFeedbackTracker()
     var congestion: CongestionControl

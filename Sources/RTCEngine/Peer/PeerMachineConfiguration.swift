@@ -8,6 +8,8 @@ public struct PeerMachineConfiguration: Sendable {
     public var wallClockOffset: Interval
     /// How many earlier packets of sound go with each where redundancy was negotiated (RFC 2198).
     public var redundancyDepth = 1
+    /// Frames go in and out, or packets: `PeerMachine.takePacket` and `forward`.
+    public var unit = MediaUnit.frames
     /// Bitrates and pacing.
     public var congestion: CongestionConfiguration
 

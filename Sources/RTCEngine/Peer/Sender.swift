@@ -40,4 +40,15 @@ struct Sender {
         case .flowing: return true
         }
     }
+
+    /// Whether a packet that is forwarded may go out. Which one decoding can begin at, whoever forwards it knows.
+    mutating func admitPacket() -> Bool {
+        switch phase {
+        case .held: return false
+        case .awaitingKeyFrame:
+            phase = .flowing
+            return true
+        case .flowing: return true
+        }
+    }
 }

@@ -20,8 +20,8 @@ public struct ReceiveStream: Sendable {
     var remote = RemoteSender()
     var counters = ReceiveCounters()
     private var buffer: JitterBuffer
-    private var nacks: NACKList
-    private var wish: KeyFrameWish
+    var nacks: NACKList
+    var wish: KeyFrameWish
     private var playout: PlayoutClock
     private var fullIntraRequestNumber: UInt8 = 0
     private var descriptors = DependencyDescriptorReader()
@@ -30,14 +30,17 @@ public struct ReceiveStream: Sendable {
     /// What the last picture that said it was turned by.
     private var orientation: VideoOrientation?
     var tones = ToneReceiver()
+    /// Where packets are passed on as they come: the one that has come, and which of the last ones have.
+    var passing: PassedPacket?
+    var passed = RecentSequences()
     /// Of one packet; kept for its storage.
     var redundantBlocks: [RedundantAudio.Block] = []
 
     /// One for each format, kept for the buffers inside.
-    private var depacketizers: [Depacketizer] = []
+    var depacketizers: [Depacketizer] = []
     private(set) var format: PayloadFormat?
     private(set) var payloadType: UInt8?
-    private var clockRate: UInt32 = 90_000
+    private(set) var clockRate: UInt32 = 90_000
     private(set) var hasEnded = false
 
     var outputs = FIFO<ReceiveStreamOutput>()
@@ -88,6 +91,11 @@ public struct ReceiveStream: Sendable {
         let codec = codec(of: header.payloadType)
         guard !hasEnded, accepts(header, codec) else { return }
         counters.lastPacketAt = now
+        if configuration.unit == .packets {
+            pass(header, packet, codec, at: now)
+            wish.packetReceived()
+            return sendFeedback(into: &queue, at: now)
+        }
         switch codec {
         case .retransmission(let original):
             receiveRetransmission(header, packet: packet, payloadType: original, at: now)
@@ -122,9 +130,25 @@ public struct ReceiveStream: Sendable {
         _ header: RTPHeader, payload: RawSpan, format: PayloadFormat?, clockRate: UInt32,
         about: PacketAbout = PacketAbout(), at now: Instant
     ) -> Int64? {
+        guard
+            let sequence = register(
+                header, payloadSize: payload.byteCount, clockRate: format == nil ? nil : clockRate, at: now)
+        else { return nil }
+        if format != nil { playout.observe(timestamp: header.timestamp, clockRate: clockRate, at: now) }
+        insert(header, sequence: sequence, payload: payload, format: format, about: about, at: now)
+        return sequence
+    }
+
+    /// Notes that a packet has come: what is missing before it, and what is not any more.
+    ///
+    /// - Parameter clockRate: nil for a packet whose timestamp says nothing about jitter.
+    /// - Returns: its place in the order of the stream; nil for one that is not believed.
+    mutating func register(
+        _ header: RTPHeader, payloadSize: Int, clockRate: UInt32?, at now: Instant
+    ) -> Int64? {
         let previous = record.highest
         let sequence: Int64
-        counters.bytesReceived += UInt64(payload.byteCount)
+        counters.bytesReceived += UInt64(payloadSize)
         counters.headerBytesReceived += UInt64(header.headerSize + header.paddingCount)
         switch record.receive(sequenceNumber: header.sequenceNumber) {
         case .suspect:
@@ -135,17 +159,15 @@ public struct ReceiveStream: Sendable {
             sequence = value
         case .newest(let value):
             sequence = value
-            if format != nil { record.observe(timestamp: header.timestamp, clockRate: clockRate, at: now) }
+            if let clockRate { record.observe(timestamp: header.timestamp, clockRate: clockRate, at: now) }
             if let previous, previous + 1 < value { packetsMissing(previous + 1..<value, at: now) }
         case .older(let value):
             sequence = value
             if nacks.received(value), configuration.retransmissionSSRC == nil {
                 counters.retransmittedPacketsReceived += 1
-                counters.retransmittedBytesReceived += UInt64(payload.byteCount)
+                counters.retransmittedBytesReceived += UInt64(payloadSize)
             }
         }
-        if format != nil { playout.observe(timestamp: header.timestamp, clockRate: clockRate, at: now) }
-        insert(header, sequence: sequence, payload: payload, format: format, about: about, at: now)
         return sequence
     }
 
@@ -175,35 +197,38 @@ public struct ReceiveStream: Sendable {
         buffer.reset()
         nacks.removeAll()
         playout.reset()
+        passed.reset()
     }
 
     /// RFC 4588 §4: unwraps a retransmission into the place of the packet that was lost.
     private mutating func receiveRetransmission(
         _ header: RTPHeader, packet: RawSpan, payloadType: UInt8, at now: Instant
     ) {
-        retransmissionSSRC = header.ssrc
-        _ = retransmissionRecord.receive(sequenceNumber: header.sequenceNumber)
         let whole = header.payload(of: packet)
-        guard let number = RTXPayload.originalSequenceNumber(whole),
-            let payload = RTXPayload.originalPayload(whole), let highest = record.highest,
+        guard let sequence = unwrap(header, whole, at: now), let payload = RTXPayload.originalPayload(whole),
             case .media(let format, _) = configuration.codecs[payloadType]
         else {
             counters.retransmissionsIgnored += 1
             return
         }
-        let sequence = record.unwrapped(number)
-        // One that was never missed is a probe for bandwidth made of old packets.
-        guard sequence <= highest else {
-            counters.retransmissionsIgnored += 1
-            return
-        }
-        counters.retransmittedPacketsReceived += 1
-        counters.retransmittedBytesReceived += UInt64(payload.byteCount)
-        _ = nacks.received(sequence)
         var original = header
         original.payloadType = payloadType
         insert(
             original, sequence: sequence, payload: payload, format: format, about: about(header, packet), at: now)
+    }
+
+    /// The place of the packet that a retransmission brings; nil for one that brings nothing that was ever missed.
+    mutating func unwrap(_ header: RTPHeader, _ payload: RawSpan, at now: Instant) -> Int64? {
+        retransmissionSSRC = header.ssrc
+        _ = retransmissionRecord.receive(sequenceNumber: header.sequenceNumber)
+        guard let number = RTXPayload.originalSequenceNumber(payload), let highest = record.highest else { return nil }
+        let sequence = record.unwrapped(number)
+        // One that was never missed is a probe for bandwidth made of old packets.
+        guard sequence <= highest else { return nil }
+        counters.retransmittedPacketsReceived += 1
+        counters.retransmittedBytesReceived += UInt64(payload.byteCount - 2)
+        _ = nacks.received(sequence)
+        return sequence
     }
 
     private mutating func insert(
@@ -247,7 +272,7 @@ public struct ReceiveStream: Sendable {
         pendingDescriptors[sequence] = descriptor
     }
 
-    private mutating func depacketizerIndex(_ format: PayloadFormat) -> Int {
+    mutating func depacketizerIndex(_ format: PayloadFormat) -> Int {
         if let index = depacketizers.firstIndex(where: { $0.format == format }) { return index }
         depacketizers.append(Depacketizer(format: format))
         return depacketizers.count - 1
@@ -257,6 +282,7 @@ public struct ReceiveStream: Sendable {
 
     /// Releases what has become complete or has waited long enough.
     private mutating func advance(at now: Instant) {
+        guard configuration.unit == .frames else { return givenUp.removeAll(keepingCapacity: true) }
         for sequence in givenUp { buffer.giveUp(sequence) }
         givenUp.removeAll(keepingCapacity: true)
         bufferWake = nil

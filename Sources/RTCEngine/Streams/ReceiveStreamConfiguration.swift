@@ -47,6 +47,8 @@ public struct ReceiveStreamConfiguration: Sendable {
     public var allowsReducedSizeRTCP = true
     /// Our canonical name.
     public var cname: String
+    /// Frames come out in order, or packets as they come.
+    public var unit = MediaUnit.frames
     public var playoutDelay = PlayoutDelay.none
     /// How long a video frame waits for a missing packet before the stream skips to a key frame.
     public var videoHoldLimit = Interval.milliseconds(500)

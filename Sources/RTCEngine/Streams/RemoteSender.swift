@@ -19,6 +19,9 @@ struct RemoteSender: Sendable {
         return (lastReport.ntpTime.middle, (now - lastReportAt).units65536)
     }
 
+    /// Where the sender's wall clock and its media clock stood at its last report; nil before one.
+    var clock: (ntp: NTPTimestamp, timestamp: UInt32)? { lastReport.map { ($0.ntpTime, $0.rtpTimestamp) } }
+
     /// The sender's wall clock when the media with this timestamp was captured; nil before a report.
     func ntp(of timestamp: UInt32, clockRate: UInt32) -> NTPTimestamp? {
         guard let lastReport else { return nil }

@@ -54,7 +54,12 @@ extension SendStream {
         switch history.request(number, roundTrip: roundTrip, at: now) {
         case .underway: counters.retransmissionsUnderway += 1
         case .unknown: counters.retransmissionsUnknown += 1
-        case .resend(let place): resend(history.packet(at: place), into: &queue)
+        case .resend(let place):
+            switch configuration.unit {
+            case .frames: resend(history.packet(at: place), into: &queue)
+            // The owner has it, once for all who get it.
+            case .packets: outputs.append(.packetRequested(number))
+            }
         }
     }
 

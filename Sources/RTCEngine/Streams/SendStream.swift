@@ -14,10 +14,12 @@ public struct SendStream: Sendable {
     var tones = ToneSender()
     var form: HeaderExtensionForm
     private(set) var sequenceNumber: UInt16
-    private let timestampOffset: UInt32
+    let timestampOffset: UInt32
     var midPacketsLeft: Int
     /// The frame sent last, which relates the media clock to the engine's.
-    private(set) var lastFrame: (timestamp: UInt32, at: Instant)?
+    var lastFrame: (timestamp: UInt32, at: Instant)?
+    /// Of forwarded media: `lastFrame` is what their sender says of its clock.
+    var isClockGiven = false
 
     var retransmissionSequenceNumber: UInt16
     /// How far back from the newest packet the last one went that was sent again to probe the path.

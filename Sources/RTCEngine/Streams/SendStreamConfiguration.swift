@@ -44,6 +44,10 @@ public struct SendStreamConfiguration: Sendable {
     /// description gives a source for, a receiver knows nothing else. Nil without simulcast.
     public var rid: String?
     public var extensions: HeaderExtensionIDs
+    /// Elements longer than 16 bytes may be sent (RFC 8285 §4.1.2).
+    public var allowsMixedExtensions = false
+    /// Frames go in, or packets that another connection has received.
+    public var unit = MediaUnit.frames
     /// Bytes of a packet before protection: header, extensions and payload.
     public var maximumPacketSize = 1_200
     /// How long a packet can be asked for again.
@@ -74,4 +78,6 @@ public struct SendStreamConfiguration: Sendable {
 public enum SendStreamOutput: Sendable, Hashable {
     /// The peer cannot decode: the encoder shall make a key frame.
     case keyFrameRequested
+    /// The peer misses a packet that was forwarded: whoever has it may hand it in again (`ForwardedHead.isRepeat`).
+    case packetRequested(UInt16)
 }

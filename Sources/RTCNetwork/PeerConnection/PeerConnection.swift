@@ -200,6 +200,9 @@ public actor PeerConnection {
             if let transceiver = transceiver(id) { eventBroadcast.send(.keyFrameRequested(transceiver)) }
         case .targetBitrateChanged(let target):
             bitrateBroadcast.send(target)
+        // Frames go out here: their packets are repeated by the machine.
+        case .packetRequested:
+            return
         }
     }
 

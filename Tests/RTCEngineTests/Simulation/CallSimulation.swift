@@ -303,6 +303,8 @@ struct CallSimulation {
             note("\(side) channel \(id.rawValue) \(event)")
             peers[index].channelEvents.append((id, event))
             if talksOnChannels { take(event, of: id, at: side) }
+        case .packetRequested(let id, let number):
+            note("\(side) packet \(number) wanted on \(id.rawValue)")
         case .keyFrameRequested(let id):
             note("\(side) key frame wanted on \(id.rawValue)")
             peers[index].keyFrameRequests += 1

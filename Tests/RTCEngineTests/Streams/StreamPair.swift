@@ -123,6 +123,7 @@ struct StreamPair {
         while let output = sender.pollOutput() {
             switch output {
             case .keyFrameRequested: keyFrameRequests.append(now)
+            case .packetRequested: preconditionFailure("frames were sent, not packets")
             }
         }
     }
