@@ -1,28 +1,16 @@
 public import RTCWire
 
-/// A media packet as it came (`MediaUnit.packets`). Its bytes are in the datagram that `PeerMachine.receive` was given,
-/// decrypted where they lay.
+/// A media packet as it came (`MediaUnit.packets`): where it belongs. Its bytes are in the datagram that
+/// `PeerMachine.receive` was given, decrypted where they lay.
 public struct ReceivedPacket: Sendable, Equatable {
     public var transceiver: TransceiverID
     /// The layer's place among `ReceiveParameters.layers`; 0 without simulcast.
     public var layer: Int
-    /// As it came, but for retransmissions: those have the source, payload type and number of what they repeat.
     public var header: RTPHeader
     /// The number unwrapped: it grows without end, until the source starts over.
     public var sequence: Int64
-    /// Where the media's bytes are; empty for a packet that only pads.
-    public var payload: Range<Int>
     /// It was lost, and has come on our request.
     public var isRetransmission: Bool
-
-    init(transceiver: TransceiverID, layer: Int, _ packet: PassedPacket) {
-        self.transceiver = transceiver
-        self.layer = layer
-        header = packet.header
-        sequence = packet.sequence
-        payload = packet.payload
-        isRetransmission = packet.isRetransmission
-    }
 }
 
 /// Packets in and out, where no frames are made of them: what an SFU does.
@@ -31,7 +19,26 @@ extension PeerMachine {
 
     /// The media packet of the datagram that `receive` was given last; nil when it was something else, had come before, or
     /// was not to be believed. To be asked after each datagram.
-    public mutating func takePacket() -> ReceivedPacket? { received.take() }
+    ///
+    /// - Parameter datagram: the same one. A retransmission is made the packet that it repeats: afterwards it is a plain RTP
+    ///   packet of the source in any case.
+    public mutating func takePacket(_ datagram: inout [UInt8]) -> ReceivedPacket? {
+        guard let (id, layer, passed) = received.take() else { return nil }
+        var header = passed.header
+        if passed.isRetransmission {
+            // RFC 4588 §4: the header is the original's but for three fields, and two bytes stand before the payload.
+            let payload = header.headerSize
+            datagram.removeSubrange(payload..<payload + 2)
+            datagram[1] = datagram[1] & 0x80 | header.payloadType
+            datagram.set(uint16: header.sequenceNumber, at: 2)
+            datagram.set(uint32: header.ssrc, at: 8)
+            guard let original = try? RTPHeader(parsing: datagram.span.bytes) else { return nil }
+            header = original
+        }
+        return ReceivedPacket(
+            transceiver: id, layer: layer, header: header, sequence: passed.sequence,
+            isRetransmission: passed.isRetransmission)
+    }
 
     /// The identifiers of the header extensions of what comes in.
     public var receivedExtensions: HeaderExtensionIDs { extensionIDs }
@@ -59,22 +66,30 @@ extension PeerMachine {
     /// while nothing may be sent on the transceiver, it is passed over.
     ///
     /// - Parameters:
-    ///   - payload: the media's bytes.
-    ///   - source: the header that the packet came with, `packet` its bytes, and `ids` its connection's
-    ///     `receivedExtensions`.
+    ///   - extensions: appends the header extensions that speak of the media, under the identifiers that it is given.
+    ///   - payload: appends the media's bytes.
     /// - Returns: whether it was queued: only then is its number used.
     @discardableResult
     public mutating func forward(
-        _ head: ForwardedHead, payload: RawSpan, from source: RTPHeader, _ packet: RawSpan, _ ids: HeaderExtensionIDs,
-        on id: TransceiverID, at now: Instant
+        _ head: ForwardedHead, on id: TransceiverID, at now: Instant,
+        extensions: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void,
+        payload: (inout [UInt8]) -> Void
     ) -> Bool {
-        guard secure.isProtected, ice.hasConsent, let place = senders.place(of: id),
-            senders.entries[place].value?.admitPacket() == true
-        else { return false }
+        guard canForward(on: id), let place = senders.place(of: id) else { return false }
+        senders.entries[place].value?.beginForwarding()
         senders.entries[place].value?.stream.forward(
-            head, payload: payload, from: source, packet, ids, into: &packets, at: now)
+            head, extensions: extensions, payload: payload, into: &packets, at: now)
         return true
     }
+
+    /// Whether `forward` would queue a packet now.
+    public func canForward(on id: TransceiverID) -> Bool {
+        guard secure.isProtected, ice.hasConsent, let place = senders.place(of: id) else { return false }
+        return senders.entries[place].value?.phase != .held
+    }
+
+    /// How long a packet and its answer take, as the peer's reports on this stream have it; nil before the first.
+    public func roundTrip(on id: TransceiverID) -> Interval? { senders[id]?.stream.remote.roundTripTime }
 
     /// Sends what `forward` has queued since the last time, as far as the pacer lets it.
     public mutating func sendForwarded(at now: Instant) { sendPackets(at: now) }

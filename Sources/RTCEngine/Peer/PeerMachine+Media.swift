@@ -148,7 +148,7 @@ extension PeerMachine {
         }
         receivers.entries[place].value?.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
         if configuration.unit == .packets, let passed = receivers.entries[place].value?.stream?.passing.take() {
-            received = ReceivedPacket(transceiver: id, layer: 0, passed)
+            received = (id, 0, passed)
         }
         drainReceiver(id)
         sendPackets(at: now)

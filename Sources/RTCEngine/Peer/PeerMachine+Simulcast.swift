@@ -146,16 +146,16 @@ extension PeerMachine {
             }
         }
         var packets = PacketQueue()
-        var passedOn: ReceivedPacket?
+        var passedOn: PassedPacket?
         swap(&packets, &self.packets)
         _ = simulcasts[id]?.withLayer(place) {
             $0.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
             if let passed = $0.stream?.passing.take() {
-                passedOn = ReceivedPacket(transceiver: id, layer: place, passed)
+                passedOn = passed
             }
         }
         swap(&packets, &self.packets)
-        if let passedOn { received = passedOn }
+        if let passedOn { received = (id, place, passedOn) }
         drainLayers(id)
         sendPackets(at: now)
         return true

@@ -27,7 +27,7 @@ public struct PeerMachine: ~Copyable {
     var demultiplexer = RTPDemultiplexer()
     var packets = PacketQueue()
     /// The media packet of the datagram that came last, where packets are passed on.
-    var received: ReceivedPacket?
+    var received: (TransceiverID, layer: Int, PassedPacket)?
     var feedbackGenerator: TransportFeedbackGenerator?
     var feedbackTracker = TransportFeedbackTracker()
     var congestion: CongestionControl

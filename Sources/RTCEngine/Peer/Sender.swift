@@ -41,14 +41,6 @@ struct Sender {
         }
     }
 
-    /// Whether a packet that is forwarded may go out. Which one decoding can begin at, whoever forwards it knows.
-    mutating func admitPacket() -> Bool {
-        switch phase {
-        case .held: return false
-        case .awaitingKeyFrame:
-            phase = .flowing
-            return true
-        case .flowing: return true
-        }
-    }
+    /// A packet is forwarded. Which one decoding can begin at, whoever forwards it knows.
+    mutating func beginForwarding() { phase = .flowing }
 }

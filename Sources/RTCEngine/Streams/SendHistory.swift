@@ -40,16 +40,6 @@ struct SendHistory: Sendable {
         slots[index].packet.append(contentsOf: packet)
     }
 
-    /// Notes that a packet was sent which somebody else keeps.
-    mutating func note(_ sequenceNumber: UInt16, at now: Instant) {
-        guard !slots.isEmpty else { return }
-        let index = Int(sequenceNumber) & mask
-        slots[index].sequenceNumber = sequenceNumber
-        slots[index].sentAt = now
-        slots[index].resentAt = nil
-        slots[index].resends = 0
-    }
-
     /// What became of a request.
     enum Answer {
         case resend(place: Int)

@@ -49,17 +49,14 @@ extension SendStream {
     }
 
     private mutating func resend(_ number: UInt16, into queue: inout PacketQueue, at now: Instant) {
+        // The owner has forwarded packets, once for all who get them.
+        if configuration.unit == .packets { return outputs.append(.packetRequested(number)) }
         // Without a measured round trip a short one is assumed: better one packet twice than one too late.
         let roundTrip = remote.roundTripTime ?? .milliseconds(20)
         switch history.request(number, roundTrip: roundTrip, at: now) {
         case .underway: counters.retransmissionsUnderway += 1
         case .unknown: counters.retransmissionsUnknown += 1
-        case .resend(let place):
-            switch configuration.unit {
-            case .frames: resend(history.packet(at: place), into: &queue)
-            // The owner has it, once for all who get it.
-            case .packets: outputs.append(.packetRequested(number))
-            }
+        case .resend(let place): resend(history.packet(at: place), into: &queue)
         }
     }
 

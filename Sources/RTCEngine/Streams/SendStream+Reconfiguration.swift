@@ -28,7 +28,7 @@ extension SendStream {
         }
         // Packets of the old look are of no use under the new parameters.
         if looksDifferent || old.historyCount != next.historyCount || old.historyDuration != next.historyDuration {
-            history = SendHistory(count: next.historyCount, duration: next.historyDuration)
+            history = Self.history(next)
         }
         return old.format != next.format && next.format.isVideo
     }

@@ -45,11 +45,17 @@ public struct SendStream: Sendable {
         retransmissionSequenceNumber = UInt16(truncatingIfNeeded: random.next() >> 24) & 0x7fff
         timestampOffset = UInt32(truncatingIfNeeded: random.next() >> 24)
         midPacketsLeft = configuration.mid == nil ? 0 : Self.midPacketCount
-        history = SendHistory(count: configuration.historyCount, duration: configuration.historyDuration)
+        history = Self.history(configuration)
         keyFrames = KeyFrameRequests(interval: configuration.keyFrameInterval)
 
         form = Self.form(configuration)
         packetizer = Self.packetizer(configuration, random: &random)
+    }
+
+    static func history(_ configuration: SendStreamConfiguration) -> SendHistory {
+        SendHistory(
+            count: configuration.unit == .packets ? 0 : configuration.historyCount,
+            duration: configuration.historyDuration)
     }
 
     static func form(_ configuration: SendStreamConfiguration) -> HeaderExtensionForm {

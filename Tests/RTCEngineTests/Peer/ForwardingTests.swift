@@ -86,7 +86,7 @@ private final class Forwarder {
         while var datagram = sender.pollTransmit() {
             if isLostBefore(datagram.bytes) { continue }
             ingress.receive(&datagram.bytes, from: Self.address(1), to: Self.address(2), at: now)
-            if let packet = ingress.takePacket() { forward(packet, datagram.bytes) }
+            if let packet = ingress.takePacket(&datagram.bytes) { forward(packet, datagram.bytes) }
         }
         while var datagram = ingress.pollTransmit() {
             sender.receive(&datagram.bytes, from: Self.address(2), to: Self.address(1), at: now)
@@ -127,9 +127,17 @@ private final class Forwarder {
 
     private func hand(_ head: ForwardedHead, _ packet: ReceivedPacket, _ bytes: [UInt8]) {
         let span = bytes.span.bytes
-        egress.forward(
-            head, payload: span.extracting(packet.payload), from: packet.header, span, ingress.receivedExtensions,
-            on: out, at: now)
+        let known = ingress.receivedExtensions
+        egress.forward(head, on: out, at: now) { ids, writer, out in
+            for (from, to) in [(known.audioLevel, ids.audioLevel), (known.videoOrientation, ids.videoOrientation)] {
+                guard let to, let range = packet.header.extensionElement(from, in: span),
+                    writer.begin(to, length: range.count, in: &out) != nil
+                else { continue }
+                out.append(contentsOf: span.extracting(range))
+            }
+        } payload: {
+            $0.append(contentsOf: packet.header.payload(of: span))
+        }
         egress.sendForwarded(at: now)
     }
 
@@ -183,7 +191,7 @@ private final class Forwarder {
         for _ in 0..<300 { server.step() }
         #expect(server.bodies == (1...60).map { UInt8($0) })
         #expect(server.passed.contains { $0.isRetransmission })
-        let sequences = server.passed.filter { !$0.payload.isEmpty }.map(\.sequence)
+        let sequences = server.passed.filter { !$0.header.payloadRange.isEmpty }.map(\.sequence)
         #expect(Set(sequences).count == sequences.count)
         let inbound = try #require(server.ingress.stats(at: server.now).inboundRTP.first)
         #expect(inbound.nackCount > 0)
