@@ -42,6 +42,8 @@ fi
 if [ "$what" = all ] || [ "$what" = unit ]; then
     step "build" swift build --build-tests
     [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
+    # Packages of their own, which nothing else here builds.
+    step "benchmarks" Scripts/check-benchmarks.sh
     # Engines run in virtual time and keep every core busy (a thousand calls, and calls of an hour), and tests of media
     # files wait for ffmpeg. Tests with sockets and real peers have deadlines, so they do not run beside them.
     engines='^(RTCWire|RTCEngine|RTCSecurity|MediaFiles|FuzzReplay)Tests\.'
