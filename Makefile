@@ -46,6 +46,7 @@ lint: ## Formatting, the direction of imports, documents, the sources for Apple'
 bench: ## Signaling beside python-socketio's server, WebRTC beside Pion, aiortc and libdatachannel, as ratios (ROUNDS=3)
 	@Scripts/install-packages.sh bench
 	@Scripts/python-environment.sh
+	@Benchmarks/rtc/peers/install-libdatachannel.sh
 	@Benchmarks/signaling/run.sh $${ROUNDS:-3}
 	@Benchmarks/rtc/run.sh $${ROUNDS:-3}
 

@@ -8,13 +8,14 @@ measured process, which no other process disturbs much.
 
 import json
 import os
+import select
 import statistics
 import subprocess
 import sys
 import time
 
-SETUPS = 10  # a round
-SECONDS = 3
+SETUPS = 50  # a round
+SECONDS = float(os.environ.get("WINDOW", "3"))
 
 
 def run(command):
@@ -23,11 +24,16 @@ def run(command):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+class NoAnswer(Exception):
+    pass
+
+
 class Subject:
     """A program that is commanded by lines of JSON; see Subject.swift."""
 
     def __init__(self, command):
-        self.process = subprocess.Popen([*command, "subject"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([*command, "subject"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.unread = b""
         # Linux: the clock of another process's CPU time, in nanoseconds.
         self.clock = (~self.process.pid << 3) | 2
 
@@ -44,32 +50,58 @@ class Subject:
         self.process.stdout.close()
 
     def tell(self, **command):
-        self.process.stdin.write(json.dumps(command) + "\n")
-        self.process.stdin.flush()
+        self.process.stdin.write(json.dumps(command).encode() + b"\n")
 
     def read(self, key):
-        while line := self.process.stdout.readline():
-            values = json.loads(line)
-            if key in values:
-                return values[key]
-        raise SystemExit("a peer ended early")
+        while True:
+            line, end, rest = self.unread.partition(b"\n")
+            if end:
+                self.unread = rest
+                values = json.loads(line)
+                if key in values:
+                    return values[key]
+                continue
+            if not select.select([self.process.stdout], [], [], 30)[0]:
+                raise NoAnswer(key)
+            more = self.process.stdout.read(65536)
+            if not more:
+                raise SystemExit("a peer ended early")
+            self.unread += more
 
     def ask(self, key, **command):
         self.tell(**command)
         return self.read(key)
 
+    def cpu(self):
+        """Seconds."""
+        return time.clock_gettime(self.clock)
+
     def look(self):
-        return time.clock_gettime(self.clock), self.ask("packets", do="count")
+        return self.cpu(), self.ask("packets", do="count")
+
+
+def connect(sender, receiver, kind):
+    answer = receiver.ask("sdp", do="answer", sdp=sender.ask("sdp", do="offer", kind=kind))
+    sender.tell(do="accept", sdp=answer)
+    sender.read("connected")
+    receiver.read("connected")
+
+
+def again(measure, *arguments):
+    """Among many pairs of Pion's one now and then does not connect; another takes its place."""
+    for _ in range(3):
+        try:
+            return measure(*arguments)
+        except NoAnswer as missing:
+            print(f"{arguments[0]}: no answer ({missing}); once more", file=sys.stderr)
+    raise SystemExit("a pair did not connect three times")
 
 
 def packets(subject, load, sends, frames, per_frame):
     """CPU microseconds of the subject for each packet that it sent or received."""
     with Subject(subject) as measured, Subject(load) as other:
         sender, receiver = (measured, other) if sends else (other, measured)
-        answer = receiver.ask("sdp", do="answer", sdp=sender.ask("sdp", do="offer"))
-        sender.tell(do="accept", sdp=answer)
-        measured.read("connected")
-        other.read("connected")
+        connect(sender, receiver, "video")
         sender.tell(do="send", frames=frames, packets=per_frame)
         time.sleep(1)
         cpu, count = measured.look()
@@ -78,6 +110,26 @@ def packets(subject, load, sends, frames, per_frame):
         if count2 == count:
             raise SystemExit(f"{subject}: no packets")
         return {"us": (cpu2 - cpu) * 1e6 / (count2 - count), "rate": (count2 - count) / SECONDS}
+
+
+def messages(program, size):
+    """What one reliable channel carries between two processes of the same program, and the CPU time of both."""
+    with Subject(program) as sender, Subject(program) as receiver:
+        connect(sender, receiver, "data")
+        sender.tell(do="send", bytes=size)
+        time.sleep(1)
+
+        def look():
+            received = receiver.ask("bytes", do="count")
+            return time.monotonic(), received, sender.cpu(), receiver.cpu()
+
+        before = look()
+        time.sleep(SECONDS)
+        seconds, received, sent_cpu, received_cpu = (b - a for a, b in zip(before, look()))
+        if not received:
+            raise SystemExit(f"{program}: no messages")
+        return {"MB/s": received / 1e6 / seconds, "sender": sent_cpu * 1e9 / received,
+                "receiver": received_cpu * 1e9 / received}
 
 
 class Table:
@@ -117,7 +169,12 @@ def main():
     if os.environ.get("LIBDATACHANNEL_PYTHON"):
         peers["libdatachannel"] = [
             os.environ["LIBDATACHANNEL_PYTHON"], f"{directory}/peers/libdatachannel_peer.py"]
-    only = set(os.environ.get("ONLY", "srtp setup packets memory").split())
+
+    def carrying(kind):
+        # libdatachannel carries pictures that its user has made packets of, and is measured with data alone.
+        return {who: command for who, command in peers.items() if kind == "data" or who != "libdatachannel"}
+
+    only = set(os.environ.get("ONLY", "srtp setup packets messages memory").split())
     table = Table()
 
     for number in range(rounds):
@@ -130,34 +187,42 @@ def main():
                         best = min(run([*command, "200000", cipher, operation])[0]["ns"] for _ in range(3))
                         table.add(f"{operation} 1,200 bytes, {cipher}, ns", who, best)
         if "setup" in only:
-            # rtc-bench sets up a picture in both: data channels are not in it yet, and beside libdatachannel there is no other.
-            for kind, name in (("video", "video"), ("data", "data (Roost: video)")):
-                able = {who: command for who, command in peers.items()
-                        if (who, kind) not in {("libdatachannel", "video")}}
+            for kind in ("video", "data"):
+                able = carrying(kind)
                 times = {who: {"connected": [], "first": []} for who in able}
-                for turn in range(SETUPS // 2):
+                for turn in range(5):
                     for who, command in rotated(able.items(), number + turn):
                         # The first one of a process loads libraries.
-                        for line in run([*command, "setup", "3", kind])[1:]:
+                        for line in run([*command, "setup", str(SETUPS // 5 + 1), kind])[1:]:
                             times[who]["connected"].append(line["connected"])
                             times[who]["first"].append(line["first"])
-                for what, text in (("connected", "connected"), ("first", "first frame or message")):
+                first = {"video": "first frame", "data": "first message"}[kind]
+                for what, text in (("connected", "connected"), ("first", first)):
                     for who in able:
-                        if times[who][what]:
-                            table.add(f"{name}: to {text}, ms", who, statistics.median(times[who][what]))
+                        table.add(f"{kind}: to {text}, ms", who, statistics.median(times[who][what]))
         if "packets" in only:
             for sends in (False, True):
                 verb = "sent" if sends else "received"
-                for frames, whom in ((50, ("roost", "pion", "aiortc")), (500, ("roost", "pion"))):
-                    for who in rotated(whom, number):
-                        figure = packets(peers[who], [pion], sends, frames, 20)
+                for frames in (50, 500):
+                    for who in rotated(carrying("video"), number):
+                        figure = again(packets, peers[who], [pion], sends, frames, 20)
                         table.add(f"CPU us a packet {verb}, {frames * 20}/s", who, figure["us"])
                         table.add(f"  packets a second meanwhile ({verb}, {frames * 20}/s)", who, figure["rate"])
-        if "memory" in only:
-            for kind in ("idle", "busy"):
+        if "messages" in only:
+            for size in (16_384, 1_200):
                 for who, command in rotated(peers.items(), number):
-                    pairs = "5" if who == "aiortc" else "20"
-                    table.add(f"KiB of a connection, {kind}", who, run([*command, "memory", pairs, kind])[0]["KiB"])
+                    figure = again(messages, command, size)
+                    table.add(f"messages of {size:,} bytes, MB/s", who, figure["MB/s"])
+                    table.add(f"  CPU s a GB, both ends ({size:,})", who, figure["sender"] + figure["receiver"])
+                    for end in ("sender", "receiver"):
+                        table.add(f"  of it the {end} ({size:,})", who, figure[end])
+        if "memory" in only:
+            for kind in ("video", "data"):
+                for load in ("idle", "busy"):
+                    for who, command in rotated(carrying(kind).items(), number):
+                        pairs = "5" if who == "aiortc" else "20"
+                        figure = run([*command, "memory", pairs, load, kind])[0]
+                        table.add(f"KiB of a connection, {kind}, {load}", who, figure["KiB"])
     table.show()
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The WebRTC stack beside Pion, aiortc and libdatachannel, in turns, as ratios. Usage: run.sh [ROUNDS]
-# ONLY="srtp setup packets memory" chooses parts. Installs nothing: `make bench` does.
-# libdatachannel's binding needs Python 3.12: LIBDATACHANNEL_PYTHON names one that has it, or it is left out.
+# ONLY="srtp setup packets messages memory" chooses parts, WINDOW=1 shortens what is counted from 3 seconds.
+# Installs nothing: `make bench` does. LIBDATACHANNEL_PYTHON names another Python that has libdatachannel's binding.
 set -euo pipefail
 cd "$(dirname "$0")"
 rounds=${1:-3}

@@ -3,7 +3,7 @@ in goes to a decoder that gives nothing, so that packets are measured and not li
 
     aiortc_peer.py setup COUNT video|data
     aiortc_peer.py subject
-    aiortc_peer.py memory PAIRS idle|busy
+    aiortc_peer.py memory PAIRS idle|busy video|data
 """
 
 import asyncio
@@ -22,6 +22,8 @@ from aiortc.mediastreams import MediaStreamTrack
 
 aioice.ice.get_host_addresses = lambda use_ipv4, use_ipv6: ["127.0.0.1"]
 logging.disable(logging.CRITICAL)
+# How much of a data channel may wait to be sent, and where to go on: see Subject.swift.
+HIGH_MARK, LOW_MARK = 1 << 20, 1 << 18
 KEY_FRAME = bytes([0x10, 0, 0, 0x9D, 0x01, 0x2A, 0x40, 0x01, 0xF0, 0])
 
 
@@ -43,6 +45,9 @@ class Pictures(MediaStreamTrack):
     def tell(self, rate, packets):
         self.rate, self.packets, self.next = rate, packets, None
         self.told.set()
+
+    def pause(self):
+        self.told.clear()
 
     async def recv(self):
         await self.told.wait()
@@ -123,9 +128,37 @@ def packets_of(stats):
                getattr(s, "packetsReceived", 0) if s.type == "inbound-rtp" else 0 for s in stats.values())
 
 
+def when_open(channel):
+    opened = asyncio.Event()
+    channel.on("open", opened.set)
+    return opened
+
+
+async def flood(channel, opened, size):
+    """Sends messages as fast as they go."""
+    low = asyncio.Event()
+    channel.bufferedAmountLowThreshold = LOW_MARK
+    channel.on("bufferedamountlow", low.set)
+    message = bytes(size)
+    await opened.wait()
+    while True:
+        low.clear()
+        while channel.bufferedAmount <= HIGH_MARK:
+            channel.send(message)
+        await low.wait()
+
+
 async def subject():
     aiortc.rtcrtpreceiver.get_decoder = lambda codec: NoDecoder()
-    peer, track = RTCPeerConnection(), Pictures()
+    peer, track, channel, received = RTCPeerConnection(), Pictures(), None, 0
+
+    @peer.on("datachannel")
+    def opened_by_peer(theirs):
+        @theirs.on("message")
+        def message(message):
+            nonlocal received
+            received += len(message)
+
     when_connected(peer).add_done_callback(lambda _: report({"connected": True}))
     reader = asyncio.StreamReader(limit=1 << 20)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -133,39 +166,75 @@ async def subject():
     while line := await reader.readline():
         command = json.loads(line)
         if command["do"] == "offer":
-            peer.addTransceiver(track, direction="sendonly")
+            if command.get("kind") == "data":
+                channel = peer.createDataChannel("x")
+                opened = when_open(channel)
+            else:
+                peer.addTransceiver(track, direction="sendonly")
             report({"sdp": await describe(peer, await peer.createOffer())})
         elif command["do"] == "answer":
             await peer.setRemoteDescription(RTCSessionDescription(sdp=command["sdp"], type="offer"))
             report({"sdp": await describe(peer, await peer.createAnswer())})
         elif command["do"] == "accept":
             await peer.setRemoteDescription(RTCSessionDescription(sdp=command["sdp"], type="answer"))
+        elif command["do"] == "send" and channel:
+            flooding = asyncio.ensure_future(flood(channel, opened, command["bytes"]))
+            # Else a failure of it would be told at the end only.
+            flooding.add_done_callback(lambda task: task.result())
         elif command["do"] == "send":
             track.tell(command["frames"], command["packets"])
         elif command["do"] == "count":
-            report({"packets": packets_of(await peer.getStats())})
+            report({"packets": packets_of(await peer.getStats()), "bytes": received})
 
 
-async def memory(count, busy):
+class Messages:
+    """Sends as many messages as `Pictures` has packets."""
+
+    def __init__(self, channel):
+        self.channel, self.number, self.task = channel, 0, None
+
+    def tell(self, rate, packets):
+        self.task = asyncio.ensure_future(self.send(rate, packets))
+
+    async def send(self, rate, packets):
+        message = bytes(1150)
+        for self.number in range(1, 151):
+            for _ in range(packets):
+                self.channel.send(message)
+            await asyncio.sleep(1 / rate)
+
+    def pause(self):
+        self.task.cancel()
+
+
+async def memory(count, busy, kind):
     aiortc.rtcrtpreceiver.get_decoder = lambda codec: NoDecoder()
 
     async def pair():
-        caller, callee, track = RTCPeerConnection(), RTCPeerConnection(), Pictures()
+        caller, callee = RTCPeerConnection(), RTCPeerConnection()
+        if kind == "data":
+            channel = caller.createDataChannel("x")
+            opened = when_open(channel)
+            callee.on("datachannel", lambda theirs: theirs.on("message", lambda _: None))
+            await connect(caller, callee)
+            await asyncio.wait_for(opened.wait(), 30)
+            return caller, callee, Messages(channel)
+        track = Pictures()
         caller.addTransceiver(track, direction="sendonly")
         callee.on("track", lambda track: asyncio.ensure_future(track.recv()))
         await connect(caller, callee)
         return caller, callee, track
 
     async def load(pairs):
-        for _, _, track in pairs:
-            track.tell(30, 10)
+        for _, _, source in pairs:
+            source.tell(30, 10)
         # aiortc cannot send 300 packets a second on many connections at once: until each has sent its 1,500.
-        while any(track.number < 150 for _, _, track in pairs):
+        while any(source.number < 150 for _, _, source in pairs):
             await asyncio.sleep(0.1)
 
     first = await pair()
     await load([first])
-    first[2].told.clear()
+    first[2].pause()
     before = resident()
     pairs = [await pair() for _ in range(count)]
     if busy:
@@ -184,4 +253,4 @@ if mode == "setup":
 elif mode == "subject":
     asyncio.run(subject())
 elif mode == "memory":
-    asyncio.run(memory(int(sys.argv[2]), sys.argv[3] == "busy"))
+    asyncio.run(memory(int(sys.argv[2]), sys.argv[3] == "busy", sys.argv[4]))

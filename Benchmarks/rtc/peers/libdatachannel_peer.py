@@ -1,7 +1,9 @@
-"""Setting up and memory of libdatachannel (C++), by its Python binding: data channels only.
+"""The modes of rtc-bench for data channels, over libdatachannel (C++) by its Python binding. A message that is sent or comes
+in costs a call into Python here; what is inside a message, and every packet, is the library's alone.
 
     libdatachannel_peer.py setup COUNT data
-    libdatachannel_peer.py memory PAIRS idle|busy
+    libdatachannel_peer.py subject
+    libdatachannel_peer.py memory PAIRS idle|busy data
 """
 
 import json
@@ -12,16 +14,23 @@ import time
 
 import libdatachannel as rtc
 
+# How much of a data channel may wait to be sent, and where to go on: see Subject.swift.
+HIGH_MARK, LOW_MARK = 1 << 20, 1 << 18
+
+
+def configuration():
+    made = rtc.Configuration()
+    made.ice_servers = []
+    made.bind_address = "127.0.0.1"
+    return made
+
 
 class Pair:
     def __init__(self):
         self.begin = time.perf_counter()
         self.times, self.received = {}, 0
         self.up, self.arrived = threading.Event(), threading.Event()
-        configuration = rtc.Configuration()
-        configuration.ice_servers = []
-        configuration.bind_address = "127.0.0.1"
-        self.caller, self.callee = rtc.PeerConnection(configuration), rtc.PeerConnection(configuration)
+        self.caller, self.callee = rtc.PeerConnection(configuration()), rtc.PeerConnection(configuration())
         self.kept = []
         for name, peer, other in (("caller", self.caller, self.callee), ("callee", self.callee, self.caller)):
             peer.on_state_change(lambda state, name=name: self.changed(name, state))
@@ -78,18 +87,87 @@ def connected():
     return pair
 
 
-mode, count, kind = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+def report(values):
+    # In one piece: callbacks come from threads of the library's.
+    sys.stdout.write(json.dumps(values) + "\n")
+    sys.stdout.flush()
+
+
+class Subject:
+    def __init__(self):
+        self.peer, self.received = rtc.PeerConnection(configuration()), 0
+        self.gathered, self.opened, self.low = threading.Event(), threading.Event(), threading.Event()
+        self.peer.on_gathering_state_change(self.gathering_changed)
+        self.peer.on_state_change(self.changed)
+        self.peer.on_data_channel(self.opened_by_peer)
+
+    def gathering_changed(self, state):
+        if state == rtc.PeerConnection.GatheringState.Complete:
+            self.gathered.set()
+
+    def changed(self, state):
+        if state == rtc.PeerConnection.State.Connected:
+            report({"connected": True})
+
+    def opened_by_peer(self, channel):
+        self.channel = channel
+        channel.on_message(self.message)
+
+    def message(self, message):
+        self.received += len(message)
+
+    def describe(self):
+        if not self.gathered.wait(30):
+            sys.exit("libdatachannel gathers for ever")
+        report({"sdp": str(self.peer.local_description())})
+
+    def flood(self, size):
+        message = bytes(size)
+        self.channel.set_buffered_amount_low_threshold(LOW_MARK)
+        self.channel.on_buffered_amount_low(self.low.set)
+        self.opened.wait()
+        while True:
+            self.low.clear()
+            while self.channel.buffered_amount() <= HIGH_MARK:
+                self.channel.send(message)
+            self.low.wait()
+
+    def obey(self, command):
+        match command["do"]:
+            case "offer":
+                # It describes itself as soon as there is a channel.
+                self.channel = self.peer.create_data_channel("x")
+                self.channel.on_open(self.opened.set)
+                self.describe()
+            case "answer":
+                self.peer.set_remote_description(rtc.Description(command["sdp"], "offer"))
+                self.describe()
+            case "accept":
+                self.peer.set_remote_description(rtc.Description(command["sdp"], "answer"))
+            case "send":
+                threading.Thread(target=self.flood, args=[command["bytes"]], daemon=True).start()
+            case "count":
+                report({"bytes": self.received})
+
+
+mode = sys.argv[1]
+if mode == "subject":
+    subject = Subject()
+    for line in sys.stdin:
+        subject.obey(json.loads(line))
+    os._exit(0)
+count = int(sys.argv[2])
 if mode == "setup":
     for _ in range(count):
         pair = connected()
-        print(json.dumps({"kind": "data", "connected": max(pair.times.values()), "first": pair.first}), flush=True)
+        report({"kind": "data", "connected": max(pair.times.values()), "first": pair.first})
         pair.close()
 else:
     first = connected()
     load([first])
     before = resident()
     pairs = [connected() for _ in range(count)]
-    if kind == "busy":
+    if sys.argv[3] == "busy":
         load(pairs)
-    print(json.dumps({"kind": kind, "KiB": (resident() - before) / 1024 / (2 * count)}), flush=True)
+    report({"kind": sys.argv[3], "KiB": (resident() - before) / 1024 / (2 * count)})
     os._exit(0)

@@ -2,45 +2,63 @@ import RTCEngine
 import RTCNetwork
 import RTCWire
 
-/// Two connections of this process on 127.0.0.1, the first one sending pictures to the second one.
+/// What a connection carries in this benchmark.
+enum Cargo: String {
+    case video, data
+}
+
+/// Two connections of this process on 127.0.0.1.
 struct Pair {
     let caller: PeerConnection
     let callee: PeerConnection
-    let video: RTPTransceiver
 
     static func configuration() throws -> PeerConnectionConfiguration {
         // A certificate of its own for each connection, as the peers that it is compared with make.
         try PeerConnectionConfiguration(addresses: .only([.v4(0x7f00_0001)]), videoCodecs: [.vp8])
     }
 
-    init() async throws {
+    init() throws {
         caller = PeerConnection(configuration: try Self.configuration())
         callee = PeerConnection(configuration: try Self.configuration())
-        video = try await caller.addTransceiver(.video, direction: .sendonly)
     }
 
-    /// Descriptions with all candidates, one after the other.
-    func negotiate() async throws {
-        try await offer()
-        guard let offer = await caller.localDescription else { return }
+    /// The caller's description, with all candidates.
+    func offer() async throws -> SessionDescriptionInit {
+        try await caller.setLocalDescription()
+        guard let offer = await caller.localDescription else { throw BenchmarkError.notConnected }
+        return offer
+    }
+
+    /// The callee's, and what is left to do with it.
+    func answer(_ offer: SessionDescriptionInit) async throws {
         try await callee.setRemoteDescription(offer)
         try await callee.setLocalDescription()
-        guard let answer = await callee.localDescription else { return }
+        guard let answer = await callee.localDescription else { throw BenchmarkError.notConnected }
         try await caller.setRemoteDescription(answer)
     }
 
-    func offer() async throws { try await caller.setLocalDescription() }
-
-    static func connected(_ connection: PeerConnection, _ events: AsyncStream<PeerConnectionEvent>) async {
+    static func connected(_ events: AsyncStream<PeerConnectionEvent>) async {
         for await event in events {
             if case .connectionStateChange(.connected, _) = event { return }
         }
+    }
+
+    /// The channel that the peer opens.
+    static func dataChannel(_ events: AsyncStream<PeerConnectionEvent>) async -> DataChannel? {
+        for await event in events {
+            if case .dataChannel(let channel) = event { return channel }
+        }
+        return nil
     }
 
     func close() async {
         await caller.close()
         await callee.close()
     }
+}
+
+enum BenchmarkError: Error {
+    case nothingArrived, notConnected
 }
 
 extension EncodedFrame {

@@ -7,18 +7,20 @@ struct RTCBench {
         usage: rtc-bench srtp PACKETS gcm|cm protect|unprotect
                rtc-bench setup COUNT video|data
                rtc-bench subject
-               rtc-bench memory PAIRS idle|busy
+               rtc-bench memory PAIRS idle|busy video|data
                rtc-bench path send|receive FRAMES
         """
 
     static func main() async throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
         let number = arguments.dropFirst().compactMap { Int($0) }.first
+        let cargo = arguments.contains("data") ? Cargo.data : .video
         switch (arguments.first, number) {
         case ("srtp", let packets?): try SRTPLoop.run(packets, Array(arguments.dropFirst(2)))
-        case ("setup", let count?): try await Setup.run(count, of: arguments.last ?? "video")
+        case ("setup", let count?): try await Setup.run(count, of: cargo)
         case ("subject", nil): try await Subject.run()
-        case ("memory", let pairs?): try await MemoryUse.run(pairs, isBusy: arguments.last == "busy")
+        case ("memory", let pairs?):
+            try await MemoryUse.run(pairs, of: cargo, isBusy: arguments.contains("busy"))
         case ("path", let frames?): try PacketPath.run(frames, isReceiving: arguments.contains("receive"))
         default: FileHandle.standardError.write(Data((usage + "\n").utf8)); exit(2)
         }

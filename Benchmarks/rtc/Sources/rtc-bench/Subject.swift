@@ -1,44 +1,71 @@
 import Foundation
 import RTCEngine
 import RTCNetwork
+import Synchronization
 
 /// One connection that another program commands by lines of JSON, and that is measured from outside: `run.py` reads the
 /// process's CPU clock. The peers speak the same lines.
 ///
-///     {"do": "offer"}                             -> {"sdp": …}       and sends when told to
+///     {"do": "offer", "kind": "video"}            -> {"sdp": …}       and sends when told to; or "data"
 ///     {"do": "answer", "sdp": …}                  -> {"sdp": …}       and receives
 ///     {"do": "accept", "sdp": …}                  the peer's answer
 ///                                                 -> {"connected": true}
 ///     {"do": "send", "frames": F, "packets": P}   F frames a second, of P packets each, until told otherwise
-///     {"do": "count"}                             -> {"packets": …}   sent, or received and put together, so far
+///     {"do": "send", "bytes": B}                  messages of B bytes, as fast as they go
+///     {"do": "count"}                             -> {"packets": …, "bytes": …}   packets sent, or received and put
+///                                                    together, and bytes of messages received so far
 actor Subject {
+    /// How much of data channels may wait to be sent, and where to go on. The peers are given the same.
+    private static let highMark = 1 << 20
+    private static let lowMark = 1 << 18
+
     private let connection: PeerConnection
     private var video: RTPTransceiver?
+    private var channel: DataChannel?
     private var sending: Task<Void, any Error>?
     private var receiving: Task<Void, Never>?
+    private let received = Received()
+
+    /// Counted without a hop to anybody's actor.
+    private final class Received: Sendable {
+        let bytes = Atomic(0)
+    }
 
     static func run() async throws {
         let subject = Subject(connection: PeerConnection(configuration: try Pair.configuration()))
         let events = subject.connection.events
+        let announcements = subject.connection.events
         let watching = Task {
-            await Pair.connected(subject.connection, events)
+            await Pair.connected(events)
             report(["connected": true])
+        }
+        let reading = Task { [received = subject.received] in
+            guard let channel = await Pair.dataChannel(announcements) else { return }
+            for await message in channel.messages { received.bytes.add(message.byteCount, ordering: .relaxed) }
         }
         while let line = readLine() {
             let message = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
             try await subject.obey(
-                message["do"] as? String, sdp: message["sdp"] as? String ?? "", frames: message["frames"] as? Int ?? 0,
-                packets: message["packets"] as? Int ?? 0)
+                message["do"] as? String, sdp: message["sdp"] as? String ?? "",
+                cargo: (message["kind"] as? String).flatMap { Cargo(rawValue: $0) } ?? .video,
+                frames: message["frames"] as? Int ?? 0, packets: message["packets"] as? Int ?? 0,
+                bytes: message["bytes"] as? Int ?? 0)
         }
         watching.cancel()
+        reading.cancel()
     }
 
     private init(connection: PeerConnection) { self.connection = connection }
 
-    private func obey(_ command: String?, sdp: String, frames: Int, packets: Int) async throws {
+    private func obey(
+        _ command: String?, sdp: String, cargo: Cargo, frames: Int, packets: Int, bytes: Int
+    ) async throws {
         switch command {
         case "offer":
-            video = try await connection.addTransceiver(.video, direction: .sendonly)
+            switch cargo {
+            case .video: video = try await connection.addTransceiver(.video, direction: .sendonly)
+            case .data: channel = try await connection.createDataChannel("x")
+            }
             try await describe()
         case "answer":
             try await connection.setRemoteDescription(SessionDescriptionInit(type: .offer, sdp: sdp))
@@ -49,13 +76,18 @@ actor Subject {
             try await connection.setRemoteDescription(SessionDescriptionInit(type: .answer, sdp: sdp))
         case "send":
             sending?.cancel()
-            guard let sender = video?.sender, frames > 0 else { return }
-            sending = Task.detached { try await Self.send(frames, packets, by: sender) }
+            if let channel, bytes > 0 {
+                sending = Task.detached { try await Self.send(bytes, on: channel) }
+            } else if let sender = video?.sender, frames > 0 {
+                sending = Task.detached { try await Self.send(frames, packets, by: sender) }
+            }
         case "count":
             let stats = await connection.getStats()
-            let received = stats.inboundRTP.reduce(0) { $0 + $1.packetsReceived }
-            let sent = stats.outboundRTP.reduce(0) { $0 + $1.packetsSent }
-            report(["packets": Int(received) + Int(sent)])
+            let packetsReceived = stats.inboundRTP.reduce(0) { $0 + $1.packetsReceived }
+            let packetsSent = stats.outboundRTP.reduce(0) { $0 + $1.packetsSent }
+            report([
+                "packets": Int(packetsReceived) + Int(packetsSent), "bytes": received.bytes.load(ordering: .relaxed),
+            ])
         default:
             return
         }
@@ -64,6 +96,16 @@ actor Subject {
     private func describe() async throws {
         try await connection.setLocalDescription()
         report(["sdp": await connection.localDescription?.sdp ?? ""])
+    }
+
+    private static func send(_ bytes: Int, on channel: DataChannel) async throws {
+        let message = [UInt8](repeating: 0x55, count: bytes)
+        await channel.setBufferedAmountLowThreshold(lowMark)
+        try await channel.waitUntilOpen()
+        while !Task.isCancelled {
+            if channel.bufferedAmount > highMark { try await channel.waitForBufferedAmountLow() }
+            try await channel.send(message)
+        }
     }
 
     private static func send(_ frames: Int, _ packets: Int, by sender: RTPSender) async throws {

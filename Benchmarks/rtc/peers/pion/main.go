@@ -3,7 +3,7 @@
 //
 //	pion-peer setup COUNT video|data
 //	pion-peer subject
-//	pion-peer memory PAIRS idle|busy
+//	pion-peer memory PAIRS idle|busy video|data
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -96,18 +97,59 @@ func (p *pictures) write(framesPerSecond, packets int) {
 	p.number++
 }
 
-func drain(counter *uint64, first func()) func(*webrtc.TrackRemote, *webrtc.RTPReceiver) {
+// drain reads and counts packets, and says when a frame of two packets was complete.
+func drain(counter *uint64, complete func()) func(*webrtc.TrackRemote, *webrtc.RTPReceiver) {
 	return func(remote *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
+		var before *rtp.Packet
 		for {
-			if _, _, err := remote.ReadRTP(); err != nil {
+			packet, _, err := remote.ReadRTP()
+			if err != nil {
 				return
 			}
 			atomic.AddUint64(counter, 1)
-			if first != nil {
-				first()
+			if complete != nil && packet.Marker && before != nil && before.Timestamp == packet.Timestamp {
+				complete()
 			}
+			before = packet
 		}
 	}
+}
+
+// How much of a data channel may wait to be sent, and where to go on: see Subject.swift.
+const highMark, lowMark = 1 << 20, 1 << 18
+
+// flood sends messages as fast as they go.
+func flood(channel *webrtc.DataChannel, size int) {
+	low := make(chan struct{}, 1)
+	channel.SetBufferedAmountLowThreshold(lowMark)
+	channel.OnBufferedAmountLow(func() {
+		select {
+		case low <- struct{}{}:
+		default:
+		}
+	})
+	message := make([]byte, size)
+	for channel.Send(message) == nil {
+		if channel.BufferedAmount() > highMark {
+			<-low
+		}
+	}
+}
+
+// dataChannel makes one, and closes what it returns beside it when the channel is open.
+func dataChannel(peer *webrtc.PeerConnection) (*webrtc.DataChannel, chan struct{}) {
+	channel, err := peer.CreateDataChannel("x", nil)
+	must(err)
+	opened := make(chan struct{})
+	channel.OnOpen(func() { close(opened) })
+	return channel, opened
+}
+
+// count adds up the bytes of the messages that come.
+func count(peer *webrtc.PeerConnection, bytes *uint64) {
+	peer.OnDataChannel(func(channel *webrtc.DataChannel) {
+		channel.OnMessage(func(message webrtc.DataChannelMessage) { atomic.AddUint64(bytes, uint64(len(message.Data))) })
+	})
 }
 
 func offer(peer *webrtc.PeerConnection) string {
@@ -151,6 +193,26 @@ func report(values map[string]interface{}) {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
 
+// wait tells when both were up, and when the first frame or message had arrived; not for ever.
+func wait(up *sync.WaitGroup, arrived chan time.Duration, begin time.Time) (time.Duration, time.Duration, bool) {
+	connected := make(chan time.Duration, 1)
+	go func() {
+		up.Wait()
+		connected <- time.Since(begin)
+	}()
+	var times [2]time.Duration
+	patience := time.After(5 * time.Second)
+	for range times {
+		select {
+		case times[0] = <-connected:
+		case times[1] = <-arrived:
+		case <-patience:
+			return 0, 0, false
+		}
+	}
+	return times[0], times[1], true
+}
+
 func setup(count int, kind string) {
 	for i := 0; i < count; i++ {
 		begin := time.Now()
@@ -181,7 +243,7 @@ func setup(count int, kind string) {
 					case <-stop:
 						return
 					case <-time.After(time.Millisecond):
-						video.write(1000, 1)
+						video.write(1000, 2)
 					}
 				}
 			}()
@@ -189,12 +251,15 @@ func setup(count int, kind string) {
 		sdp := offer(caller)
 		offered := time.Since(begin)
 		accept(caller, answer(callee, sdp))
-		up.Wait()
-		connected := time.Since(begin)
-		frame := <-arrived
+		connected, frame, ok := wait(&up, arrived, begin)
 		close(stop)
-		report(map[string]interface{}{"kind": kind, "offer": milliseconds(offered),
-			"connected": milliseconds(connected), "first": milliseconds(frame)})
+		if ok {
+			report(map[string]interface{}{"kind": kind, "offer": milliseconds(offered),
+				"connected": milliseconds(connected), "first": milliseconds(frame)})
+		} else {
+			fmt.Fprintln(os.Stderr, "a pair of Pion's did not connect; another one is made")
+			i--
+		}
 		must(caller.Close())
 		must(callee.Close())
 	}
@@ -202,19 +267,24 @@ func setup(count int, kind string) {
 
 type command struct {
 	Do      string `json:"do"`
+	Kind    string `json:"kind"`
 	SDP     string `json:"sdp"`
 	Frames  int    `json:"frames"`
 	Packets int    `json:"packets"`
+	Bytes   int    `json:"bytes"`
 }
 
 func subject() {
 	peer := connection()
-	var received uint64
+	var received, bytes uint64
 	video := &pictures{}
+	var channel *webrtc.DataChannel
+	var opened chan struct{}
 	stop := make(chan bool, 1)
 	sending := false
 	whenConnected(peer, func() { report(map[string]interface{}{"connected": true}) })
 	peer.OnTrack(drain(&received, nil))
+	count(peer, &bytes)
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(make([]byte, 1<<20), 1<<20)
 	for lines.Scan() {
@@ -222,14 +292,25 @@ func subject() {
 		must(json.Unmarshal(lines.Bytes(), &c))
 		switch c.Do {
 		case "offer":
-			video.track = track()
-			add(peer, video.track)
+			if c.Kind == "data" {
+				channel, opened = dataChannel(peer)
+			} else {
+				video.track = track()
+				add(peer, video.track)
+			}
 			report(map[string]interface{}{"sdp": offer(peer)})
 		case "answer":
 			report(map[string]interface{}{"sdp": answer(peer, c.SDP)})
 		case "accept":
 			accept(peer, c.SDP)
 		case "send":
+			if channel != nil {
+				go func(size int) {
+					<-opened
+					flood(channel, size)
+				}(c.Bytes)
+				continue
+			}
 			if sending {
 				stop <- true
 			}
@@ -238,7 +319,8 @@ func subject() {
 				go send(video, c.Frames, c.Packets, stop)
 			}
 		case "count":
-			report(map[string]interface{}{"packets": atomic.LoadUint64(&received) + atomic.LoadUint64(&video.written)})
+			report(map[string]interface{}{"packets": atomic.LoadUint64(&received) + atomic.LoadUint64(&video.written),
+				"bytes": atomic.LoadUint64(&bytes)})
 		}
 	}
 }
@@ -256,19 +338,44 @@ func send(video *pictures, frames, packets int, stop chan bool) {
 	}
 }
 
-func memory(count int, busy bool) {
-	attempt := func() *pictures {
+// link is a connected pair, and what the caller sends by.
+type link struct {
+	video   *pictures
+	channel *webrtc.DataChannel
+}
+
+func (l *link) write(framesPerSecond, packets int) {
+	if l.video != nil {
+		l.video.write(framesPerSecond, packets)
+		return
+	}
+	message := make([]byte, 1150)
+	for i := 0; i < packets; i++ {
+		must(l.channel.Send(message))
+	}
+}
+
+func memory(pairs int, load, kind string) {
+	attempt := func() *link {
 		caller, callee := connection(), connection()
 		up := [2]chan struct{}{make(chan struct{}, 8), make(chan struct{}, 8)}
 		whenConnected(caller, func() { up[0] <- struct{}{} })
 		whenConnected(callee, func() { up[1] <- struct{}{} })
 		var received uint64
-		video := &pictures{track: track()}
-		add(caller, video.track)
-		callee.OnTrack(drain(&received, nil))
+		made := &link{}
+		opened := make(chan struct{})
+		if kind == "data" {
+			made.channel, opened = dataChannel(caller)
+			count(callee, &received)
+		} else {
+			made.video = &pictures{track: track()}
+			add(caller, made.video.track)
+			callee.OnTrack(drain(&received, nil))
+			close(opened)
+		}
 		accept(caller, answer(callee, offer(caller)))
 		patience := time.After(5 * time.Second)
-		for _, side := range up {
+		for _, side := range []chan struct{}{up[0], up[1], opened} {
 			select {
 			case <-side:
 			case <-patience:
@@ -277,40 +384,39 @@ func memory(count int, busy bool) {
 				return nil
 			}
 		}
-		return video
+		return made
 	}
 	// Among many in one process one now and then does not connect; another takes its place.
-	pair := func() *pictures {
+	pair := func() *link {
 		for {
-			if video := attempt(); video != nil {
-				return video
+			if made := attempt(); made != nil {
+				return made
 			}
 			fmt.Fprintln(os.Stderr, "a pair of Pion's did not connect; another one is made")
 		}
 	}
-	load := func(all []*pictures) {
+	use := func(all []*link) {
 		ticker := time.NewTicker(time.Second / 30)
 		defer ticker.Stop()
 		for frame := 0; frame < 150; frame++ {
 			<-ticker.C
-			for _, video := range all {
-				video.write(30, 10)
+			for _, one := range all {
+				one.write(30, 10)
 			}
 		}
 	}
 	first := pair()
-	load([]*pictures{first})
+	use([]*link{first})
 	before := resident()
-	var all []*pictures
-	for i := 0; i < count; i++ {
+	var all []*link
+	for i := 0; i < pairs; i++ {
 		all = append(all, pair())
 	}
-	kind := "idle"
-	if busy {
-		kind = "busy"
-		load(all)
+	if load == "busy" {
+		use(all)
 	}
-	report(map[string]interface{}{"kind": kind, "KiB": float64(resident()-before) / 1024 / float64(2*count)})
+	report(map[string]interface{}{"kind": load, "KiB": float64(resident()-before) / 1024 / float64(2*pairs)})
+	runtime.KeepAlive(all)
 }
 
 func resident() int {
@@ -327,15 +433,15 @@ func main() {
 		return
 	}
 	if len(os.Args) < 4 {
-		fmt.Fprintln(os.Stderr, "usage: pion-peer setup COUNT video|data | subject | memory PAIRS idle|busy")
+		fmt.Fprintln(os.Stderr, "usage: pion-peer setup COUNT video|data | subject | memory PAIRS idle|busy video|data")
 		os.Exit(2)
 	}
-	count, err := strconv.Atoi(os.Args[2])
+	number, err := strconv.Atoi(os.Args[2])
 	must(err)
 	switch os.Args[1] {
 	case "setup":
-		setup(count, os.Args[3])
+		setup(number, os.Args[3])
 	case "memory":
-		memory(count, os.Args[3] == "busy")
+		memory(number, os.Args[3], os.Args[len(os.Args)-1])
 	}
 }
