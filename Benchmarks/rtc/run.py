@@ -21,7 +21,12 @@ SECONDS = float(os.environ.get("WINDOW", "3"))
 def run(command):
     """The lines of JSON that a program prints."""
     done = subprocess.run(command, stdout=subprocess.PIPE, timeout=300, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.stdout.splitlines() if is_report(line)]
+
+
+def is_report(line):
+    """libdatachannel's warnings come on the standard output too."""
+    return line.startswith(b"{")
 
 
 class NoAnswer(Exception):
@@ -57,6 +62,8 @@ class Subject:
             line, end, rest = self.unread.partition(b"\n")
             if end:
                 self.unread = rest
+                if not is_report(line):
+                    continue
                 values = json.loads(line)
                 if key in values:
                     return values[key]

@@ -1,7 +1,8 @@
 import RTCWire
 
-/// The packets that were sent last, to send them again. A ring in which a sequence number has its fixed place:
-/// finding a packet is one look, and storage is used again.
+/// The packets that were sent last, to send them again. A ring in which a sequence number has its fixed place: finding a
+/// packet is one look. Storage is used again as soon as its packet is too old to be asked for, so that a slow stream does
+/// not fill the ring with what nobody can have any more.
 struct SendHistory: Sendable {
     private struct Slot: Sendable {
         var sequenceNumber: UInt16 = 0
@@ -16,6 +17,8 @@ struct SendHistory: Sendable {
     private static let maximumResends = 10
 
     private var slots: [Slot]
+    /// No packet before this one has storage.
+    private var oldest: UInt16?
     private let mask: Int
     private let duration: Interval
 
@@ -32,6 +35,12 @@ struct SendHistory: Sendable {
     mutating func insert(_ packet: RawSpan, sequenceNumber: UInt16, at now: Instant) {
         guard !slots.isEmpty else { return }
         let index = Int(sequenceNumber) & mask
+        if slots[index].packet.capacity > 0 {
+            // The ring has come round: what follows here is the oldest now.
+            oldest = sequenceNumber &+ 1 &- UInt16(slots.count)
+        } else {
+            slots[index].packet = takeExpired(before: sequenceNumber, at: now)
+        }
         slots[index].sequenceNumber = sequenceNumber
         slots[index].sentAt = now
         slots[index].resentAt = nil
@@ -39,6 +48,30 @@ struct SendHistory: Sendable {
         slots[index].packet.removeAll(keepingCapacity: true)
         slots[index].packet.append(contentsOf: packet)
     }
+
+    /// The storage of the oldest packet if it is too old to be asked for. One for each that is inserted: a burst then finds
+    /// as many as it needs, and allocates nothing.
+    private mutating func takeExpired(before newest: UInt16, at now: Instant) -> [UInt8] {
+        var number = oldest ?? newest
+        defer { oldest = number }
+        while number != newest {
+            let index = Int(number) & mask
+            guard slots[index].packet.capacity > 0, let sentAt = slots[index].sentAt else {
+                number &+= 1
+                continue
+            }
+            guard now - sentAt > duration else { return [] }
+            number &+= 1
+            slots[index].sentAt = nil
+            var storage: [UInt8] = []
+            swap(&storage, &slots[index].packet)
+            return storage
+        }
+        return []
+    }
+
+    /// Packets that it has storage for.
+    var packetsKept: Int { slots.count { $0.packet.capacity > 0 } }
 
     /// What became of a request.
     enum Answer {
