@@ -35,7 +35,7 @@ unit: ## Only the Swift tests
 	@Scripts/python-environment.sh
 	@Scripts/test.sh unit
 
-interop: ## Only the tests with Chromium, aiortc and python-socketio
+interop: ## Only the tests with Chromium, Firefox, aiortc and python-socketio
 	@Scripts/install-packages.sh test
 	@Scripts/python-environment.sh
 	@Scripts/test.sh interop

@@ -9,6 +9,7 @@ from playwright.sync_api import sync_playwright
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from peers.chromium import WITHOUT_DEVICES, Browser  # noqa: E402
+from peers.firefox import Firefox  # noqa: E402
 from peers.roost_peer import find_roost, start_server  # noqa: E402
 from support.namespace import Namespace, Wire  # noqa: E402
 from support.process import JSONProcess  # noqa: E402
@@ -47,6 +48,19 @@ def browser_without_devices(playwright, namespace):
     browser = Browser(playwright, namespace, WITHOUT_DEVICES)
     yield browser
     browser.close()
+
+
+@pytest.fixture(scope="session")
+def firefox(namespace):
+    firefox = Firefox(namespace)
+    yield firefox
+    firefox.close()
+
+
+@pytest.fixture
+def browser_called(request):
+    """Chromium or Firefox, by its name; one that no test asks for is not started."""
+    return lambda kind: request.getfixturevalue({"chromium": "browser", "firefox": "firefox"}[kind])
 
 
 @pytest.fixture(scope="session")
@@ -91,14 +105,22 @@ def new_page(browser):
 
 
 @pytest.fixture
-def module_page(browser, seed_server):
-    page = browser.new_page()
-    page.goto(f"{seed_server}/js/packets.js")
-    yield page
-    page.context.close()
+def run_in(browser_called, seed_server):
+    """Makes, for a browser, what runs the body of an async function on a page of the seed's server."""
+    pages = []
+
+    def make(kind):
+        page = browser_called(kind).new_page()
+        pages.append(page)
+        page.goto(f"{seed_server}/js/packets.js")
+        return lambda body, argument=None: page.evaluate(f"async (argument) => {{ {body} }}", argument)
+
+    yield make
+    for page in pages:
+        page.context.close()
 
 
 @pytest.fixture
-def run(module_page):
-    """Runs the body of an async function on a page of the seed's server."""
-    return lambda body, argument=None: module_page.evaluate(f"async (argument) => {{ {body} }}", argument)
+def run(run_in):
+    """In Chromium."""
+    return run_in("chromium")

@@ -1,9 +1,11 @@
-"""Calls of `roost call` with itself, Chromium and aiortc over our own server, in both roles, with both codecs."""
+"""Calls of `roost call` with itself, Chromium, Firefox and aiortc over our own server, in both roles."""
 
 import pytest
 
 from peers.aiortc_process import AiortcPeer
 from peers.chromium import ChromiumPeer
+from peers.firefox import FirefoxPeer
+from peers.page_peer import PagePeer
 from peers.room_listener import RoomListener
 from peers.roost_peer import RoostPeer, start_server
 from peers.wire_listener import WireListener
@@ -12,7 +14,7 @@ from support.waiting import wait_until
 
 
 @pytest.fixture
-def peers(namespace, browser, roost_server, tmp_path):
+def peers(browser_called, namespace, roost_server, tmp_path):
     """Makes the makers of a call's two peers."""
     room = new_room()
 
@@ -22,7 +24,11 @@ def peers(namespace, browser, roost_server, tmp_path):
             case "roost":
                 return lambda: RoostPeer(namespace, roost_server, room, name, role, tmp_path / role, codec, **options)
             case "chromium":
+                browser = browser_called(kind)
                 return lambda: ChromiumPeer(browser, roost_server, room, name, role, codec, **options)
+            case "firefox":
+                firefox = browser_called(kind)
+                return lambda: FirefoxPeer(firefox, roost_server, room, name, role, **options)
             case "aiortc":
                 return lambda: AiortcPeer(namespace, roost_server, room, name, role, codec or "VP8", **options)
 
@@ -30,10 +36,20 @@ def peers(namespace, browser, roost_server, tmp_path):
     return peer
 
 
-@pytest.mark.parametrize("codec", ["VP8", "H264"])
+WITH_BOTH_CODECS = [
+    "roost-roost", "roost-chromium", "chromium-roost", "roost-aiortc", "aiortc-roost", "chromium-chromium",
+]
+# Firefox prefers it. Its H.264 is a download, which a machine without a network does not have. Asked for one codec only,
+# it offers feedback for others as well, which Chromium refuses.
+WITH_VP8 = ["roost-firefox", "firefox-roost", "firefox-chromium", "chromium-firefox"]
+
+
 @pytest.mark.parametrize(
-    "kinds",
-    ["roost-roost", "roost-chromium", "chromium-roost", "roost-aiortc", "aiortc-roost", "chromium-chromium"],
+    "kinds, codec",
+    [
+        *((kinds, codec) for codec in ("VP8", "H264") for kinds in WITH_BOTH_CODECS),
+        *((kinds, "VP8") for kinds in WITH_VP8),
+    ],
 )
 def test_picture_and_sound_flow_both_ways(kinds, codec, peers):
     caller, callee = kinds.split("-")
@@ -71,10 +87,12 @@ def test_chromium_uses_the_srtp_profile_that_roost_insists_on(srtp, cipher, peer
     assert result.caller.cipher == cipher
 
 
-@pytest.mark.parametrize("kinds", ["chromium-roost", "roost-chromium", "chromium-chromium"])
-def test_chromium_restarts_ice_in_mid_call(kinds, peers):
+@pytest.mark.parametrize(
+    "kinds", ["chromium-roost", "roost-chromium", "chromium-chromium", "firefox-roost", "roost-firefox"]
+)
+def test_a_browser_restarts_ice_in_mid_call(kinds, peers):
     def restart(*both):
-        pages = [peer for peer in both if isinstance(peer, ChromiumPeer)]
+        pages = [peer for peer in both if isinstance(peer, PagePeer)]
         first = pages[0].statistics()["pair"]
         pages[0].restart_ice()
         for page in pages:
@@ -87,7 +105,7 @@ def test_chromium_restarts_ice_in_mid_call(kinds, peers):
         evidence.check()
 
 
-@pytest.mark.parametrize("other", ["chromium", "roost"])
+@pytest.mark.parametrize("other", ["chromium", "firefox", "roost"])
 def test_roost_restarts_ice_in_mid_call(other, peers, namespace, roost_server):
     """What the two agree on a third person in the room hears, and that they nominate a pair with it, the wire shows."""
     eve, wire = RoomListener(namespace, roost_server, peers.room), WireListener(namespace)
@@ -96,7 +114,7 @@ def test_roost_restarts_ice_in_mid_call(other, peers, namespace, roost_server):
         eve.wait_ice_restarted()
         for generation in (0, 1):
             wire.wait_nominated(*(eve.credentials(kind)[generation] for kind in ("offer", "answer")))
-        if other == "chromium":
+        if other != "roost":
             callee.wait_ice_restarted()
 
     try:
@@ -108,7 +126,7 @@ def test_roost_restarts_ice_in_mid_call(other, peers, namespace, roost_server):
         wire.close()
     for kind in ("offer", "answer"):
         assert len(eve.credentials(kind)) == 2
-    if other == "chromium":
+    if other != "roost":
         # Candidates of both sides say to which generation they belong.
         named = {candidate.get("usernameFragment") for candidate in eve.heard("candidate")}
         assert named == set(eve.credentials("offer")) | set(eve.credentials("answer"))

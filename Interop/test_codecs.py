@@ -53,8 +53,8 @@ ANSWER = "await globalThis.connection.setRemoteDescription(argument);"
 OUTBOUND = """
 const all = [...(await globalThis.connection.getStats()).values()];
 const outbound = all.filter(({ type }) => type === 'outbound-rtp');
-return { frames: Math.min(...outbound.map(({ framesEncoded }) => framesEncoded ?? 0)),
-  packets: Math.min(...outbound.map(({ packetsSent }) => packetsSent)), streams: outbound.length,
+const least = (name) => outbound.length && Math.min(...outbound.map((entry) => entry[name] ?? 0));
+return { frames: least('framesEncoded'), packets: least('packetsSent'), streams: outbound.length,
   codecs: outbound.map(({ codecId }) => all.find(({ id }) => id === codecId)?.mimeType) };
 """
 
@@ -86,9 +86,11 @@ def connect(run, process, source, codecs, **options):
     return offer
 
 
-@pytest.mark.parametrize("codec, name", [
-    ("VP8", "vp8"), ("VP9", "vp9"), ("AV1", "av1"), ("H264", "h264")])
-def test_chromium_sends_pictures(run, save, codec, name):
+@pytest.mark.parametrize("kind, codec, name", [
+    ("chromium", "VP8", "vp8"), ("chromium", "VP9", "vp9"), ("chromium", "AV1", "av1"), ("chromium", "H264", "h264"),
+    ("firefox", "VP9", "vp9"), ("firefox", "AV1", "av1")])
+def test_browsers_send_pictures(run_in, save, kind, codec, name):
+    run = run_in(kind)
     connect(run, save, PICTURE, [codec])
     wait_until(lambda: run(OUTBOUND)["frames"] >= 90, "90 pictures are sent")
     assert run(OUTBOUND)["codecs"] == [f"video/{codec}"]
@@ -135,7 +137,9 @@ def test_chromium_presses_keys(run, save):
     assert save.end() == 0
 
 
-def test_chromium_sends_three_layers(run, save):
+@pytest.mark.parametrize("kind", ["chromium", "firefox"])
+def test_browsers_send_three_layers(run_in, save, kind):
+    run = run_in(kind)
     encodings = [{"rid": "q", "scaleResolutionDownBy": 4}, {"rid": "h", "scaleResolutionDownBy": 2}, {"rid": "f"}]
     large = PICTURE.replace("width: 320, height: 180", "width: 1280, height: 720")
     connect(run, save, large, ["VP8"], encodings=encodings)

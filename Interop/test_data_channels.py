@@ -1,30 +1,31 @@
-"""Data channels between Roost and aiortc, libdatachannel and Chromium: Examples/data-channel-chat on our side."""
+"""Data channels between Roost and aiortc, libdatachannel and browsers: Examples/data-channel-chat on our side."""
 
 import hashlib
 from contextlib import contextmanager
 
 import pytest
 
-from peers.data_peer import AiortcPeer, ChromiumPeer, LibdatachannelPeer, RoostPeer
+from peers.data_peer import AiortcPeer, LibdatachannelPeer, PagePeer, RoostPeer
 from support.waiting import wait_until
 from test_examples import find_example
 
-ALL = ["aiortc", "libdatachannel", "chromium"]
+BROWSERS = ["chromium", "firefox"]
+ALL = ["aiortc", "libdatachannel", *BROWSERS]
 # libdatachannel's binding makes plain channels only, and offers once.
-SETTABLE = ["aiortc", "chromium"]
+SETTABLE = ["aiortc", *BROWSERS]
 MESSAGES = ["Grüße 👋", "", b"\x00\x01\xff", b"", "x" * 1200, bytes(range(256)) * 40]
 
 
 @pytest.fixture
-def meet(request):
+def meet(namespace, browser_called):
     """Starts Roost and another peer, in one network; ends both."""
 
     @contextmanager
     def together(kind):
         example = find_example("data-channel-chat")
-        if kind == "chromium":
-            page = request.getfixturevalue("browser").new_page()
-            peers = RoostPeer(example, request.getfixturevalue("namespace")), ChromiumPeer(page)
+        if kind in BROWSERS:
+            page = browser_called(kind).new_page()
+            peers = RoostPeer(example, namespace), PagePeer(page)
         else:
             peers = RoostPeer(example), {"aiortc": AiortcPeer, "libdatachannel": LibdatachannelPeer}[kind]()
         try:

@@ -1,4 +1,4 @@
-"""Ways to a peer besides addresses over UDP: Chromium's mDNS names, ICE-lite, and TCP. The peer is the echo example."""
+"""Ways to a peer besides addresses over UDP: browsers' mDNS names, ICE-lite, and TCP. The peer is the echo example."""
 
 import json
 import os
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from peers.chromium import ARGUMENTS, Browser
+from peers.firefox import HIDING_ADDRESSES, Firefox
 from support.evidence import REPOSITORY
 from support.namespace import Namespace
 from support.waiting import PATIENCE, wait_until
@@ -52,10 +53,10 @@ async () => {
 
 
 def without(sdp, *words):
-    """A description without the candidates that hold all of these words."""
+    """A description without the candidates that hold all of these words, which Firefox writes in capitals."""
     lines = sdp.split("\r\n")
     return "\r\n".join(
-        line for line in lines if not (line.startswith("a=candidate") and all(word in line for word in words))
+        line for line in lines if not (line.startswith("a=candidate") and all(word in line.lower() for word in words))
     )
 
 
@@ -109,6 +110,21 @@ def trusted_browser(playwright, network):
     browser.close()
 
 
+@pytest.fixture(scope="module")
+def shy_firefox(network):
+    firefox = Firefox(network, HIDING_ADDRESSES)
+    yield firefox
+    firefox.close()
+
+
+@pytest.fixture(params=["shy_browser", "shy_firefox"], ids=["chromium", "firefox"])
+def page(request):
+    """Of a browser that hides its addresses."""
+    page = request.getfixturevalue(request.param).new_page()
+    yield page
+    page.context.close()
+
+
 @pytest.fixture
 def start(network):
     started = []
@@ -129,8 +145,7 @@ def connect(page, answer):
     return page.evaluate(STATE)
 
 
-def test_chromium_that_shows_a_name_is_found(shy_browser, start):
-    page = shy_browser.new_page()
+def test_a_browser_that_shows_a_name_is_found(page, start):
     offer = page.evaluate(OFFER)
     assert ".local " in offer and ADDRESS not in offer
     # Our candidates stay unknown: only our checks, to the address behind the name, can find the way.
@@ -138,8 +153,7 @@ def test_chromium_that_shows_a_name_is_found(shy_browser, start):
     assert state["protocol"] == "udp"
 
 
-def test_chromium_controls_a_lite_peer(shy_browser, start):
-    page = shy_browser.new_page()
+def test_a_browser_controls_a_lite_peer(page, start):
     answer = start("--lite").answer(page.evaluate(OFFER))
     assert "a=ice-lite" in answer
     assert connect(page, answer)["role"] == "controlling"
@@ -151,9 +165,20 @@ def test_chromium_connects_over_tcp_to_a_peer_that_listens(trusted_browser, star
     page.route("**/*", lambda route: route.fulfill(status=200, content_type="text/html", body="<html></html>"))
     page.goto("https://reach.test/")
     page.evaluate("navigator.mediaDevices.getUserMedia({ audio: true }).then(() => true)")
+    connect_over_tcp(page, start("--tcp"))
+
+
+def test_firefox_connects_over_tcp_to_a_peer_that_listens(shy_firefox, start):
+    """It shows candidates of TCP to every page."""
+    page = shy_firefox.new_page()
+    connect_over_tcp(page, start("--tcp"))
+    page.close()
+
+
+def connect_over_tcp(page, echo):
     offer = page.evaluate(OFFER)
     assert "tcptype active" in offer
-    answer = start("--tcp").answer(without(offer, " udp "))
+    answer = echo.answer(without(offer, " udp "))
     assert "tcptype passive" in answer
     state = connect(page, without(answer, " udp "))
     assert (state["protocol"], state["tcpType"]) == ("tcp", "active")

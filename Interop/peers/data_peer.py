@@ -1,4 +1,4 @@
-"""Peers for data channels with one face: Roost's `data-channel-chat`, aiortc, libdatachannel, and a page in Chromium.
+"""Peers for data channels with one face: Roost's `data-channel-chat`, aiortc, libdatachannel, and a page in a browser.
 
 Each has `create`, `channel` (the peer's, by label), `offer`, `answer`, `accept` and `close`; a channel has `send`,
 `receive`, `wait_open`, `close` and `wait_closed`. All block, with patience. What a peer hears is `str` or `bytes`.
@@ -273,7 +273,7 @@ class AiortcPeer(Peer):
         self.loop.close()
 
 
-# --- Chromium
+# --- Chromium and Firefox
 
 PAGE = """
 () => {
@@ -305,8 +305,8 @@ PAGE = """
 """
 
 
-class ChromiumChannel:
-    """Playwright has one thread, so this asks instead of being told."""
+class PageChannel:
+    """Who drives a browser has one thread, so this asks instead of being told."""
 
     def __init__(self, peer, label):
         self.peer, self.label = peer, label
@@ -346,8 +346,8 @@ class ChromiumChannel:
         self.peer.page.evaluate("(label) => channels[label].channel.close()", self.label)
 
 
-class ChromiumPeer:
-    """A page of nothing but a connection."""
+class PagePeer:
+    """A page of nothing but a connection, in whichever browser."""
 
     def __init__(self, page):
         self.page = page
@@ -357,11 +357,11 @@ class ChromiumPeer:
         self.page.evaluate(
             "([label, options]) => adopt(connection.createDataChannel(label, options))", [label, options]
         )
-        return ChromiumChannel(self, label)
+        return PageChannel(self, label)
 
     def channel(self, label):
         self.page.wait_for_function("(label) => label in channels", arg=label, timeout=1000 * PATIENCE, polling=20)
-        return ChromiumChannel(self, label)
+        return PageChannel(self, label)
 
     def add_audio(self):
         self.page.evaluate("() => { connection.addTransceiver('audio'); }")
@@ -385,7 +385,7 @@ class ChromiumPeer:
         )
 
     def transcript(self):
-        return f"Chromium: {self.page.evaluate('() => [connection.connectionState, Object.keys(channels)]')}"
+        return f"The page: {self.page.evaluate('() => [connection.connectionState, Object.keys(channels)]')}"
 
     def close(self):
         self.page.context.close()

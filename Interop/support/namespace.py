@@ -5,18 +5,30 @@ side. Traffic goes nowhere else: there is no route out.
 """
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 from support.waiting import PATIENCE
 
-INTERFACE_ADDRESS = "127.1.1.1"
-WIRE_ADDRESSES = ("192.0.2.1", "192.0.2.2")  # TEST-NET-1 (RFC 5737)
+# TEST-NET-1 (RFC 5737)
+WIRE_ADDRESSES = ("192.0.2.1", "192.0.2.2")
+INTERFACE_ADDRESS = "192.0.2.3"
+FIREFOX_ASKS_FOR = "8.8.8.8"
+"""How this would be reached tells Firefox its own address. Without an answer it gathers no candidates at all."""
+
+# Connects, and passes the connection on by the socket whose descriptor comes first.
+CONNECT = """
+import socket, sys
+out, host, port = socket.socket(fileno=int(sys.argv[1])), sys.argv[2], int(sys.argv[3])
+connection = socket.create_connection((host, port))
+socket.send_fds(out, [b"."], [connection.fileno()])
+"""
 
 
 class Namespace:
-    """A private network with loopback and, beside it, one interface that libwebrtc does not take for loopback."""
+    """A private network with loopback and, beside it, one interface whose address browsers do not take for loopback."""
 
     def __init__(self, address=INTERFACE_ADDRESS):
         self.address = address
@@ -39,6 +51,7 @@ class Namespace:
             raise RuntimeError("this kernel has neither dummy nor ifb interfaces")
         self.ip("addr", "add", f"{self.address}/32", "dev", "media0")
         self.ip("link", "set", "media0", "up")
+        self.ip("route", "add", FIREFOX_ASKS_FOR, "dev", "media0")
         return self
 
     def command(self, *command):
@@ -48,6 +61,15 @@ class Namespace:
 
     def run(self, *command):
         return subprocess.run(self.command(*command), capture_output=True, text=True)
+
+    def connect(self, host, port):
+        """A TCP connection inside, for this process outside: a socket stays in the network in which it was made."""
+        here, there = socket.socketpair()
+        with here, there:
+            command = self.command(sys.executable, "-c", CONNECT, there.fileno(), host, port)
+            subprocess.run(command, pass_fds=[there.fileno()], check=True)
+            _, descriptors, _, _ = socket.recv_fds(here, 1, 1)
+        return socket.socket(fileno=descriptors[0])
 
     def ip(self, *arguments):
         done = self.run("ip", *arguments)
