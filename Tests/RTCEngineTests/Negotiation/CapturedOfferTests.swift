@@ -3,7 +3,7 @@ import Testing
 
 @testable import RTCEngine
 
-/// Offers that other implementations have really made.
+/// Offers and answers that other implementations have really made.
 @Suite struct CapturedOfferTests {
     private func answer(_ name: String) throws -> (party: Party, offer: SessionDescription, answer: SessionDescription)
     {
@@ -22,14 +22,22 @@ import Testing
         (
             "chromium_gathered_offer",
             [
-                "2 audio recvonly opus", "3 video recvonly VP8+rtx H264+rtx", "4 video inactive VP8+rtx H264+rtx",
-                "5 application - ",
-            ], [["2", "3", "4", "5"]]
+                "0 audio recvonly opus", "1 video recvonly VP8+rtx H264+rtx", "2 video inactive VP8+rtx H264+rtx",
+                "3 application - ",
+            ], [["0", "1", "2", "3"]]
         ),
         (
             "chromium_max_bundle_simulcast_offer",
             ["0 audio recvonly opus", "1 video recvonly VP8+rtx H264+rtx"], [["0", "1"]]
         ),
+        ("firefox_audio_video_offer", ["0 audio recvonly opus", "1 video recvonly VP8+rtx"], [["0", "1"]]),
+        (
+            "firefox_gathered_offer",
+            [
+                "0 audio recvonly opus", "1 video recvonly VP8+rtx", "2 video inactive VP8+rtx", "3 application - ",
+            ], [["0", "1", "2", "3"]]
+        ),
+        ("firefox_max_bundle_simulcast_offer", ["0 audio recvonly opus", "1 video recvonly VP8+rtx"], [["0", "1"]]),
         (
             "firefox_style_offer",
             ["0 audio recvonly opus", "1 video recvonly VP8+rtx H264+rtx", "2 application - "], [["0", "1", "2"]]
@@ -70,6 +78,39 @@ import Testing
             let allowed = (theirs.direction ?? .sendrecv).reversed
             #expect(allowed.intersection(ours.direction ?? .sendrecv) == ours.direction)
             #expect(Set(ours.formats).isSubset(of: theirs.formats))
+        }
+    }
+
+    /// What browsers answered the offer that `roost call` makes with two transceivers.
+    @Test(arguments: [
+        (
+            "chromium_call_answer",
+            [
+                "0 audio sendrecv opus red PCMU PCMA telephone-event telephone-event",
+                "1 video sendrecv H264+rtx VP8+rtx",
+            ]
+        ),
+        (
+            "firefox_call_answer",
+            ["0 audio sendrecv opus PCMU PCMA telephone-event", "1 video sendrecv VP8+rtx"]
+        ),
+    ])
+    func `a browser's answer is taken`(name: String, outline: [String]) throws {
+        var ann = Party("ann") { $0.audioCodecs = CodecParameters.defaultAudio }
+        _ = try ann.negotiator.addTransceiver(.audio)
+        _ = try ann.negotiator.addTransceiver(.video)
+        _ = try ann.offers()
+        let answer = try CapturedOffers.load(name)
+        #expect(answer.outline == outline)
+        let actions = try ann.negotiator.setRemote(.answer, answer)
+        // The browser is the DTLS client, as the answerer is to be (RFC 8842 §5.3).
+        #expect(actions.outline.contains("startDTLS server"))
+        #expect(actions.outline.last == "stable")
+        for (transceiver, section) in zip(ann.negotiator.transceivers, answer.media) {
+            #expect(transceiver.currentDirection == .sendrecv)
+            // Its sources, and a track with the name that it has there.
+            #expect(transceiver.receiveParameters?.sources?.primary == section.first(SDP.SourceAttribute.self)?.ssrc)
+            #expect(transceiver.remoteTrackID == section.first(SDP.MediaStreamID.self)?.track)
         }
     }
 
