@@ -109,7 +109,7 @@ class PagePeer:
 
         def restarted():
             named = self.page.evaluate("credentials")
-            return len(named["local"]) == len(named["remote"]) == 2 and self.statistics()["ufrag"] == named["local"][1]
+            return len(named["local"]) == len(named["remote"]) == 2 and self.statistics().get("ufrag") == named["local"][1]
 
         wait_until(restarted, f"{self.name}: media on a pair of the second generation")
 
