@@ -36,8 +36,8 @@ class NoAnswer(Exception):
 class Subject:
     """A program that is commanded by lines of JSON; see Subject.swift."""
 
-    def __init__(self, command):
-        self.process = subprocess.Popen([*command, "subject"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    def __init__(self, command, mode="subject"):
+        self.process = subprocess.Popen([*command, mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self.unread = b""
         # Linux: the clock of another process's CPU time, in nanoseconds.
         self.clock = (~self.process.pid << 3) | 2
@@ -104,9 +104,9 @@ def again(measure, *arguments):
     raise SystemExit("a pair did not connect three times")
 
 
-def packets(subject, load, sends, frames, per_frame):
+def packets(subject, mode, load, sends, frames, per_frame):
     """CPU microseconds of the subject for each packet that it sent or received."""
-    with Subject(subject) as measured, Subject(load) as other:
+    with Subject(subject, mode) as measured, Subject(load) as other:
         sender, receiver = (measured, other) if sends else (other, measured)
         connect(sender, receiver, "video")
         sender.tell(do="send", frames=frames, packets=per_frame)
@@ -210,11 +210,14 @@ def main():
         if "packets" in only:
             for sends in (False, True):
                 verb = "sent" if sends else "received"
+                # The peers do not pace what they send.
+                unpaced = [("unpaced", [bench], "subject-unpaced")] if sends else []
+                subjects = [(who, command, "subject") for who, command in carrying("video").items()]
                 for frames in (50, 500):
-                    for who in rotated(carrying("video"), number):
-                        figure = again(packets, peers[who], [pion], sends, frames, 20)
+                    for who, command, mode in rotated(subjects + unpaced, number):
+                        figure = again(packets, command, mode, [pion], sends, frames, 20)
                         table.add(f"CPU us a packet {verb}, {frames * 20}/s", who, figure["us"])
-                        table.add(f"  packets a second meanwhile ({verb}, {frames * 20}/s)", who, figure["rate"])
+                        table.add(f"  packets a second ({verb}, {frames * 20}/s)", who, figure["rate"])
         if "messages" in only:
             for size in (16_384, 1_200):
                 for who, command in rotated(peers.items(), number):

@@ -6,7 +6,7 @@ struct RTCBench {
     static let usage = """
         usage: rtc-bench srtp PACKETS gcm|cm protect|unprotect
                rtc-bench setup COUNT video|data
-               rtc-bench subject
+               rtc-bench subject|subject-unpaced
                rtc-bench memory PAIRS idle|busy video|data
                rtc-bench path send|receive FRAMES
         """
@@ -18,7 +18,8 @@ struct RTCBench {
         switch (arguments.first, number) {
         case ("srtp", let packets?): try SRTPLoop.run(packets, Array(arguments.dropFirst(2)))
         case ("setup", let count?): try await Setup.run(count, of: cargo)
-        case ("subject", nil): try await Subject.run()
+        case ("subject", nil): try await Subject.run(paces: true)
+        case ("subject-unpaced", nil): try await Subject.run(paces: false)
         case ("memory", let pairs?):
             try await MemoryUse.run(pairs, of: cargo, isBusy: arguments.contains("busy"))
         case ("path", let frames?): try PacketPath.run(frames, isReceiving: arguments.contains("receive"))

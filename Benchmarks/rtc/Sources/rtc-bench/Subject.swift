@@ -31,8 +31,8 @@ actor Subject {
         let bytes = Atomic(0)
     }
 
-    static func run() async throws {
-        let subject = Subject(connection: PeerConnection(configuration: try Pair.configuration()))
+    static func run(paces: Bool) async throws {
+        let subject = Subject(connection: PeerConnection(configuration: try Pair.configuration(paces: paces)))
         let events = subject.connection.events
         let announcements = subject.connection.events
         let watching = Task {
