@@ -25,12 +25,12 @@ demo: ## A call between two real processes, checked frame by frame, with an HTML
 	@Scripts/build-release.sh
 	@exec .build/release/roost demo --output demo-output
 
-test: ## Everything: lint, unit, simulation, interop with real peers, end to end
+test: ## Everything: lint, unit, simulation, fuzzing, interop with real peers, end to end
 	@Scripts/install-packages.sh test
 	@Scripts/python-environment.sh
 	@Scripts/test.sh
 
-unit: ## Only the Swift tests
+unit: ## Only the Swift tests, and two seconds of fuzzing for each parser
 	@Scripts/install-packages.sh test
 	@Scripts/python-environment.sh
 	@Scripts/test.sh unit
@@ -50,7 +50,7 @@ bench: ## Signaling beside python-socketio's server, WebRTC beside Pion, aiortc 
 	@Benchmarks/signaling/run.sh $${ROUNDS:-3}
 	@Benchmarks/rtc/run.sh $${ROUNDS:-3}
 
-fuzz: ## An hour for each parser (SECONDS_EACH=3600)
+fuzz: ## An hour for each parser, as many at a time as there are cores (SECONDS_EACH=3600)
 	@Scripts/install-packages.sh fuzz
 	@Fuzz/run.sh all $${SECONDS_EACH:-3600}
 

@@ -1,77 +1,152 @@
 #!/usr/bin/env bash
-# Fuzzes one parser, or all of them, with libFuzzer. Usage: Fuzz/run.sh TARGET|all SECONDS
-# A target is a file Fuzz/Targets/NAME.swift with one function `fuzzNAME(_ bytes: RawSpan)`. SwiftPM cannot link
-# libFuzzer's main, so this script compiles our sources and the target with swiftc. New inputs go to .build-fuzz/corpus;
-# an input that crashes is copied to Fuzz/Crashes/NAME/, where an ordinary test replays it for ever.
+# Fuzzes parsers with libFuzzer under the address sanitizer.
+#   Fuzz/run.sh all SECONDS     every target for so long, as many at a time as there are cores
+#   Fuzz/run.sh NAME SECONDS    one target, with libFuzzer's own output
+#   Fuzz/run.sh NAME FILE…      one target with these inputs only: what crashed, seen again
+# A target is a file Fuzz/Targets/NAME.swift with one function `fuzzNAME(_ bytes: RawSpan)` and its line in
+# Fuzz/Targets/Support/FuzzTarget.swift. SwiftPM cannot link libFuzzer's main, so this script compiles our sources and
+# the targets with swiftc: into one program, and only what has changed. New inputs go to .build-fuzz/corpus; an input
+# that crashes is copied to Fuzz/Crashes/NAME/, where an ordinary test replays it for ever.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-target=${1:?target or all}
-seconds=${2:-60}
+[ $# -gt 0 ] || { echo "usage: Fuzz/run.sh all SECONDS | NAME SECONDS | NAME FILE…" >&2; exit 2; }
+target=$1
+shift
+[ $# -gt 0 ] || set -- 60
+[ "$target" = all ] || [ -f "Fuzz/Targets/$target.swift" ] || {
+    echo "There is no Fuzz/Targets/$target.swift" >&2
+    exit 2
+}
 out=.build-fuzz
-mkdir -p "$out"
+cores=$(nproc)
 
-if [ "$target" = all ]; then
-    crashed=()
-    for file in Fuzz/Targets/*.swift; do
-        name=$(basename "$file" .swift)
-        echo "== $name"
-        "$0" "$name" "$seconds" || crashed+=("$name")
-    done
-    [ ${#crashed[@]} -eq 0 ] || { echo "crashed: ${crashed[*]}; the inputs are in Fuzz/Crashes" >&2; exit 1; }
-    exit 0
-fi
-[ -f "Fuzz/Targets/$target.swift" ] || { echo "There is no Fuzz/Targets/$target.swift" >&2; exit 2; }
+# A module comes after those that it imports.
+modules=(RTCWire RTCEngine SocketIO MediaFiles RTCSecurity CallSignaling ClientKit FuzzTargets)
 
-settings=(-swift-version 6 -O -g -sanitize=fuzzer,address -parse-as-library
+imports() {
+    case $1 in
+        RTCEngine) echo RTCWire ;;
+        MediaFiles | RTCSecurity) echo RTCWire RTCEngine ;;
+        CallSignaling | ClientKit) echo SocketIO ;;
+        FuzzTargets) echo "${modules[@]:0:7}" ;;
+    esac
+}
+
+sources() { # of a module, without the files that need NIO
+    case $1 in
+        SocketIO)
+            find Sources/SocketIO/{EngineIO,SocketIO} -name '*.swift'
+            ls Sources/SocketIO/{WebSocket/{WebSocketReader,UTF8Check},Server/SocketIOHandshake}.swift
+            ;;
+        CallSignaling) ls Sources/CallSignaling/CallRoomParameters.swift ;;
+        ClientKit) find Sources/ClientKit -name '*.swift' ! -name SocketIOCallSignaling.swift ;;
+        FuzzTargets)
+            find Fuzz/Targets -name '*.swift'
+            ls Fuzz/LibFuzzer.swift
+            ;;
+        *) find "Sources/$1" -name '*.swift' ;;
+    esac | LC_ALL=C sort
+}
+
+settings=(-swift-version 6 -wmo -parse-as-library
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility
-    -enable-upcoming-feature InternalImportsByDefault -enable-experimental-feature Lifetimes -I "$out")
+    -enable-upcoming-feature InternalImportsByDefault -enable-experimental-feature Lifetimes
+    -Xcc -fmodule-map-file=Sources/COpenSSL/module.modulemap -I "$out")
+# Bodies that nobody inlines are not even looked at for an interface.
+for_interface=(-Xfrontend -experimental-skip-non-inlinable-function-bodies)
+for_code=(-O -assert-config Debug -gline-tables-only -sanitize=fuzzer,address)
 
-module() { # name, folders below Sources (default: the module's own); the objects are linked at the end
-    local name=$1
+digest() { # of all that a module is made from
+    local name
+    {
+        echo "$compiler ${settings[*]} ${for_interface[*]} ${for_code[*]}"
+        sources "$1" | xargs -d '\n' sha256sum
+        for name in $(imports "$1"); do sha256sum "$out/$name.swiftmodule"; done
+    } | sha256sum
+}
+
+each() { # function, names…: side by side, one for each core; fails if one of them does
+    local function=$1 name process processes=() status=0
     shift
-    local folders=("${@:-$name}")
-    local object="$out/$name.o"
-    local newest
-    newest=$(find "${folders[@]/#/Sources/}" -name '*.swift' -newer "$object" 2>/dev/null | head -n 1 || true)
-    if [ ! -f "$object" ] || [ -n "$newest" ]; then
-        find "${folders[@]/#/Sources/}" -name '*.swift' -print0 | xargs -0 swiftc "${settings[@]}" -wmo -emit-module \
-            -emit-module-path "$out/$name.swiftmodule" -module-name "$name" -c -o "$object" \
-            -Xcc -fmodule-map-file=Sources/COpenSSL/module.modulemap
+    for name in "$@"; do
+        while [ "$(jobs -rp | wc -l)" -ge "$cores" ]; do wait -n || true; done
+        "$function" "$name" &
+        processes+=($!)
+    done
+    for process in "${processes[@]}"; do wait "$process" || status=1; done
+    return $status
+}
+
+compile() { # module
+    local started=$SECONDS
+    sources "$1" | xargs -d '\n' swiftc "${settings[@]}" "${for_code[@]}" -module-name "$1" -c -o "$out/$1.o" &&
+        mv "$out/$1.digest.new" "$out/$1.digest" && echo "compiled $1: $((SECONDS - started)) s"
+}
+
+build() {
+    local name changed=() objects compiler
+    compiler=$(swiftc --version 2>/dev/null)
+    # The interfaces first, which takes seconds: then no module waits for another's code.
+    for name in "${modules[@]}"; do
+        digest "$name" >"$out/$name.digest.new"
+        if cmp -s "$out/$name.digest.new" "$out/$name.digest"; then continue; fi
+        changed+=("$name")
+        [ "$name" != FuzzTargets ] || continue
+        sources "$name" | xargs -d '\n' swiftc "${settings[@]}" "${for_interface[@]}" -module-name "$name" \
+            -emit-module -emit-module-path "$out/$name.swiftmodule"
+    done
+    if [ ${#changed[@]} -eq 0 ] && [ -x "$out/fuzz" ]; then return; fi
+    rm -f "$out/fuzz"
+    each compile "${changed[@]}"
+    objects=("${modules[@]/#/$out/}")
+    swiftc -use-ld=lld -sanitize=fuzzer,address "${objects[@]/%/.o}" -lssl -lcrypto -o "$out/fuzz"
+}
+
+fuzz() { # target, libFuzzer's arguments
+    local name=$1 status=0
+    shift
+    mkdir -p "$out/corpus/$name" "Fuzz/Crashes/$name"
+    ROOST_FUZZ_TARGET=$name "$out/fuzz" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="Fuzz/Crashes/$name/" "$@" ||
+        status=$?
+    rmdir "Fuzz/Crashes/$name" 2>/dev/null || true
+    return $status
+}
+
+fuzz_for_seconds() { # target
+    fuzz "$1" -max_total_time="$seconds" -print_final_stats=1 "$out/corpus/$1" "Fuzz/Corpus/$1"
+}
+
+fuzz_quietly() { # target
+    local log=$out/log/$1 input
+    if fuzz_for_seconds "$1" >"$log" 2>&1; then
+        echo "$1: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs"
+        return
     fi
-    objects+=("$object")
+    input=$(sed -n 's/.*Test unit written to //p' "$log")
+    # In one piece, whatever the others print meanwhile.
+    echo "== $1 failed; $log ends with
+$(tail -n 50 "$log" | swift demangle)
+== $1 failed. To see it again: Fuzz/run.sh $1 ${input:-$seconds}"
+    echo "$1" >>"$out/failed"
+    return 1
 }
 
-objects=()
-libraries=()
-if grep -qE 'import (RTC|MediaFiles)' "Fuzz/Targets/$target.swift"; then
-    for name in RTCWire RTCEngine; do module $name; done
-fi
-if grep -qE 'import (RTCSecurity)' "Fuzz/Targets/$target.swift"; then module RTCSecurity; libraries+=(-lssl -lcrypto); fi
-if grep -qE 'import (MediaFiles)' "Fuzz/Targets/$target.swift"; then module MediaFiles; fi
-# The codecs of Socket.IO alone, and of what is built on it: the rest of these modules is built on NIO.
-if grep -qE 'import (SocketIO|CallSignaling|ClientKit)' "Fuzz/Targets/$target.swift"; then
-    module SocketIO SocketIO/EngineIO SocketIO/SocketIO SocketIO/WebSocket/WebSocketReader.swift \
-        SocketIO/WebSocket/UTF8Check.swift SocketIO/Server/SocketIOHandshake.swift
-fi
-if grep -qE 'import (CallSignaling)' "Fuzz/Targets/$target.swift"; then
-    module CallSignaling CallSignaling/CallRoomParameters.swift
-fi
-if grep -qE 'import (ClientKit)' "Fuzz/Targets/$target.swift"; then
-    mapfile -t parts < <(cd Sources && find ClientKit -name '*.swift' ! -name SocketIOCallSignaling.swift)
-    module ClientKit "${parts[@]}"
-fi
+mkdir -p "$out/log"
+(
+    flock 9
+    build
+) 9>"$out/lock"
 
-cat > "$out/$target-main.swift" <<SWIFT
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzzerTestOneInput(_ data: UnsafePointer<UInt8>, _ size: Int) -> CInt {
-    fuzz$target(UnsafeRawBufferPointer(start: data, count: size).bytes)
-    return 0
-}
-SWIFT
-swiftc "${settings[@]}" -module-name "Fuzz$target" "Fuzz/Targets/$target.swift" "$out/$target-main.swift" \
-    -Xcc -fmodule-map-file=Sources/COpenSSL/module.modulemap "${objects[@]}" "${libraries[@]}" -o "$out/fuzz-$target"
-
-mkdir -p "$out/corpus/$target" "Fuzz/Crashes/$target"
-"$out/fuzz-$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="Fuzz/Crashes/$target/" "$out/corpus/$target" "Fuzz/Corpus/$target"
-rmdir "Fuzz/Crashes/$target" 2>/dev/null || true
+names=()
+for file in Fuzz/Targets/*.swift; do names+=("$(basename "$file" .swift)"); done
+seconds=$1
+if [ "$target" = all ]; then
+    rm -f "$out/failed"
+    each fuzz_quietly "${names[@]}" && exit
+    echo "failed: $(tr '\n' ' ' <"$out/failed"); inputs that crash are in Fuzz/Crashes" >&2
+    exit 1
+elif [[ "$seconds" =~ ^[0-9]+$ ]]; then
+    fuzz_for_seconds "$target"
+else
+    fuzz "$target" "$@"
+fi

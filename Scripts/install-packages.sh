@@ -10,7 +10,7 @@ gstreamer=(python3-gst-1.0 gir1.2-gst-plugins-base-1.0 gir1.2-gst-plugins-bad-1.
 test=("${demo[@]}" chromium firefox-esr fonts-dejavu-core iproute2 util-linux coturn python3 python3-venv
     "${gstreamer[@]}")
 bench=("${run[@]}" python3 python3-venv gcc libc6-dev golang-go golang-github-pion-webrtc.v3-dev valgrind)
-fuzz=("${run[@]}")
+fuzz=("${run[@]}") # libFuzzer and the sanitizers come with Swift, and a test machine has these too
 
 case "${1:-}" in
     run) wanted=("${run[@]}") ;;

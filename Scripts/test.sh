@@ -48,6 +48,8 @@ if [ "$what" = all ] || [ "$what" = unit ]; then
     # files wait for ffmpeg. Tests with sockets and real peers have deadlines, so they do not run beside them.
     engines='^(RTCWire|RTCEngine|RTCSecurity|MediaFiles|FuzzReplay)Tests\.'
     step "engine tests" limited 900 swift test --skip-build --filter "$engines"
+    # Every parser, for as long as one waits for in a test; `make fuzz` takes its time.
+    step "fuzz" limited 900 Fuzz/run.sh all 2
     # Each of these starts interpreters and browsers: one after the other, or starting up takes longer than the deadlines.
     peers='PythonClientTests|PythonServerTests|BrowserTests|CallRoomInteropTests'
     swift_tests=(limited 900 swift test --skip-build --skip "$engines" --skip "$peers")
