@@ -106,8 +106,9 @@ fuzz() { # target, libFuzzer's arguments
     local name=$1 status=0
     shift
     mkdir -p "$out/corpus/$name" "Fuzz/Crashes/$name"
-    ROOST_FUZZ_TARGET=$name "$out/fuzz" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="Fuzz/Crashes/$name/" "$@" ||
-        status=$?
+    # Swift's own backtraces read the stack where the sanitizer forbids it: they hide the crash behind one of theirs.
+    SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=print_legend=0${ASAN_OPTIONS:+:$ASAN_OPTIONS} ROOST_FUZZ_TARGET=$name \
+        "$out/fuzz" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="Fuzz/Crashes/$name/" "$@" || status=$?
     rmdir "Fuzz/Crashes/$name" 2>/dev/null || true
     return $status
 }
@@ -125,7 +126,7 @@ fuzz_quietly() { # target
     input=$(sed -n 's/.*Test unit written to //p' "$log")
     # In one piece, whatever the others print meanwhile.
     echo "== $1 failed; $log ends with
-$(tail -n 50 "$log" | swift demangle)
+$(grep -vE '^#[0-9]+\s+[A-Za-z]+ +cov:|NEW_FUNC' "$log" | tail -n 80 | swift demangle)
 == $1 failed. To see it again: Fuzz/run.sh $1 ${input:-$seconds}"
     echo "$1" >>"$out/failed"
     return 1
@@ -143,7 +144,7 @@ seconds=$1
 if [ "$target" = all ]; then
     rm -f "$out/failed"
     each fuzz_quietly "${names[@]}" && exit
-    echo "failed: $(tr '\n' ' ' <"$out/failed"); inputs that crash are in Fuzz/Crashes" >&2
+    echo "failed: $(paste -sd ' ' "$out/failed"); inputs that crash are in Fuzz/Crashes" >&2
     exit 1
 elif [[ "$seconds" =~ ^[0-9]+$ ]]; then
     fuzz_for_seconds "$target"
