@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test func `port 0 means rejected, except where a=bundle-only stands`() throws {
-        let text = try SDPVectors.text("firefox_audio_video_offer")
+        let text = try SDPVectors.text("firefox_max_bundle_simulcast_offer")
         let description = try SessionDescription(parsing: text)
         #expect(description.media.map(\.port) == [9, 0])
         #expect(description.media.map(\.isRejected) == [false, false])
