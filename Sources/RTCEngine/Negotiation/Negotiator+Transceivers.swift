@@ -86,7 +86,7 @@ extension Negotiator {
     }
 
     /// Which codecs of the configuration the transceiver's next negotiation uses, and in which order; empty for all of
-    /// them in the configuration's order (W3C: setCodecPreferences).
+    /// them, the one in use first (W3C: setCodecPreferences).
     public mutating func setCodecPreferences(
         _ codecs: [CodecParameters], of id: TransceiverID
     ) throws(NegotiationError) {

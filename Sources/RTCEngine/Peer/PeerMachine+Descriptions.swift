@@ -5,11 +5,26 @@ extension PeerMachine {
     // MARK: Transceivers
 
     public mutating func addTransceiver(
-        _ kind: MediaKind, direction: TransceiverDirection, streamIDs: [String], encodings: [SendEncoding] = []
+        _ kind: MediaKind, direction: TransceiverDirection, streamIDs: [String], trackID: String? = nil,
+        encodings: [SendEncoding] = []
     ) throws(PeerError) -> TransceiverID {
         try negotiating { negotiator throws(NegotiationError) in
-            try negotiator.addTransceiver(kind, direction: direction, streamIDs: streamIDs, encodings: encodings)
+            try negotiator.addTransceiver(
+                kind, direction: direction, streamIDs: streamIDs, trackID: trackID, encodings: encodings)
         }
+    }
+
+    /// Which codecs of the configuration the next negotiation uses, and in which order; empty for all, the one in use
+    /// first (W3C: setCodecPreferences).
+    public mutating func setCodecPreferences(
+        _ codecs: [CodecParameters], of id: TransceiverID
+    ) throws(PeerError) {
+        try negotiating { negotiator throws(NegotiationError) in try negotiator.setCodecPreferences(codecs, of: id) }
+    }
+
+    /// The media streams that our track belongs to from the next negotiation on (W3C: setStreams).
+    public mutating func setStreams(_ streamIDs: [String], of id: TransceiverID) throws(PeerError) {
+        try negotiating { negotiator throws(NegotiationError) in try negotiator.setStreams(streamIDs, of: id) }
     }
 
     /// A track to send, on a transceiver that an offer of the peer's may take over (W3C: addTrack).

@@ -43,6 +43,42 @@ extension PeerConnection {
         }
     }
 
+    /// Ends a transceiver for good: its streams end now, its section with the next negotiation (W3C: stop). Doing it twice
+    /// is fine.
+    public func stop(_ transceiver: RTPTransceiver) throws(PeerConnectionError) {
+        try setDirection(.stopped, of: transceiver)
+    }
+
+    /// Which codecs the next negotiation uses on a transceiver, and in which order (W3C: setCodecPreferences). It changes
+    /// what is offered, and what is answered to the peer's offers.
+    ///
+    /// - Parameter codecs: of those in the configuration; retransmissions go with their codec. Empty for all of them again: the
+    ///   one in use stays first, the others follow in the configuration's order.
+    /// - Throws: `.peer(.negotiation(.unknownCodec))` for one that the configuration has not.
+    public func setCodecPreferences(
+        _ codecs: [CodecParameters], of transceiver: RTPTransceiver
+    ) throws(PeerConnectionError) {
+        defer { flush() }
+        try refusing { () throws(PeerError) in try machine.setCodecPreferences(codecs, of: transceiver.id) }
+    }
+
+    /// Which media streams our track belongs to from the next negotiation on (W3C: RTCRtpSender.setStreams); the peer plays
+    /// tracks of one stream in step.
+    public func setStreams(_ streams: [String], of transceiver: RTPTransceiver) throws(PeerConnectionError) {
+        defer { flush() }
+        try refusing { () throws(PeerError) in try machine.setStreams(streams, of: transceiver.id) }
+    }
+
+    /// The name of a transceiver's media section in the descriptions (W3C: mid); nil before it has one.
+    public func mid(of transceiver: RTPTransceiver) -> String? {
+        machine.transceivers.first { $0.id == transceiver.id }?.mid
+    }
+
+    /// What the next negotiation is to make of a transceiver (W3C: direction).
+    public func direction(of transceiver: RTPTransceiver) -> TransceiverDirection {
+        machine.transceivers.first { $0.id == transceiver.id }?.direction ?? .stopped
+    }
+
     /// The direction in force after the last answer; nil before.
     public func currentDirection(of transceiver: RTPTransceiver) -> TransceiverDirection? {
         machine.transceivers.first { $0.id == transceiver.id }?.currentDirection

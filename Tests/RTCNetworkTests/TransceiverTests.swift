@@ -1,0 +1,65 @@
+import RTCEngine
+import RTCNetwork
+import RTCWire
+import Testing
+
+/// What can be said of a transceiver between negotiations.
+@Suite struct TransceiverTests {
+    /// Offers and answers once more.
+    private func negotiate(_ pair: ConnectedPair) async throws {
+        let offer = try await pair.offerer.setLocalDescription()
+        try await pair.answerer.setRemoteDescription(offer)
+        let answer = try await pair.answerer.setLocalDescription()
+        try await pair.offerer.setRemoteDescription(answer)
+    }
+
+    @Test func `preferred codecs are what is sent after the next negotiation, and unknown ones are refused`()
+        async throws
+    {
+        let pair = try await ConnectedPair.connected()
+        #expect(await pair.offerer.sendingFormat(of: pair.offererVideo) == .h264)
+        try await pair.offerer.setCodecPreferences([.vp8], of: pair.offererVideo)
+        #expect(await pair.offerer.sendingFormat(of: pair.offererVideo) == .h264, "nothing is negotiated yet")
+        try await negotiate(pair)
+        #expect(await pair.offerer.sendingFormat(of: pair.offererVideo) == .vp8)
+        #expect(await pair.answerer.sendingFormat(of: pair.answererVideo) == .vp8)
+        try await pair.offerer.setCodecPreferences([], of: pair.offererVideo)
+        try await negotiate(pair)
+        #expect(await pair.offerer.sendingFormat(of: pair.offererVideo) == .vp8, "what is in use stays")
+        #expect(await pair.offerer.localDescription?.sdp.contains("H264/90000") == true)
+        await #expect(throws: PeerConnectionError.peer(.negotiation(.unknownCodec))) {
+            try await pair.offerer.setCodecPreferences([.h265], of: pair.offererVideo)
+        }
+        await pair.close()
+        await #expect(throws: PeerConnectionError.peer(.closed)) {
+            try await pair.offerer.setCodecPreferences([.vp8], of: pair.offererVideo)
+        }
+    }
+
+    @Test func `other streams are told to the peer with the next offer`() async throws {
+        let pair = try await ConnectedPair.connected()
+        try await pair.offerer.setStreams(["screen", "camera"], of: pair.offererVideo)
+        try await negotiate(pair)
+        let offer = try #require(await pair.answerer.remoteDescription).sdp
+        #expect(offer.contains("a=msid:screen "))
+        #expect(offer.contains("a=msid:camera "))
+        await pair.close()
+    }
+
+    @Test func `a transceiver that is stopped has no direction left, and its section is rejected`() async throws {
+        let pair = try await ConnectedPair.connected()
+        #expect(await pair.offerer.mid(of: pair.offererVideo) == "0")
+        #expect(await pair.offerer.direction(of: pair.offererVideo) == .sendrecv)
+        try await pair.offerer.setDirection(.sendonly, of: pair.offererVideo)
+        #expect(await pair.offerer.direction(of: pair.offererVideo) == .sendonly)
+        #expect(await pair.offerer.currentDirection(of: pair.offererVideo) == .sendrecv)
+        try await pair.offerer.stop(pair.offererVideo)
+        try await pair.offerer.stop(pair.offererVideo)
+        #expect(await pair.offerer.direction(of: pair.offererVideo) == .stopped)
+        try await negotiate(pair)
+        #expect(await pair.answerer.direction(of: pair.answererVideo) == .stopped)
+        let answer = try #require(await pair.offerer.remoteDescription).sdp
+        #expect(answer.contains("m=video 0 "))
+        await pair.close()
+    }
+}
