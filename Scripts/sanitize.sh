@@ -7,10 +7,12 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- address thread
 export ROOST_STRICT=1 ROOST_SEEDS=${ROOST_SEEDS:-100}
-# What OpenSSL and Swift's runtime keep until the process ends is no leak of ours, and neither tells the two apart.
 # Swift's own backtraces read the stack where the address sanitizer forbids it, and hide the crash behind one of theirs.
 export SWIFT_BACKTRACE=enable=no
-export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0} TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
+# What OpenSSL and Swift's runtime keep until the process ends is no leak of ours, and neither tells the two apart.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
+# Every race is told, and any of them fails the run at its end.
+export TSAN_OPTIONS=${TSAN_OPTIONS:-suppressions=$PWD/Scripts/thread-sanitizer.supp}
 failed=()
 for sanitizer in "$@"; do
     echo "== $sanitizer"
