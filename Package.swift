@@ -111,6 +111,9 @@ let package = Package(
         library("MediaFiles", ["RTCEngine", "RTCWire"]),
         library("RTCNetwork", ["RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"]),
 
+        // Many who hear and see each other over one server.
+        library("SFUCore", ["RTCEngine", "RTCWire"], settings: optimized),
+
         // Signaling.
         library("SocketIO", nio + [.product(name: "Logging", package: "swift-log")]),
         library("CallSignaling", ["SocketIO", .product(name: "Logging", package: "swift-log")]),
@@ -158,6 +161,7 @@ let package = Package(
             "RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity", "CongestionLinks"], settings: optimized),
         tests("RTCSecurityTests", ["RTCSecurity", "RTCEngine", "RTCWire", "COpenSSL"]),
         tests("MediaFilesTests", ["MediaFiles", "RTCEngine", "RTCWire"]),
+        tests("SFUCoreTests", ["SFUCore", "RTCEngine", "RTCWire"], settings: optimized),
         tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("SocketIOTests", ["SocketIO"] + nio),
         tests("CallSignalingTests", ["CallSignaling", "SocketIO"]),

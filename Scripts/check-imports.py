@@ -11,6 +11,7 @@ ALLOWED = {
     "RTCSecurity": {"RTCEngine", "RTCWire", "COpenSSL"},
     "MediaFiles": {"RTCEngine", "RTCWire"},
     "RTCNetwork": {"RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"},
+    "SFUCore": {"RTCEngine", "RTCWire"},
     "SocketIO": set(),
     "CallSignaling": {"SocketIO"},
     "ClientKit": {"SocketIO"},
@@ -27,7 +28,7 @@ ALLOWED = {
     },
 }
 # Modules without I/O and without a clock: bytes, values and a time go in, values come out.
-PURE = {"RTCWire", "RTCEngine"}
+PURE = {"RTCWire", "RTCEngine", "SFUCore"}
 FORBIDDEN_IN_PURE = {"Foundation", "FoundationEssentials", "Glibc", "Musl", "Darwin", "Dispatch", "NIOCore", "NIOPosix"}
 CLOCKS = re.compile(r"ContinuousClock|SuspendingClock|DispatchTime|clock_gettime|Date\(\)")
 IMPORT = re.compile(r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |private |fileprivate )?import\s+(?:\w+ )?(\w+)")

@@ -1,0 +1,50 @@
+public import RTCEngine
+
+/// One subscriber's part of a publication's sound: every packet, without a gap for what was left out while it was paused.
+public struct AudioForwarder: Sendable {
+    public private(set) var rewriter: StreamRewriter
+    /// Nothing goes out while it is.
+    public var isPaused = false {
+        didSet { if isPaused { rewriter.close() } }
+    }
+
+    public init(rewriter: StreamRewriter) { self.rewriter = rewriter }
+
+    /// A packet of the publication has come.
+    ///
+    /// - Returns: what goes out; nil when nothing does.
+    public mutating func receive(
+        _ packet: PublishedPacket, of track: borrowing PublishedTrack, at now: Instant
+    ) -> OutgoingPacket? {
+        guard !isPaused else { return nil }
+        switch rewriter.standing(layer: packet.layer, sequence: packet.sequence) {
+        case .next: break
+        case .late(let place):
+            return packet.isPadding
+                ? rewriter.pad(place, with: packet) : rewriter.fill(place, with: packet, marker: packet.marker)
+        case .past: return nil
+        case .outside, .jump:
+            // A packet of before the pause is of no use to anybody any more.
+            guard !packet.isPadding, packet.sequence == track.highestSequence(of: Int(packet.layer)) else {
+                return nil
+            }
+            rewriter.begin(packet, clocks: track.clocks, at: now)
+        }
+        rewriter.reach(packet.sequence, admission: 0)
+        guard !packet.isPadding else {
+            rewriter.skip(packet, leavesOutPicture: false)
+            return nil
+        }
+        return rewriter.send(packet, marker: packet.marker, admission: 0, at: now)
+    }
+
+    /// What a subscriber asks for (RFC 4585 §6.2.1): the packet as it was sent, and the published one.
+    public mutating func repair(
+        _ sequenceNumber: UInt16, of track: borrowing PublishedTrack, roundTrip: Interval, at now: Instant
+    ) -> (out: OutgoingPacket, packet: PublishedPacket)? {
+        guard let missed = rewriter.missed(sequenceNumber, roundTrip: roundTrip, at: now),
+            let packet = track.packet(layer: Int(missed.layer), low: missed.incoming, at: now)
+        else { return nil }
+        return (rewriter.again(missed, packet), packet)
+    }
+}

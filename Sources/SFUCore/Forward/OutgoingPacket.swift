@@ -1,0 +1,44 @@
+import RTCWire
+
+/// A packet as one subscriber gets it: what differs from the published one.
+public struct OutgoingPacket: Sendable, Equatable {
+    public var sequenceNumber: UInt16
+    public var timestamp: UInt32
+    public var marker: Bool
+    /// A place in the sequence that was kept for a packet which turned out not to be for this subscriber: to be sent with
+    /// no payload but padding (RFC 3550 §5.1).
+    public var isPadding: Bool
+    public var offsets: PictureOffsets
+
+    /// Bytes of padding that make a packet without payload (RFC 3550 §5.1: the last one counts them).
+    public static let padding: [UInt8] = [0, 0, 0, 4]
+
+    /// Appends the fixed header (RFC 3550 §5.1); extensions are the caller's.
+    public func appendHeader(ssrc: UInt32, payloadType: UInt8, to bytes: inout [UInt8]) {
+        let start = bytes.count
+        RTPHeader(
+            marker: marker, payloadType: payloadType, sequenceNumber: sequenceNumber, timestamp: timestamp, ssrc: ssrc
+        ).write(into: &bytes)
+        if isPadding { bytes[start] |= 0x20 }
+    }
+
+    /// Appends the payload with the numbers that this subscriber has to see; of padding, the padding.
+    ///
+    /// - Parameter payload: of `packet`, as it was published.
+    public func appendPayload(_ payload: RawSpan, of packet: PublishedPacket, to bytes: inout [UInt8]) {
+        if isPadding {
+            bytes.append(contentsOf: Self.padding)
+        } else {
+            packet.video.numbers.append(payload, minus: offsets, to: &bytes)
+        }
+    }
+
+    /// Appends the data of the published packet's dependency descriptor, with this subscriber's frame number.
+    public func appendDependencyDescriptor(_ data: RawSpan, to bytes: inout [UInt8]) {
+        let start = bytes.count
+        bytes.append(contentsOf: data)
+        // AV1 RTP specification §A.8.2: the frame number follows the first byte.
+        guard offsets.frameNumber != 0, let number = data.uint16(at: 1) else { return }
+        bytes.set(uint16: number &- offsets.frameNumber, at: start + 1)
+    }
+}

@@ -1,0 +1,146 @@
+public import RTCEngine
+
+/// The last packets of one published stream, whole and plain, shared by all who receive it: their requests for what they
+/// miss (RFC 4585 §6.2.1) are answered from here.
+///
+/// The bytes lie in one ring that is written over and over; a packet is found by its sequence number in one look. Bounded
+/// in packets, bytes and age. The ring grows to its bound by doubling, when it would otherwise write over what is still
+/// young enough to be asked for; after that a packet costs no allocation.
+public struct PacketHistory: Sendable {
+    private struct Slot: Sendable {
+        var packet = PublishedPacket(sequence: .min, timestamp: 0)
+        /// Where its first byte lies, counted over all that was ever written.
+        var start: Int = 0
+        var count: Int = 0
+        var arrival = Instant.zero
+    }
+
+    private static let smallest = 32 << 10
+
+    private var slots: [Slot]
+    private let mask: Int64
+    private var ring: [UInt8] = []
+    /// Where the next byte goes, counted like a slot's start.
+    private var head = 0
+    /// When the head was last at the ring's beginning.
+    private var lapBegan = Instant.zero
+    private let maximumBytes: Int
+    private let maximumAge: Interval
+    /// The newest packet's number; nil before the first.
+    public private(set) var highest: Int64?
+
+    /// - Parameters:
+    ///   - packets: rounded up to a power of two, 16 to 16,384.
+    ///   - bytes: at least what the smallest ring holds.
+    ///   - age: packets older than this are not found.
+    public init(packets: Int, bytes: Int, age: Interval) {
+        var size = 16
+        while size < min(packets, 16_384) { size *= 2 }
+        slots = [Slot](repeating: Slot(), count: size)
+        mask = Int64(size - 1)
+        maximumBytes = max(bytes, Self.smallest)
+        maximumAge = age
+    }
+
+    /// Two seconds of pictures at the rates that cameras and screens have.
+    public static func forVideo() -> PacketHistory {
+        PacketHistory(packets: 1_024, bytes: 1 << 20, age: .seconds(Int64(3)))
+    }
+
+    /// Sound is asked for again within a few hundred milliseconds or never.
+    public static func forAudio() -> PacketHistory {
+        PacketHistory(packets: 64, bytes: smallest, age: .seconds(Int64(2)))
+    }
+
+    /// Bytes that are held now, used or not.
+    public var capacity: Int { ring.count }
+
+    /// Whether this packet has been here, as far as is remembered.
+    public func contains(_ sequence: Int64) -> Bool { slots[place(of: sequence)].packet.sequence == sequence }
+
+    /// Keeps a copy. A packet that is too large for the ring, or older than those that are kept, is left out.
+    public mutating func insert(_ packet: PublishedPacket, _ bytes: RawSpan, at now: Instant) {
+        let count = bytes.byteCount
+        if let highest, packet.sequence <= highest - Int64(slots.count) { return }
+        guard count <= maximumBytes / 4 else { return }
+        reserve(count, at: now)
+        let offset = head % ring.count
+        bytes.withUnsafeBytes { source in
+            ring.withUnsafeMutableBytes { target in
+                UnsafeMutableRawBufferPointer(rebasing: target[offset..<offset + count]).copyMemory(from: source)
+            }
+        }
+        slots[place(of: packet.sequence)] = Slot(packet: packet, start: head, count: count, arrival: now)
+        head += count
+        highest = max(highest ?? packet.sequence, packet.sequence)
+    }
+
+    /// What is known of a packet; nil when it is not kept any more.
+    public func packet(_ sequence: Int64, at now: Instant) -> PublishedPacket? {
+        let place = place(of: sequence)
+        guard isKept(place, sequence), now - slots[place].arrival <= maximumAge else { return nil }
+        return slots[place].packet
+    }
+
+    /// The packet's bytes, empty when it is not kept any more.
+    @_lifetime(borrow self)
+    public func bytes(_ sequence: Int64) -> RawSpan {
+        let place = place(of: sequence)
+        let isKept = isKept(place, sequence)
+        let start = isKept ? slots[place].start % ring.count : 0
+        let count = isKept ? slots[place].count : 0
+        return ring.span.bytes.extracting(start..<start + count)
+    }
+
+    /// More has become known of a packet.
+    mutating func set(_ video: VideoDescriptor, of sequence: Int64) {
+        let place = place(of: sequence)
+        if isKept(place, sequence) { slots[place].packet.video = video }
+    }
+
+    func withBytes(_ sequence: Int64, _ body: (RawSpan) -> Void) { body(bytes(sequence)) }
+
+    private func place(of sequence: Int64) -> Int { Int(truncatingIfNeeded: sequence & mask) }
+
+    private func isKept(_ place: Int, _ sequence: Int64) -> Bool {
+        // Written over when the ring has gone round since.
+        slots[place].packet.sequence == sequence && slots[place].start + ring.count >= head
+    }
+
+    /// Makes room for `count` bytes in one piece at the head: where the ring's end is too near, they go to its beginning,
+    /// or the ring grows, if it went round before what it holds was old.
+    private mutating func reserve(_ count: Int, at now: Instant) {
+        if ring.isEmpty {
+            ring = [UInt8](repeating: 0, count: Self.smallest)
+            lapBegan = now
+        }
+        while ring.count - head % ring.count < count || head % ring.count == 0 && head > 0 {
+            if now - lapBegan < maximumAge, ring.count < maximumBytes {
+                grow()
+                continue
+            }
+            lapBegan = now
+            let rest = ring.count - head % ring.count
+            if rest < count { head += rest }
+            break
+        }
+    }
+
+    private mutating func grow() {
+        var larger = [UInt8](repeating: 0, count: min(ring.count * 2, maximumBytes))
+        var end = 0
+        for index in slots.indices where slots[index].packet.sequence != .min {
+            let slot = slots[index]
+            guard slot.start + ring.count >= head, end + slot.count <= larger.count else {
+                slots[index] = Slot()
+                continue
+            }
+            let start = slot.start % ring.count
+            for offset in 0..<slot.count { larger[end + offset] = ring[start + offset] }
+            slots[index].start = end
+            end += slot.count
+        }
+        ring = larger
+        head = end
+    }
+}

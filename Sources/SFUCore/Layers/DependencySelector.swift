@@ -1,0 +1,137 @@
+import RTCWire
+
+/// Chooses layers by dependency descriptors (AV1 RTP specification, appendix A), for every codec: a frame is forwarded when
+/// it is present in the decode target that was chosen, and another target is chosen at a frame that the publisher marks as
+/// a switch to it and whose references and chain were forwarded.
+struct DependencySelector: Sendable {
+    /// The decode target that is forwarded; nil before the first key frame.
+    private(set) var target: Int?
+    private var frame: UInt16?
+    private var keepsFrame = false
+    /// Which of the last 512 frames were forwarded, a bit each.
+    private var sent = SIMD8<UInt64>(repeating: 0)
+    private static let memory: UInt16 = 512
+
+    mutating func keeps(_ video: VideoDescriptor, _ table: DependencyTable, wanted: LayerTarget) -> Bool {
+        let dependency = video.dependency
+        if dependency.frameNumber == frame { return keepsFrame }
+        advance(to: dependency.frameNumber)
+        if video.startsKeyFrame {
+            sent = SIMD8(repeating: 0)
+            target = Self.best(table, wanted: wanted, active: dependency.activeTargets)
+        } else if video.startsFrame {
+            reconsider(dependency, table, wanted)
+        }
+        keepsFrame = target.map { dependency.indication($0) != .notPresent } ?? false
+        if keepsFrame { mark(dependency.frameNumber) }
+        return keepsFrame
+    }
+
+    /// A frame whose place was kept is sent now.
+    mutating func filled(_ video: VideoDescriptor) {
+        guard let frame, frame &- video.dependency.frameNumber < Self.memory else { return }
+        mark(video.dependency.frameNumber)
+    }
+
+    private mutating func reconsider(_ dependency: FrameDependency, _ table: DependencyTable, _ wanted: LayerTarget) {
+        guard let desired = Self.best(table, wanted: wanted, active: dependency.activeTargets), desired != target else {
+            return
+        }
+        // Where the present target is still sent and not too much, only a better one is an improvement.
+        var chosen: Int?
+        if let target, isActive(target, dependency), Self.layers(target, table).isWithin(wanted) { chosen = target }
+        for candidate in 0..<table.targetCount where candidate != target && isActive(candidate, dependency) {
+            let layers = Self.layers(candidate, table)
+            guard layers.isWithin(wanted) || candidate == desired else { continue }
+            if let chosen, layers <= Self.layers(chosen, table) { continue }
+            guard canSwitch(to: candidate, dependency, table) else { continue }
+            chosen = candidate
+        }
+        if let chosen { target = chosen }
+    }
+
+    private func isActive(_ target: Int, _ dependency: FrameDependency) -> Bool {
+        dependency.activeTargets >> UInt32(target) & 1 != 0
+    }
+
+    /// §A.4: a switch indication promises that what follows of the target can be decoded, if this frame can; §A.5: and no
+    /// frame that the target needs was missed, if its chain is whole.
+    private func canSwitch(to target: Int, _ dependency: FrameDependency, _ table: DependencyTable) -> Bool {
+        guard dependency.indication(target) == .switching, !dependency.hasMoreReferences else { return false }
+        if let chain = table.chain(of: target) {
+            let difference = UInt16(dependency.chainDifferences[chain])
+            guard difference == 0 || wasSent(dependency.frameNumber, back: difference) else { return false }
+        }
+        for index in 0..<8 {
+            let difference = dependency.differences[index]
+            if difference == 0 { break }
+            guard wasSent(dependency.frameNumber, back: difference) else { return false }
+        }
+        return true
+    }
+
+    // MARK: Targets
+
+    private static func layers(_ target: Int, _ table: DependencyTable) -> LayerTarget {
+        LayerTarget(spatial: Int(table.spatialLayer(of: target)), temporal: Int(table.temporalLayer(of: target)))
+    }
+
+    /// The best of the targets that are sent and wanted; when there is none, the least of those that are sent.
+    private static func best(_ table: DependencyTable, wanted: LayerTarget, active: UInt32) -> Int? {
+        var best: Int?
+        var least: Int?
+        for target in 0..<table.targetCount where active >> UInt32(target) & 1 != 0 {
+            let layers = layers(target, table)
+            if layers.isWithin(wanted), best.map({ Self.layers($0, table) < layers }) ?? true { best = target }
+            if least.map({ layers < Self.layers($0, table) }) ?? true { least = target }
+        }
+        return best ?? least
+    }
+
+    // MARK: Frames that were forwarded
+
+    private mutating func advance(to number: UInt16) {
+        if let frame {
+            let passed = number &- frame
+            if passed >= Self.memory {
+                sent = SIMD8(repeating: 0)
+            } else {
+                var cleared = frame
+                while cleared != number {
+                    cleared &+= 1
+                    sent[word(cleared)] &= ~bit(cleared)
+                }
+            }
+        }
+        frame = number
+    }
+
+    private func word(_ number: UInt16) -> Int { Int(number % Self.memory) / 64 }
+    private func bit(_ number: UInt16) -> UInt64 { 1 << UInt64(number % 64) }
+    private mutating func mark(_ number: UInt16) { sent[word(number)] |= bit(number) }
+    private func wasSent(_ number: UInt16, back difference: UInt16) -> Bool {
+        guard difference < Self.memory else { return false }
+        let earlier = number &- difference
+        return sent[word(earlier)] & bit(earlier) != 0
+    }
+
+    /// The picture ends here for this subscriber: the layers above are not for it.
+    func endsPicture(_ video: VideoDescriptor, _ table: DependencyTable) -> Bool {
+        guard let target else { return false }
+        return video.endsFrame && video.spatialLayer == table.spatialLayer(of: target)
+    }
+
+    /// Another spatial layer is wanted than is forwarded; inside a stream those are joined at key frames as a rule.
+    func needsKeyFrame(_ table: DependencyTable, active: UInt32, wanted: LayerTarget) -> Bool {
+        guard let desired = Self.best(table, wanted: wanted, active: active) else { return false }
+        guard let target else { return true }
+        return table.spatialLayer(of: desired) != table.spatialLayer(of: target)
+    }
+
+    static let nothing: StreamRewriter.Admission = .max
+    var admission: StreamRewriter.Admission { target.map { UInt16($0) } ?? Self.nothing }
+
+    static func admits(_ video: VideoDescriptor, under admission: StreamRewriter.Admission) -> Bool {
+        admission < 32 && video.dependency.indication(Int(admission)) != .notPresent
+    }
+}

@@ -1,0 +1,211 @@
+public import RTCEngine
+
+/// Decides which packets of a publication a subscriber gets: which simulcast stream, and which layers inside it.
+///
+/// What is wanted is a `LayerTarget`, which the allocator sets. What can be had is another matter: streams are changed at
+/// key frames, layers inside a stream where the publisher says that they can be joined. Until then what there is goes on,
+/// and `keyFrameWish` says of which stream a key frame is needed.
+public struct LayerSelector: Sendable {
+    /// What a spatial layer of the publication is.
+    public enum Arrangement: Sendable, Hashable {
+        /// A stream of its own; also of a publication with a single stream and no spatial layers.
+        case simulcast
+        /// A layer inside the only stream (SVC).
+        case scalable
+    }
+
+    public enum Verdict: Sendable, Hashable {
+        /// - endsPicture: the last packet of the picture for this subscriber.
+        case forward(endsPicture: Bool)
+        case leaveOut
+    }
+
+    /// A request for a key frame is repeated after so long without one.
+    static let wishInterval = Interval.milliseconds(500)
+
+    public let arrangement: Arrangement
+    /// What is wanted; nil: nothing.
+    public var target: LayerTarget?
+    /// The stream that is forwarded; nil until a key frame has come.
+    public private(set) var current: UInt8?
+    private var temporal = TemporalSelector()
+    private var vp9 = VP9Selector()
+    private var dependency = DependencySelector()
+    /// What tells the layers of the stream that is forwarded.
+    private var scheme = VideoDescriptor.Scheme.none
+    private var activeTargets: UInt32 = .max
+    private var lastWish: (layer: UInt8, at: Instant)?
+
+    public init(_ arrangement: Arrangement, target: LayerTarget? = .highest) {
+        self.arrangement = arrangement
+        self.target = target
+    }
+
+    // MARK: Streams
+
+    /// The stream to go to: the highest one that is sent and wanted, or the lowest that is sent; nil when none is.
+    ///
+    /// - Parameter live: the layers that are being sent, a bit each (`LayerBitrates.live`).
+    public func goal(live: UInt8) -> UInt8? {
+        guard let target else { return nil }
+        if arrangement == .scalable { return live == 0 ? nil : 0 }
+        guard live != 0 else { return nil }
+        let wanted = live & UInt8(truncatingIfNeeded: (2 << UInt16(min(target.spatial, 7))) - 1)
+        return wanted != 0 ? UInt8(7 - wanted.leadingZeroBitCount) : UInt8(live.trailingZeroBitCount)
+    }
+
+    /// Whether the subscriber may be taken to the stream of this packet, here: it starts a key frame, and the stream is
+    /// nearer to the goal than the present one. Without any, whatever is not too much will do for the beginning.
+    public func canBegin(_ packet: PublishedPacket, live: UInt8) -> Bool {
+        guard packet.video.startsKeyFrame, let goal = goal(live: live) else { return false }
+        guard let current else { return packet.layer <= goal }
+        guard packet.layer != current else { return false }
+        return current < goal ? (current + 1...goal).contains(packet.layer) : (goal..<current).contains(packet.layer)
+    }
+
+    /// The stream of this packet is forwarded from here.
+    public mutating func begin(_ packet: PublishedPacket) {
+        current = packet.layer
+        beginScheme(packet.video.scheme)
+    }
+
+    private mutating func beginScheme(_ scheme: VideoDescriptor.Scheme) {
+        self.scheme = scheme
+        temporal = TemporalSelector()
+        vp9 = VP9Selector()
+        dependency = DependencySelector()
+    }
+
+    /// Nothing of what is forwarded can be gone on with: it was paused, or the publisher began anew.
+    public mutating func end() { current = nil }
+
+    // MARK: Layers of a stream
+
+    /// What is wanted of the stream that is forwarded.
+    private var wanted: LayerTarget {
+        guard let target, let current else { return .lowest }
+        switch arrangement {
+        case .scalable: return target
+        // On the way up all there is of the lower stream; where only a higher one is sent, as smooth as was asked for.
+        case .simulcast:
+            return current < target.spatial ? .highest : LayerTarget(spatial: 7, temporal: Int(target.temporal))
+        }
+    }
+
+    /// Decides about the next packet of the stream.
+    ///
+    /// - Parameter followsGap: packets before it are missing.
+    public mutating func judge(
+        _ packet: PublishedPacket, of track: borrowing PublishedTrack, followsGap: Bool
+    ) -> Verdict {
+        let video = packet.video
+        let wanted = wanted
+        if video.scheme != scheme {
+            // A descriptor that cannot be understood says nothing of its frame; a key frame needs nothing said.
+            guard video.startsKeyFrame else { return .leaveOut }
+            beginScheme(video.scheme)
+        }
+        switch scheme {
+        case .none, .vp8:
+            let keeps = temporal.keeps(video, timestamp: packet.timestamp, wanted: wanted.temporal)
+            return keeps ? .forward(endsPicture: packet.marker || video.endsFrame) : .leaveOut
+        case .vp9:
+            let keeps = vp9.keeps(video, timestamp: packet.timestamp, followsGap: followsGap, wanted: wanted)
+            return keeps ? .forward(endsPicture: packet.marker || vp9.endsPicture(video)) : .leaveOut
+        case .dependency:
+            guard let table = track.dependencyTable(of: Int(packet.layer)) else { return .leaveOut }
+            activeTargets = video.dependency.activeTargets
+            let keeps = dependency.keeps(video, table, wanted: wanted)
+            return keeps ? .forward(endsPicture: packet.marker || dependency.endsPicture(video, table)) : .leaveOut
+        }
+    }
+
+    /// What the subscriber gets at present, to judge packets that come late.
+    public var admission: StreamRewriter.Admission {
+        switch scheme {
+        case .none, .vp8: temporal.admission
+        case .vp9: vp9.admission
+        case .dependency: dependency.admission
+        }
+    }
+
+    /// Whether a packet that comes late is one of those that the subscriber got then.
+    public func admits(_ packet: PublishedPacket, under admission: StreamRewriter.Admission) -> Bool {
+        guard packet.video.scheme == scheme else { return false }
+        return switch scheme {
+        case .none, .vp8: TemporalSelector.admits(packet.video, under: admission)
+        case .vp9: VP9Selector.admits(packet.video, under: admission)
+        case .dependency: DependencySelector.admits(packet.video, under: admission)
+        }
+    }
+
+    /// Whether such a packet is the last of its picture for this subscriber.
+    func endsPicture(
+        _ packet: PublishedPacket, of track: borrowing PublishedTrack, under admission: StreamRewriter.Admission
+    ) -> Bool {
+        guard !packet.marker, packet.video.endsFrame else { return packet.marker }
+        switch packet.video.scheme {
+        case .none, .vp8: return true
+        case .vp9: return packet.video.spatialLayer == VP9Selector.highestLayer(under: admission)
+        case .dependency:
+            guard admission < 32, let table = track.dependencyTable(of: Int(packet.layer)) else { return false }
+            return packet.video.spatialLayer == table.spatialLayer(of: Int(admission))
+        }
+    }
+
+    /// A late packet goes out: later switches may rely on its frame.
+    mutating func filled(_ packet: PublishedPacket) {
+        if packet.video.scheme == .dependency, packet.layer == current { dependency.filled(packet.video) }
+    }
+
+    /// The layers that are forwarded now; nil when nothing is.
+    public func forwarded(of track: borrowing PublishedTrack) -> LayerTarget? {
+        guard let current else { return nil }
+        let inside: LayerTarget
+        switch scheme {
+        case .none, .vp8: inside = LayerTarget(spatial: 0, temporal: Int(temporal.limit))
+        case .vp9:
+            let highest = 7 - track.bitrates.live.leadingZeroBitCount
+            inside = LayerTarget(
+                spatial: min(Int(vp9.spatialLimit), max(highest, 0)), temporal: Int(vp9.temporalLimit))
+        case .dependency:
+            guard let table = track.dependencyTable(of: Int(current)), let target = dependency.target else {
+                return nil
+            }
+            inside = LayerTarget(
+                spatial: Int(table.spatialLayer(of: target)), temporal: Int(table.temporalLayer(of: target)))
+        }
+        return arrangement == .scalable
+            ? inside : LayerTarget(spatial: Int(current), temporal: Int(inside.temporal))
+    }
+
+    // MARK: Key frames
+
+    /// The stream of which a key frame is needed to get nearer to what is wanted; nil when none is.
+    public func neededKeyFrame(of track: borrowing PublishedTrack) -> UInt8? {
+        let live = track.bitrates.live
+        guard let goal = goal(live: live) else { return nil }
+        guard current == goal else { return goal }
+        guard arrangement == .scalable else { return nil }
+        switch scheme {
+        case .none, .vp8: return nil
+        case .vp9:
+            let highest = UInt8(max(7 - live.leadingZeroBitCount, 0))
+            return vp9.needsKeyPicture(wanted: wanted, highest: highest) ? goal : nil
+        case .dependency:
+            guard let table = track.dependencyTable(of: Int(goal)) else { return nil }
+            return dependency.needsKeyFrame(table, active: activeTargets, wanted: wanted) ? goal : nil
+        }
+    }
+
+    /// Like `neededKeyFrame`, when it is time to ask: at once, and again after the interval.
+    public mutating func keyFrameWish(of track: borrowing PublishedTrack, at now: Instant) -> UInt8? {
+        guard let layer = neededKeyFrame(of: track) else {
+            lastWish = nil
+            return nil
+        }
+        if let lastWish, lastWish.layer == layer, now - lastWish.at < Self.wishInterval { return nil }
+        lastWish = (layer, now)
+        return layer
+    }
+}

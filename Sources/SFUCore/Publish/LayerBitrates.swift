@@ -1,0 +1,112 @@
+public import RTCEngine
+
+/// What arrives of each layer of a publication: its bitrate in the last second, and whether it is being sent at all.
+///
+/// A layer is a simulcast stream or a spatial layer inside one, and in it temporal layers. Costs one addition a packet and
+/// no storage that grows.
+public struct LayerBitrates: Sendable {
+    public static let maximumSpatialLayers = 4
+    public static let maximumTemporalLayers = 4
+    private static let cells = maximumSpatialLayers * maximumTemporalLayers
+    /// The window slides by this much.
+    private static let step = Interval.milliseconds(100)
+    private static let steps = 10
+    /// A layer that is silent for so long while others go on has been stopped by its sender.
+    ///
+    /// Longer than a picture of the slowest layer takes (a screen's lowest layer may have one a second), and short enough
+    /// that who looked at it is not left with a still picture.
+    public static let patience = Interval.milliseconds(1_500)
+
+    /// Bytes of each cell in each step.
+    private var bytes = [Int32](repeating: 0, count: Self.steps * Self.cells)
+    private var totals = [Int](repeating: 0, count: Self.cells)
+    /// The step that is being filled.
+    private var current: Int64 = 0
+    private var beginning: Instant?
+    /// When each layer was last heard of.
+    private var heard: [Instant?] = Array(repeating: nil, count: Self.maximumSpatialLayers)
+    private var lastPacket: Instant?
+
+    public init() {}
+
+    public mutating func receive(bytes count: Int, spatial: Int, temporal: Int, at now: Instant) {
+        advance(to: now)
+        let spatial = min(spatial, Self.maximumSpatialLayers - 1)
+        let cell = spatial * Self.maximumTemporalLayers + min(temporal, Self.maximumTemporalLayers - 1)
+        bytes[Int(current % Int64(Self.steps)) * Self.cells + cell] &+= Int32(clamping: count)
+        totals[cell] += count
+        heard[spatial] = now
+        lastPacket = now
+    }
+
+    /// Time passes; what is older than the window is forgotten.
+    public mutating func advance(to now: Instant) {
+        let step = now.nanoseconds / Self.step.nanoseconds
+        guard beginning != nil else {
+            beginning = now
+            current = step
+            return
+        }
+        guard step > current else { return }
+        let passed = Int(min(step - current, Int64(Self.steps)))
+        for offset in 1...passed {
+            let row = Int((current + Int64(offset)) % Int64(Self.steps)) * Self.cells
+            // After a longer silence every row goes, whichever it is.
+            for cell in 0..<Self.cells {
+                totals[cell] -= Int(bytes[row + cell])
+                bytes[row + cell] = 0
+            }
+        }
+        current = step
+    }
+
+    /// The bitrate of one layer with the temporal layers up to `temporal`.
+    public func bitrate(spatial: Int, temporal: Int = Self.maximumTemporalLayers - 1, at now: Instant) -> Bitrate {
+        guard let beginning, (0..<Self.maximumSpatialLayers).contains(spatial) else { return .zero }
+        var sum = 0
+        for layer in 0...min(max(temporal, 0), Self.maximumTemporalLayers - 1) {
+            sum += totals[spatial * Self.maximumTemporalLayers + layer]
+        }
+        // In the beginning the window is as long as what it has seen, and never so short that one key frame is a rate.
+        let length = min(max(now - beginning, .milliseconds(500)), Self.step * Int64(Self.steps))
+        return Bitrate(bytes: sum, in: length)
+    }
+
+    /// Of a stream whose spatial layers need each other: this one and those below it.
+    public func cumulativeBitrate(
+        spatial: Int, temporal: Int = Self.maximumTemporalLayers - 1, at now: Instant
+    ) -> Bitrate {
+        var sum = Bitrate.zero
+        for layer in 0...min(max(spatial, 0), Self.maximumSpatialLayers - 1) {
+            sum = sum + bitrate(spatial: layer, temporal: temporal, at: now)
+        }
+        return sum
+    }
+
+    /// The layers that are being sent, a bit each. Silence of all of them is no sign: a still screen sends nothing, and so
+    /// does a publisher whose path is broken.
+    public var live: UInt8 {
+        guard let lastPacket else { return 0 }
+        var mask: UInt8 = 0
+        for (layer, time) in heard.enumerated() {
+            if let time, lastPacket - time < Self.patience { mask |= 1 << UInt8(layer) }
+        }
+        return mask
+    }
+
+    /// How many temporal layers of a layer have come in the last second.
+    public func temporalLayerCount(spatial: Int) -> Int {
+        guard (0..<Self.maximumSpatialLayers).contains(spatial) else { return 0 }
+        for layer in (0..<Self.maximumTemporalLayers).reversed()
+        where totals[spatial * Self.maximumTemporalLayers + layer] > 0 {
+            return layer + 1
+        }
+        return 0
+    }
+
+    /// The publisher says that it stopped a layer, or was told to: nobody has to wait to find out.
+    public mutating func stopped(spatial: Int) {
+        guard heard.indices.contains(spatial) else { return }
+        heard[spatial] = nil
+    }
+}

@@ -1,0 +1,25 @@
+/// One packet of a published stream, as forwarding sees it. Its bytes are in the stream's `PacketHistory`.
+public struct PublishedPacket: Sendable, Equatable {
+    /// Which of the publication's streams: 0 is the lowest simulcast layer.
+    public var layer: UInt8
+    /// The sequence number without its wraps.
+    public var sequence: Int64
+    public var timestamp: UInt32
+    public var marker: Bool
+    /// Nothing but padding (RFC 3550 §5.1), or nothing at all: sent for the bandwidth's sake, of no use to others.
+    public var isPadding: Bool
+    /// Of sound it says nothing.
+    public var video: VideoDescriptor
+
+    public init(
+        layer: Int = 0, sequence: Int64, timestamp: UInt32, marker: Bool = false, isPadding: Bool = false,
+        video: VideoDescriptor = VideoDescriptor()
+    ) {
+        self.layer = UInt8(layer)
+        self.sequence = sequence
+        self.timestamp = timestamp
+        self.marker = marker
+        self.isPadding = isPadding
+        self.video = video
+    }
+}

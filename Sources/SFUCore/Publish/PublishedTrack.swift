@@ -1,0 +1,141 @@
+public import RTCEngine
+public import RTCWire
+
+/// What a server holds of one publication, shared by all its subscribers: of each of its streams the last packets, and
+/// what is known of its layers.
+public struct PublishedTrack: Sendable {
+    private struct Stream: Sendable {
+        var parser: VideoDescriptorParser
+        var history: PacketHistory
+        var highest: Int64?
+        /// A jump is believed when the next packet continues from there (RFC 3550 §A.1).
+        var expectedAfterJump: UInt16?
+
+        mutating func readAgain(_ sequence: Int64, _ extensions: HeaderExtensionIDs) {
+            var video: VideoDescriptor?
+            var parser = parser
+            history.withBytes(sequence) { bytes in
+                guard let header = try? RTPHeader(parsing: bytes), !header.payloadRange.isEmpty else { return }
+                video = parser.read(header, bytes, dependencyDescriptor: extensions.dependencyDescriptor)
+            }
+            if let video { history.set(video, of: sequence) }
+        }
+    }
+
+    /// RFC 3550 §A.1 has 3,000, and 100 for packets that come late; retransmissions come later than that at a video's rate.
+    private static let maximumDropout = 3_000
+    private static let maximumMisorder = 2_000
+
+    public let format: PayloadFormat
+    /// Of each stream, by its sender reports.
+    public private(set) var clocks: [LayerClock]
+    public var bitrates = LayerBitrates()
+    private var streams: [Stream]
+
+    /// - Parameter streams: how many simulcast layers there may be, lowest first; 1 without simulcast.
+    public init(format: PayloadFormat, streams count: Int = 1) {
+        self.format = format
+        let count = min(max(count, 1), LayerBitrates.maximumSpatialLayers)
+        clocks = Array(repeating: LayerClock(clockRate: format.clockRate), count: count)
+        streams = (0..<count).map { _ in
+            Stream(
+                parser: VideoDescriptorParser(format: format), history: format.isVideo ? .forVideo() : .forAudio())
+        }
+    }
+
+    public var streamCount: Int { streams.count }
+
+    /// A plain packet of a stream has come, in whatever order, by retransmission or not.
+    ///
+    /// - Returns: what forwarding sees of it; nil for a packet that was here before or that nobody can use.
+    public mutating func receive(
+        _ header: RTPHeader, _ packet: RawSpan, layer: Int, extensions: HeaderExtensionIDs, at now: Instant
+    ) -> PublishedPacket? {
+        guard streams.indices.contains(layer), let sequence = unwrap(header.sequenceNumber, layer: layer),
+            !streams[layer].history.contains(sequence)
+        else { return nil }
+        var published = PublishedPacket(
+            layer: layer, sequence: sequence, timestamp: header.timestamp, marker: header.marker,
+            isPadding: header.payloadRange.isEmpty)
+        if format.isVideo, !published.isPadding {
+            guard
+                let video = streams[layer].parser.read(
+                    header, packet, dependencyDescriptor: extensions.dependencyDescriptor)
+            else { return nil }
+            published.video = video
+        }
+        streams[layer].history.insert(published, packet, at: now)
+        if published.video.traits.contains(.bringsStructure) { readAgain(after: sequence, layer, extensions) }
+        if !published.isPadding {
+            bitrates.receive(
+                bytes: packet.byteCount, spatial: streams.count > 1 ? layer : Int(published.video.spatialLayer),
+                temporal: Int(published.video.temporalLayer), at: now)
+        }
+        return published
+    }
+
+    /// Packets that came before the structure to which they refer are understood now.
+    private mutating func readAgain(after sequence: Int64, _ layer: Int, _ extensions: HeaderExtensionIDs) {
+        var next = sequence + 1
+        while let highest = streams[layer].highest, next <= highest {
+            streams[layer].readAgain(next, extensions)
+            next += 1
+        }
+    }
+
+    /// The sequence number without its wraps; nil for a jump that no second packet has confirmed.
+    private mutating func unwrap(_ number: UInt16, layer: Int) -> Int64? {
+        guard let highest = streams[layer].highest else {
+            streams[layer].highest = Int64(number) + 0x1_0000
+            return streams[layer].highest
+        }
+        let step = SequenceNumber.distance(from: UInt16(truncatingIfNeeded: highest), to: number)
+        if step > Self.maximumDropout || step < -Self.maximumMisorder {
+            guard streams[layer].expectedAfterJump == number else {
+                streams[layer].expectedAfterJump = number &+ 1
+                return nil
+            }
+            // A new beginning lies a whole cycle ahead, where nothing of before is.
+            let cycle = (highest + 0x1_0000) & ~0xffff
+            streams[layer].highest = cycle + 0x1_0000 + Int64(number)
+        } else {
+            streams[layer].highest = max(highest, highest + Int64(step))
+        }
+        streams[layer].expectedAfterJump = nil
+        return step > Self.maximumDropout || step < -Self.maximumMisorder
+            ? streams[layer].highest : highest + Int64(step)
+    }
+
+    /// A sender report of a stream has come (RFC 3550 §6.4.1).
+    public mutating func reported(ntpTime: NTPTimestamp, rtpTimestamp: UInt32, layer: Int) {
+        guard clocks.indices.contains(layer) else { return }
+        clocks[layer].reported(ntpTime: ntpTime, rtpTimestamp: rtpTimestamp)
+    }
+
+    public func highestSequence(of layer: Int) -> Int64? {
+        streams.indices.contains(layer) ? streams[layer].highest : nil
+    }
+
+    public func dependencyTable(of layer: Int) -> DependencyTable? {
+        streams.indices.contains(layer) ? streams[layer].parser.dependencyTable : nil
+    }
+
+    /// A packet that is still kept.
+    public func packet(layer: Int, sequence: Int64, at now: Instant) -> PublishedPacket? {
+        streams.indices.contains(layer) ? streams[layer].history.packet(sequence, at: now) : nil
+    }
+
+    /// Likewise, by the low bits of its sequence.
+    func packet(layer: Int, low: UInt32, at now: Instant) -> PublishedPacket? {
+        guard streams.indices.contains(layer), let highest = streams[layer].history.highest else { return nil }
+        let step = Int32(bitPattern: low &- UInt32(truncatingIfNeeded: highest))
+        return streams[layer].history.packet(highest + Int64(step), at: now)
+    }
+
+    /// Hands out the bytes of a packet that is still kept, header and all; empty when it is not. A closure, for a span may
+    /// not outlive its access to the array of streams.
+    public func withBytes(of packet: PublishedPacket, _ body: (RawSpan) -> Void) {
+        guard streams.indices.contains(Int(packet.layer)) else { return }
+        streams[Int(packet.layer)].history.withBytes(packet.sequence, body)
+    }
+}

@@ -1,0 +1,71 @@
+import RTCEngine
+import RTCWire
+import Testing
+
+@testable import SFUCore
+
+/// One subscriber of sound.
+@Suite struct AudioForwarderTests {
+    private struct Listener {
+        var now = Instant.zero + .seconds(Int64(10))
+        var track = PublishedTrack(format: .opus)
+        var forwarder = AudioForwarder(rewriter: .forAudio(firstSequenceNumber: 500))
+
+        mutating func publish(_ number: UInt16, _ timestamp: UInt32, marker: Bool = false) -> String? {
+            publish(Packet.rtp(number, timestamp: timestamp, marker: marker, payloadType: 111, [0xfc, 1, 2]))
+        }
+
+        mutating func publish(_ bytes: [UInt8]) -> String? {
+            guard let header = try? RTPHeader(parsing: bytes.span.bytes),
+                let packet = track.receive(
+                    header, bytes.span.bytes, layer: 0, extensions: HeaderExtensionIDs(), at: now),
+                let out = forwarder.receive(packet, of: track, at: now)
+            else { return nil }
+            return "\(out.sequenceNumber) @\(out.timestamp)" + (out.isPadding ? " padding" : "")
+                + (out.marker ? "." : "")
+        }
+    }
+
+    @Test func `every packet goes out, the late ones in their place and each of them once`() {
+        var listener = Listener()
+        #expect(listener.publish(9, 960, marker: true) == "500 @960.")
+        #expect(listener.publish(11, 2_880) == "502 @2880")
+        #expect(listener.publish(10, 1_920) == "501 @1920")
+        #expect(listener.publish(10, 1_920) == nil)
+        #expect(listener.publish(8, 0) == nil)
+        #expect(listener.publish(12, 3_840) == "503 @3840")
+    }
+
+    @Test func `a pause leaves no gap in the numbers, and the time that it took`() {
+        var listener = Listener()
+        #expect(listener.publish(9, 960) == "500 @960")
+        listener.forwarder.isPaused = true
+        for number in 10..<60 as Range<UInt16> {
+            listener.now += .milliseconds(20)
+            #expect(listener.publish(number, UInt32(number - 8) * 960) == nil)
+        }
+        listener.forwarder.isPaused = false
+        listener.now += .milliseconds(20)
+        #expect(listener.publish(60, 52 * 960) == "501 @49920")
+        // What was sent in the pause is of no use any more.
+        #expect(listener.publish(62, 54 * 960) == "503 @51840")
+        #expect(listener.publish(61, 53 * 960) == "502 @50880")
+    }
+
+    @Test func `a publisher that begins anew is gone on with at once, later than all before`() {
+        var listener = Listener()
+        #expect(listener.publish(9, 4_000_000_000) == "500 @4000000000")
+        listener.now += .milliseconds(100)
+        #expect(listener.publish(40_000, 5) == nil)
+        #expect(listener.publish(40_001, 965) == "501 @4000004800")
+        #expect(listener.publish(40_002, 1_925) == "502 @4000005760")
+    }
+
+    @Test func `padding is left out, and fills a place that was kept`() {
+        var listener = Listener()
+        #expect(listener.publish(9, 960) == "500 @960")
+        #expect(listener.publish(Packet.padding(10, timestamp: 960)) == nil)
+        #expect(listener.publish(12, 2_880) == "502 @2880")
+        #expect(listener.publish(Packet.padding(11, timestamp: 1_920)) == "501 @1920 padding")
+    }
+}

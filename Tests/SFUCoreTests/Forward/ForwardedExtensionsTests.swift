@@ -1,0 +1,62 @@
+import RTCWire
+import Testing
+
+@testable import SFUCore
+
+/// Header extensions on their way through the server.
+@Suite struct ForwardedExtensionsTests {
+    private static let publisher: HeaderExtensionIDs = {
+        var ids = HeaderExtensionIDs(mid: 1, audioLevel: 2, transportSequence: 3)
+        ids.videoOrientation = 4
+        ids.dependencyDescriptor = 5
+        return ids
+    }()
+
+    /// Elements of what a subscriber gets, as identifier and data.
+    private func forwarded(_ subscriber: HeaderExtensionIDs, isPadding: Bool = false) throws -> [[UInt8]] {
+        var source: [UInt8] = []
+        RTPHeader(marker: false, payloadType: 96, sequenceNumber: 1, timestamp: 2, ssrc: 3).write(into: &source)
+        var writer = HeaderExtensionWriter(form: .oneByte, in: &source)
+        for element in [[1, 0x30], [2, 0x8a], [3, 0, 9], [4, 0x01], [5, 0xc0, 0, 7]] as [[UInt8]] {
+            _ = writer.begin(element[0], length: element.count - 1, in: &source)
+            source += element.dropFirst()
+        }
+        writer.finish(in: &source)
+        source.append(0xff)
+
+        var offsets = PictureOffsets()
+        offsets.frameNumber = 2
+        let out = OutgoingPacket(
+            sequenceNumber: 9, timestamp: 8, marker: false, isPadding: isPadding, offsets: offsets)
+        var bytes: [UInt8] = []
+        out.appendHeader(ssrc: 4, payloadType: 96, to: &bytes)
+        writer = HeaderExtensionWriter(form: .twoByte, in: &bytes)
+        ForwardedExtensions.append(
+            of: try RTPHeader(parsing: source.span.bytes), source.span.bytes, from: Self.publisher, to: subscriber, out,
+            with: writer, into: &bytes)
+        writer.finish(in: &bytes)
+        if isPadding { bytes += OutgoingPacket.padding }
+        let header = try RTPHeader(parsing: bytes.span.bytes)
+        var elements = HeaderExtensionIterator(header)
+        var found: [[UInt8]] = []
+        while let element = elements.next(in: bytes.span.bytes) { found.append([element.id] + bytes[element.range]) }
+        return found
+    }
+
+    @Test func `what speaks of the media goes on under the subscriber's identifiers, and the path's ends here`() throws
+    {
+        var subscriber = HeaderExtensionIDs(mid: 11, audioLevel: 12, transportSequence: 13)
+        subscriber.videoOrientation = 14
+        subscriber.dependencyDescriptor = 15
+        #expect(try forwarded(subscriber) == [[12, 0x8a], [14, 0x01], [15, 0xc0, 0, 5]])
+    }
+
+    @Test func `what the subscriber did not negotiate is left out`() throws {
+        #expect(try forwarded(HeaderExtensionIDs(audioLevel: 7)) == [[7, 0x8a]])
+        #expect(try forwarded(HeaderExtensionIDs()) == [])
+    }
+
+    @Test func `padding says nothing of media`() throws {
+        #expect(try forwarded(HeaderExtensionIDs(audioLevel: 7), isPadding: true) == [])
+    }
+}

@@ -1,0 +1,199 @@
+import RTCEngine
+import RTCWire
+import Testing
+
+@testable import SFUCore
+
+/// One subscriber of a stream with spatial layers inside, packet by packet.
+@Suite struct ScalableForwarderTests {
+    // MARK: VP9 (RFC 9628)
+
+    private struct VP9Subscriber {
+        var peer: Subscriber
+        var number: UInt16 = 7
+        var picture: UInt16 = 40
+
+        init(target: LayerTarget) { peer = Subscriber(.vp9, target: target, arrangement: .scalable) }
+
+        /// One frame of one packet.
+        mutating func frame(
+            _ spatial: UInt8, _ temporal: UInt8 = 0, key: Bool = false, lower: Bool? = nil, up: Bool = false,
+            unused: Bool = false, isLast: Bool = false, isLost: Bool = false
+        ) -> [String] {
+            var descriptor = VP9PayloadDescriptor()
+            descriptor.pictureID = picture
+            descriptor.isInterPredicted = !key
+            descriptor.startsLayerFrame = true
+            descriptor.endsLayerFrame = true
+            descriptor.isUnusedByHigherLayers = unused
+            descriptor.layers = VP9PayloadDescriptor.Layers(
+                temporal: temporal, isSwitchingPoint: up, spatial: spatial, usesLowerLayer: lower ?? (spatial > 0),
+                temporalBaseIndex: 0)
+            var payload: [UInt8] = []
+            descriptor.write(into: &payload)
+            let bytes = Packet.rtp(number, timestamp: UInt32(picture) * 3_000, marker: isLast, payload + [1, 2, 3])
+            number += 1
+            if isLast { picture += 1 }
+            return isLost ? [] : peer.publish(bytes)
+        }
+    }
+
+    @Test func `VP9: the upper layers are left out, and the picture ends with the last that goes out`() {
+        var vp9 = VP9Subscriber(target: LayerTarget(spatial: 1, temporal: 7))
+        #expect(vp9.frame(0, key: true) == ["100 @120000 key pid 40 s0t0"])
+        #expect(vp9.frame(1, key: true) == ["101 @120000 pid 40 s1t0."])
+        #expect(vp9.frame(2, key: true, isLast: true) == [])
+        #expect(vp9.frame(0) == ["102 @123000 pid 41 s0t0"])
+        #expect(vp9.frame(1) == ["103 @123000 pid 41 s1t0."])
+        #expect(vp9.frame(2, isLast: true) == [])
+    }
+
+    @Test func `VP9: layers that need each other are left at once, and joined at a key picture`() {
+        var vp9 = VP9Subscriber(target: .highest)
+        #expect(vp9.frame(0, key: true) == ["100 @120000 key pid 40 s0t0"])
+        #expect(vp9.frame(1, key: true, isLast: true) == ["101 @120000 pid 40 s1t0."])
+        vp9.peer.forwarder.target = .lowest
+        #expect(vp9.frame(0) == ["102 @123000 pid 41 s0t0."])
+        #expect(vp9.frame(1, isLast: true) == [])
+        #expect(vp9.peer.wishes() == nil)
+        vp9.peer.forwarder.target = LayerTarget(spatial: 1, temporal: 0)
+        #expect(vp9.frame(0) == ["103 @126000 pid 42 s0t0."])
+        #expect(vp9.frame(1, isLast: true) == [])
+        #expect(vp9.peer.wishes() == 0)
+        #expect(vp9.frame(0, key: true) == ["104 @129000 key pid 43 s0t0"])
+        #expect(vp9.frame(1, key: true, isLast: true) == ["105 @129000 pid 43 s1t0."])
+        #expect(vp9.peer.wishes() == nil)
+    }
+
+    @Test func `VP9: a layer that is not predicted from earlier pictures is joined there`() {
+        var vp9 = VP9Subscriber(target: .lowest)
+        _ = vp9.frame(0, key: true)
+        _ = vp9.frame(1, key: true, isLast: true)
+        vp9.peer.forwarder.target = LayerTarget(spatial: 1, temporal: 0)
+        #expect(vp9.frame(0) == ["101 @123000 pid 41 s0t0."])
+        // P is 0 in this layer's frame alone.
+        #expect(vp9.frame(1, key: true, isLast: true) == ["102 @123000 pid 41 s1t0."])
+        #expect(vp9.frame(0) == ["103 @126000 pid 42 s0t0"])
+        #expect(vp9.frame(1, isLast: true) == ["104 @126000 pid 42 s1t0."])
+    }
+
+    @Test func `VP9: lower layers that no other needs are not sent, and to go back to them takes a key picture`() {
+        var vp9 = VP9Subscriber(target: .highest)
+        #expect(vp9.frame(0, key: true) == ["100 @120000 key pid 40 s0t0"])
+        #expect(vp9.frame(1, key: true, isLast: true) == ["101 @120000 pid 40 s1t0."])
+        #expect(vp9.peer.forwarder.selector.forwarded(of: vp9.peer.track)?.spatial == 1)
+        vp9.peer.forwarder.target = LayerTarget(spatial: 1, temporal: 0)
+        _ = vp9.frame(0, key: true)
+        _ = vp9.frame(1, key: true, isLast: true)
+        #expect(vp9.frame(0, unused: true) == [])
+        #expect(vp9.frame(1, lower: false, isLast: true) == ["104 @126000 pid 42 s1t0."])
+        vp9.peer.forwarder.target = .lowest
+        #expect(vp9.frame(0, unused: true) == [])
+        #expect(vp9.frame(1, lower: false, isLast: true) == ["105 @129000 pid 43 s1t0."])
+        #expect(vp9.peer.wishes() == 0)
+        #expect(vp9.frame(0, key: true) == ["106 @132000 key pid 44 s0t0."])
+        #expect(vp9.frame(1, key: true, isLast: true) == [])
+    }
+
+    @Test func `VP9: temporal layers are left at any picture and joined after U`() {
+        var vp9 = VP9Subscriber(target: .lowest)
+        #expect(vp9.frame(0, key: true, isLast: true) == ["100 @120000 key pid 40 s0t0."])
+        #expect(vp9.frame(0, 2, isLast: true) == [])
+        vp9.peer.forwarder.target = LayerTarget(spatial: 0, temporal: 2)
+        // It may refer to the one that was left out.
+        #expect(vp9.frame(0, 2, isLast: true) == [])
+        #expect(vp9.frame(0, 0, up: true, isLast: true) == ["101 @129000 pid 43 s0t0."])
+        #expect(vp9.frame(0, 2, isLast: true) == ["102 @132000 pid 44 s0t2."])
+        vp9.peer.forwarder.target = LayerTarget(spatial: 0, temporal: 1)
+        #expect(vp9.frame(0, 1, isLast: true) == ["103 @135000 pid 45 s0t1."])
+        #expect(vp9.frame(0, 2, isLast: true) == [])
+    }
+
+    @Test func `VP9: after U a picture that is missing may be one that the others refer to`() {
+        var vp9 = VP9Subscriber(target: .lowest)
+        _ = vp9.frame(0, key: true, isLast: true)
+        #expect(vp9.frame(0, 0, up: true, isLast: true) == ["101 @123000 pid 41 s0t0."])
+        vp9.peer.forwarder.target = LayerTarget(spatial: 0, temporal: 2)
+        #expect(vp9.frame(0, 2, isLast: true, isLost: true) == [])
+        #expect(vp9.frame(0, 2, isLast: true) == [])
+    }
+
+    // MARK: Dependency descriptors (AV1 RTP specification, appendix A)
+
+    private struct AV1Subscriber {
+        var peer: Subscriber
+        var number: UInt16 = 7
+        var frameNumber: UInt16 = 90
+        var picture: UInt32 = 40
+
+        init(target: LayerTarget) { peer = Subscriber(.av1, target: target, arrangement: .scalable) }
+
+        /// One frame of one packet; `indications` as in the specification: - D S R, one for each of the nine targets.
+        mutating func frame(
+            _ spatial: UInt8, _ temporal: UInt8, _ indications: String, back: [UInt16] = [], chains: [UInt8],
+            isKey: Bool = false, active: UInt32? = nil, isLast: Bool = false
+        ) -> [String] {
+            let kinds: [Character: DecodeTargetIndication] = [
+                "-": .notPresent, "D": .discardable, "S": .switching, "R": .required,
+            ]
+            let descriptor = DependencyDescriptor(
+                startsFrame: true, endsFrame: true, frameNumber: frameNumber, spatialLayer: spatial,
+                temporalLayer: temporal, indications: indications.compactMap { kinds[$0] }, frameDifferences: back,
+                chainDifferences: chains, structure: isKey ? ModelPublisher.structure : nil, activeTargets: active)
+            var data: [UInt8] = []
+            #expect(descriptor.write(ModelPublisher.structure, into: &data))
+            let bytes = Packet.rtp(number, timestamp: picture * 3_000, marker: isLast, descriptor: data, [0x10, 1, 2])
+            number += 1
+            frameNumber += 1
+            if isLast { picture += 1 }
+            return peer.publish(bytes)
+        }
+
+        /// A key picture of all layers.
+        mutating func key() -> [String] {
+            frame(0, 0, "SSSSSSSSS", chains: [0, 0, 0], isKey: true)
+                + frame(1, 0, "---SSSSSS", back: [1], chains: [1, 1, 1])
+                + frame(2, 0, "------SSS", back: [1], chains: [2, 1, 1], isLast: true)
+        }
+    }
+
+    @Test func `AV1: a frame goes out when it is present in the chosen target`() {
+        var av1 = AV1Subscriber(target: LayerTarget(spatial: 1, temporal: 0))
+        #expect(av1.key() == ["100 @120000", "101 @120000."])
+        #expect(av1.peer.forwarder.selector.forwarded(of: av1.peer.track) == LayerTarget(spatial: 1, temporal: 0))
+        // Where layers need each other in key pictures only, the lower one is not present.
+        #expect(av1.frame(0, 0, "SSS------", back: [3], chains: [3, 2, 1]) == [])
+        #expect(av1.frame(1, 0, "---SSS---", back: [3], chains: [1, 3, 2]) == ["102 @123000."])
+        #expect(av1.frame(2, 0, "------SSS", back: [3], chains: [2, 1, 3], isLast: true) == [])
+    }
+
+    @Test func `AV1: a target is joined at a switch whose references and chain went out`() {
+        var av1 = AV1Subscriber(target: LayerTarget(spatial: 0, temporal: 0))
+        #expect(av1.key() == ["100 @120000."])
+        av1.peer.forwarder.target = LayerTarget(spatial: 0, temporal: 2)
+        // Present, but no switch.
+        #expect(av1.frame(0, 2, "--R--R--R", back: [3], chains: [3, 3, 3], isLast: true) == [])
+        // A switch, but it refers to what did not go out.
+        #expect(av1.frame(0, 1, "-SS-SS-SS", back: [1], chains: [4, 4, 4], isLast: true) == [])
+        #expect(av1.frame(0, 1, "-SS-SS-SS", back: [5], chains: [5, 5, 5], isLast: true) == ["101 @129000."])
+        #expect(av1.peer.forwarder.selector.forwarded(of: av1.peer.track) == LayerTarget(spatial: 0, temporal: 2))
+        #expect(av1.peer.wishes() == nil)
+        av1.peer.forwarder.target = .highest
+        // The chain of the upper layer is broken: its last frame did not go out.
+        #expect(av1.frame(1, 0, "---SSSSSS", back: [], chains: [6, 5, 5], isLast: true) == [])
+        #expect(av1.peer.wishes() == 0)
+        #expect(av1.key().count == 3)
+        #expect(av1.peer.wishes() == nil)
+    }
+
+    @Test func `AV1: targets that are no longer sent are left for what is`() {
+        var av1 = AV1Subscriber(target: .highest)
+        #expect(av1.key().count == 3)
+        // The mask says that the upper two layers end; the lowest goes on for those who have it.
+        #expect(
+            av1.frame(0, 0, "SSSRRRRRR", back: [3], chains: [3, 2, 1], active: 0x007, isLast: true) == ["103 @123000."])
+        #expect(av1.peer.forwarder.selector.forwarded(of: av1.peer.track) == LayerTarget(spatial: 0, temporal: 2))
+        #expect(av1.frame(0, 2, "--D------", back: [1], chains: [1, 3, 2], isLast: true) == ["104 @126000."])
+        #expect(av1.peer.wishes() == nil)
+    }
+}

@@ -1,0 +1,71 @@
+import RTCWire
+import SFUCore
+
+/// RTP packets made by hand.
+enum Packet {
+    static func rtp(
+        _ number: UInt16, timestamp: UInt32, marker: Bool = true, payloadType: UInt8 = 96,
+        descriptor: [UInt8]? = nil, _ payload: [UInt8]
+    ) -> [UInt8] {
+        var bytes: [UInt8] = []
+        RTPHeader(marker: marker, payloadType: payloadType, sequenceNumber: number, timestamp: timestamp, ssrc: 77)
+            .write(into: &bytes)
+        if let descriptor {
+            let writer = HeaderExtensionWriter(form: .twoByte, in: &bytes)
+            if writer.begin(descriptorID, length: descriptor.count, in: &bytes) != nil { bytes += descriptor }
+            writer.finish(in: &bytes)
+        }
+        return bytes + payload
+    }
+
+    static let descriptorID: UInt8 = 9
+
+    static var extensions: HeaderExtensionIDs {
+        var ids = HeaderExtensionIDs()
+        ids.dependencyDescriptor = descriptorID
+        return ids
+    }
+
+    /// What is left of a packet that says how it was padded: header and padding (RFC 3550 §5.1).
+    static func padding(_ number: UInt16, timestamp: UInt32) -> [UInt8] {
+        var bytes = rtp(number, timestamp: timestamp, marker: false, [0, 0, 0, 4])
+        bytes[0] |= 0x20
+        return bytes
+    }
+}
+
+/// VP8 payloads (RFC 7741 §4.2): descriptor, then RFC 6386 §9.1's first byte, whose lowest bit is 0 for a key frame.
+struct VP8Payload {
+    var isKey = false
+    var starts = true
+    var pictureID: UInt16? = 0
+    var isLong = true
+    var base: UInt8? = 0
+    var temporal: UInt8? = 0
+    var sync = false
+    var keyIndex: UInt8? = 0
+    var content: [UInt8] = [1, 2, 3]
+
+    var bytes: [UInt8] {
+        var present: UInt8 = 0
+        var fields: [UInt8] = []
+        if let pictureID {
+            present |= 0x80
+            if isLong {
+                fields.append(uint16: 0x8000 | pictureID & 0x7fff)
+            } else {
+                fields.append(UInt8(pictureID & 0x7f))
+            }
+        }
+        if let base {
+            present |= 0x40
+            fields.append(base)
+        }
+        if temporal != nil || keyIndex != nil {
+            if temporal != nil { present |= 0x20 }
+            if keyIndex != nil { present |= 0x10 }
+            fields.append((temporal ?? 0) << 6 | (sync ? 0x20 : 0) | (keyIndex ?? 0) & 0x1f)
+        }
+        return [0x80 | (starts ? 0x10 : 0), present] + fields + [isKey ? 0 : 1] + content
+    }
+}
