@@ -1,0 +1,202 @@
+public import RTCEngine
+
+/// Divides what a subscriber's path is thought to carry among its subscriptions.
+///
+/// Sound comes first. Then each picture gets its lowest step, the most important ones first, before anybody gets more;
+/// then the steps above, all of the most important class before the next class has any, in a class one step each in turn,
+/// larger pictures first. Where even the lowest step does not fit, the stream is paused, if it may be.
+///
+/// **Hysteresis.** A step that a stream has is kept while 95 % of it fits; one that it has not must fit with a tenth to
+/// spare, and two seconds after a stream was taken down it is not taken up again. Measured bitrates and the estimate both
+/// sway by more than a few percent, and every change costs a key frame or a visible change of sharpness.
+public struct StreamAllocator: Sendable {
+    public struct Configuration: Sendable, Hashable {
+        /// What of its cost a step has to fit with that a stream has.
+        public var keeping = 0.95
+        /// And one that it has not.
+        public var rising = 1.10
+        /// After going down.
+        public var rest = Interval.seconds(Int64(2))
+
+        public init() {}
+    }
+
+    /// What came of it.
+    public struct Allocation: Sendable, Hashable {
+        /// What each subscription is given, in the order in which they were named; nil: nothing. Of sound nothing is said
+        /// by the target: it is `LayerTarget.lowest`.
+        public var targets: [LayerTarget?]
+        /// All that is given together.
+        public var used: Bitrate
+        /// What the path would have to carry for the next step of the one who comes next; nil when everybody has all they
+        /// could use. To probe for more than this makes no sense, and for less neither.
+        public var nextStep: Bitrate?
+    }
+
+    private struct Stream: Sendable {
+        var id: UInt64
+        /// What it was given last; nil: nothing.
+        var target: LayerTarget?
+        var loweredAt: Instant?
+    }
+
+    public let configuration: Configuration
+    private var streams: [Stream] = []
+
+    public init(_ configuration: Configuration = Configuration()) { self.configuration = configuration }
+
+    /// Divides anew.
+    ///
+    /// - Parameter demands: with an identifier each, under which is remembered what it was given last.
+    public mutating func divide(
+        _ available: Bitrate, among demands: [(id: UInt64, demand: StreamDemand)], at now: Instant
+    ) -> Allocation {
+        var division = Division(available: available.value, configuration)
+        for (id, demand) in demands {
+            let stream = streams.first { $0.id == id }
+            division.add(demand, stream?.target, isResting: isResting(stream, at: now))
+        }
+        division.divide()
+        let targets = division.targets
+        streams = demands.indices.map { index in
+            let old = streams.first { $0.id == demands[index].id }
+            let isLowered = old?.target.map { before in targets[index].map { $0 < before } ?? true } ?? false
+            return Stream(
+                id: demands[index].id, target: targets[index], loweredAt: isLowered ? now : old?.loweredAt)
+        }
+        return Allocation(
+            targets: targets, used: Bitrate(bitsPerSecond: division.used), nextStep: division.nextStep)
+    }
+
+    private func isResting(_ stream: Stream?, at now: Instant) -> Bool {
+        guard let loweredAt = stream?.loweredAt else { return false }
+        return now - loweredAt < configuration.rest
+    }
+}
+
+/// One division.
+private struct Division {
+    private struct Entry {
+        var demand: StreamDemand
+        var steps: [LayerStep]
+        /// Places in `steps`; −1: nothing.
+        var before: Int
+        var given = -1
+        var isResting: Bool
+        /// It cannot have its next step.
+        var isDone = false
+    }
+
+    private let configuration: StreamAllocator.Configuration
+    private let available: Double
+    /// What is left to be given, by the costs that hysteresis makes of bitrates.
+    private var left: Double
+    private var entries: [Entry] = []
+
+    init(available: Double, _ configuration: StreamAllocator.Configuration) {
+        self.available = available
+        self.configuration = configuration
+        left = available
+    }
+
+    mutating func add(_ demand: StreamDemand, _ before: LayerTarget?, isResting: Bool) {
+        var steps: [LayerStep] = []
+        switch demand.media {
+        case .audio(let bitrate): left -= bitrate.value
+        case .video(let list): steps = list
+        }
+        // What it had may not be offered any more: then it has what is nearest below.
+        let place = before.flatMap { target in steps.lastIndex { $0.target <= target } } ?? -1
+        entries.append(Entry(demand: demand, steps: steps, before: place, isResting: isResting))
+    }
+
+    /// The most important first, then the largest, then in the order in which they came.
+    private var order: [Int] {
+        entries.indices.filter { !entries[$0].steps.isEmpty }.sorted { first, second in
+            let (a, b) = (entries[first].demand, entries[second].demand)
+            return (b.importance, b.pixels, first) < (a.importance, a.pixels, second)
+        }
+    }
+
+    mutating func divide() {
+        let order = order
+        // Those that may not be paused have their lowest step in any case.
+        for index in order where !entries[index].demand.mayPause && !raise(index) {
+            left -= cost(index, 0)
+            entries[index].given = 0
+        }
+        for index in order where entries[index].given < 0 { _ = raise(index) }
+        for importance in StreamDemand.Importance.allCases.reversed() {
+            var rises = true
+            while rises {
+                rises = false
+                for index in order
+                where entries[index].demand.importance == importance && entries[index].given >= 0 && raise(index) {
+                    rises = true
+                }
+            }
+        }
+    }
+
+    /// What a step takes of what is left.
+    private func cost(_ index: Int, _ step: Int) -> Double {
+        guard step >= 0 else { return 0 }
+        let factor = step <= entries[index].before ? configuration.keeping : configuration.rising
+        return entries[index].steps[step].bitrate.value * factor
+    }
+
+    private mutating func raise(_ index: Int) -> Bool {
+        let next = entries[index].given + 1
+        guard next < entries[index].steps.count, !entries[index].isDone else { return false }
+        let isRising = next > entries[index].before
+        // To a bit: products of rates are not exact.
+        let more = cost(index, next) - cost(index, entries[index].given)
+        guard !(isRising && entries[index].isResting), more <= left + 1 else {
+            entries[index].isDone = true
+            return false
+        }
+        left -= more
+        entries[index].given = next
+        return true
+    }
+
+    // MARK: Results
+
+    var targets: [LayerTarget?] {
+        entries.map { entry in
+            switch entry.demand.media {
+            case .audio: .lowest
+            case .video: entry.given >= 0 ? entry.steps[entry.given].target : nil
+            }
+        }
+    }
+
+    var used: Double {
+        entries.reduce(0) { sum, entry in
+            switch entry.demand.media {
+            case .audio(let bitrate): sum + bitrate.value
+            case .video: sum + (entry.given >= 0 ? entry.steps[entry.given].bitrate.value : 0)
+            }
+        }
+    }
+
+    var nextStep: Bitrate? {
+        guard let index = nextInTurn else { return nil }
+        let entry = entries[index]
+        let has = entry.given >= 0 ? entry.steps[entry.given].bitrate.value : 0
+        return Bitrate(
+            bitsPerSecond: (used + entry.steps[entry.given + 1].bitrate.value - has) * configuration.rising)
+    }
+
+    /// Who would be given a step if there were more: as in the division, first those that have nothing; then of the most
+    /// important class that could use more the one that has the fewest.
+    private var nextInTurn: Int? {
+        let order = order.filter { entries[$0].given + 1 < entries[$0].steps.count }
+        if let waiting = order.first(where: { entries[$0].given < 0 }) { return waiting }
+        guard let first = order.first else { return nil }
+        let importance = entries[first].demand.importance
+        // The first of equals.
+        return order.filter { entries[$0].demand.importance == importance }
+            .reduce(first) { entries[$1].given < entries[$0].given ? $1 : $0 }
+    }
+}

@@ -1,0 +1,143 @@
+public import RTCEngine
+
+/// What a layer costs.
+public struct LayerStep: Sendable, Hashable {
+    public var target: LayerTarget
+    public var bitrate: Bitrate
+
+    public init(_ target: LayerTarget, _ bitrate: Bitrate) {
+        self.target = target
+        self.bitrate = bitrate
+    }
+}
+
+/// What one subscription could use of a subscriber's bitrate.
+public struct StreamDemand: Sendable, Hashable {
+    /// Who comes before whom, once everybody has the lowest layer.
+    public enum Importance: UInt8, Sendable, Hashable, Comparable, CaseIterable {
+        case ordinary
+        /// Somebody who speaks.
+        case speaker
+        /// Text that nobody can read is of no use.
+        case screenShare
+
+        public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
+    }
+
+    public enum Media: Sendable, Hashable {
+        /// Its bitrate is set aside before any picture has any.
+        case audio(Bitrate)
+        /// What it could be given, each step more than the one before; those beyond what it is shown at left out. Empty
+        /// when nothing is wanted or sent.
+        case video(steps: [LayerStep])
+    }
+
+    public var media: Media
+    public var importance: Importance
+    /// Pixels that it is shown at, as far as the subscriber told: of equally important ones the larger comes first.
+    public var pixels: Int
+    /// It may be given nothing. Otherwise it has its lowest step, whether that fits or not.
+    public var mayPause: Bool
+
+    public init(
+        _ media: Media, importance: Importance = .ordinary, pixels: Int = 0, mayPause: Bool = false
+    ) {
+        self.media = media
+        self.importance = importance
+        self.pixels = pixels
+        self.mayPause = mayPause
+    }
+}
+
+/// What a subscriber says about how it shows a track (LiveKit's adaptive stream and `track_setting`).
+public struct SubscriberHints: Sendable, Hashable {
+    /// It does not show it at all.
+    public var isDisabled: Bool
+    /// In pixels; 0 when it did not say.
+    public var width: Int
+    public var height: Int
+    /// Pictures a second; 0 when it did not say.
+    public var framesPerSecond: Int
+    /// The most that was asked for by name.
+    public var quality: VideoQuality
+
+    public init(
+        isDisabled: Bool = false, width: Int = 0, height: Int = 0, framesPerSecond: Int = 0,
+        quality: VideoQuality = .high
+    ) {
+        self.isDisabled = isDisabled
+        self.width = width
+        self.height = height
+        self.framesPerSecond = framesPerSecond
+        self.quality = quality
+    }
+
+    public var pixels: Int { width * height }
+
+    /// The size of a spatial layer's pictures.
+    public struct Size: Sendable, Hashable {
+        public var width: Int
+        public var height: Int
+        public var quality: VideoQuality
+
+        public init(width: Int, height: Int, quality: VideoQuality) {
+            self.width = width
+            self.height = height
+            self.quality = quality
+        }
+    }
+
+    /// The most layers that are of use.
+    ///
+    /// - Parameters:
+    ///   - sizes: of the spatial layers, lowest first.
+    ///   - temporalLayers: how many there are; each but the lowest doubles the rate of pictures.
+    ///   - framesPerSecond: that the publisher makes.
+    /// - Returns: nil when nothing is wanted.
+    public func limit(sizes: [Size], temporalLayers: Int, framesPerSecond: Int) -> LayerTarget? {
+        guard !isDisabled, quality > .off, !sizes.isEmpty else { return nil }
+        // The first that is as large as it is shown; a picture that is held upright is compared upright. Publishers round
+        // sizes: a layer that is a little smaller is large enough.
+        var spatial = sizes.count - 1
+        if width > 0 || height > 0 {
+            let wanted = (max(width, height) * 9 / 10, min(width, height) * 9 / 10)
+            spatial =
+                sizes.firstIndex { max($0.width, $0.height) >= wanted.0 && min($0.width, $0.height) >= wanted.1 }
+                ?? spatial
+        }
+        // Two-layer publishers name theirs LOW and MEDIUM: a name that no layer has is the next one below it.
+        let named = sizes.lastIndex { $0.quality <= quality } ?? 0
+        spatial = min(spatial, named)
+        var temporal = max(temporalLayers, 1) - 1
+        var rate = framesPerSecond
+        while self.framesPerSecond > 0, temporal > 0, rate > 0, rate / 2 >= self.framesPerSecond {
+            temporal -= 1
+            rate /= 2
+        }
+        return LayerTarget(spatial: spatial, temporal: temporal)
+    }
+}
+
+extension LayerBitrates {
+    /// The steps of a publication for `StreamDemand`: every live spatial layer with each of its temporal layers up to a
+    /// limit, those left out that cost no more than the one before.
+    public func steps(_ arrangement: LayerSelector.Arrangement, limit: LayerTarget, at now: Instant) -> [LayerStep] {
+        var steps: [LayerStep] = []
+        let live = live
+        guard live != 0 else { return [] }
+        let lowest = live.trailingZeroBitCount
+        let highest = max(min(Int(limit.spatial), Self.maximumSpatialLayers - 1), lowest)
+        for spatial in lowest...highest where live >> UInt8(spatial) & 1 != 0 {
+            let count = max(temporalLayerCount(spatial: spatial), 1)
+            for temporal in 0..<count where temporal <= Int(limit.temporal) {
+                let bitrate =
+                    arrangement == .simulcast
+                    ? bitrate(spatial: spatial, temporal: temporal, at: now)
+                    : cumulativeBitrate(spatial: spatial, temporal: temporal, at: now)
+                if let last = steps.last, bitrate <= last.bitrate { continue }
+                steps.append(LayerStep(LayerTarget(spatial: spatial, temporal: temporal), bitrate))
+            }
+        }
+        return steps
+    }
+}
