@@ -176,7 +176,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "RTCWire", "RTCEngine", "RTCSecurity", "MediaFiles", "SocketIO", "CallSignaling", "ClientKit",
+                "RTCWire", "RTCEngine", "SFUCore", "RTCSecurity", "MediaFiles", "SocketIO", "CallSignaling",
+                "ClientKit",
             ],
             path: "Fuzz/Targets",
             swiftSettings: swiftSettings),

@@ -21,14 +21,14 @@ out=.build-fuzz
 cores=$(nproc)
 
 # A module comes after those that it imports.
-modules=(RTCWire RTCEngine SocketIO MediaFiles RTCSecurity CallSignaling ClientKit FuzzTargets)
+modules=(RTCWire RTCEngine SocketIO MediaFiles RTCSecurity SFUCore CallSignaling ClientKit FuzzTargets)
 
 imports() {
     case $1 in
         RTCEngine) echo RTCWire ;;
-        MediaFiles | RTCSecurity) echo RTCWire RTCEngine ;;
+        MediaFiles | RTCSecurity | SFUCore) echo RTCWire RTCEngine ;;
         CallSignaling | ClientKit) echo SocketIO ;;
-        FuzzTargets) echo "${modules[@]:0:7}" ;;
+        FuzzTargets) echo "${modules[@]:0:8}" ;;
     esac
 }
 

@@ -13,6 +13,7 @@ struct FuzzTarget: Sendable, CustomStringConvertible {
         FuzzTarget(name: "DTLS") { fuzzDTLS($0) },
         FuzzTarget(name: "DependencyDescriptor") { fuzzDependencyDescriptor($0) },
         FuzzTarget(name: "EngineIO") { fuzzEngineIO($0) },
+        FuzzTarget(name: "Forwarding") { fuzzForwarding($0) },
         FuzzTarget(name: "H264") { fuzzH264($0) },
         FuzzTarget(name: "H265") { fuzzH265($0) },
         FuzzTarget(name: "ICECandidate") { fuzzICECandidate($0) },
