@@ -19,6 +19,8 @@ public struct StreamRewriter: Sendable {
         case empty
         /// Kept for a packet that has not come.
         case awaited
+        /// Likewise, and of no use any more: to be filled with padding.
+        case forsaken
         case sent
         case padded
     }
@@ -72,6 +74,8 @@ public struct StreamRewriter: Sendable {
     private let mask: Int64
     private let begun: Int64
     private var next: Int64
+    /// The place after the last packet of media: of those that are kept beyond it nobody knows which pictures they are of.
+    private var settled: Int64
     private var segment: Segment?
     /// Those before it, the last one last: a packet may come after more than one switch.
     private var earlier: [Segment] = []
@@ -103,6 +107,7 @@ public struct StreamRewriter: Sendable {
         self.clockRate = clockRate
         begun = Int64(firstSequenceNumber) + 0x1_0000
         next = begun
+        settled = begun
     }
 
     public static func forVideo(firstSequenceNumber: UInt16) -> StreamRewriter {
@@ -148,7 +153,10 @@ public struct StreamRewriter: Sendable {
         }
         guard low < end else { return .past }
         let place = places[index(low)]
-        guard place.incoming == UInt32(truncatingIfNeeded: sequence), place.use == .awaited else { return .past }
+        guard place.incoming == UInt32(truncatingIfNeeded: sequence), place.use == .awaited || place.use == .forsaken
+        else {
+            return .past
+        }
         return .late(low)
     }
 
@@ -183,6 +191,8 @@ public struct StreamRewriter: Sendable {
             timestampOffset = packet.timestamp &- timestamp
         }
         remember(packet)
+        // Their pictures would have the numbers and times that this packet's has.
+        for place in settled..<next where places[index(place)].use == .awaited { places[index(place)].use = .forsaken }
         if var segment {
             segment.end = next
             if earlier.count == Self.mostEarlier { earlier.removeFirst() }
@@ -222,6 +232,7 @@ public struct StreamRewriter: Sendable {
         let place = next
         segment?.highestIncoming = packet.sequence
         keep(packet.sequence, packet.layer, .sent, admission)
+        settled = next
         places[index(place)].marker = marker
         return outgoing(place, packet)
     }
@@ -234,7 +245,10 @@ public struct StreamRewriter: Sendable {
         if leavesOutPicture, numbers.pictureIDPlace > 0, numbers.pictureID != last.pictureID {
             offsets.pictureID &+= 1
         }
-        if !packet.isPadding { remember(packet) }
+        if !packet.isPadding {
+            remember(packet)
+            settled = next
+        }
         segment?.highestIncoming = packet.sequence
     }
 
@@ -256,8 +270,10 @@ public struct StreamRewriter: Sendable {
 
     // MARK: Late
 
-    /// Sends a packet whose place was kept.
+    /// Sends a packet whose place was kept; padding, where another stream has begun meanwhile after a place that nobody
+    /// knows the picture of.
     public mutating func fill(_ place: Int64, with packet: PublishedPacket, marker: Bool) -> OutgoingPacket {
+        guard places[index(place)].use == .awaited else { return pad(place, with: packet) }
         places[index(place)].use = .sent
         places[index(place)].marker = marker
         return outgoing(place, packet)

@@ -152,6 +152,18 @@ import Testing
         #expect(peer.vp8(12, 9_000, delta(5)) == ["104 @9000 pid 5 tl0 0 k 0 t0."])
     }
 
+    @Test func `what was lost before padding is not sent any more when another layer has begun after it`() {
+        var peer = Subscriber(streams: 2, target: .lowest)
+        _ = peer.vp8(8, 0, key(2))
+        _ = peer.vp8(50, 0, layer: 1, delta(9))
+        #expect(peer.publish(Packet.padding(10, timestamp: 3_000)) == [])
+        peer.forwarder.target = .highest
+        peer.wait(.milliseconds(33))
+        #expect(peer.vp8(51, 3_000, layer: 1, key(10)) == ["102 @2970 key pid 3 tl0 1 k 1 t0."])
+        // Its picture id would be 3, and its time later than that of the layer that has begun.
+        #expect(peer.vp8(9, 3_000, delta(3)) == ["101 @3000 padding"])
+    }
+
     @Test func `a key frame's first packet that comes after the others brings them along`() {
         var peer = Subscriber()
         #expect(peer.vp8(9, 0, marker: false, key(2, starts: false)) == [])

@@ -86,7 +86,7 @@ struct ForwardingScene {
         // Calm at the end, so that all that is under way arrives.
         step(.milliseconds(400))
         wanted = wanted.map { existing($0) }
-        receiver.finish(publisher.frames, arrived: arrived, lost: path.lost)
+        receiver.finish(publisher.frames, arrived: arrived, lost: path.lost, isInOrder: isCalm)
     }
 
     /// Somebody changes their mind.

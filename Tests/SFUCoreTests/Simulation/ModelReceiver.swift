@@ -58,14 +58,15 @@ struct ModelReceiver {
     ///   - frames: what the publisher made.
     ///   - arrived: which packets of each frame have come to the server.
     ///   - lost: how many never did.
-    mutating func finish(_ frames: [ModelFrame], arrived: [Int: Set<Int>], lost: Int) {
+    ///   - isInOrder: nothing was lost, repeated or late.
+    mutating func finish(_ frames: [ModelFrame], arrived: [Int: Set<Int>], lost: Int, isInOrder: Bool) {
         let packets = received.values.sorted { $0.line < $1.line }
         guard let first = packets.first, let last = packets.last else { return }
         let missing = Int(last.line - first.line) + 1 - packets.count
         if missing > lost { violations.append("\(missing) numbers are missing, and \(lost) packets were lost") }
         let media = packets.filter { $0.frame != nil }
         checkOrder(media)
-        if coding == .vp8Simulcast { checkPictures(media, isLossless: lost == 0) }
+        if coding == .vp8Simulcast { checkPictures(media, isLossless: lost == 0, isInOrder: isInOrder) }
         checkDecoding(media, frames, arrived)
     }
 
@@ -89,7 +90,7 @@ struct ModelReceiver {
         }
     }
 
-    private mutating func checkPictures(_ media: [Received], isLossless: Bool) {
+    private mutating func checkPictures(_ media: [Received], isLossless: Bool, isInOrder: Bool) {
         var ids: [UInt16: Int] = [:]
         var pictures: [Received] = []
         for packet in media {
@@ -102,7 +103,9 @@ struct ModelReceiver {
         for (before, picture) in zip(pictures, pictures.dropFirst()) {
             let step = (picture.numbers.pictureID &- before.numbers.pictureID) & 0x7fff
             // A picture of a layer that is left out, all of which came late, leaves its number unused.
-            if step == 0 || step > 20 { violations.append("\(picture.line): the picture id went by \(step)") }
+            if step == 0 || step > (isInOrder ? 1 : 20) {
+                violations.append("\(picture.line): the picture id went by \(step)")
+            }
             let base = picture.numbers.temporalBase &- before.numbers.temporalBase
             let isBase = picture.temporal == 0
             if isLossless, base != (isBase ? 1 : 0) {
