@@ -32,7 +32,7 @@ public struct AudioForwarder: Sendable {
         }
         rewriter.reach(packet.sequence, admission: 0)
         guard !packet.isPadding else {
-            rewriter.skip(packet, leavesOutPicture: false)
+            rewriter.skip(packet, leavesOutPicture: false, at: now)
             return nil
         }
         return rewriter.send(packet, marker: packet.marker, admission: 0, at: now)

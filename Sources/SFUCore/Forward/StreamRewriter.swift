@@ -87,7 +87,7 @@ public struct StreamRewriter: Sendable {
     private var timestampOffset: UInt32 = 0
     private var last = PictureNumbers()
     private var lastFrameNumber: UInt16?
-    /// The highest timestamp that went out, and when its first packet came.
+    /// The highest timestamp that went out or was left out, and when its first packet came.
     private var lastTimestamp: UInt32?
     private var lastTimestampAt = Instant.zero
     private var lastLayer: UInt8 = 0
@@ -240,13 +240,15 @@ public struct StreamRewriter: Sendable {
     /// Leaves out the next packet of the segment: those after it move up.
     ///
     /// - Parameter leavesOutPicture: the whole picture goes, so that its number goes with it.
-    public mutating func skip(_ packet: PublishedPacket, leavesOutPicture: Bool) {
+    public mutating func skip(_ packet: PublishedPacket, leavesOutPicture: Bool, at now: Instant) {
         let numbers = packet.video.numbers
         if leavesOutPicture, numbers.pictureIDPlace > 0, numbers.pictureID != last.pictureID {
             offsets.pictureID &+= 1
         }
         if !packet.isPadding {
             remember(packet)
+            // What comes after it is later than what is still awaited from before it.
+            noteTimestamp(packet, at: now)
             settled = next
         }
         segment?.highestIncoming = packet.sequence
@@ -347,7 +349,7 @@ public struct StreamRewriter: Sendable {
         return timestamp &- timestampOffset
     }
 
-    /// The highest timestamp that went out; nil before the first packet.
+    /// The highest timestamp that went out or was left out; nil before the first packet.
     public var highestTimestamp: UInt32? { lastTimestamp }
     /// The last sequence number that went out, or whose place is kept.
     public var lastSequenceNumber: UInt16 { UInt16(truncatingIfNeeded: next - 1) }

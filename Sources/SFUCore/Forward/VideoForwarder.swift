@@ -93,12 +93,12 @@ public struct VideoForwarder: Sendable {
         let followsGap = rewriter.followsGap(packet.sequence)
         rewriter.reach(packet.sequence, admission: selector.admission)
         guard !packet.isPadding else {
-            rewriter.skip(packet, leavesOutPicture: false)
+            rewriter.skip(packet, leavesOutPicture: false, at: now)
             return nil
         }
         switch selector.judge(packet, of: track, followsGap: followsGap) {
         case .leaveOut:
-            leaveOut(packet, of: track)
+            leaveOut(packet, of: track, at: now)
             return nil
         case .forward(let endsPicture):
             isInsidePicture = !endsPicture
@@ -109,9 +109,9 @@ public struct VideoForwarder: Sendable {
         }
     }
 
-    private mutating func leaveOut(_ packet: PublishedPacket, of track: borrowing PublishedTrack) {
+    private mutating func leaveOut(_ packet: PublishedPacket, of track: borrowing PublishedTrack, at now: Instant) {
         // VP9's group of pictures (RFC 9628 §4.2.1) is counted by picture ids, so those keep theirs.
-        rewriter.skip(packet, leavesOutPicture: track.format == .vp8)
+        rewriter.skip(packet, leavesOutPicture: track.format == .vp8, at: now)
     }
 
     /// A packet of a stream that is not forwarded, or of before it was.

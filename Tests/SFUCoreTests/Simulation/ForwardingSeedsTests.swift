@@ -4,7 +4,7 @@ import Testing
 
 @testable import SFUCore
 
-/// Thousands of random publications, each with one subscriber who wants this and that at random times, over a path that
+/// Hundreds of random publications of each coding, each with one subscriber who wants this and that at random times, over a path that
 /// loses, delays and repeats packets. What has to hold in each of them is in `ModelReceiver`.
 @Suite struct ForwardingSeedsTests {
     @Test(arguments: ModelCoding.allCases)
