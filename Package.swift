@@ -161,7 +161,7 @@ let package = Package(
             "RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity", "CongestionLinks"], settings: optimized),
         tests("RTCSecurityTests", ["RTCSecurity", "RTCEngine", "RTCWire", "COpenSSL"]),
         tests("MediaFilesTests", ["MediaFiles", "RTCEngine", "RTCWire"]),
-        tests("SFUCoreTests", ["SFUCore", "RTCEngine", "RTCWire"], settings: optimized),
+        tests("SFUCoreTests", ["SFUCore", "RTCEngine", "RTCWire", "CongestionLinks"], settings: optimized),
         tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("SocketIOTests", ["SocketIO"] + nio),
         tests("CallSignalingTests", ["CallSignaling", "SocketIO"]),

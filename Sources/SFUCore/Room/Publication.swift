@@ -1,0 +1,101 @@
+public import RTCEngine
+public import RTCWire
+
+/// What a publisher says of a track.
+public struct PublicationDescription: Sendable {
+    /// How the media are packed, and with which parameters: subscribers are offered the same.
+    public var codec: CodecParameters
+    public var format: PayloadFormat
+    /// Whether layers are streams of their own or lie inside the one stream (SVC).
+    public var arrangement: LayerSelector.Arrangement
+    /// The spatial layer, 0 the lowest, of each layer of `ReceiveParameters.layers`, in their order; empty without
+    /// simulcast.
+    public var spatialLayers: [Int]
+    /// The spatial layers' sizes, lowest first; empty when the publisher has not said.
+    public var sizes: [SubscriberHints.Size]
+    /// 0 when the publisher has not said.
+    public var framesPerSecond: Int
+    public var isScreenShare: Bool
+
+    public init(
+        codec: CodecParameters, format: PayloadFormat, arrangement: LayerSelector.Arrangement = .simulcast,
+        spatialLayers: [Int] = [], sizes: [SubscriberHints.Size] = [], framesPerSecond: Int = 0,
+        isScreenShare: Bool = false
+    ) {
+        self.codec = codec
+        self.format = format
+        self.arrangement = arrangement
+        self.spatialLayers = spatialLayers
+        self.sizes = sizes
+        self.framesPerSecond = framesPerSecond
+        self.isScreenShare = isScreenShare
+    }
+}
+
+/// A track of one peer, with all who are subscribed to it.
+final class Publication {
+    let id: PublicationID
+    unowned let publisher: RoomPeer
+    let transceiver: TransceiverID
+    let description: PublicationDescription
+    var track: PublishedTrack
+    var subscriptions: [Subscription] = []
+    /// The server passes nothing on.
+    var isMuted = false
+    /// By spatial layer.
+    var keyFrames: [KeyFrameThrottle]
+    var dynacast = Dynacast()
+    /// Its index among those who may speak; nil for pictures.
+    var speaker: Int?
+
+    init(
+        id: PublicationID, publisher: RoomPeer, transceiver: TransceiverID, _ description: PublicationDescription
+    ) {
+        self.id = id
+        self.publisher = publisher
+        self.transceiver = transceiver
+        self.description = description
+        let streams = max(description.spatialLayers.count, 1)
+        track = PublishedTrack(format: description.format, streams: streams)
+        keyFrames = Array(repeating: KeyFrameThrottle(), count: streams)
+    }
+
+    /// The spatial layer of a layer in the order of the descriptions.
+    func stream(ofReceivedLayer layer: Int) -> Int {
+        description.spatialLayers.indices.contains(layer) ? description.spatialLayers[layer] : 0
+    }
+
+    /// The way back.
+    func receivedLayer(ofStream stream: Int) -> Int { description.spatialLayers.firstIndex(of: stream) ?? 0 }
+
+    /// What its sender reports say relates its layers' timestamps.
+    func noteClocks() {
+        for stream in 0..<track.streamCount {
+            guard
+                let clock = publisher.machine.senderClock(
+                    ofLayer: receivedLayer(ofStream: stream), on: transceiver)
+            else { continue }
+            track.reported(ntpTime: clock.ntp, rtpTimestamp: clock.timestamp, layer: stream)
+        }
+    }
+
+    func wantKeyFrame(ofStream stream: Int, at now: Instant) {
+        guard keyFrames.indices.contains(stream) else { return }
+        keyFrames[stream].want(at: now)
+    }
+
+    /// Asks the publisher for the key frames that are due.
+    func askForKeyFrames(at now: Instant) {
+        for stream in keyFrames.indices where keyFrames[stream].isDue(at: now) {
+            publisher.machine.requestKeyFrame(
+                ofLayer: receivedLayer(ofStream: stream), on: transceiver, at: now)
+            publisher.touch()
+        }
+    }
+
+    var nextWake: Instant? {
+        var wake = dynacast.nextWake
+        for throttle in keyFrames { if let time = throttle.nextWake { wake = wake.map { min($0, time) } ?? time } }
+        return wake
+    }
+}

@@ -1,0 +1,416 @@
+public import RTCEngine
+public import RTCWire
+
+/// The media of one room: who publishes, who is subscribed to what, and the packets between them. Without sockets, clock
+/// or signaling; whoever owns it keeps it on one thread.
+///
+/// Its peers are `PeerMachine`s that pass packets on (`MediaUnit.packets`). Datagrams go in by `receive`; afterwards the
+/// owner drains `pollTransmit` and `pollEvent`, and calls `tick` when `nextWake` has come. A participant may have one peer
+/// connection or two, one to publish and one to subscribe: the room knows of peers only.
+///
+/// A packet's way: `receive` → `forward` → `PublishedTrack.receive`, which keeps it once for all → each
+/// `Subscription.receive`, which decides and numbers it → `PeerMachine.forward` of the subscriber.
+public final class Room {
+    private var peers: [RoomPeerID: RoomPeer] = [:]
+    private var publications: [PublicationID: Publication] = [:]
+    private var lastID: UInt32 = 0
+    private var random: EngineRandom
+    /// Peers that have been used since they were last asked what they have to send and to tell.
+    private var touched: [RoomPeer] = []
+    private var events: [RoomEvent] = []
+    private var firstEvent = 0
+
+    private var speakers = ActiveSpeakers()
+    /// By index in `speakers`; one that is gone stays until its index is used again, for it is told that it fell silent.
+    private var speaking: [Int: PublicationID] = [:]
+    private var changes: [ActiveSpeakers.Change] = []
+    private var nextAllocation: Instant?
+
+    /// Bitrates are measured again, and divided, so often.
+    static let allocationInterval = Interval.milliseconds(500)
+    /// A frame of Opus, where nothing tells.
+    private static let soundDuration = Interval.milliseconds(20)
+
+    /// - Parameter random: for the numbers that streams begin with.
+    public init(random: EngineRandom) { self.random = random }
+
+    private func makeID() -> UInt32 {
+        lastID += 1
+        return lastID
+    }
+
+    private func peer(_ id: RoomPeerID) throws(RoomError) -> RoomPeer {
+        guard let peer = peers[id] else { throw .unknownPeer }
+        return peer
+    }
+
+    private func publication(_ id: PublicationID) throws(RoomError) -> Publication {
+        guard let publication = publications[id] else { throw .unknownPublication }
+        return publication
+    }
+
+    // MARK: Peers
+
+    /// Takes in a connection.
+    ///
+    /// - Parameters:
+    ///   - machine: with `MediaUnit.packets`.
+    ///   - mayPause: pictures may be paused where the path does not carry even their lowest layer.
+    public func add(_ machine: consuming PeerMachine, mayPause: Bool = false) -> RoomPeerID {
+        let id = RoomPeerID(rawValue: makeID())
+        let peer = RoomPeer(id: id, machine: machine, mayPause: mayPause, room: self)
+        peers[id] = peer
+        peer.touch()
+        return id
+    }
+
+    /// Does something with a connection: descriptions, candidates, data channels.
+    public func withMachine<Value, Failure: Error>(
+        of id: RoomPeerID, _ body: (inout PeerMachine) throws(Failure) -> Value
+    ) throws(Failure) -> Value? {
+        guard let peer = peers[id] else { return nil }
+        defer { peer.touch() }
+        return try body(&peer.machine)
+    }
+
+    /// Ends a connection, its publications and its subscriptions. What it has to say last is still to be polled.
+    public func remove(_ id: RoomPeerID, at now: Instant) {
+        guard let peer = peers[id] else { return }
+        for entry in peer.published { end(entry.publication, at: now) }
+        for subscription in peer.subscriptions { leave(subscription, at: now) }
+        peer.subscriptions = []
+        peer.machine.close(at: now)
+        peer.touch()
+        peers[id] = nil
+    }
+
+    public var isEmpty: Bool { peers.isEmpty }
+
+    // MARK: Publications
+
+    /// What comes on a transceiver is a track that others can be subscribed to.
+    public func publish(
+        on transceiver: TransceiverID, of id: RoomPeerID, _ description: PublicationDescription, at now: Instant
+    ) throws(RoomError) -> PublicationID {
+        let peer = try peer(id)
+        guard peer.publication(on: transceiver) == nil,
+            let known = peer.machine.transceivers.first(where: { $0.id == transceiver }),
+            (known.kind == .video) == description.format.isVideo
+        else { throw .unusableTransceiver }
+        let publication = Publication(
+            id: PublicationID(rawValue: makeID()), publisher: peer, transceiver: transceiver, description)
+        if !description.format.isVideo {
+            let index = speakers.add()
+            publication.speaker = index
+            speaking[index] = publication.id
+        }
+        peer.published.append((transceiver, publication))
+        publications[publication.id] = publication
+        return publication.id
+    }
+
+    /// The track has ended, and everybody's subscription to it.
+    public func unpublish(_ id: PublicationID, at now: Instant) throws(RoomError) {
+        let publication = try publication(id)
+        publication.publisher.published.removeAll { $0.publication === publication }
+        end(publication, at: now)
+    }
+
+    private func end(_ publication: Publication, at now: Instant) {
+        publications[publication.id] = nil
+        if let speaker = publication.speaker {
+            speakers.remove(speaker)
+        }
+        for subscription in publication.subscriptions {
+            subscription.subscriber.subscriptions.removeAll { $0 === subscription }
+            stop(subscription, at: now)
+        }
+        publication.subscriptions = []
+    }
+
+    /// The server passes nothing of a publication on, or does again: pictures from their next key frame.
+    public func setMuted(_ isMuted: Bool, _ id: PublicationID, at now: Instant) throws(RoomError) {
+        let publication = try publication(id)
+        guard publication.isMuted != isMuted else { return }
+        publication.isMuted = isMuted
+        if isMuted, let speaker = publication.speaker { speakers.muted(speaker) }
+        for subscription in publication.subscriptions {
+            subscription.target = isMuted ? nil : subscription.hints.isDisabled ? nil : .highest
+            allocate(subscription.subscriber, at: now)
+        }
+    }
+
+    // MARK: Subscriptions
+
+    /// Sends a publication to a peer, on a new transceiver of which the peer is to be told (`PeerEvent.negotiationNeeded`),
+    /// or on one that the peer has offered to receive on.
+    ///
+    /// - Parameters:
+    ///   - streamID: what the peer sees as the track's media stream, and `trackID` as its name.
+    ///   - existing: the transceiver that the peer offered; nil for a new one.
+    /// - Returns: the transceiver.
+    @discardableResult
+    public func subscribe(
+        _ id: RoomPeerID, to publicationID: PublicationID, streamID: String, trackID: String? = nil,
+        on existing: TransceiverID? = nil, at now: Instant
+    ) throws(RoomError) -> TransceiverID {
+        let peer = try peer(id)
+        let publication = try publication(publicationID)
+        guard publication.publisher !== peer,
+            !peer.subscriptions.contains(where: { $0.publication === publication })
+        else { throw .alreadySubscribed }
+        let transceiver: TransceiverID
+        if let existing {
+            guard peer.subscription(on: existing) == nil,
+                peer.machine.transceivers.contains(where: { $0.id == existing })
+            else { throw .unusableTransceiver }
+        }
+        do throws(PeerError) {
+            if let existing {
+                transceiver = existing
+                try peer.machine.setStreams([streamID], of: existing)
+            } else {
+                transceiver = try peer.machine.addTransceiver(
+                    publication.description.format.isVideo ? .video : .audio, direction: .sendonly,
+                    streamIDs: [streamID], trackID: trackID)
+            }
+            try peer.machine.setCodecPreferences([publication.description.codec], of: transceiver)
+        } catch {
+            throw .peer(error)
+        }
+        let subscription = Subscription(
+            to: publication, of: peer, on: transceiver,
+            // In the lower half: when the first packets are lost and the number wraps at once, the receiver could not tell
+            // that SRTP's rollover counter has moved (RFC 3711 §3.3.1).
+            firstSequenceNumber: UInt16(truncatingIfNeeded: random.next() >> 24) & 0x7fff)
+        publication.subscriptions.append(subscription)
+        peer.subscriptions.append(subscription)
+        subscription.quality = subscription.wantedQuality
+        tell(publication.dynacast.changed(from: nil, to: subscription.quality, at: now), of: publication)
+        if publication.isMuted { subscription.target = nil }
+        allocate(peer, at: now)
+        peer.touch()
+        return transceiver
+    }
+
+    /// Ends a subscription. Its transceiver ends with the peer's next negotiation.
+    public func unsubscribe(_ id: RoomPeerID, from publicationID: PublicationID, at now: Instant) throws(RoomError) {
+        let peer = try peer(id)
+        let publication = try publication(publicationID)
+        guard let subscription = peer.subscriptions.first(where: { $0.publication === publication }) else {
+            throw .notSubscribed
+        }
+        peer.subscriptions.removeAll { $0 === subscription }
+        leave(subscription, at: now)
+        stop(subscription, at: now)
+        allocate(peer, at: now)
+    }
+
+    private func leave(_ subscription: Subscription, at now: Instant) {
+        let publication = subscription.publication
+        publication.subscriptions.removeAll { $0 === subscription }
+        tell(publication.dynacast.changed(from: subscription.quality, to: nil, at: now), of: publication)
+    }
+
+    private func stop(_ subscription: Subscription, at now: Instant) {
+        try? subscription.subscriber.machine.setDirection(.stopped, of: subscription.transceiver, at: now)
+        subscription.subscriber.touch()
+    }
+
+    /// How a subscriber shows a publication.
+    public func setHints(
+        _ hints: SubscriberHints, of id: RoomPeerID, for publicationID: PublicationID, at now: Instant
+    ) throws(RoomError) {
+        let peer = try peer(id)
+        let publication = try publication(publicationID)
+        guard let subscription = peer.subscriptions.first(where: { $0.publication === publication }) else {
+            throw .notSubscribed
+        }
+        subscription.hints = hints
+        let quality = subscription.wantedQuality
+        if quality != subscription.quality {
+            let old = subscription.quality
+            subscription.quality = quality
+            tell(publication.dynacast.changed(from: old, to: quality, at: now), of: publication)
+        }
+        allocate(peer, at: now)
+    }
+
+    /// The layers of a publication that go to a subscriber now; nil when none does.
+    public func forwardedLayers(to id: RoomPeerID, of publicationID: PublicationID) -> LayerTarget? {
+        peers[id]?.subscriptions.first { $0.publication.id == publicationID }?.forwarded
+    }
+
+    private func tell(_ quality: VideoQuality?, of publication: Publication) {
+        guard let quality, publication.description.format.isVideo else { return }
+        events.append(.qualityWanted(publication.id, quality))
+    }
+
+    // MARK: Packets
+
+    /// Takes a datagram that came for a peer. It is decrypted where it lies.
+    public func receive(
+        _ datagram: inout [UInt8], for id: RoomPeerID, from remote: TransportAddress, to local: TransportAddress,
+        at now: Instant
+    ) {
+        guard let peer = peers[id] else { return }
+        peer.machine.receive(&datagram, from: remote, to: local, at: now)
+        peer.touch()
+        guard let packet = peer.machine.takePacket(&datagram) else { return }
+        forward(packet, datagram.span.bytes, from: peer, at: now)
+    }
+
+    private func forward(_ packet: ReceivedPacket, _ bytes: RawSpan, from peer: RoomPeer, at now: Instant) {
+        guard let publication = peer.publication(on: packet.transceiver), !publication.isMuted else { return }
+        let ids = peer.machine.receivedExtensions
+        let stream = publication.stream(ofReceivedLayer: packet.layer)
+        guard
+            let published = publication.track.receive(
+                packet.header, bytes, layer: stream, extensions: ids, at: now)
+        else { return }
+        if published.video.startsKeyFrame { publication.keyFrames[stream].keyFrameReceived() }
+        if let speaker = publication.speaker,
+            let range = packet.header.extensionElement(ids.audioLevel, in: bytes),
+            let level = bytes.byte(at: range.lowerBound)
+        {
+            speakers.observe(AudioLevel(byte: level), of: speaker, duration: Self.soundDuration)
+        }
+        for subscription in publication.subscriptions {
+            subscription.receive(published, packet.header, bytes, at: now)
+        }
+        publication.askForKeyFrames(at: now)
+    }
+
+    // MARK: Time
+
+    /// When `tick` is next wanted; nil when nothing is pending.
+    public var nextWake: Instant? {
+        guard !peers.isEmpty else { return nil }
+        var wake = nextAllocation ?? .zero
+        func consider(_ other: Instant?) {
+            if let other { wake = min(wake, other) }
+        }
+        for peer in peers.values { consider(peer.isTouched ? .zero : peer.wake) }
+        for publication in publications.values { consider(publication.nextWake) }
+        if !speaking.isEmpty { consider(speakers.nextWake ?? .zero) }
+        return wake
+    }
+
+    /// Does what has fallen due.
+    public func tick(at now: Instant) {
+        for peer in peers.values {
+            guard let wake = peer.wake, wake <= now else { continue }
+            peer.machine.tick(at: now)
+            peer.touch()
+        }
+        for publication in publications.values {
+            publication.askForKeyFrames(at: now)
+            if publication.dynacast.nextWake != nil { tell(publication.dynacast.tick(at: now), of: publication) }
+        }
+        tellSpeakers(at: now)
+        guard nextAllocation.map({ $0 <= now }) ?? true else { return }
+        nextAllocation = now + Self.allocationInterval
+        for publication in publications.values {
+            publication.noteClocks()
+            publication.track.bitrates.advance(to: now)
+        }
+        for peer in peers.values { allocate(peer, at: now) }
+    }
+
+    private func tellSpeakers(at now: Instant) {
+        guard !speaking.isEmpty else { return }
+        changes.removeAll(keepingCapacity: true)
+        speakers.tick(at: now, changes: &changes)
+        let told = changes.compactMap { change in
+            speaking[change.track].map { RoomEvent.Speaker(publication: $0, level: change.level) }
+        }
+        if !told.isEmpty { events.append(.speakersChanged(told)) }
+    }
+
+    // MARK: Who gets how much
+
+    private func allocate(_ peer: RoomPeer, at now: Instant) {
+        guard !peer.subscriptions.isEmpty else { return }
+        let isSpeaking = Set(speakers.speakers.map(\.track))
+        let demands = peer.subscriptions.map { subscription in
+            let speaks = subscription.publication.publisher.published.contains { entry in
+                entry.publication.speaker.map { isSpeaking.contains($0) } ?? false
+            }
+            return (
+                id: UInt64(subscription.publication.id.rawValue),
+                demand: subscription.demand(isSpeaking: speaks, mayPause: peer.mayPause, at: now)
+            )
+        }
+        // Before anything is known nobody is held back: the first pictures are what is measured.
+        let allocation = peer.allocator.divide(peer.available ?? .megabits(100), among: demands, at: now)
+        for (subscription, (demand, target)) in zip(peer.subscriptions, zip(demands, allocation.targets)) {
+            give(target, to: subscription, demand.demand, at: now)
+        }
+    }
+
+    private func give(
+        _ target: LayerTarget?, to subscription: Subscription, _ demand: StreamDemand, at now: Instant
+    ) {
+        var given = target
+        if case .video(let steps) = demand.media, steps.isEmpty {
+            // Nothing is measured yet, or nothing is sent: what is wanted, so that it begins when it comes.
+            given = subscription.wantedQuality == .off || subscription.publication.isMuted ? nil : .highest
+        } else if subscription.publication.isMuted || subscription.hints.isDisabled {
+            given = nil
+        }
+        subscription.target = given
+        let isPaused =
+            given == nil && !subscription.publication.isMuted && subscription.wantedQuality != .off
+            && subscription.publication.description.format.isVideo
+        guard isPaused != subscription.isPaused else { return }
+        subscription.isPaused = isPaused
+        events.append(
+            .streamPaused(subscription.publication.id, subscriber: subscription.subscriber.id, isPaused: isPaused))
+    }
+
+    // MARK: Outputs
+
+    func touched(_ peer: RoomPeer) { touched.append(peer) }
+
+    /// Takes all that is to be sent, peer by peer. A datagram's storage goes back to its connection afterwards.
+    public func drainTransmits(at now: Instant, _ send: (RoomPeerID, borrowing Transmit) -> Void) {
+        // What one peer asks for may touch others.
+        while let peer = touched.popLast() {
+            settleEvents(of: peer, at: now)
+            while let transmit = peer.machine.pollTransmit() {
+                send(peer.id, transmit)
+                peer.machine.recycle(transmit)
+            }
+            peer.settle()
+        }
+    }
+
+    private func settleEvents(of peer: RoomPeer, at now: Instant) {
+        while let event = peer.machine.pollEvent() {
+            switch event {
+            case .packetRequested(let transceiver, let number):
+                peer.subscription(on: transceiver)?.`repeat`(number, at: now)
+            case .keyFrameRequested(let transceiver):
+                guard let subscription = peer.subscription(on: transceiver) else { continue }
+                subscription.wantKeyFrame(at: now)
+                subscription.publication.askForKeyFrames(at: now)
+            case .targetBitrateChanged(let target):
+                peer.available = target.available
+                allocate(peer, at: now)
+            default:
+                events.append(.peer(peer.id, event))
+            }
+        }
+    }
+
+    /// The next event; nil when there is none. To be asked after `drainTransmits`.
+    public func pollEvent() -> RoomEvent? {
+        guard firstEvent < events.count else {
+            events.removeAll(keepingCapacity: true)
+            firstEvent = 0
+            return nil
+        }
+        defer { firstEvent += 1 }
+        return events[firstEvent]
+    }
+}

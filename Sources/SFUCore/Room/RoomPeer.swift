@@ -1,0 +1,50 @@
+import RTCEngine
+
+/// One peer connection of a room: its machine, what it publishes and what it is subscribed to.
+final class RoomPeer {
+    let id: RoomPeerID
+    var machine: PeerMachine
+    /// Streams may be paused where the path does not carry them.
+    let mayPause: Bool
+    /// What comes on each transceiver.
+    var published: [(transceiver: TransceiverID, publication: Publication)] = []
+    var subscriptions: [Subscription] = []
+    /// What its path is thought to carry; nil before anything is known.
+    var available: Bitrate?
+    var allocator = StreamAllocator()
+    /// When the machine next wants a tick, as it said last.
+    var wake: Instant?
+    /// It may have something to send or to tell.
+    private(set) var isTouched = false
+    private unowned let room: Room
+
+    init(id: RoomPeerID, machine: consuming PeerMachine, mayPause: Bool, room: Room) {
+        self.id = id
+        self.machine = machine
+        self.mayPause = mayPause
+        self.room = room
+    }
+
+    /// Notes that the machine has been used: it is asked for what it has to send and to tell.
+    func touch() {
+        guard !isTouched else { return }
+        isTouched = true
+        room.touched(self)
+    }
+
+    /// It has been asked.
+    func settle() {
+        isTouched = false
+        wake = machine.nextWake
+    }
+
+    func publication(on transceiver: TransceiverID) -> Publication? {
+        for entry in published where entry.transceiver == transceiver { return entry.publication }
+        return nil
+    }
+
+    func subscription(on transceiver: TransceiverID) -> Subscription? {
+        for subscription in subscriptions where subscription.transceiver == transceiver { return subscription }
+        return nil
+    }
+}

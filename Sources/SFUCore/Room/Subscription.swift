@@ -1,0 +1,167 @@
+import RTCEngine
+import RTCWire
+
+/// One subscriber's part of a publication: what is forwarded, and how it is numbered.
+final class Subscription {
+    unowned let publication: Publication
+    unowned let subscriber: RoomPeer
+    let transceiver: TransceiverID
+    /// One of the two.
+    private var audio: AudioForwarder?
+    private var video: VideoForwarder?
+    var hints = SubscriberHints()
+    /// What the publisher's dynacast counts it as.
+    var quality = VideoQuality.high
+    /// What the subscriber was told.
+    var isPaused = false
+
+    /// Without reports of the subscriber a short round trip is assumed: better one packet twice than one too late.
+    private static let assumedRoundTrip = Interval.milliseconds(20)
+
+    init(
+        to publication: Publication, of subscriber: RoomPeer, on transceiver: TransceiverID,
+        firstSequenceNumber: UInt16
+    ) {
+        self.publication = publication
+        self.subscriber = subscriber
+        self.transceiver = transceiver
+        if publication.description.format.isVideo {
+            video = VideoForwarder(
+                selector: LayerSelector(publication.description.arrangement),
+                rewriter: .forVideo(firstSequenceNumber: firstSequenceNumber))
+        } else {
+            audio = AudioForwarder(rewriter: .forAudio(firstSequenceNumber: firstSequenceNumber))
+        }
+    }
+
+    // MARK: Packets
+
+    /// Forwards what of a packet is for this subscriber.
+    func receive(_ packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan, at now: Instant) {
+        // Without a way there nothing is numbered: what is numbered is missed.
+        guard subscriber.machine.canForward(on: transceiver) else { return }
+        if let out = next(packet, at: now) { send(out, packet, header, bytes, at: now) }
+        while let missed = video?.nextMissed() {
+            guard
+                let packet = publication.track.packet(
+                    layer: Int(missed.layer), sequence: missed.sequence, at: now),
+                let out = next(packet, at: now)
+            else { continue }
+            sendKept(out, packet, at: now)
+        }
+        if let stream = video?.keyFrameWish(of: publication.track, at: now) {
+            publication.wantKeyFrame(ofStream: stream, at: now)
+        }
+        subscriber.machine.sendForwarded(at: now)
+        subscriber.touch()
+    }
+
+    /// The subscriber misses a packet.
+    func `repeat`(_ number: UInt16, at now: Instant) {
+        let roundTrip = subscriber.machine.roundTrip(on: transceiver) ?? Self.assumedRoundTrip
+        guard let (out, packet) = repair(number, roundTrip: roundTrip, at: now) else { return }
+        sendKept(out, packet, isRepeat: true, at: now)
+        subscriber.machine.sendForwarded(at: now)
+    }
+
+    /// The subscriber cannot decode.
+    func wantKeyFrame(at now: Instant) {
+        guard let stream = video?.selector.current else { return }
+        publication.wantKeyFrame(ofStream: Int(stream), at: now)
+    }
+
+    private func sendKept(_ out: OutgoingPacket, _ packet: PublishedPacket, isRepeat: Bool = false, at now: Instant) {
+        publication.track.withBytes(of: packet) { bytes in
+            guard let header = try? RTPHeader(parsing: bytes) else { return }
+            send(out, packet, header, bytes, isRepeat: isRepeat, at: now)
+        }
+    }
+
+    private func send(
+        _ out: OutgoingPacket, _ packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan,
+        isRepeat: Bool = false, at now: Instant
+    ) {
+        let ids = publication.publisher.machine.receivedExtensions
+        var head = ForwardedHead(
+            sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker, isRepeat: isRepeat)
+        head.isPadding = out.isPadding
+        head.hasLongElements =
+            header.extensionElement(ids.dependencyDescriptor, in: bytes).map { $0.count > 16 } ?? false
+        subscriber.machine.forward(head, on: transceiver, at: now) { own, writer, packetBytes in
+            ForwardedExtensions.append(
+                of: header, bytes, from: ids, to: own, out, with: writer, into: &packetBytes)
+        } payload: { packetBytes in
+            out.appendPayload(header.payload(of: bytes), of: packet, to: &packetBytes)
+        }
+    }
+
+    // MARK: Layers
+
+    /// What it is given; nil for nothing.
+    var target: LayerTarget? {
+        get {
+            if let video { return video.target }
+            return audio?.isPaused == true ? nil : .lowest
+        }
+        set {
+            if video != nil {
+                if video?.target != newValue { video?.target = newValue }
+            } else if audio?.isPaused != (newValue == nil) {
+                audio?.isPaused = newValue == nil
+            }
+        }
+    }
+
+    /// The layers that go out now; nil when none does.
+    var forwarded: LayerTarget? { video?.selector.forwarded(of: publication.track) }
+
+    /// The most layers that the subscriber could use.
+    private var limit: LayerTarget? {
+        let description = publication.description
+        guard !description.sizes.isEmpty else {
+            return hints.isDisabled || hints.quality == .off ? nil : .highest
+        }
+        let top = max(description.sizes.count - 1, 0)
+        return hints.limit(
+            sizes: description.sizes, temporalLayers: publication.track.bitrates.temporalLayerCount(spatial: top),
+            framesPerSecond: description.framesPerSecond)
+    }
+
+    /// The quality by which the publisher's dynacast is to count it.
+    var wantedQuality: VideoQuality {
+        guard let limit else { return .off }
+        let sizes = publication.description.sizes
+        return sizes.isEmpty ? hints.quality : sizes[min(Int(limit.spatial), sizes.count - 1)].quality
+    }
+
+    /// What it could use of the subscriber's bitrate.
+    func demand(isSpeaking: Bool, mayPause: Bool, at now: Instant) -> StreamDemand {
+        guard publication.description.format.isVideo else {
+            return StreamDemand(.audio(publication.track.bitrates.bitrate(spatial: 0, at: now)))
+        }
+        var steps: [LayerStep] = []
+        if let limit, !publication.isMuted {
+            steps = publication.track.bitrates.steps(publication.description.arrangement, limit: limit, at: now)
+        }
+        let importance: StreamDemand.Importance =
+            publication.description.isScreenShare ? .screenShare : isSpeaking ? .speaker : .ordinary
+        return StreamDemand(
+            .video(steps: steps), importance: importance, pixels: hints.pixels, mayPause: mayPause)
+    }
+
+    // MARK: The forwarder
+
+    private func next(_ packet: PublishedPacket, at now: Instant) -> OutgoingPacket? {
+        if video != nil { return video?.receive(packet, of: publication.track, at: now) }
+        return audio?.receive(packet, of: publication.track, at: now)
+    }
+
+    private func repair(
+        _ number: UInt16, roundTrip: Interval, at now: Instant
+    ) -> (out: OutgoingPacket, packet: PublishedPacket)? {
+        if video != nil {
+            return video?.repair(number, of: publication.track, roundTrip: roundTrip, at: now)
+        }
+        return audio?.repair(number, of: publication.track, roundTrip: roundTrip, at: now)
+    }
+}

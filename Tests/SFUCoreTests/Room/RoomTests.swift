@@ -1,0 +1,255 @@
+import RTCEngine
+import RTCWire
+import Testing
+
+@testable import SFUCore
+
+@Suite struct RoomTests {
+    private static let layers = ["q", "h", "f"]
+
+    /// A datagram of media, going either way.
+    private static func isMedia(_ bytes: [UInt8]) -> Bool { bytes.count > 400 && bytes[0] & 0xc0 == 0x80 }
+
+    @Test func `everybody who is subscribed gets every picture, and asks for one key frame between them`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let others = [company.join("bob"), company.join("cat"), company.join("dan")]
+        let camera = try company.publish(ann, .video)
+        for other in others { try company.subscribe(other, to: camera.publication) }
+        company.run(for: .seconds(Int64(1)))
+        for number in 0..<60 {
+            try company.picture(number, of: ann, camera.track)
+            company.run(for: .milliseconds(33))
+        }
+        for other in others { #expect(other.numbers(of: camera.publication) == (1...60).map { UInt8($0) }) }
+        // The transport came up with one of them; the first picture was a key frame anyway.
+        #expect((ann.keyFrameRequests[camera.track] ?? 0) <= 2)
+    }
+
+    @Test func `who comes later begins at a key frame that the room asks for`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let camera = try company.publish(ann, .video)
+        company.run(for: .seconds(Int64(1)))
+        for number in 0..<30 {
+            try company.picture(number, of: ann, camera.track)
+            company.run(for: .milliseconds(33))
+        }
+        let bob = company.join("bob")
+        try company.subscribe(bob, to: camera.publication)
+        for number in 30..<90 {
+            try company.picture(number, of: ann, camera.track)
+            company.run(for: .milliseconds(33))
+        }
+        let first = try #require(bob.received[camera.publication]?.first)
+        #expect(first.isKeyFrame)
+        let numbers = bob.numbers(of: camera.publication)
+        #expect(numbers.count > 40)
+        #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $1 == $0 + 1 })
+    }
+
+    @Test func `what is lost on either side is repaired, and nobody else hears of it`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let cat = company.join("cat")
+        let camera = try company.publish(ann, .video)
+        for other in [bob, cat] { try company.subscribe(other, to: camera.publication) }
+        company.run(for: .seconds(Int64(1)))
+        var count = 0
+        company.isLostUp = { person, bytes in
+            guard person === ann, Self.isMedia(bytes) else { return false }
+            count += 1
+            return count % 10 == 0
+        }
+        company.isLostDown = { person, bytes in
+            guard person === bob, Self.isMedia(bytes) else { return false }
+            count += 1
+            return count % 7 == 0
+        }
+        for number in 0..<90 {
+            if number == 89 { company.isLostUp = { _, _ in false } }
+            if number == 89 { company.isLostDown = { _, _ in false } }
+            try company.picture(number, of: ann, camera.track, size: 2_500)
+            company.run(for: .milliseconds(33))
+        }
+        company.run(for: .milliseconds(300))
+        for other in [bob, cat] { #expect(other.numbers(of: camera.publication) == (1...90).map { UInt8($0) }) }
+    }
+
+    @Test func `a subscriber's layer is changed at a key frame, and no picture is missed`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let camera = try company.publish(ann, .video, layers: Self.layers)
+        try company.subscribe(bob, to: camera.publication)
+        company.run(for: .seconds(Int64(1)))
+        var number = 0
+        func watch(_ pictures: Int) throws {
+            for _ in 0..<pictures {
+                try company.picture(number, of: ann, camera.track, layers: Self.layers)
+                company.run(for: .milliseconds(33))
+                number += 1
+            }
+        }
+        try watch(90)
+        #expect(bob.layers(of: camera.publication).last == 3, "the highest, when the path is known to carry it")
+        try company.room.setHints(
+            SubscriberHints(width: 300, height: 160), of: bob.subscribing, for: camera.publication, at: company.now)
+        try watch(60)
+        #expect(bob.layers(of: camera.publication).last == 1)
+        try company.room.setHints(
+            SubscriberHints(width: 640, height: 360), of: bob.subscribing, for: camera.publication, at: company.now)
+        try watch(90)
+        #expect(bob.layers(of: camera.publication).last == 2)
+        let numbers = bob.numbers(of: camera.publication)
+        #expect(Set(numbers) == Set((0..<number).map { UInt8($0 % 250 + 1) }))
+        // A picture may come twice where it is what the change happens at: of the lower layer, and of the higher one.
+        let layers = bob.layers(of: camera.publication)
+        for place in 1..<numbers.count where numbers[place] == numbers[place - 1] {
+            #expect(layers[place] > layers[place - 1])
+        }
+        let frames = try #require(bob.received[camera.publication])
+        for (before, after) in zip(frames, frames.dropFirst())
+        where before.payload[before.payload.count - 2] != after.payload[after.payload.count - 2] {
+            #expect(after.isKeyFrame)
+        }
+        let times = frames.map(\.timestamp)
+        #expect(zip(times, times.dropFirst()).allSatisfy { Int32(bitPattern: $1 &- $0) > 0 })
+        // Nobody wants the highest any more, for five seconds now.
+        company.run(for: .seconds(Int64(1)))
+        #expect(company.qualities.contains { $0.quality == .medium })
+    }
+
+    @Test func `the publisher is told at once when somebody wants more, and later when nobody does`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let camera = try company.publish(ann, .video, layers: Self.layers)
+        try company.subscribe(bob, to: camera.publication)
+        company.run(for: .seconds(Int64(1)))
+        func look(_ quality: VideoQuality, isDisabled: Bool = false) throws {
+            try company.room.setHints(
+                SubscriberHints(isDisabled: isDisabled, quality: quality), of: bob.subscribing,
+                for: camera.publication, at: company.now)
+        }
+        try look(.low)
+        company.run(for: .seconds(Int64(4)))
+        #expect(company.qualities.isEmpty)
+        company.run(for: .seconds(Int64(2)))
+        #expect(company.qualities.map(\.quality) == [.low])
+        try look(.high)
+        company.step()
+        #expect(company.qualities.map(\.quality) == [.low, .high])
+        try look(.high, isDisabled: true)
+        company.run(for: .seconds(Int64(6)))
+        #expect(company.qualities.map(\.quality) == [.low, .high, .off])
+    }
+
+    @Test func `a muted track reaches nobody, and goes on at a key frame`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let camera = try company.publish(ann, .video)
+        try company.subscribe(bob, to: camera.publication)
+        company.run(for: .seconds(Int64(1)))
+        for number in 0..<60 {
+            if number == 20 { try company.room.setMuted(true, camera.publication, at: company.now) }
+            if number == 40 { try company.room.setMuted(false, camera.publication, at: company.now) }
+            try company.picture(number, of: ann, camera.track)
+            company.run(for: .milliseconds(33))
+        }
+        let numbers = bob.numbers(of: camera.publication)
+        #expect(numbers.prefix(20) == ArraySlice((1...20).map { UInt8($0) }))
+        #expect(numbers.filter { (21...40).contains($0) }.isEmpty)
+        let after = try #require(bob.received[camera.publication]?.first { ($0.payload.last ?? 0) > 40 })
+        #expect(after.isKeyFrame)
+        #expect(numbers.last == 60)
+        // To bob's receiver nothing was ever missing.
+        let inbound = try #require(bob.subscriber.stats(at: company.now).inboundRTP.first)
+        #expect(inbound.packetsLost == 0)
+    }
+
+    @Test func `those who speak are told, the loudest first, and told again when they fall silent`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let first = try company.publish(ann, .audio)
+        let second = try company.publish(bob, .audio)
+        try company.subscribe(bob, to: first.publication)
+        company.run(for: .seconds(Int64(1)))
+        for number in 0..<100 {
+            try company.sound(number, of: ann, first.track, level: 20)
+            try company.sound(number, of: bob, second.track, level: number < 50 ? 5 : 127)
+            company.run(for: .milliseconds(20))
+        }
+        #expect(company.speakers.contains { $0.map(\.publication) == [second.publication, first.publication] })
+        #expect(company.speakers.last?.map(\.publication) == [second.publication])
+        #expect(company.speakers.last?.map(\.level) == [0])
+        #expect(bob.numbers(of: first.publication).count == 100)
+        try company.room.unpublish(first.publication, at: company.now)
+        company.run(for: .seconds(Int64(1)))
+        #expect(company.speakers.last == [RoomEvent.Speaker(publication: first.publication, level: 0)])
+    }
+
+    @Test func `the room goes on when people leave, and is empty when all have`() throws {
+        let company = RoomCompany()
+        let people = ["ann", "bob", "cat"].map { company.join($0) }
+        var cameras: [(track: TransceiverID, publication: PublicationID)] = []
+        for person in people { cameras.append(try company.publish(person, .video)) }
+        for person in people {
+            for (owner, camera) in zip(people, cameras) where owner !== person {
+                try company.subscribe(person, to: camera.publication)
+            }
+        }
+        company.run(for: .seconds(Int64(1)))
+        for number in 0..<60 {
+            if number == 30 { company.leave(people[0]) }
+            for (person, camera) in zip(people, cameras) where number < 30 || person !== people[0] {
+                try company.picture(number, of: person, camera.track)
+            }
+            company.run(for: .milliseconds(33))
+        }
+        #expect(people[1].numbers(of: cameras[2].publication).last == 60)
+        #expect(people[1].numbers(of: cameras[0].publication).last == 30)
+        #expect(throws: RoomError.unknownPublication) {
+            try company.room.subscribe(
+                people[1].subscribing, to: cameras[0].publication, streamID: "x", at: company.now)
+        }
+        for person in company.people { company.leave(person) }
+        company.run(for: .milliseconds(10))
+        #expect(company.room.isEmpty)
+        #expect(company.room.nextWake == nil)
+    }
+
+    @Test func `what cannot be is refused, and changes nothing`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let camera = try company.publish(ann, .video)
+        let now = company.now
+        let room = company.room
+        #expect(throws: RoomError.alreadySubscribed) {
+            try room.subscribe(ann.publishing, to: camera.publication, streamID: "x", at: now)
+        }
+        try company.subscribe(bob, to: camera.publication)
+        #expect(throws: RoomError.alreadySubscribed) {
+            try room.subscribe(bob.subscribing, to: camera.publication, streamID: "x", at: now)
+        }
+        #expect(throws: RoomError.unusableTransceiver) {
+            try room.publish(
+                on: TransceiverID(rawValue: 99), of: ann.publishing,
+                PublicationDescription(codec: .vp8, format: .vp8), at: now)
+        }
+        #expect(throws: RoomError.notSubscribed) {
+            try room.unsubscribe(ann.subscribing, from: camera.publication, at: now)
+        }
+        #expect(throws: RoomError.unknownPeer) {
+            try room.subscribe(RoomPeerID(rawValue: 999), to: camera.publication, streamID: "x", at: now)
+        }
+        try room.unsubscribe(bob.subscribing, from: camera.publication, at: now)
+        #expect(throws: RoomError.notSubscribed) {
+            try room.unsubscribe(bob.subscribing, from: camera.publication, at: now)
+        }
+    }
+}
