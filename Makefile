@@ -6,7 +6,7 @@ SWIFT ?= swift
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help run build demo test unit interop lint bench fuzz sanitize simulate docs media venv clean
+.PHONY: help run build demo test unit interop lint bench fuzz sanitize simulate docs media protocol venv clean
 
 help: ## This list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -67,6 +67,10 @@ media: ## Make the test media anew (they are committed; needs ffmpeg)
 	@Scripts/install-packages.sh demo
 	@Scripts/python-environment.sh
 	@Media/make-media.sh
+
+protocol: ## Make the Swift code of LiveKit's messages anew (it is committed; needs protoc, takes minutes)
+	@Scripts/install-packages.sh test
+	@Scripts/generate-protocol.sh
 
 docs: ## The pages of RoostRTC's public interface (DocC)
 	@Scripts/install-packages.sh run

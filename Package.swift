@@ -97,11 +97,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
     ] + appleOnly,
     targets: [
         // Shims over system libraries and system calls: no logic.
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "CDatagram"),
 
         // The WebRTC stack.
@@ -118,6 +120,11 @@ let package = Package(
         library("SocketIO", nio + [.product(name: "Logging", package: "swift-log")]),
         library("CallSignaling", ["SocketIO", .product(name: "Logging", package: "swift-log")]),
 
+        // LiveKit's protocol: messages, tokens, webhooks. What protoc made of Protos is in Generated.
+        library(
+            "LiveKitProtocol",
+            ["COpenSSL", "CZlib", .product(name: "SwiftProtobuf", package: "swift-protobuf")], exclude: ["Protos"]),
+
         // Clients.
         library("ClientKit", ["SocketIO"]),
         library("ClientFeatures", ["ClientKit"]),
@@ -130,7 +137,7 @@ let package = Package(
         .executableTarget(
             name: "roost",
             dependencies: [
-                "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC",
+                "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC", "LiveKitProtocol",
                 "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -165,6 +172,8 @@ let package = Package(
         tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("SocketIOTests", ["SocketIO"] + nio),
         tests("CallSignalingTests", ["CallSignaling", "SocketIO"]),
+        tests(
+            "LiveKitProtocolTests", ["LiveKitProtocol", .product(name: "SwiftProtobuf", package: "swift-protobuf")]),
         tests("ClientKitTests", ["ClientKit", "SocketIO"]),
         tests("ClientRTCTests", ["ClientRTC", "ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("ClientFeaturesTests", ["ClientFeatures", "ClientKit"]),
@@ -177,7 +186,7 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "RTCWire", "RTCEngine", "SFUCore", "RTCSecurity", "MediaFiles", "SocketIO", "CallSignaling",
-                "ClientKit",
+                "ClientKit", "LiveKitProtocol", .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             path: "Fuzz/Targets",
             swiftSettings: swiftSettings),

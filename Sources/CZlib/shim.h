@@ -1,0 +1,10 @@
+// zlib for Swift. Its initializers are macros, which Swift cannot import: each that we use has a wrapper here. No logic.
+#ifndef ROOST_CZLIB_SHIM_H
+#define ROOST_CZLIB_SHIM_H
+
+#include <zlib.h>
+
+/// Reads gzip (RFC 1952) and nothing else: 16 beside the largest window asks for its header and trailer.
+static inline int czlib_inflate_init_gzip(z_stream *stream) { return inflateInit2(stream, 16 + MAX_WBITS); }
+
+#endif
