@@ -10,7 +10,7 @@ struct Roost: AsyncParsableCommand {
             'roost call'. 'roost demo' does both and checks every frame.
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Call.self] + watching + [Demo.self]
+        subcommands: [Serve.self, Call.self] + watching + [Demo.self, Token.self]
     )
 
     #if os(Linux)

@@ -19,7 +19,10 @@ struct TimeSpan: ExpressibleByArgument {
 
     var interval: Interval { Interval(duration) }
 
-    var defaultValueDescription: String { "\(duration.components.seconds)s" }
+    var defaultValueDescription: String {
+        let seconds = duration.components.seconds
+        return seconds >= 3_600 && seconds % 3_600 == 0 ? "\(seconds / 3_600)h" : "\(seconds)s"
+    }
 }
 
 extension Duration {
