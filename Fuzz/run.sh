@@ -21,14 +21,16 @@ out=.build-fuzz
 cores=$(nproc)
 
 # A module comes after those that it imports.
-modules=(RTCWire RTCEngine SocketIO MediaFiles RTCSecurity SFUCore CallSignaling ClientKit FuzzTargets)
+modules=(RTCWire SwiftProtobuf RTCEngine LiveKitProtocol SocketIO MediaFiles RTCSecurity SFUCore CallSignaling ClientKit
+    FuzzTargets)
 
 imports() {
     case $1 in
         RTCEngine) echo RTCWire ;;
         MediaFiles | RTCSecurity | SFUCore) echo RTCWire RTCEngine ;;
         CallSignaling | ClientKit) echo SocketIO ;;
-        FuzzTargets) echo "${modules[@]:0:8}" ;;
+        LiveKitProtocol) echo SwiftProtobuf ;;
+        FuzzTargets) echo "${modules[@]:0:10}" ;;
     esac
 }
 
@@ -44,22 +46,37 @@ sources() { # of a module, without the files that need NIO
             find Fuzz/Targets -name '*.swift'
             ls Fuzz/LibFuzzer.swift
             ;;
+        SwiftProtobuf) find .build/checkouts/swift-protobuf/Sources/SwiftProtobuf -name '*.swift' ;;
         *) find "Sources/$1" -name '*.swift' ;;
     esac | LC_ALL=C sort
 }
 
-settings=(-swift-version 6 -wmo -parse-as-library
+settings=(-swift-version 6 -wmo -parse-as-library -package-name roost
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility
     -enable-upcoming-feature InternalImportsByDefault -enable-experimental-feature Lifetimes
-    -Xcc -fmodule-map-file=Sources/COpenSSL/module.modulemap -I "$out")
+    -Xcc -fmodule-map-file=Sources/COpenSSL/module.modulemap -Xcc -fmodule-map-file=Sources/CZlib/module.modulemap
+    -I "$out")
 # Bodies that nobody inlines are not even looked at for an interface.
 for_interface=(-Xfrontend -experimental-skip-non-inlinable-function-bodies)
 for_code=(-O -assert-config Debug -gline-tables-only -sanitize=fuzzer,address)
+# A library of others: built as it likes it, and not what is fuzzed.
+theirs=(-swift-version 6 -wmo -parse-as-library -package-name SwiftProtobuf -enable-upcoming-feature ExistentialAny)
+
+for_module() { # module, what of it is wanted: interface or code; prints the options, one a line
+    case $1-$2 in
+        SwiftProtobuf-code) printf '%s\n' "${theirs[@]}" -O ;;
+        SwiftProtobuf-interface) printf '%s\n' "${theirs[@]}" "${for_interface[@]}" ;;
+        *-code) printf '%s\n' "${settings[@]}" "${for_code[@]}" ;;
+        *-interface) printf '%s\n' "${settings[@]}" "${for_interface[@]}" ;;
+    esac
+}
 
 digest() { # of all that a module is made from
     local name
     {
-        echo "$compiler ${settings[*]} ${for_interface[*]} ${for_code[*]}"
+        echo "$compiler"
+        for_module "$1" interface
+        for_module "$1" code
         sources "$1" | xargs -d '\n' sha256sum
         for name in $(imports "$1"); do sha256sum "$out/$name.swiftmodule"; done
     } | sha256sum
@@ -78,13 +95,14 @@ each() { # function, names…: side by side, one for each core; fails if one of 
 }
 
 compile() { # module
-    local started=$SECONDS
-    sources "$1" | xargs -d '\n' swiftc "${settings[@]}" "${for_code[@]}" -module-name "$1" -c -o "$out/$1.o" &&
+    local started=$SECONDS options
+    mapfile -t options < <(for_module "$1" code)
+    sources "$1" | xargs -d '\n' swiftc "${options[@]}" -module-name "$1" -c -o "$out/$1.o" &&
         mv "$out/$1.digest.new" "$out/$1.digest" && echo "compiled $1: $((SECONDS - started)) s"
 }
 
 build() {
-    local name changed=() objects compiler
+    local name changed=() objects compiler options
     compiler=$(swiftc --version 2>/dev/null)
     # The interfaces first, which takes seconds: then no module waits for another's code.
     for name in "${modules[@]}"; do
@@ -92,14 +110,14 @@ build() {
         if cmp -s "$out/$name.digest.new" "$out/$name.digest"; then continue; fi
         changed+=("$name")
         [ "$name" != FuzzTargets ] || continue
-        sources "$name" | xargs -d '\n' swiftc "${settings[@]}" "${for_interface[@]}" -module-name "$name" \
-            -emit-module -emit-module-path "$out/$name.swiftmodule"
+        mapfile -t options < <(for_module "$name" interface)
+        sources "$name" | xargs -d '\n' swiftc "${options[@]}" -module-name "$name" -emit-module -emit-module-path "$out/$name.swiftmodule"
     done
     if [ ${#changed[@]} -eq 0 ] && [ -x "$out/fuzz" ]; then return; fi
     rm -f "$out/fuzz"
     each compile "${changed[@]}"
     objects=("${modules[@]/#/$out/}")
-    swiftc -use-ld=lld -sanitize=fuzzer,address "${objects[@]/%/.o}" -lssl -lcrypto -o "$out/fuzz"
+    swiftc -use-ld=lld -sanitize=fuzzer,address "${objects[@]/%/.o}" -lssl -lcrypto -lz -o "$out/fuzz"
 }
 
 fuzz() { # target, libFuzzer's arguments
