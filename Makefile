@@ -68,7 +68,7 @@ media: ## Make the test media anew (they are committed; needs ffmpeg)
 	@Scripts/python-environment.sh
 	@Media/make-media.sh
 
-protocol: ## Make the Swift code of LiveKit's messages anew (it is committed; needs protoc, takes minutes)
+protocol: ## Make the Swift code of LiveKit's messages anew (it is committed; needs protoc)
 	@Scripts/install-packages.sh test
 	@Scripts/generate-protocol.sh
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes Sources/LiveKitProtocol/Generated anew from Sources/LiveKitProtocol/Protos. The result is committed: a build
 # needs neither protoc nor its plugin. The plugin comes from the swift-protobuf that Package.swift names and is built
-# once, in some minutes; $PROTOC_GEN_SWIFT names one that is there already.
+# once, in about a minute; $PROTOC_GEN_SWIFT names one that is there already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 protos=Sources/LiveKitProtocol/Protos
