@@ -104,6 +104,7 @@ compile() { # module
 build() {
     local name changed=() objects compiler options
     compiler=$(swiftc --version 2>/dev/null)
+    [ -d .build/checkouts/swift-protobuf ] || swift package resolve
     # The interfaces first, which takes seconds: then no module waits for another's code.
     for name in "${modules[@]}"; do
         digest "$name" >"$out/$name.digest.new"
@@ -111,7 +112,8 @@ build() {
         changed+=("$name")
         [ "$name" != FuzzTargets ] || continue
         mapfile -t options < <(for_module "$name" interface)
-        sources "$name" | xargs -d '\n' swiftc "${options[@]}" -module-name "$name" -emit-module -emit-module-path "$out/$name.swiftmodule"
+        sources "$name" | xargs -d '\n' swiftc "${options[@]}" -module-name "$name" \
+            -emit-module -emit-module-path "$out/$name.swiftmodule"
     done
     if [ ${#changed[@]} -eq 0 ] && [ -x "$out/fuzz" ]; then return; fi
     rm -f "$out/fuzz"
