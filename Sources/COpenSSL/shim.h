@@ -42,6 +42,13 @@ static inline long copenssl_disable_session_cache(SSL_CTX *context) {
     return SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
 }
 
+/// No tickets and no renegotiation, our order of ciphers, and no buffers for connections that are silent.
+static inline void copenssl_use_server_options(SSL_CTX *context) {
+    SSL_CTX_set_options(
+        context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+}
+
 // Associations
 
 static inline int copenssl_set_mtu(SSL *ssl, long mtu) { return (int)SSL_set_mtu(ssl, mtu); }

@@ -60,6 +60,9 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     /// The time that this loop gives to its machines: the system's monotonic clock.
     public static var now: Instant { Instant(nanoseconds: cdatagram_monotonic_ns()) }
 
+    /// What the wall clock shows, in seconds since 1970.
+    package static var unixTime: Int64 { cdatagram_realtime_ns() / 1_000_000_000 }
+
     // MARK: Executor
 
     /// Takes a job of an actor that lives here. From any thread.
@@ -93,7 +96,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     }
 
     /// These readers are gone. From any thread.
-    func forget(_ tokens: [UInt64]) {
+    package func forget(_ tokens: [UInt64]) {
         guard !tokens.isEmpty else { return }
         inbox.withLock { $0.forgotten += tokens }
         signal()
@@ -143,12 +146,12 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
 
     /// Calls `reader` whenever `socket` has something to read, as long as both exist: a closed descriptor leaves the
     /// poller by itself.
-    func add(_ socket: UDPSocket, reader: any SocketReader) throws(SystemError) -> UInt64 {
+    package func add(_ socket: UDPSocket, reader: any SocketReader) throws(SystemError) -> UInt64 {
         try add(descriptor: socket.descriptor, reader: reader)
     }
 
     /// As above, for any descriptor that can be polled.
-    func add(descriptor: Int32, reader: any SocketReader) throws(SystemError) -> UInt64 {
+    package func add(descriptor: Int32, reader: any SocketReader) throws(SystemError) -> UInt64 {
         let token = nextToken
         nextToken += 1
         let result = cdatagram_poller_add(poller, descriptor, token)
@@ -163,7 +166,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     }
 
     /// Calls the timer's target once at `deadline`, or earlier if it is set for earlier; a call may come for nothing.
-    func schedule(_ timer: LoopTimer, at deadline: Instant) {
+    package func schedule(_ timer: LoopTimer, at deadline: Instant) {
         timers.schedule(timer, at: deadline)
     }
 
@@ -172,11 +175,11 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
 }
 
 /// Told on the loop's thread that a socket can be read; or written, where that is watched.
-protocol SocketReader: AnyObject {
+package protocol SocketReader: AnyObject {
     func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch)
 }
 
 /// Told on the loop's thread that its time has come.
-protocol TimerTarget: AnyObject {
+package protocol TimerTarget: AnyObject {
     func timerFired(at now: Instant)
 }

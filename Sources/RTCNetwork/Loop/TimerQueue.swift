@@ -1,13 +1,15 @@
 internal import RTCEngine
 
 /// The one deadline of an owner that lives on a loop. Made by the owner, moved by the loop's `TimerQueue`.
-final class LoopTimer {
+package final class LoopTimer {
     /// Told when the time has come; not kept alive.
-    weak var target: (any TimerTarget)?
+    package weak var target: (any TimerTarget)?
     fileprivate var deadline = Instant.zero
     fileprivate var isSet = false
     /// Where it stands in the heap, while it is set.
     fileprivate var place = 0
+
+    package init() {}
 }
 
 /// The deadlines of a loop's owners, soonest first: a binary heap in which each owner stands at most once.

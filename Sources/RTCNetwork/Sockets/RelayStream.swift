@@ -9,7 +9,7 @@ final class RelayStream {
     var token: UInt64 = 0
     /// The machine knows that it is open.
     var isReported = false
-    private let tls: TLSClient?
+    private let tls: TLSConnection?
     private var messages = TURNStreamReader()
     private var received: [UInt8] = []
     private var plain: [UInt8] = []
@@ -21,7 +21,7 @@ final class RelayStream {
     init(to server: TURNServer, authorities: String?) throws {
         switch server.transport {
         case .udp, .tcp: tls = nil
-        case .tls: tls = try TLSClient(host: server.host, authorities: authorities)
+        case .tls: tls = try TLSConnection(to: server.host, authorities: authorities)
         }
         socket = try StreamSocket(connectingTo: server.address)
         message.reserveCapacity(UDPSocket.maximumDatagramSize)

@@ -1,15 +1,15 @@
 internal import CDatagram
-internal import RTCWire
+package import RTCWire
 
 /// A TCP socket that listens.
-final class StreamListener {
+package final class StreamListener {
     let descriptor: Int32
     /// The address it is bound to; the port is never 0.
-    let address: TransportAddress
+    package let address: TransportAddress
     private var isClosed = false
 
     /// - Parameter backlog: how many connections wait to be accepted at most.
-    init(binding address: TransportAddress, backlog: Int32 = 16) throws(SystemError) {
+    package init(binding address: TransportAddress, backlog: Int32 = 16) throws(SystemError) {
         var local = address.cAddress
         let descriptor = cdatagram_stream_listen(&local, backlog)
         guard descriptor >= 0 else { throw SystemError("listen", negated: descriptor) }
@@ -22,12 +22,12 @@ final class StreamListener {
     }
 
     /// Has `reader` told when somebody connects.
-    func attach(to loop: NetworkLoop, reader: any SocketReader) throws(SystemError) -> UInt64 {
+    package func attach(to loop: NetworkLoop, reader: any SocketReader) throws(SystemError) -> UInt64 {
         try loop.add(descriptor: descriptor, reader: reader)
     }
 
     /// A connection that waits; nil when there is none.
-    func accept(limit: Int = StreamSocket.defaultLimit) -> StreamSocket? {
+    package func accept(limit: Int = StreamSocket.defaultLimit) -> StreamSocket? {
         var remote = cdatagram_address()
         var local = cdatagram_address()
         let accepted = cdatagram_stream_accept(descriptor, &remote, &local)
@@ -39,7 +39,7 @@ final class StreamListener {
         return StreamSocket(accepted: accepted, local: here, remote: there, limit: limit)
     }
 
-    func close() {
+    package func close() {
         guard !isClosed else { return }
         isClosed = true
         cdatagram_close(descriptor)

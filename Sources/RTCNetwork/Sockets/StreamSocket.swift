@@ -1,13 +1,13 @@
 internal import CDatagram
-internal import RTCWire
+package import RTCWire
 
 /// A non-blocking TCP connection with a bounded queue of what waits to be written. Owned by one `NetworkLoop` and used on
 /// its thread only.
 ///
 /// The owner gives the loop a reader for it, calls `becameReady` and reads until nothing is left whenever that reader is
 /// told, and does not close it before its queue is empty if the last words matter.
-final class StreamSocket {
-    enum State: Equatable {
+package final class StreamSocket {
+    package enum State: Equatable {
         /// The connection does not stand yet; what is written waits.
         case connecting
         case open
@@ -16,7 +16,7 @@ final class StreamSocket {
     }
 
     /// What a look for bytes found.
-    enum ReadResult: Equatable {
+    package enum ReadResult: Equatable {
         case bytes
         /// Nothing just now.
         case none
@@ -28,8 +28,8 @@ final class StreamSocket {
     let descriptor: Int32
     /// Ours; known as soon as the connection is begun.
     let local: TransportAddress
-    let remote: TransportAddress
-    private(set) var state: State
+    package let remote: TransportAddress
+    package private(set) var state: State
 
     private var queue: [UInt8] = []
     private var written = 0
@@ -37,7 +37,7 @@ final class StreamSocket {
     private var watch: (loop: NetworkLoop, token: UInt64, isWriting: Bool)?
 
     /// What may wait to be written: a second of video. What comes on top is late already.
-    static let defaultLimit = 256 << 10
+    package static let defaultLimit = 256 << 10
 
     /// Begins to connect; from `local` if one is given, whose port may be 0.
     init(
@@ -75,7 +75,7 @@ final class StreamSocket {
 
     /// Has `reader` told of everything that happens to it; the token is the reader's to recognise it, and to have
     /// forgotten.
-    func attach(to loop: NetworkLoop, reader: any SocketReader) throws(SystemError) -> UInt64 {
+    package func attach(to loop: NetworkLoop, reader: any SocketReader) throws(SystemError) -> UInt64 {
         let token = try loop.add(descriptor: descriptor, reader: reader)
         watch = (loop, token, false)
         watchWritingIfNeeded()
@@ -85,11 +85,11 @@ final class StreamSocket {
     // MARK: Writing
 
     /// Bytes that wait for the kernel.
-    var waiting: Int { queue.count - written }
+    package var waiting: Int { queue.count - written }
 
     /// Writes all of `bytes`, at once or later, or nothing of it: false when the queue is full or the connection is gone. A
     /// frame of a protocol is written by one call, so that one that is refused leaves the stream intact.
-    func write(_ bytes: RawSpan) -> Bool {
+    package func write(_ bytes: RawSpan) -> Bool {
         switch state {
         case .failed, .closed: return false
         case .connecting, .open: break
@@ -108,10 +108,10 @@ final class StreamSocket {
     }
 
     /// As above.
-    func write(_ bytes: [UInt8]) -> Bool { write(bytes.span.bytes) }
+    package func write(_ bytes: [UInt8]) -> Bool { write(bytes.span.bytes) }
 
     /// Call first when the reader is told: notes that the connection stands, or why it does not, and goes on writing.
-    func becameReady() {
+    package func becameReady() {
         if state == .connecting {
             let error = cdatagram_stream_error(descriptor)
             if error < 0 {
@@ -162,7 +162,7 @@ final class StreamSocket {
     // MARK: Reading
 
     /// Appends what waits to `buffer`, at most `capacity` bytes.
-    func read(into buffer: inout [UInt8], capacity: Int = 16 << 10) -> ReadResult {
+    package func read(into buffer: inout [UInt8], capacity: Int = 16 << 10) -> ReadResult {
         switch state {
         case .connecting: return .none
         case .failed(let error): return .failed(error)
@@ -183,7 +183,7 @@ final class StreamSocket {
     }
 
     /// Ends it at once; what waits is not written.
-    func close() {
+    package func close() {
         guard state != .closed else { return }
         state = .closed
         watch = nil

@@ -1,19 +1,19 @@
 internal import CDatagram
-internal import RTCWire
+package import RTCWire
 
 /// A bound, non-blocking UDP socket. Owned by one `NetworkLoop` and used on its thread only.
-final class UDPSocket {
+package final class UDPSocket {
     /// The address it is bound to; the port is never 0.
-    let address: TransportAddress
+    package let address: TransportAddress
     let descriptor: Int32
     private var isClosed = false
 
     /// What a datagram may measure at most: any larger one is no STUN, DTLS or SRTP of ours.
-    static let maximumDatagramSize = 2048
+    package static let maximumDatagramSize = 2048
     /// How many datagrams one system call moves.
     static let batch = 32
 
-    init(binding address: TransportAddress) throws(SystemError) {
+    package init(binding address: TransportAddress) throws(SystemError) {
         var local = address.cAddress
         // 1 MiB holds a key frame's burst for the 10 ms that a busy machine may keep us waiting.
         let descriptor = cdatagram_open(&local, 1 << 20)
@@ -32,7 +32,7 @@ final class UDPSocket {
         self.address = address
     }
 
-    func close() {
+    package func close() {
         guard !isClosed else { return }
         isClosed = true
         cdatagram_close(descriptor)
@@ -42,7 +42,7 @@ final class UDPSocket {
 }
 
 /// Buffers for one `recvmmsg`, kept by the loop and used for every socket in turn.
-struct ReceiveBatch {
+package struct ReceiveBatch {
     private var buffer = [UInt8](repeating: 0, count: UDPSocket.batch * UDPSocket.maximumDatagramSize)
     private var lengths = [Int32](repeating: 0, count: UDPSocket.batch)
     private var senders = [cdatagram_address](repeating: cdatagram_address(), count: UDPSocket.batch)
@@ -52,7 +52,7 @@ struct ReceiveBatch {
 
     /// Reads what waits on `socket`, at most one batch, and hands each datagram to `body`, which may change it in
     /// place. True when more may be waiting.
-    mutating func receive(
+    package mutating func receive(
         from socket: UDPSocket, _ body: (_ datagram: inout [UInt8], _ sender: TransportAddress) -> Void
     ) -> Bool {
         let stride = UDPSocket.maximumDatagramSize
@@ -71,7 +71,7 @@ struct ReceiveBatch {
 }
 
 /// Datagrams collected for one `sendmmsg`.
-struct SendBatch {
+package struct SendBatch {
     private var buffer: [UInt8] = []
     private var messages: [cdatagram_message] = []
     /// Datagrams that the kernel did not take because its buffer was full or the route is gone. UDP: they are lost,
@@ -80,13 +80,22 @@ struct SendBatch {
     /// Whether the kernel still takes runs of datagrams in one piece; 0 once it has refused.
     private(set) var maySegment: Int32 = 1
 
-    var isFull: Bool { messages.count >= 64 }
+    package init() {}
+
+    package var isFull: Bool { messages.count >= 64 }
 
     /// - Parameter header: goes before the datagram, in the same one.
     mutating func append(_ datagram: [UInt8], after header: ChannelDataHeader? = nil, to address: TransportAddress) {
+        append(datagram.span.bytes, after: header, to: address)
+    }
+
+    /// As above, for a part of something.
+    package mutating func append(
+        _ datagram: RawSpan, after header: ChannelDataHeader? = nil, to address: TransportAddress
+    ) {
         var message = cdatagram_message()
         message.offset = UInt32(buffer.count)
-        message.length = UInt32(datagram.count)
+        message.length = UInt32(datagram.byteCount)
         message.to = address.cAddress
         if let header {
             buffer.append(uint32: header.word)
@@ -96,7 +105,7 @@ struct SendBatch {
         messages.append(message)
     }
 
-    mutating func flush(on socket: UDPSocket) {
+    package mutating func flush(on socket: UDPSocket) {
         var start = 0
         while start < messages.count {
             var stillMay = maySegment

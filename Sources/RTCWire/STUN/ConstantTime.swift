@@ -1,6 +1,6 @@
 /// Compares secrets without telling, by the time it takes, where they differ. Lengths are not secret.
 @inline(never)
-func constantTimeEqual(_ left: RawSpan, _ right: RawSpan) -> Bool {
+public func constantTimeEqual(_ left: RawSpan, _ right: RawSpan) -> Bool {
     guard left.byteCount == right.byteCount else { return false }
     var difference: UInt8 = 0
     for index in 0..<left.byteCount {

@@ -55,13 +55,15 @@ public struct STUNNonceCookie: OptionSet, Sendable {
     public static let passwordAlgorithms = STUNNonceCookie(rawValue: 1 << 0)
     public static let usernameAnonymity = STUNNonceCookie(rawValue: 1 << 1)
 
+    /// What a nonce begins with that has a cookie; the 24 bits follow in Base64.
+    public static let mark = Array("obMatJos2".utf8)
+
     /// Empty for a nonce that has no cookie.
     public init(nonce: [UInt8]) {
         self.init(rawValue: 0)
-        let mark = Array("obMatJos2".utf8)
-        guard nonce.count >= mark.count + 4, nonce.starts(with: mark) else { return }
+        guard nonce.count >= Self.mark.count + 4, nonce.starts(with: Self.mark) else { return }
         var bits: UInt32 = 0
-        for character in nonce[mark.count..<mark.count + 4] {
+        for character in nonce[Self.mark.count..<Self.mark.count + 4] {
             guard let value = Self.base64(character) else { return }
             bits = bits << 6 | value
         }

@@ -1,16 +1,21 @@
 /// Cuts the byte stream of a TURN server into messages: STUN by its length field, channel data by its own with padding
-/// (RFC 8656 §12.5). Holds one message that is not complete yet, which the two length fields bound to 64 KiB.
+/// (RFC 8656 §12.5). Holds one message that is not complete yet, which the two length fields bound to 64 KiB, or a limit to
+/// less.
 public struct TURNStreamReader: Sendable {
     /// Nothing that could follow on this stream can be understood any more.
     public enum Failure: Error, Hashable, Sendable {
         /// Neither STUN nor channel data begins here.
         case outOfStep
+        /// A message is announced that is larger than this reader takes.
+        case tooLarge
     }
 
     private var bytes: [UInt8] = []
     private var start = 0
+    private let limit: Int
 
-    public init() {}
+    /// - Parameter limit: the largest message that is taken, in bytes; without one, what the length fields can say.
+    public init(limit: Int = .max) { self.limit = limit }
 
     /// Takes what came.
     public mutating func append(_ more: [UInt8]) {
@@ -23,9 +28,11 @@ public struct TURNStreamReader: Sendable {
 
     /// Moves the next whole message into `message`, channel data without its padding; false when it is not there yet.
     public mutating func next(into message: inout [UInt8]) throws(Failure) -> Bool {
-        guard let (size, useful) = try Self.measure(bytes.span.bytes.extracting(start..<bytes.count)),
-            bytes.count - start >= size
-        else { return false }
+        guard let (size, useful) = try Self.measure(bytes.span.bytes.extracting(start..<bytes.count)) else {
+            return false
+        }
+        guard size <= limit else { throw .tooLarge }
+        guard bytes.count - start >= size else { return false }
         message.removeAll(keepingCapacity: true)
         message.append(contentsOf: bytes[start..<start + useful])
         start += size

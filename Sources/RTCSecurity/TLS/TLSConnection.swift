@@ -1,52 +1,61 @@
 import COpenSSL
 
-/// The client's side of one TLS connection (RFC 8446, RFC 5246) over OpenSSL, without a socket: encrypted bytes go in and
-/// out through memory. The server's certificate has to be issued by an authority and bear the host's name or address.
-public final class TLSClient {
+/// One TLS connection (RFC 8446, RFC 5246) over OpenSSL, from either end and without a socket: encrypted bytes go in and
+/// out through memory.
+public final class TLSConnection {
     private enum Phase: Equatable {
         case idle, handshaking, open
         case over(String)
     }
 
-    private let context: OpaquePointer
     private let ssl: OpaquePointer
     /// Owned by `ssl`.
     private let incoming: OpaquePointer
     private let outgoing: OpaquePointer
-    private var phase = Phase.idle
-    private var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    private var phase: Phase
+    private var buffer: [UInt8] = []
+    /// What the other end is called in sentences.
+    private let peer: String
 
+    /// What one reading takes: the most that a record holds.
+    private static let readSize = 16 << 10
+
+    /// To a server, whose certificate has to be issued by an authority and bear the host's name or address.
     /// - Parameters:
     ///   - host: the name, or address, that the certificate has to bear (RFC 9525 §6).
     ///   - authorities: a PEM file of the authorities that are trusted; nil for the system's.
-    public init(host: String, authorities: String? = nil) throws(SecurityError) {
+    public convenience init(to host: String, authorities: String? = nil) throws(SecurityError) {
         OpenSSLErrors.clear()
         guard let context = SSL_CTX_new(TLS_client_method()) else { throw OpenSSLErrors.failure("make a TLS context") }
-        do throws(SecurityError) {
-            try Self.configure(context, authorities: authorities)
-            guard let ssl = SSL_new(context) else { throw OpenSSLErrors.failure("make a TLS session") }
-            guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
-                SSL_free(ssl)
-                throw OpenSSLErrors.failure("make a memory BIO")
-            }
-            // From here on they are the session's.
-            SSL_set_bio(ssl, incoming, outgoing)
-            SSL_set_connect_state(ssl)
-            guard Self.expect(host, on: ssl) else {
-                SSL_free(ssl)
-                throw OpenSSLErrors.failure("set the server's name")
-            }
-            (self.context, self.ssl, self.incoming, self.outgoing) = (context, ssl, incoming, outgoing)
-        } catch {
-            SSL_CTX_free(context)
-            throw error
-        }
+        // The session keeps it.
+        defer { SSL_CTX_free(context) }
+        try Self.configure(context, authorities: authorities)
+        try self.init(context, phase: .idle, peer: "server")
+        SSL_set_connect_state(ssl)
+        guard Self.expect(host, on: ssl) else { throw OpenSSLErrors.failure("set the server's name") }
     }
 
-    deinit {
-        SSL_free(ssl)
-        SSL_CTX_free(context)
+    /// From a client that has connected to us; it begins.
+    public convenience init(as identity: TLSIdentity) throws(SecurityError) {
+        OpenSSLErrors.clear()
+        try self.init(identity.context, phase: .handshaking, peer: "client")
+        SSL_set_accept_state(ssl)
     }
+
+    private init(_ context: OpaquePointer, phase: Phase, peer: String) throws(SecurityError) {
+        guard let ssl = SSL_new(context) else { throw OpenSSLErrors.failure("make a TLS session") }
+        guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
+            SSL_free(ssl)
+            throw OpenSSLErrors.failure("make a memory BIO")
+        }
+        // From here on they are the session's.
+        SSL_set_bio(ssl, incoming, outgoing)
+        (self.ssl, self.incoming, self.outgoing) = (ssl, incoming, outgoing)
+        self.phase = phase
+        self.peer = peer
+    }
+
+    deinit { SSL_free(ssl) }
 
     private static func configure(_ context: OpaquePointer, authorities: String?) throws(SecurityError) {
         let trusts =
@@ -89,20 +98,21 @@ public final class TLSClient {
 
     // MARK: Bytes
 
-    /// The transport is there: begins the handshake.
+    /// The transport to the server is there: begins the handshake.
     public func begin() {
         guard phase == .idle else { return }
         phase = .handshaking
         handshake()
     }
 
-    /// Takes what came from the server and appends what it says to `plain`.
+    /// Takes what came from the other end and appends what it says to `plain`.
     public func receive(_ bytes: [UInt8], into plain: inout [UInt8]) {
         if case .over = phase { return }
         guard BIO_write(incoming, bytes, Int32(clamping: bytes.count)) == Int32(clamping: bytes.count) else {
-            return end("no memory for what the server sent")
+            return end("no memory for what the \(peer) sent")
         }
         if phase == .handshaking { handshake() }
+        if buffer.isEmpty { buffer = [UInt8](repeating: 0, count: Self.readSize) }
         while phase == .open {
             OpenSSLErrors.clear()
             let count = SSL_read(ssl, &buffer, Int32(clamping: buffer.count))
@@ -111,7 +121,7 @@ public final class TLSClient {
         }
     }
 
-    /// Encrypts for the server; to be called while it is open.
+    /// Encrypts for the other end; to be called while it is open.
     public func write(_ bytes: [UInt8]) {
         guard phase == .open, !bytes.isEmpty else { return }
         OpenSSLErrors.clear()
@@ -119,7 +129,7 @@ public final class TLSClient {
         if count <= 0 { judge(count) }
     }
 
-    /// What is to be sent to the server since the last call.
+    /// What is to be sent to the other end since the last call.
     public func takeOutbound() -> [UInt8] {
         let size = Int(BIO_ctrl_pending(outgoing))
         guard size > 0 else { return [] }
@@ -151,12 +161,12 @@ public final class TLSClient {
     private func judge(_ result: Int32) {
         switch SSL_get_error(ssl, result) {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return
-        case SSL_ERROR_ZERO_RETURN: end("the server ended the TLS connection")
+        case SSL_ERROR_ZERO_RETURN: end("the \(peer) ended the TLS connection")
         default:
             let verdict = SSL_get_verify_result(ssl)
             if verdict != Int(X509_V_OK), phase == .handshaking {
                 let reason = X509_verify_cert_error_string(verdict).map { String(cString: $0) } ?? "not trusted"
-                end("the server's certificate was refused: \(reason)")
+                end("the \(peer)'s certificate was refused: \(reason)")
                 OpenSSLErrors.clear()
             } else {
                 end("TLS failed: \(OpenSSLErrors.drain())")
