@@ -112,6 +112,7 @@ let package = Package(
         library("RTCSecurity", ["RTCEngine", "RTCWire", "COpenSSL"]),
         library("MediaFiles", ["RTCEngine", "RTCWire"]),
         library("RTCNetwork", ["RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"]),
+        library("TURNServer", ["RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire"], settings: optimized),
 
         // Many who hear and see each other over one server.
         library("SFUCore", ["RTCEngine", "RTCWire"], settings: optimized),
@@ -170,6 +171,7 @@ let package = Package(
         tests("MediaFilesTests", ["MediaFiles", "RTCEngine", "RTCWire"]),
         tests("SFUCoreTests", ["SFUCore", "RTCEngine", "RTCWire", "CongestionLinks"], settings: optimized),
         tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
+        tests("TURNServerTests", ["TURNServer", "RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles"]),
         tests("SocketIOTests", ["SocketIO"] + nio),
         tests("CallSignalingTests", ["CallSignaling", "SocketIO"]),
         tests(

@@ -1,0 +1,215 @@
+import Foundation
+import RTCEngine
+import RTCSecurity
+import RTCWire
+import Testing
+
+@testable import RTCNetwork
+@testable import TURNServer
+
+/// The server with real sockets on 127.0.0.1, and our own client at it.
+@Suite(.timeLimit(.minutes(2))) struct TURNServiceTests {
+    private static let loopback = IPAddress.v4(0x7f00_0001)
+    private static let secret = "shared"
+
+    private static func service(
+        certificate: ServiceCertificate? = nil, _ change: (inout TURNServiceConfiguration) -> Void = { _ in }
+    ) async throws -> (service: TURNService, ports: TURNService.Ports) {
+        let server = TURNServerConfiguration(
+            relayAddresses: [.init(local: loopback)], accounts: TURNAccounts(secrets: [secret]))
+        var configuration = TURNServiceConfiguration(server: server, addresses: [loopback])
+        configuration.port = 0
+        configuration.tlsPort = 0
+        if let certificate {
+            configuration.identity = try TLSIdentity(
+                certificateChain: certificate.certificate, privateKey: certificate.key)
+        }
+        change(&configuration)
+        let service = TURNService(configuration)
+        return (service, try await service.start())
+    }
+
+    /// A connection that shows nothing but relayed addresses.
+    private static func connection(
+        _ url: String, relayOnly: Bool = true, authorities: String? = nil
+    ) throws -> PeerConnection {
+        let issued = TimeLimitedCredential(
+            name: "ann", expires: Int64(Date().timeIntervalSince1970) + 60, secret: secret)
+        let server = PeerConnectionConfiguration.ICEServer(
+            urls: [url], username: issued.username, credential: issued.password)
+        var configuration = try PeerConnectionConfiguration(
+            iceServers: relayOnly ? [server] : [], addresses: .only([loopback]))
+        configuration.iceTransportPolicy = relayOnly ? .relay : .all
+        configuration.turnCertificateAuthorities = authorities
+        return PeerConnection(configuration: configuration, loop: NetworkLoop(name: "test-turn-peer"))
+    }
+
+    private static func described(_ connection: PeerConnection) async throws -> SessionDescriptionInit {
+        let events = connection.events
+        try await connection.setLocalDescription()
+        if await connection.iceGatheringState != .complete {
+            for await event in events {
+                if case .iceGatheringStateChange(.complete) = event { break }
+            }
+        }
+        guard let description = await connection.localDescription else { throw PeerConnectionError.peer(.closed) }
+        return description
+    }
+
+    /// Sends 256 KiB each way and looks whether they arrive as they were.
+    private static func talk(_ left: PeerConnection, _ right: PeerConnection) async throws {
+        let ours = try await left.createDataChannel("test", DataChannelInit(negotiated: true, id: 5))
+        let theirs = try await right.createDataChannel("test", DataChannelInit(negotiated: true, id: 5))
+        try await right.setRemoteDescription(try await described(left))
+        try await left.setRemoteDescription(try await described(right))
+        let data = (0..<262_144).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+        for (from, to) in [(ours, theirs), (theirs, ours)] {
+            try await from.waitUntilOpen()
+            try await from.send(.binary(data))
+            for await message in to.messages {
+                #expect(message == .binary(data))
+                break
+            }
+        }
+    }
+
+    @Test(arguments: [TURNClientPath.Transport.udp, .tcp, .tls])
+    func `two who show nothing but relayed addresses reach each other`(
+        transport: TURNClientPath.Transport
+    ) async throws {
+        let certificate = try ServiceCertificate()
+        defer { certificate.remove() }
+        let (service, ports) = try await Self.service(certificate: certificate)
+        let url =
+            switch transport {
+            case .udp: "turn:127.0.0.1:\(ports.port)"
+            case .tcp: "turn:127.0.0.1:\(ports.port)?transport=tcp"
+            case .tls: "turns:127.0.0.1:\(try #require(ports.tlsPort))"
+            }
+        let left = try Self.connection(url, authorities: certificate.certificate)
+        let right = try Self.connection(url, authorities: certificate.certificate)
+        try await Self.talk(left, right)
+        #expect(service.statistics.allocations == 2)
+        #expect(service.statistics.bytesToPeers > 500_000 && service.statistics.bytesToClients > 500_000)
+        await left.close()
+        await right.close()
+        try await eventually { service.statistics.allocations == 0 }
+        #expect(service.statistics.errors == [401: 2])
+        await service.stop()
+    }
+
+    @Test func `one side relays, the other does not know: by a socket of the server's`() async throws {
+        let (service, ports) = try await Self.service {
+            $0.server.policy.insecurelyAllowed = [IPPrefix("127.0.0.1/32")].compactMap { $0 }
+        }
+        let left = try Self.connection("turn:127.0.0.1:\(ports.port)")
+        let right = try Self.connection("", relayOnly: false)
+        try await Self.talk(left, right)
+        #expect(service.statistics.allocationsMade == 1 && service.statistics.bytesToPeers > 250_000)
+        await left.close()
+        await right.close()
+        await service.stop()
+    }
+
+    @Test func `whoever connects and says nothing, or nonsense, is sent away`() async throws {
+        let (service, ports) = try await Self.service {
+            $0.patience = .milliseconds(100)
+            $0.maximumStreamsPerAddress = 2
+        }
+        let address = TransportAddress(Self.loopback, port: ports.port)
+        let idle = try TCPProbe(address)
+        #expect(await idle.ended())
+        let babbler = try TCPProbe(address, saying: Array("GET / HTTP/1.1\r\n\r\n".utf8))
+        #expect(await babbler.ended())
+        // A message that could not be relayed is not waited for.
+        let announcer = try TCPProbe(address, saying: [0x40, 0, 0xff, 0xff])
+        #expect(await announcer.ended())
+        await service.stop()
+    }
+
+    @Test func `after its end its ports are free, and it can be started anew`() async throws {
+        let (first, ports) = try await Self.service()
+        await #expect(throws: TURNServiceError.self) { try await Self.service { $0.port = ports.port } }
+        await first.stop()
+        let (second, again) = try await Self.service { $0.port = ports.port }
+        #expect(again.port == ports.port)
+        await second.stop()
+    }
+
+    @Test func `a certificate that is missing, or not the key's, is told`() throws {
+        let (one, other) = (try ServiceCertificate(), try ServiceCertificate())
+        defer {
+            one.remove()
+            other.remove()
+        }
+        #expect(throws: SecurityError.self) { try TLSIdentity(certificateChain: "/nowhere.pem", privateKey: one.key) }
+        #expect(throws: SecurityError.self) {
+            try TLSIdentity(certificateChain: one.certificate, privateKey: other.key)
+        }
+        #expect(throws: Never.self) { try TLSIdentity(certificateChain: one.certificate, privateKey: one.key) }
+    }
+}
+
+/// Asks again and again: what another thread counts has no event.
+private func eventually(_ condition: () -> Bool) async throws {
+    while !condition() { try await Task.sleep(for: .milliseconds(10)) }
+}
+
+/// A TCP connection that says something and waits for its end.
+private final class TCPProbe {
+    private let descriptor: Int32
+
+    init(_ address: TransportAddress, saying bytes: [UInt8] = []) throws {
+        guard case .v4(let ip) = address.ip else { throw CocoaError(.featureUnsupported) }
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var there = sockaddr_in()
+        there.sin_family = sa_family_t(AF_INET)
+        there.sin_port = address.port.bigEndian
+        there.sin_addr.s_addr = ip.bigEndian
+        let result = withUnsafePointer(to: &there) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0, bytes.isEmpty || write(descriptor, bytes, bytes.count) == bytes.count else {
+            throw CocoaError(.fileReadUnknown)
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// True when the other side has ended it; on a thread of its own, since it waits.
+    func ended() async -> Bool {
+        let descriptor = descriptor
+        return await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var byte: UInt8 = 0
+                // The end, or a reset: what was said was not read.
+                continuation.resume(returning: read(descriptor, &byte, 1) <= 0)
+            }
+        }
+    }
+}
+
+/// A certificate for 127.0.0.1 that vouches for itself, made by OpenSSL's program.
+private struct ServiceCertificate {
+    let folder: URL
+    var certificate: String { folder.appending(path: "certificate.pem").path }
+    var key: String { folder.appending(path: "key.pem").path }
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "roost-turn-server-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let openssl = Process()
+        openssl.executableURL = URL(filePath: "/usr/bin/openssl")
+        openssl.arguments = [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+            "/CN=roost test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+        ]
+        openssl.standardError = FileHandle.nullDevice
+        try openssl.run()
+        openssl.waitUntilExit()
+    }
+
+    func remove() { try? FileManager.default.removeItem(at: folder) }
+}
