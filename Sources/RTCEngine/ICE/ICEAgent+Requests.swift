@@ -19,7 +19,7 @@ extension ICEAgent {
         // RFC 8489 §9.1.3: no credential at all is a bad request.
         guard let username = request.username, request.integrityOffset != nil else {
             counters.datagramsIgnored += 1
-            return refuse(request, .badRequest, key: nil, over: route)
+            return refuseStranger(request, .badRequest, over: route, at: now)
         }
         // RFC 8445 §7.2.2: ours first, then the peer's.
         let fragments = username.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -28,7 +28,7 @@ extension ICEAgent {
         else {
             // RFC 8489 §9.1.3: an unknown name or a wrong code; without a key we cannot sign the answer.
             counters.datagramsIgnored += 1
-            return refuse(request, .unauthenticated, key: nil, over: route)
+            return refuseStranger(request, .unauthenticated, over: route, at: now)
         }
         // RFC 8489 §6.3.1: only now that the sender is known.
         let unknown = request.unknownRequiredAttributes
@@ -77,6 +77,14 @@ extension ICEAgent {
             .success, transactionID: request.transactionID, attributes: [.xorMappedAddress(route.remote)])
         counters.responsesSent += 1
         outputs.append(.send(response.encoded(key: key), from: route.base, to: route.remote))
+    }
+
+    /// Of who has not proven to be the peer, and may not even be where the request says.
+    private mutating func refuseStranger(
+        _ request: STUNMessage, _ error: STUNErrorCode, over route: ICERoute, at now: Instant
+    ) {
+        guard refusals.take(at: now) else { return }
+        refuse(request, error, key: nil, over: route)
     }
 
     private mutating func refuse(

@@ -40,6 +40,7 @@ public struct ICEAgent: Sendable {
     /// The settled generation that a restart has put aside: a restart that is taken back returns to it.
     var shelved: ICESession?
     var acquaintances: Acquaintances
+    var refusals = RefusalBudget()
     /// RFC 8445 §14.2: no new transaction before this.
     var nextTransactionAt = Instant.zero
     var outputs = FIFO<ICEOutput>()

@@ -10,6 +10,48 @@ import Testing
 
     private let better = endpoint("198.51.100.2", 5_000)
 
+    @Test func `strangers get few answers, whatever they send, and the peer is answered all the same`() {
+        var peer = ScriptedPeer(role: .controlled)
+        peer.introduce()
+        _ = peer.takeSent()
+        var asked = 0
+        for number in 0..<2_000 {
+            let stranger = endpoint("203.0.113.\(number % 250 + 1)", 9_000)
+            peer.check(from: stranger, password: "a guess")
+            asked += 1
+            if number % 500 == 0 { peer.wait(.milliseconds(100)) }
+        }
+        #expect(peer.takeSent().count { $0.kind == .error } <= 2 * 20)
+        peer.check([.iceControlling(tieBreaker: 1)])
+        #expect(peer.takeSent().contains { $0.kind == .success })
+        peer.wait(.seconds(Int64(2)))
+        peer.check(from: endpoint("203.0.113.1", 9_000), password: "a guess")
+        #expect(peer.takeSent().contains { $0.kind == .error }, "a mistake is told")
+    }
+
+    /// RFC 8445 §19.5.1: whoever may name candidates may name somebody else's addresses.
+    @Test func `a hundred addresses that never answer get few checks each, and never two at once`() {
+        var peer = ScriptedPeer(role: .controlling)
+        let strangers = (1...100).map { endpoint("203.0.113.\($0)", 9_000) }
+        for (number, stranger) in strangers.enumerated() {
+            let named = candidate("\(number)", stranger, 1_000_000 - UInt32(number))
+            peer.tell { agent, now in agent.addRemoteCandidate(named, at: now) }
+        }
+        peer.introduce(withCandidate: false)
+        var sent: [TransportAddress: Int] = [:]
+        for _ in 0..<6_000 {
+            peer.wait(.milliseconds(10))
+            let now = peer.takeDestinations()
+            #expect(now.count <= 2, "one new check, and perhaps one again")
+            for address in now { sent[address, default: 0] += 1 }
+        }
+        #expect(sent.count == 100)
+        #expect(sent.values.allSatisfy { $0 <= 9 })
+        #expect(peer.states.last == .failed)
+        peer.wait(.seconds(Int64(60)))
+        #expect(peer.takeDestinations().isEmpty)
+    }
+
     /// Controlled by a peer of two addresses, both checked; the pair of the worse one is selected.
     private func settledOnTheWorse() -> ScriptedPeer {
         var peer = ScriptedPeer(role: .controlled)

@@ -66,6 +66,12 @@ struct ScriptedPeer {
         }
     }
 
+    /// Where the agent has sent something to since the last call, once for each datagram.
+    mutating func takeDestinations() -> [TransportAddress] {
+        defer { outputs.removeAll { if case .send = $0 { true } else { false } } }
+        return outputs.compactMap { if case .send(_, _, let to) = $0 { to } else { nil } }
+    }
+
     mutating func takeRequests() -> [STUNMessage] { takeSent().filter { $0.kind == .request } }
 
     var states: [ICEConnectionState] {
