@@ -52,12 +52,15 @@ import Testing
         #expect(run(&pacer, from: .zero + .seconds(Int64(5)), for: .seconds(Int64(1))).filter { $0.at == 0 }.count == 1)
     }
 
-    @Test func `after a small first picture the next ones take their turn`() {
+    @Test func `layers of the first picture share the window, and a later picture takes its turn`() {
         var pacer = Pacer(rate: .megabits(1), maximumQueueTime: .seconds(Int64(1)))
-        for _ in 0..<3 { pacer.enqueue(packet(), at: .zero) }
-        #expect(run(&pacer, from: .zero, for: .milliseconds(1)).count == 3)
-        for _ in 0..<3 { pacer.enqueue(packet(), at: .zero + .milliseconds(33)) }
-        #expect(run(&pacer, from: .zero + .milliseconds(33), for: .milliseconds(1)).count == 1)
+        for _ in 0..<3 {
+            for _ in 0..<2 { pacer.enqueue(packet(), at: .zero) }
+            #expect(run(&pacer, from: .zero, for: .zero).count == 2)
+        }
+        let later = Instant.zero + .milliseconds(101)
+        for _ in 0..<3 { pacer.enqueue(packet(), at: later) }
+        #expect(run(&pacer, from: later, for: .milliseconds(1)).count == 1)
     }
 
     @Test func `an empty pacer wants no timer`() {

@@ -19,9 +19,10 @@ struct Pacer {
     private static let probePatience = Interval.seconds(Int64(5))
     /// More are not held, whatever the rate: the owner's memory is not the place for them.
     private static let mostPackets = 4_096
-    /// The first picture need not wait: as much of it leaves at once as TCP sends before it knows anything of the path
-    /// (RFC 6928 §2).
+    /// The first picture need not wait: as much leaves at once as TCP sends before it knows anything of the path (RFC 6928
+    /// §2). Its layers, or its packets where they are passed on, may come one after the other for so long.
     static let initialWindow = 10 * 1_200
+    static let initialWindowLength = Interval.milliseconds(100)
     /// Nobody waits longer for what was sent before.
     private static let longestDebt = Interval.milliseconds(500)
 
@@ -45,8 +46,9 @@ struct Pacer {
     /// Bytes that have left and not yet drained.
     private var debt = 0.0
     private var last = Instant.zero
-    /// What is left of the initial window, which is over when the first picture has left. Bytes.
+    /// What is left of the initial window, in bytes, and when it began.
     private var window: Int
+    private var windowBegan: Instant?
     /// The bucket has drained to its bottom since it was last full: a burst may leave.
     private var isOpen = true
 
@@ -97,13 +99,21 @@ struct Pacer {
 
     // MARK: Out
 
+    private mutating func isWindowOpen(at now: Instant) -> Bool {
+        guard window > 0 else { return false }
+        let began = windowBegan ?? now
+        windowBegan = began
+        if now - began > Self.initialWindowLength { window = 0 }
+        return window > 0
+    }
+
     /// The next packet that may leave now; nil when none may.
     mutating func next(at now: Instant) -> QueuedPacket? {
         drain(to: now)
         expireProbe(at: now)
         guard !isEmpty else { return nil }
-        if window > 0, let packet = pop() {
-            window = isEmpty ? 0 : window - packet.bytes.count
+        if isWindowOpen(at: now), let packet = pop() {
+            window -= packet.bytes.count
             return packet
         }
         if probe != nil, startProbe(hasPadding: canPad, at: now) {
