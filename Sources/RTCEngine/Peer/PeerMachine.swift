@@ -174,6 +174,8 @@ public struct PeerMachine: ~Copyable {
         layerSenders.removeAll()
         simulcasts.removeAll()
         feedbackGenerator = nil
+        sentPackets = SentPackets()
+        demultiplexer = RTPDemultiplexer()
         move(to: .closed, because: reason)
     }
 

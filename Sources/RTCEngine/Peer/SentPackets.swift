@@ -19,6 +19,8 @@ struct SentPackets: Sendable {
     private static let capacity = 512
     private var sources: [Source] = []
 
+    var isEmpty: Bool { sources.isEmpty }
+
     /// This source answers NACKs without RTX: its packets are kept from now on.
     mutating func keep(_ ssrc: UInt32) {
         guard !sources.contains(where: { $0.ssrc == ssrc }) else { return }

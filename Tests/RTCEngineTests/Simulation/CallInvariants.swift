@@ -48,9 +48,12 @@ struct CallInvariants {
         }
     }
 
-    mutating func sends(_ transmit: Transmit, _ side: CallSimulation.Side, at now: Instant) {
+    /// - Parameter isCarried: seen at the TURN server, where it may come after the end.
+    mutating func sends(
+        _ transmit: Transmit, _ side: CallSimulation.Side, isCarried: Bool = false, at now: Instant
+    ) {
         let kind = DatagramKind(transmit.bytes)
-        if watches[side.rawValue].isClosed { note("\(kind) is sent after the end", side, at: now) }
+        if watches[side.rawValue].isClosed, !isCarried { note("\(kind) is sent after the end", side, at: now) }
         switch kind {
         case .stun: return
         case .unknown: note("a datagram of no protocol is sent", side, at: now)
@@ -97,6 +100,7 @@ struct CallInvariants {
         guard machine.connectionState == .closed else { return }
         if !watches[side.rawValue].isClosed { note("the end was not told", side, at: now) }
         if machine.nextWake != nil { note("a timer outlives the end", side, at: now) }
+        if !machine.holdsNoMedia { note("packets or streams outlive the end", side, at: now) }
     }
 
     mutating func ticked(nextWake: Instant?, _ side: CallSimulation.Side, at now: Instant) {
@@ -111,4 +115,14 @@ struct CallInvariants {
 
 extension Instant {
     var seconds: Double { Interval(nanoseconds: nanoseconds).seconds }
+}
+
+extension PeerMachine {
+    /// Nothing is kept that a call has brought: streams with their histories and buffers, what waits to be sent, what was
+    /// sent, who sends what.
+    var holdsNoMedia: Bool {
+        senders.entries.isEmpty && receivers.entries.isEmpty && layerSenders.entries.isEmpty
+            && simulcasts.entries.isEmpty && packets.isEmpty && congestion.pacer.isEmpty && transmits.isEmpty
+            && sentPackets.isEmpty && received == nil && feedbackGenerator == nil
+    }
 }

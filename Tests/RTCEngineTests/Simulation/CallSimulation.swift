@@ -155,7 +155,9 @@ struct CallSimulation {
         guard let next, next <= end, violations.isEmpty || sabotage != .none else { return false }
         now = max(now, next)
         steps += 1
-        if let (host, datagram, _) = network.receive(by: now) {
+        let arrival = network.receive(by: now)
+        lookAtCarried()
+        if let (host, datagram, _) = arrival {
             deliver(datagram, to: host)
         } else if let (_, (side, message)) = signals.pop(dueAt: now) {
             receive(message, at: side)
@@ -221,6 +223,20 @@ struct CallSimulation {
         invariants.settled(peers[index].machine, side, at: now)
     }
 
+    /// Peers consent to a relayed address as to any other, and what goes out from there is media only when DTLS is done.
+    private mutating func lookAtCarried() {
+        for (datagram, at) in network.takeCarried() {
+            for side in [Side.left, .right] {
+                if self[side].machine.ice.isOurs(datagram.destination) { invariants.arrived(datagram, at: side, at) }
+                if self[side].machine.ice.isOurs(datagram.source) {
+                    let transmit = Transmit(
+                        bytes: datagram.bytes, from: datagram.source, to: datagram.destination)
+                    invariants.sends(transmit, side, isCarried: true, at: at)
+                }
+            }
+        }
+    }
+
     /// A datagram in the trace: its protocol, of STUN and TURN the message type (RFC 8489 §5), and its size in bytes.
     private static func described(_ bytes: [UInt8]) -> String {
         let kind = DatagramKind(bytes)
@@ -233,7 +249,7 @@ struct CallSimulation {
     }
 
     mutating func send(_ transmit: Transmit, _ side: Side) {
-        // What a channel carries goes to the server, who is no peer that could consent.
+        // What a channel carries is looked at where the server takes it out: `lookAtCarried`.
         if transmit.channel == nil { invariants.sends(transmit, side, at: now) }
         note("← \(side) \(Self.described(transmit.bytes)) from \(transmit.from) to \(transmit.to)")
         peers[side.rawValue].sent += 1

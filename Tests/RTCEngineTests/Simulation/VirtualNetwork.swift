@@ -48,6 +48,8 @@ struct VirtualNetwork {
     private var stunServers: [TransportAddress] = []
     /// TURN servers with all that is behind their addresses.
     var turnServers: [VirtualTURNServer] = []
+    /// What TURN servers carried between relayed addresses and peers, and when.
+    private var carried: [(datagram: VirtualDatagram, at: Instant)] = []
     private var events = EventQueue<Event>()
     private(set) var tally = Tally()
 
@@ -112,6 +114,11 @@ struct VirtualNetwork {
         for arrival in arrivals { events.schedule(.inCore(translated), at: arrival) }
     }
 
+    mutating func takeCarried() -> [(datagram: VirtualDatagram, at: Instant)] {
+        defer { carried.removeAll() }
+        return carried
+    }
+
     /// When something moves next; nil when nothing is under way.
     var nextEvent: Instant? { events.nextAt }
 
@@ -134,6 +141,7 @@ struct VirtualNetwork {
             for reply in turnServers[server].receive(datagram, at: now) {
                 events.schedule(.inCore(reply), at: now + .milliseconds(1))
             }
+            for datagram in turnServers[server].takeCarried() { carried.append((datagram, now)) }
             return
         }
         var inner = datagram

@@ -23,6 +23,9 @@ struct VirtualTURNServer {
     private(set) var errors: [UInt16: Int] = [:]
     private(set) var allocated = 0
     private(set) var released = 0
+    /// What went from relayed addresses to peers and back since it was last asked for, without what a client's line puts
+    /// around it.
+    private var carried: [VirtualDatagram] = []
     private var allocations: [Allocation] = []
     private var nextPort: UInt16 = 50_000
 
@@ -65,6 +68,7 @@ struct VirtualTURNServer {
         guard let until = allocations[index].permissions[peer.ip], now < until else { return [] }
         bytesRelayed += data.count
         let datagram = VirtualDatagram(source: allocations[index].relayed, destination: peer, bytes: data)
+        carried.append(datagram)
         // To another allocation of its own it does not go over a line.
         return owns(peer) ? fromPeer(datagram, at: now) : [datagram]
     }
@@ -74,6 +78,8 @@ struct VirtualTURNServer {
             let until = allocation.permissions[datagram.source.ip], now < until
         else { return [] }
         bytesRelayed += datagram.bytes.count
+        // From another allocation it has been noted on its way out.
+        if !owns(datagram.source) { carried.append(datagram) }
         var bytes: [UInt8] = []
         if let number = allocation.channels.first(where: { $0.value == datagram.source })?.key {
             bytes.append(
@@ -86,6 +92,11 @@ struct VirtualTURNServer {
             ).encoded(signedWith: nil, fingerprint: false)
         }
         return [VirtualDatagram(source: address, destination: allocation.client, bytes: bytes)]
+    }
+
+    mutating func takeCarried() -> [VirtualDatagram] {
+        defer { carried.removeAll() }
+        return carried
     }
 
     // MARK: Requests
