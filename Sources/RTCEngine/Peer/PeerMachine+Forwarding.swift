@@ -7,6 +7,8 @@ public struct ReceivedPacket: Sendable, Equatable {
     /// The layer's place among `ReceiveParameters.layers`; 0 without simulcast.
     public var layer: Int
     public var header: RTPHeader
+    /// How the media are packed, by the payload type; nil for redundancy (RFC 2198) and telephone events (RFC 4733).
+    public var format: PayloadFormat?
     /// The number unwrapped: it grows without end, until the source starts over.
     public var sequence: Int64
     /// It was lost, and has come on our request.
@@ -36,7 +38,7 @@ extension PeerMachine {
             header = original
         }
         return ReceivedPacket(
-            transceiver: id, layer: layer, header: header, sequence: passed.sequence,
+            transceiver: id, layer: layer, header: header, format: passed.format, sequence: passed.sequence,
             isRetransmission: passed.isRetransmission)
     }
 

@@ -76,6 +76,8 @@ extension PeerMachine {
     mutating func handle(
         _ datagram: inout [UInt8], from remote: TransportAddress, to local: TransportAddress, at now: Instant
     ) {
+        // One that was not taken was of another datagram.
+        received = nil
         let kind = DatagramKind(datagram)
         if kind == .stun {
             ice.receive(datagram.span.bytes, from: remote, to: local, at: now)

@@ -7,6 +7,8 @@ struct PassedPacket: Sendable, Equatable {
     var header: RTPHeader
     /// Unwrapped.
     var sequence: Int64
+    /// How the media are packed; nil for redundancy, telephone events and what was not negotiated.
+    var format: PayloadFormat?
     /// The media's bytes, without padding and without what RTX puts before them.
     var payload: Range<Int>
     var isRetransmission: Bool
@@ -28,6 +30,8 @@ extension ReceiveStream {
             _ = register(header, payloadSize: header.payloadRange.count, clockRate: nil, at: now)
         }
         if let highest = record.highest { nacks.remove(before: highest - Self.missingWindow) }
+        // Nobody here waits for what cannot be had.
+        givenUp.removeAll(keepingCapacity: true)
     }
 
     private mutating func passMedia(
@@ -39,8 +43,8 @@ extension ReceiveStream {
         else { return }
         hand(
             PassedPacket(
-                header: header, sequence: sequence, payload: header.payloadRange, isRetransmission: false),
-            packet, format: format)
+                header: header, sequence: sequence, format: format, payload: header.payloadRange,
+                isRetransmission: false), packet)
     }
 
     private mutating func passRetransmission(
@@ -58,19 +62,19 @@ extension ReceiveStream {
         if case .media(let known, _) = configuration.codecs[payloadType] { format = known }
         hand(
             PassedPacket(
-                header: original, sequence: sequence,
+                header: original, sequence: sequence, format: format,
                 payload: header.payloadRange.lowerBound + 2..<header.payloadRange.upperBound, isRetransmission: true),
-            packet, format: format)
+            packet)
     }
 
-    private mutating func hand(_ passed: PassedPacket, _ packet: RawSpan, format: PayloadFormat?) {
+    private mutating func hand(_ passed: PassedPacket, _ packet: RawSpan) {
         guard self.passed.insert(passed.sequence) else {
             counters.duplicatesDropped += 1
             return
         }
         // Padding is the sender's own business: it fills the path to us, not the ones behind us. Whoever numbers the
         // packets anew has to know of it all the same.
-        if let format, format.isVideo, !passed.payload.isEmpty {
+        if let format = passed.format, format.isVideo, !passed.payload.isEmpty {
             let payload = packet.extracting(passed.payload)
             if depacketizers[depacketizerIndex(format)].startsKeyFrame(payload) {
                 counters.keyFramesReceived += 1

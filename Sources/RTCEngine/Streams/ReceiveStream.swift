@@ -46,7 +46,7 @@ public struct ReceiveStream: Sendable {
     var outputs = FIFO<ReceiveStreamOutput>()
     private var bufferWake: Instant?
     private var due: [UInt16] = []
-    private var givenUp: [Int64] = []
+    var givenUp: [Int64] = []
 
     /// How long the first key frame may take, reordering included, before it is asked for.
     private static let firstKeyFrameDelay = Interval.milliseconds(50)

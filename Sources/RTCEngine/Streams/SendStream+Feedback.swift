@@ -10,6 +10,7 @@ extension SendStream {
         case .nack(let nack):
             guard nack.mediaSSRC == ssrc else { return }
             counters.nackCount += 1
+            requestsLeft = configuration.historyCount
             // RFC 4585 §6.2.1 names no limit; more than the history holds is not looked at.
             for entry in nack.entries.prefix(configuration.historyCount) { resend(entry, into: &queue, at: now) }
         case .pictureLossIndication(let indication):
@@ -50,7 +51,11 @@ extension SendStream {
 
     private mutating func resend(_ number: UInt16, into queue: inout PacketQueue, at now: Instant) {
         // The owner has forwarded packets, once for all who get them.
-        if configuration.unit == .packets { return outputs.append(.packetRequested(number)) }
+        if configuration.unit == .packets {
+            guard requestsLeft > 0 else { return }
+            requestsLeft -= 1
+            return outputs.append(.packetRequested(number))
+        }
         // Without a measured round trip a short one is assumed: better one packet twice than one too late.
         let roundTrip = remote.roundTripTime ?? .milliseconds(20)
         switch history.request(number, roundTrip: roundTrip, at: now) {

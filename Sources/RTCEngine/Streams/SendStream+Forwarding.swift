@@ -12,6 +12,8 @@ public struct ForwardedHead: Sendable, Hashable {
     /// An element of the header extension has more bytes than the one-byte form holds (RFC 8285 §4.2): the other form is
     /// used if it was negotiated, or the element is left out.
     public var hasLongElements = false
+    /// A key frame begins: it answers what the peer has asked for so far.
+    public var startsKeyFrame = false
     /// No media but padding, to fill a place in the sequence: the payload's last byte counts it (RFC 3550 §5.1).
     public var isPadding = false
 
@@ -68,6 +70,10 @@ extension SendStream {
         } else {
             counters.packetSent(header: headerSize, payload: size)
             if head.marker { counters.framesSent += 1 }
+            if head.startsKeyFrame {
+                counters.keyFramesSent += 1
+                keyFrames.keyFrameSent(at: now)
+            }
             noteClock(head.timestamp, at: now)
         }
         queue.append(packet)

@@ -25,6 +25,8 @@ public struct SendStream: Sendable {
     /// How far back from the newest packet the last one went that was sent again to probe the path.
     var paddingOffset: UInt16 = 0
     var history: SendHistory
+    /// How many more packets of one NACK are told to who keeps them.
+    var requestsLeft = 0
     var keyFrames: KeyFrameRequests
     var remote = RemoteReception()
     var outputs = FIFO<SendStreamOutput>()

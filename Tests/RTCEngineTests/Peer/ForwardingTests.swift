@@ -271,6 +271,27 @@ private final class Forwarder {
         #expect(server.received.allSatisfy { $0.metadata.audioLevel?.level == 30 })
     }
 
+    @Test func `a source that leaps ahead with every packet leaves nothing behind`() {
+        var configuration = ReceiveStreamConfiguration(
+            ssrc: 7, localSSRC: 1, cname: "c", codecs: [96: .media(.vp8)])
+        configuration.unit = .packets
+        var stream = ReceiveStream(configuration: configuration)
+        var queue = PacketQueue()
+        var number: UInt16 = 0
+        for step in 0..<500 {
+            number &+= 2_500
+            var bytes: [UInt8] = []
+            RTPHeader(marker: true, payloadType: 96, sequenceNumber: number, timestamp: UInt32(step), ssrc: 7)
+                .write(into: &bytes)
+            bytes += [0x10, 0, 0, 0]
+            guard let header = try? RTPHeader(parsing: bytes.span.bytes) else { continue }
+            stream.receive(header, bytes.span.bytes, into: &queue, at: .zero + .milliseconds(Int64(step)))
+            #expect(stream.passing.take() != nil)
+        }
+        #expect(stream.givenUp.isEmpty)
+        #expect(stream.nacks.isEmpty)
+    }
+
     @Test func `reports behind the server tell the sender's time where it is known`() throws {
         let server = try Forwarder(.video) { $0.videoCodecs = [.vp8] }
         try server.send(0, isKeyFrame: true)
