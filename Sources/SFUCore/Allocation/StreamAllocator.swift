@@ -60,7 +60,7 @@ public struct StreamAllocator: Sendable {
         let targets = division.targets
         streams = demands.indices.map { index in
             let old = streams.first { $0.id == demands[index].id }
-            let isLowered = old?.target.map { before in targets[index].map { $0 < before } ?? true } ?? false
+            let isLowered = old?.target.map { demands[index].demand.offers(above: targets[index], upTo: $0) } ?? false
             return Stream(
                 id: demands[index].id, target: targets[index], loweredAt: isLowered ? now : old?.loweredAt)
         }
@@ -198,5 +198,14 @@ private struct Division {
         // The first of equals.
         return order.filter { entries[$0].demand.importance == importance }
             .reduce(first) { entries[$1].given < entries[$0].given ? $1 : $0 }
+    }
+}
+
+extension StreamDemand {
+    /// Whether it would have taken more than it was given, of what it had: otherwise it was the demand that fell, and the
+    /// path has nothing to do with it.
+    fileprivate func offers(above given: LayerTarget?, upTo before: LayerTarget) -> Bool {
+        guard case .video(let steps) = media else { return false }
+        return steps.contains { step in step.target <= before && (given.map { step.target > $0 } ?? true) }
     }
 }

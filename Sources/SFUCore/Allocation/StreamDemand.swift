@@ -53,9 +53,9 @@ public struct StreamDemand: Sendable, Hashable {
 public struct SubscriberHints: Sendable, Hashable {
     /// It does not show it at all.
     public var isDisabled: Bool
-    /// In pixels; 0 when it did not say.
-    public var width: Int
-    public var height: Int
+    /// In pixels, 65,535 at most; 0 when it did not say.
+    public private(set) var width: Int
+    public private(set) var height: Int
     /// Pictures a second; 0 when it did not say.
     public var framesPerSecond: Int
     /// The most that was asked for by name.
@@ -66,8 +66,9 @@ public struct SubscriberHints: Sendable, Hashable {
         quality: VideoQuality = .high
     ) {
         self.isDisabled = isDisabled
-        self.width = width
-        self.height = height
+        // Whatever a subscriber says: nothing is shown at more.
+        self.width = min(max(width, 0), 65_535)
+        self.height = min(max(height, 0), 65_535)
         self.framesPerSecond = framesPerSecond
         self.quality = quality
     }

@@ -35,6 +35,10 @@ public struct LayerBitrates: Sendable {
         let cell = spatial * Self.maximumTemporalLayers + min(temporal, Self.maximumTemporalLayers - 1)
         bytes[Int(current % Int64(Self.steps)) * Self.cells + cell] &+= Int32(clamping: count)
         totals[cell] += count
+        if let lastPacket, now - lastPacket >= Self.patience {
+            // All were silent: whichever comes first afterwards, the others have the same time to come as before.
+            for layer in heard.indices { heard[layer] = heard[layer].map { $0 + (now - lastPacket) } }
+        }
         heard[spatial] = now
         lastPacket = now
     }

@@ -8,6 +8,8 @@ public struct PublishedTrack: Sendable {
         var parser: VideoDescriptorParser
         var history: PacketHistory
         var highest: Int64?
+        /// Of the source that sends now.
+        var ssrc: UInt32?
         /// A jump is believed when the next packet continues from there (RFC 3550 §A.1).
         var expectedAfterJump: UInt16?
 
@@ -51,7 +53,8 @@ public struct PublishedTrack: Sendable {
     public mutating func receive(
         _ header: RTPHeader, _ packet: RawSpan, layer: Int, extensions: HeaderExtensionIDs, at now: Instant
     ) -> PublishedPacket? {
-        guard streams.indices.contains(layer), let sequence = unwrap(header.sequenceNumber, layer: layer),
+        guard streams.indices.contains(layer),
+            let sequence = unwrap(header.sequenceNumber, of: header.ssrc, layer: layer),
             !streams[layer].history.contains(sequence)
         else { return nil }
         var published = PublishedPacket(
@@ -84,10 +87,16 @@ public struct PublishedTrack: Sendable {
     }
 
     /// The sequence number without its wraps; nil for a jump that no second packet has confirmed.
-    private mutating func unwrap(_ number: UInt16, layer: Int) -> Int64? {
+    private mutating func unwrap(_ number: UInt16, of ssrc: UInt32, layer: Int) -> Int64? {
         guard let highest = streams[layer].highest else {
+            streams[layer].ssrc = ssrc
             streams[layer].highest = Int64(number) + 0x1_0000
             return streams[layer].highest
+        }
+        guard streams[layer].ssrc == ssrc else {
+            // Another source's numbers have nothing to do with those before.
+            streams[layer].ssrc = ssrc
+            return beginAnew(at: number, after: highest, layer: layer)
         }
         let step = SequenceNumber.distance(from: UInt16(truncatingIfNeeded: highest), to: number)
         if step > Self.maximumDropout || step < -Self.maximumMisorder {
@@ -95,15 +104,20 @@ public struct PublishedTrack: Sendable {
                 streams[layer].expectedAfterJump = number &+ 1
                 return nil
             }
-            // A new beginning lies a whole cycle ahead, where nothing of before is.
-            let cycle = (highest + 0x1_0000) & ~0xffff
-            streams[layer].highest = cycle + 0x1_0000 + Int64(number)
-        } else {
-            streams[layer].highest = max(highest, highest + Int64(step))
+            return beginAnew(at: number, after: highest, layer: layer)
         }
+        streams[layer].highest = max(highest, highest + Int64(step))
         streams[layer].expectedAfterJump = nil
-        return step > Self.maximumDropout || step < -Self.maximumMisorder
-            ? streams[layer].highest : highest + Int64(step)
+        return highest + Int64(step)
+    }
+
+    /// A new beginning lies a whole cycle ahead, where nothing of before is.
+    private mutating func beginAnew(at number: UInt16, after highest: Int64, layer: Int) -> Int64 {
+        let cycle = (highest + 0x1_0000) & ~0xffff
+        let sequence = cycle + 0x1_0000 + Int64(number)
+        streams[layer].highest = sequence
+        streams[layer].expectedAfterJump = nil
+        return sequence
     }
 
     /// A sender report of a stream has come (RFC 3550 §6.4.1).

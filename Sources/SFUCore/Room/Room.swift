@@ -5,7 +5,7 @@ public import RTCWire
 /// or signaling; whoever owns it keeps it on one thread.
 ///
 /// Its peers are `PeerMachine`s that pass packets on (`MediaUnit.packets`). Datagrams go in by `receive`; afterwards the
-/// owner drains `pollTransmit` and `pollEvent`, and calls `tick` when `nextWake` has come. A participant may have one peer
+/// owner calls `drainTransmits` and drains `pollEvent`, and calls `tick` when `nextWake` has come. A participant may have one peer
 /// connection or two, one to publish and one to subscribe: the room knows of peers only.
 ///
 /// A packet's way: `receive` → `forward` → `PublishedTrack.receive`, which keeps it once for all → each
@@ -28,7 +28,7 @@ public final class Room {
 
     /// Bitrates are measured again, and divided, so often.
     static let allocationInterval = Interval.milliseconds(500)
-    /// A frame of Opus, where nothing tells.
+    /// Of a packet that does not tell.
     private static let soundDuration = Interval.milliseconds(20)
 
     /// - Parameter random: for the numbers that streams begin with.
@@ -85,6 +85,9 @@ public final class Room {
     }
 
     public var isEmpty: Bool { peers.isEmpty }
+
+    /// Nothing is kept of anybody, for tests.
+    var holdsNothing: Bool { peers.isEmpty && publications.isEmpty && touched.isEmpty }
 
     // MARK: Publications
 
@@ -147,7 +150,7 @@ public final class Room {
     ///
     /// - Parameters:
     ///   - streamID: what the peer sees as the track's media stream, and `trackID` as its name.
-    ///   - existing: the transceiver that the peer offered; nil for a new one.
+    ///   - existing: the transceiver that the peer offered to receive on; nil for a new one, which alone takes `trackID`.
     /// - Returns: the transceiver.
     @discardableResult
     public func subscribe(
@@ -160,21 +163,8 @@ public final class Room {
             !peer.subscriptions.contains(where: { $0.publication === publication })
         else { throw .alreadySubscribed }
         let transceiver: TransceiverID
-        if let existing {
-            guard peer.subscription(on: existing) == nil,
-                peer.machine.transceivers.contains(where: { $0.id == existing })
-            else { throw .unusableTransceiver }
-        }
         do throws(PeerError) {
-            if let existing {
-                transceiver = existing
-                try peer.machine.setStreams([streamID], of: existing)
-            } else {
-                transceiver = try peer.machine.addTransceiver(
-                    publication.description.format.isVideo ? .video : .audio, direction: .sendonly,
-                    streamIDs: [streamID], trackID: trackID)
-            }
-            try peer.machine.setCodecPreferences([publication.description.codec], of: transceiver)
+            transceiver = try attach(publication, to: peer, existing, streamID: streamID, trackID: trackID, at: now)
         } catch {
             throw .peer(error)
         }
@@ -190,6 +180,32 @@ public final class Room {
         if publication.isMuted { subscription.target = nil }
         allocate(peer, at: now)
         peer.touch()
+        return transceiver
+    }
+
+    /// Leaves nothing behind when it is refused.
+    private func attach(
+        _ publication: Publication, to peer: RoomPeer, _ existing: TransceiverID?, streamID: String, trackID: String?,
+        at now: Instant
+    ) throws(PeerError) -> TransceiverID {
+        defer { peer.touch() }
+        let codec = publication.description.codec
+        if let existing {
+            try peer.machine.setCodecPreferences([codec], of: existing)
+            try peer.machine.setStreams([streamID], of: existing)
+            // The peer's offer has made it for receiving only.
+            try peer.machine.setDirection(.sendonly, of: existing, at: now)
+            return existing
+        }
+        let transceiver = try peer.machine.addTransceiver(
+            publication.description.format.isVideo ? .video : .audio, direction: .sendonly, streamIDs: [streamID],
+            trackID: trackID)
+        do throws(PeerError) {
+            try peer.machine.setCodecPreferences([codec], of: transceiver)
+        } catch {
+            try peer.machine.setDirection(.stopped, of: transceiver, at: now)
+            throw error
+        }
         return transceiver
     }
 
@@ -261,7 +277,10 @@ public final class Room {
     }
 
     private func forward(_ packet: ReceivedPacket, _ bytes: RawSpan, from peer: RoomPeer, at now: Instant) {
-        guard let publication = peer.publication(on: packet.transceiver), !publication.isMuted else { return }
+        guard let publication = peer.publication(on: packet.transceiver), !publication.isMuted,
+            // Subscribers have agreed on this one only.
+            packet.format == publication.description.format
+        else { return }
         let ids = peer.machine.receivedExtensions
         let stream = publication.stream(ofReceivedLayer: packet.layer)
         guard
@@ -273,7 +292,13 @@ public final class Room {
             let range = packet.header.extensionElement(ids.audioLevel, in: bytes),
             let level = bytes.byte(at: range.lowerBound)
         {
-            speakers.observe(AudioLevel(byte: level), of: speaker, duration: Self.soundDuration)
+            let samples = publication.description.format.samples(in: packet.header.payload(of: bytes))
+            speakers.observe(
+                AudioLevel(byte: level), of: speaker,
+                duration: samples.map {
+                    Interval(nanoseconds: Int64($0) * 1_000_000_000 / Int64(publication.description.codec.clockRate))
+                }
+                    ?? Self.soundDuration)
         }
         for subscription in publication.subscriptions {
             subscription.receive(published, packet.header, bytes, at: now)
@@ -353,8 +378,9 @@ public final class Room {
     ) {
         var given = target
         if case .video(let steps) = demand.media, steps.isEmpty {
-            // Nothing is measured yet, or nothing is sent: what is wanted, so that it begins when it comes.
-            given = subscription.wantedQuality == .off || subscription.publication.isMuted ? nil : .highest
+            // Nothing is measured yet, or nothing is sent: what was, or what is wanted, so that it begins when it comes.
+            let isWanted = subscription.wantedQuality != .off && !subscription.publication.isMuted
+            given = isWanted ? subscription.target ?? .highest : nil
         } else if subscription.publication.isMuted || subscription.hints.isDisabled {
             given = nil
         }

@@ -12,6 +12,7 @@ final class Subscription {
     var hints = SubscriberHints()
     /// What the publisher's dynacast counts it as.
     var quality = VideoQuality.high
+    private var isInterrupted = false
     /// What the subscriber was told.
     var isPaused = false
 
@@ -39,7 +40,8 @@ final class Subscription {
     /// Forwards what of a packet is for this subscriber.
     func receive(_ packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan, at now: Instant) {
         // Without a way there nothing is numbered: what is numbered is missed.
-        guard subscriber.machine.canForward(on: transceiver) else { return }
+        guard subscriber.machine.canForward(on: transceiver) else { return interrupt() }
+        isInterrupted = false
         if let out = next(packet, at: now) { send(out, packet, header, bytes, at: now) }
         while let missed = video?.nextMissed() {
             guard
@@ -56,6 +58,15 @@ final class Subscription {
         subscriber.touch()
     }
 
+    /// Nothing can be sent: it goes on at a key frame, without a gap, once something can.
+    private func interrupt() {
+        guard !isInterrupted else { return }
+        isInterrupted = true
+        let former = target
+        target = nil
+        target = former
+    }
+
     /// The subscriber misses a packet.
     func `repeat`(_ number: UInt16, at now: Instant) {
         let roundTrip = subscriber.machine.roundTrip(on: transceiver) ?? Self.assumedRoundTrip
@@ -66,8 +77,11 @@ final class Subscription {
 
     /// The subscriber cannot decode.
     func wantKeyFrame(at now: Instant) {
-        guard let stream = video?.selector.current else { return }
-        publication.wantKeyFrame(ofStream: Int(stream), at: now)
+        guard video != nil else { return }
+        // Before the first one, of the stream that it is to begin with; of a silent publisher, of any.
+        let stream =
+            video?.selector.current.map { Int($0) } ?? video?.keyFrameWish(of: publication.track, at: now) ?? 0
+        publication.wantKeyFrame(ofStream: stream, at: now)
     }
 
     private func sendKept(_ out: OutgoingPacket, _ packet: PublishedPacket, isRepeat: Bool = false, at now: Instant) {
@@ -85,6 +99,7 @@ final class Subscription {
         var head = ForwardedHead(
             sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker, isRepeat: isRepeat)
         head.isPadding = out.isPadding
+        head.startsKeyFrame = packet.video.startsKeyFrame && !out.isPadding
         head.hasLongElements =
             header.extensionElement(ids.dependencyDescriptor, in: bytes).map { $0.count > 16 } ?? false
         subscriber.machine.forward(head, on: transceiver, at: now) { own, writer, packetBytes in
@@ -121,9 +136,12 @@ final class Subscription {
         guard !description.sizes.isEmpty else {
             return hints.isDisabled || hints.quality == .off ? nil : .highest
         }
-        let top = max(description.sizes.count - 1, 0)
+        // Of whichever layer is sent: the highest one may not be.
+        let temporalLayers = description.sizes.indices.map {
+            publication.track.bitrates.temporalLayerCount(spatial: $0)
+        }
         return hints.limit(
-            sizes: description.sizes, temporalLayers: publication.track.bitrates.temporalLayerCount(spatial: top),
+            sizes: description.sizes, temporalLayers: temporalLayers.max() ?? 0,
             framesPerSecond: description.framesPerSecond)
     }
 
@@ -142,6 +160,11 @@ final class Subscription {
         var steps: [LayerStep] = []
         if let limit, !publication.isMuted {
             steps = publication.track.bitrates.steps(publication.description.arrangement, limit: limit, at: now)
+            // Nothing came lately of the highest layer that is sent, or of any: what that costs is no measure.
+            let live =
+                publication.track.bitrates.live & UInt8(truncatingIfNeeded: (2 << Int(min(limit.spatial, 7))) - 1)
+            let top = 7 - live.leadingZeroBitCount
+            if steps.last.map({ $0.bitrate == .zero || Int($0.target.spatial) < top }) ?? true { steps = [] }
         }
         let importance: StreamDemand.Importance =
             publication.description.isScreenShare ? .screenShare : isSpeaking ? .speaker : .ordinary

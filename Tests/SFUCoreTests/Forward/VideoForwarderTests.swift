@@ -198,6 +198,16 @@ import Testing
         #expect(peer.vp8(30_002, 4_000_000_000, key(901)) == ["101 @45000 key pid 3 tl0 1 k 1 t0."])
     }
 
+    @Test func `another source in a publication's place is followed from its first key frame, whatever its numbers`() {
+        var peer = Subscriber()
+        #expect(peer.vp8(1_000, 0, key(2)).count == 1)
+        peer.wait(.milliseconds(500))
+        // Near enough to be taken for a late packet of the source before.
+        let lines = peer.publish(Packet.rtp(500, timestamp: 4_000_000_000, ssrc: 78, key(900).bytes))
+        #expect(lines.count == 1)
+        #expect(lines.first?.hasPrefix("101 @45000 key") == true, "\(lines)")
+    }
+
     @Test func `a layer that falls silent while others go on is left`() {
         var peer = Subscriber(streams: 2)
         #expect(peer.vp8(50, 0, layer: 1, key(9)) == ["100 @0 key pid 9 tl0 0 k 0 t0."])

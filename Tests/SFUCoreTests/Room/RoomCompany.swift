@@ -96,7 +96,8 @@ final class RoomCompany {
     ///
     /// - Parameter layers: names of simulcast layers, the lowest first.
     func publish(
-        _ person: Person, _ kind: MediaKind, layers: [String] = []
+        _ person: Person, _ kind: MediaKind, layers: [String] = [], codec: CodecParameters? = nil,
+        format: PayloadFormat? = nil
     ) throws -> (track: TransceiverID, publication: PublicationID) {
         let track = try person.publisher.addTransceiver(
             kind, direction: .sendonly, streamIDs: [person.name],
@@ -117,7 +118,7 @@ final class RoomCompany {
         guard let received else { throw RoomError.unusableTransceiver }
         let qualities: [VideoQuality] = [.low, .medium, .high]
         let description = PublicationDescription(
-            codec: kind == .video ? .vp8 : .opus, format: kind == .video ? .vp8 : .opus,
+            codec: codec ?? (kind == .video ? .vp8 : .opus), format: format ?? (kind == .video ? .vp8 : .opus),
             spatialLayers: Array(layers.indices),
             sizes: layers.indices.map {
                 SubscriberHints.Size(width: 320 << $0, height: 180 << $0, quality: qualities[min($0, 2)])

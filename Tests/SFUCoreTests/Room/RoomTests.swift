@@ -219,6 +219,7 @@ import Testing
         for person in company.people { company.leave(person) }
         company.run(for: .milliseconds(10))
         #expect(company.room.isEmpty)
+        #expect(company.room.holdsNothing)
         #expect(company.room.nextWake == nil)
     }
 
@@ -251,5 +252,63 @@ import Testing
         #expect(throws: RoomError.notSubscribed) {
             try room.unsubscribe(bob.subscribing, from: camera.publication, at: now)
         }
+    }
+
+    @Test func `a picture that stands still keeps its layer, and one that is hidden comes back as it was`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob", mayPause: true)
+        let screen = try company.publish(ann, .video, layers: Self.layers)
+        try company.subscribe(bob, to: screen.publication)
+        company.run(for: .seconds(Int64(1)))
+        for number in 0..<90 {
+            try company.picture(number, of: ann, screen.track, layers: Self.layers)
+            company.run(for: .milliseconds(33))
+        }
+        for number in 90..<94 {
+            company.run(for: .seconds(Int64(3)))
+            try company.picture(number, of: ann, screen.track, layers: Self.layers)
+            company.run(for: .milliseconds(100))
+        }
+        #expect(bob.layers(of: screen.publication).suffix(4) == [3, 3, 3, 3])
+        func show(_ isShown: Bool) throws {
+            try company.room.setHints(
+                SubscriberHints(isDisabled: !isShown), of: bob.subscribing, for: screen.publication, at: company.now)
+        }
+        for number in 94..<160 {
+            if number == 130 { try show(false) }
+            if number == 133 { try show(true) }
+            try company.picture(number, of: ann, screen.track, layers: Self.layers)
+            company.run(for: .milliseconds(33))
+        }
+        #expect(company.paused.isEmpty, "nothing is told of a path that carries everything")
+        #expect(bob.layers(of: screen.publication).last == 3)
+    }
+
+    @Test func `sizes that nobody has are taken for large ones`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let camera = try company.publish(ann, .video, layers: Self.layers)
+        try company.subscribe(bob, to: camera.publication)
+        company.run(for: .seconds(Int64(1)))
+        try company.room.setHints(
+            SubscriberHints(width: Int(UInt32.max), height: Int(UInt32.max)), of: bob.subscribing,
+            for: camera.publication, at: company.now)
+        try company.picture(0, of: ann, camera.track, layers: Self.layers)
+        company.run(for: .seconds(Int64(1)))
+        #expect(bob.numbers(of: camera.publication).last == 1)
+    }
+
+    @Test func `a codec that a subscriber has not is refused, and leaves no transceiver behind`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let camera = try company.publish(ann, .video, codec: .av1, format: .av1)
+        #expect(throws: RoomError.peer(.negotiation(.unknownCodec))) {
+            try company.room.subscribe(
+                bob.subscribing, to: camera.publication, streamID: "x", at: company.now)
+        }
+        #expect(company.room.withMachine(of: bob.subscribing) { $0.transceivers.isEmpty } == true)
     }
 }

@@ -5,10 +5,10 @@ import SFUCore
 enum Packet {
     static func rtp(
         _ number: UInt16, timestamp: UInt32, marker: Bool = true, payloadType: UInt8 = 96,
-        descriptor: [UInt8]? = nil, _ payload: [UInt8]
+        ssrc: UInt32 = 77, descriptor: [UInt8]? = nil, _ payload: [UInt8]
     ) -> [UInt8] {
         var bytes: [UInt8] = []
-        RTPHeader(marker: marker, payloadType: payloadType, sequenceNumber: number, timestamp: timestamp, ssrc: 77)
+        RTPHeader(marker: marker, payloadType: payloadType, sequenceNumber: number, timestamp: timestamp, ssrc: ssrc)
             .write(into: &bytes)
         if let descriptor {
             let writer = HeaderExtensionWriter(form: .twoByte, in: &bytes)
