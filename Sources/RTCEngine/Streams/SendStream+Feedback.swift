@@ -10,9 +10,9 @@ extension SendStream {
         case .nack(let nack):
             guard nack.mediaSSRC == ssrc else { return }
             counters.nackCount += 1
-            requestsLeft = configuration.historyCount
             // RFC 4585 §6.2.1 names no limit; more than the history holds is not looked at.
-            for entry in nack.entries.prefix(configuration.historyCount) { resend(entry, into: &queue, at: now) }
+            var left = configuration.historyCount
+            for entry in nack.entries where left > 0 { resend(entry, limit: &left, into: &queue, at: now) }
         case .pictureLossIndication(let indication):
             guard indication.mediaSSRC == ssrc else { return }
             counters.pliCount += 1
@@ -38,24 +38,25 @@ extension SendStream {
 
     // MARK: Retransmission
 
-    private mutating func resend(_ entry: GenericNACK.Entry, into queue: inout PacketQueue, at now: Instant) {
-        resend(entry.packetID, into: &queue, at: now)
-        var mask = entry.followingLost
+    private mutating func resend(
+        _ entry: GenericNACK.Entry, limit: inout Int, into queue: inout PacketQueue, at now: Instant
+    ) {
         var number = entry.packetID
-        while mask != 0 {
-            number &+= 1
-            if mask & 1 != 0 { resend(number, into: &queue, at: now) }
+        // The first bit is the packet's own.
+        var mask = UInt32(entry.followingLost) << 1 | 1
+        while mask != 0, limit > 0 {
+            if mask & 1 != 0 {
+                resend(number, into: &queue, at: now)
+                limit -= 1
+            }
             mask >>= 1
+            number &+= 1
         }
     }
 
     private mutating func resend(_ number: UInt16, into queue: inout PacketQueue, at now: Instant) {
         // The owner has forwarded packets, once for all who get them.
-        if configuration.unit == .packets {
-            guard requestsLeft > 0 else { return }
-            requestsLeft -= 1
-            return outputs.append(.packetRequested(number))
-        }
+        if configuration.unit == .packets { return outputs.append(.packetRequested(number)) }
         // Without a measured round trip a short one is assumed: better one packet twice than one too late.
         let roundTrip = remote.roundTripTime ?? .milliseconds(20)
         switch history.request(number, roundTrip: roundTrip, at: now) {

@@ -51,7 +51,7 @@ extension SendStream {
             timestamp: head.timestamp, ssrc: retransmission?.ssrc ?? configuration.ssrc
         ).write(into: &packet.bytes)
         let form = head.hasLongElements && configuration.allowsMixedExtensions ? .twoByte : self.form
-        writePathExtensions(form, into: &packet, and: extensions)
+        writeExtensions(form, into: &packet, media: extensions)
         if head.isPadding { packet.bytes[0] |= 0x20 }
         let headerSize = packet.bytes.count
         if retransmission != nil {
@@ -77,28 +77,6 @@ extension SendStream {
             noteClock(head.timestamp, at: now)
         }
         queue.append(packet)
-    }
-
-    /// The elements that speak of the way to the peer, then the caller's.
-    private mutating func writePathExtensions(
-        _ form: HeaderExtensionForm, into packet: inout QueuedPacket,
-        and others: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void
-    ) {
-        let ids = configuration.extensions
-        let mid = midPacketsLeft > 0 ? configuration.mid : nil
-        let writer = HeaderExtensionWriter(form: form, in: &packet.bytes)
-        if let id = ids.absoluteSendTime {
-            packet.absoluteSendTimeOffset = writer.reserve(id, length: AbsoluteSendTime.size, in: &packet.bytes)
-        }
-        if let id = ids.transportSequence {
-            packet.transportSequenceOffset = writer.reserve(id, length: 2, in: &packet.bytes)
-        }
-        if let id = ids.mid, let mid {
-            writer.append(id, text: mid, in: &packet.bytes)
-            midPacketsLeft = max(midPacketsLeft - 1, 0)
-        }
-        others(ids, writer, &packet.bytes)
-        writer.finish(in: &packet.bytes)
     }
 
     /// Sender reports tell the time of the newest picture, unless the owner knows better: `relate`.

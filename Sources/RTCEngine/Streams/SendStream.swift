@@ -25,8 +25,6 @@ public struct SendStream: Sendable {
     /// How far back from the newest packet the last one went that was sent again to probe the path.
     var paddingOffset: UInt16 = 0
     var history: SendHistory
-    /// How many more packets of one NACK are told to who keeps them.
-    var requestsLeft = 0
     var keyFrames: KeyFrameRequests
     var remote = RemoteReception()
     var outputs = FIFO<SendStreamOutput>()
@@ -167,6 +165,16 @@ public struct SendStream: Sendable {
     mutating func writeExtensions(
         _ metadata: PacketMetadata = PacketMetadata(), isLast: Bool = true, into packet: inout QueuedPacket
     ) {
+        writeExtensions(form, into: &packet) { ids, writer, bytes in
+            metadata.write(ids, with: writer, isLastPacket: isLast, into: &bytes)
+        }
+    }
+
+    /// The elements that speak of the way to the peer, then `media`'s.
+    mutating func writeExtensions(
+        _ form: HeaderExtensionForm, into packet: inout QueuedPacket,
+        media: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void
+    ) {
         let ids = configuration.extensions
         let mid = midPacketsLeft > 0 || configuration.rid != nil ? configuration.mid : nil
         let writer = HeaderExtensionWriter(form: form, in: &packet.bytes)
@@ -181,7 +189,7 @@ public struct SendStream: Sendable {
             midPacketsLeft = max(midPacketsLeft - 1, 0)
         }
         if let id = ids.rid, let rid = configuration.rid { writer.append(id, text: rid, in: &packet.bytes) }
-        metadata.write(ids, with: writer, isLastPacket: isLast, into: &packet.bytes)
+        media(ids, writer, &packet.bytes)
         writer.finish(in: &packet.bytes)
     }
 
