@@ -165,8 +165,10 @@ let package = Package(
             path: "Benchmarks/congestion/Sources/congestion-peer", swiftSettings: swiftSettings),
 
         tests("RTCWireTests", ["RTCWire"]),
+        .systemLibrary(name: "CAllocator", path: "Tests/CAllocator"),
         tests(
-            "RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity", "CongestionLinks"], settings: optimized),
+            "RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity", "CongestionLinks", "CAllocator"],
+            settings: optimized),
         tests("RTCSecurityTests", ["RTCSecurity", "RTCEngine", "RTCWire", "COpenSSL"]),
         tests("MediaFilesTests", ["MediaFiles", "RTCEngine", "RTCWire"]),
         tests("SFUCoreTests", ["SFUCore", "RTCEngine", "RTCWire", "CongestionLinks"], settings: optimized),

@@ -96,10 +96,12 @@ struct CallInvariants {
     }
 
     /// All outputs have been taken.
-    mutating func settled(_ machine: borrowing PeerMachine, _ side: CallSimulation.Side, at now: Instant) {
+    mutating func settled(
+        _ machine: borrowing PeerMachine, nextWake: Instant?, _ side: CallSimulation.Side, at now: Instant
+    ) {
         guard machine.connectionState == .closed else { return }
         if !watches[side.rawValue].isClosed { note("the end was not told", side, at: now) }
-        if machine.nextWake != nil { note("a timer outlives the end", side, at: now) }
+        if nextWake != nil { note("a timer outlives the end", side, at: now) }
         if !machine.holdsNoMedia { note("packets or streams outlive the end", side, at: now) }
     }
 

@@ -16,6 +16,7 @@ struct CallSimulation {
     /// One peer connection with its place in the network, its application and everything it has told.
     final class Peer {
         var machine: PeerMachine
+        private let newMachine: () -> PeerMachine
         let host: HostID
         let bases: [TransportAddress]
         let turn: [TURNServer]
@@ -57,16 +58,21 @@ struct CallSimulation {
             seat.negotiation(&negotiation)
             let configuration = PeerMachineConfiguration(
                 ice: seat.ice, negotiation: negotiation, wallClockOffset: .seconds(Int64(1_700_000_000)))
-            machine = PeerMachine(configuration: configuration, security: seat.security, random: random)
+            newMachine = { PeerMachine(configuration: configuration, security: seat.security, random: random) }
+            machine = newMachine()
             host = seat.host
             bases = seat.bases
             turn = seat.turn
         }
+
+        /// Puts a machine in the place of this one that has lived through nothing.
+        func renewMachine() { machine = newMachine() }
     }
 
     /// Something deliberately wrong in the driver, to see that it is noticed.
     enum Sabotage {
         case none, losesFrame, repeatsFrame, damagesFrame, sendsMediaAtOnce, sendsToStranger, talksAfterTheEnd
+        case tellsAfterTheEnd, keepsTimer
     }
 
     enum Agenda {
@@ -220,7 +226,12 @@ struct CallSimulation {
             invariants.tells(event, peers[index].machine, side, at: now)
             handle(event, side)
         }
-        invariants.settled(peers[index].machine, side, at: now)
+        if sabotage == .tellsAfterTheEnd, self[side].machine.connectionState == .closed {
+            invariants.tells(.negotiationNeeded, peers[index].machine, side, at: now)
+        }
+        let keepsTimer = sabotage == .keepsTimer && self[side].machine.connectionState == .closed
+        let nextWake = keepsTimer ? now : self[side].machine.nextWake
+        invariants.settled(peers[index].machine, nextWake: nextWake, side, at: now)
     }
 
     /// Peers consent to a relayed address as to any other, and what goes out from there is media only when DTLS is done.

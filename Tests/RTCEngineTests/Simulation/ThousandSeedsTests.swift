@@ -75,6 +75,7 @@ import Testing
         (CallSimulation.Sabotage.losesFrame, "cannot be decoded"), (.repeatsFrame, "came after frame"),
         (.damagesFrame, "is damaged"), (.sendsMediaAtOnce, "rtp is sent before DTLS is done"),
         (.sendsToStranger, "never answered"), (.talksAfterTheEnd, "rtp is sent after the end"),
+        (.tellsAfterTheEnd, "is told after the end"), (.keepsTimer, "a timer outlives the end"),
     ])
     func `a driver that breaks a rule is found out`(sabotage: CallSimulation.Sabotage, complaint: String) {
         var scenario = CallScenario(seed: 1)
@@ -82,7 +83,7 @@ import Testing
         scenario.signaling = VirtualSignaling()
         scenario.kinds = [.video]
         scenario.answersWith = [.video]
-        scenario.incident = sabotage == .talksAfterTheEnd ? .leftCloses : .nothing
+        scenario.incident = [.talksAfterTheEnd, .tellsAfterTheEnd, .keepsTimer].contains(sabotage) ? .leftCloses : .nothing
         scenario.incidentAt = .milliseconds(1_000)
         #expect(scenario.run().violations == [])
         let violations = scenario.run(sabotage: sabotage).violations
