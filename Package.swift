@@ -139,7 +139,7 @@ let package = Package(
             name: "roost",
             dependencies: [
                 "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC", "LiveKitProtocol",
-                "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles",
+                "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles", "TURNServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ] + nio + watching,
@@ -189,7 +189,7 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "RTCWire", "RTCEngine", "SFUCore", "RTCSecurity", "MediaFiles", "SocketIO", "CallSignaling",
+                "RTCWire", "RTCEngine", "SFUCore", "RTCSecurity", "MediaFiles", "TURNServer", "SocketIO", "CallSignaling",
                 "ClientKit", "LiveKitProtocol", .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             path: "Fuzz/Targets",

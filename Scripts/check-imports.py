@@ -26,7 +26,7 @@ ALLOWED = {
     "roost": {
         "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC", "WebRTCCore", "LiveKitProtocol",
         "ComposableArchitectureStandIn",
-        "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles",
+        "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles", "TURNServer",
     },
 }
 # Modules, and folders of modules, without I/O and without a clock: bytes, values and a time go in, values come out.

@@ -36,6 +36,7 @@ struct FuzzTarget: Sendable, CustomStringConvertible {
         FuzzTarget(name: "SocketIO") { fuzzSocketIO($0) },
         FuzzTarget(name: "StreamFraming") { fuzzStreamFraming($0) },
         FuzzTarget(name: "TURN") { fuzzTURN($0) },
+        FuzzTarget(name: "TURNServer") { fuzzTURNServer($0) },
         FuzzTarget(name: "VP8") { fuzzVP8($0) },
         FuzzTarget(name: "VP9") { fuzzVP9($0) },
         FuzzTarget(name: "WAV") { fuzzWAV($0) },

@@ -1,5 +1,6 @@
 internal import SocketIO
 internal import Synchronization
+internal import TURNServer
 
 /// Lets the metrics route, which is made before the server, read the server's counters.
 final class StatisticsSource: Sendable {
@@ -34,6 +35,40 @@ enum Metrics {
         lines.append("# HELP roost_echo_calls_total Calls that the echo peer has answered.")
         lines.append("# TYPE roost_echo_calls_total counter")
         lines.append("roost_echo_calls_total \(EchoPeer.callsAnswered)")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// What the TURN server counts.
+    static func text(_ statistics: TURNServerStatistics) -> String {
+        var lines: [String] = []
+        func metric(_ name: String, _ type: String, _ help: String, _ values: [(label: String, value: Int)]) {
+            lines += ["# HELP roost_turn_\(name) \(help)", "# TYPE roost_turn_\(name) \(type)"]
+            lines += values.map { "roost_turn_\(name)\($0.label) \($0.value)" }
+        }
+        func one(_ value: Int) -> [(label: String, value: Int)] { [("", value)] }
+        metric("allocations", "gauge", "Allocations that exist.", one(statistics.allocations))
+        metric("allocations_total", "counter", "Allocations made.", one(statistics.allocationsMade))
+        metric(
+            "relayed_bytes_total", "counter", "Bytes relayed, by direction.",
+            [
+                ("{to=\"peers\"}", statistics.bytesToPeers), ("{to=\"clients\"}", statistics.bytesToClients),
+            ])
+        metric(
+            "relayed_packets_total", "counter", "Datagrams relayed, by direction.",
+            [
+                ("{to=\"peers\"}", statistics.packetsToPeers), ("{to=\"clients\"}", statistics.packetsToClients),
+            ])
+        metric(
+            "dropped_total", "counter", "Datagrams not relayed, by reason.",
+            TURNServerStatistics.Drop.allCases.map {
+                ("{reason=\"\($0.rawValue)\"}", statistics.drops[$0] ?? 0)
+            })
+        metric(
+            "refused_total", "counter", "Requests refused, by the number of the error.",
+            statistics.errors.sorted { $0.key < $1.key }.map { ("{code=\"\($0.key)\"}", $0.value) })
+        metric(
+            "strangers_ignored_total", "counter", "Requests without credential beyond what one address may send.",
+            one(statistics.strangersIgnored))
         return lines.joined(separator: "\n") + "\n"
     }
 }

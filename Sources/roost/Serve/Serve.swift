@@ -7,6 +7,7 @@ internal import Logging
 internal import RTCNetwork
 internal import RTCWire
 internal import SocketIO
+internal import TURNServer
 
 /// `roost serve`: signaling, the page, health and metrics, and the echo peer.
 struct Serve: AsyncParsableCommand {
@@ -50,6 +51,9 @@ struct Serve: AsyncParsableCommand {
             "Use only this address of this machine for the echo peer's media; may be repeated.", valueName: "ip"))
     var address: [String] = []
 
+    @OptionGroup(title: "TURN")
+    var turn: TURNOptions
+
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
     }
@@ -90,7 +94,8 @@ struct Serve: AsyncParsableCommand {
         let interrupts = Interrupts.stream()
         let page = try pageFolder()
         let media = echo ? try CallFiles.load(video: nil, audio: nil, codec: nil) : nil
-        let server = makeServer(page: page)
+        let relay = try await turn.start(host: host, certificate: tlsCertificate, key: tlsKey)
+        let server = makeServer(page: page, relay: relay)
         let rooms = CallRoomServer(server: server)
         let pagePort: Int
         let signaling: Int
@@ -100,16 +105,18 @@ struct Serve: AsyncParsableCommand {
             signaling = isSame ? pagePort : try await server.bind(host: host, port: signalingPort)
         } catch {
             await server.shutdown()
+            await relay?.service.stop()
             throw CommandError("\(error)")
         }
         var echoPeer: EchoPeer?
         if let media { echoPeer = try await makeEchoPeer(rooms, media) }
         await echoPeer?.start()
-        announce(page: pagePort, signaling: signaling, hasPage: page != nil)
+        announce(page: pagePort, signaling: signaling, hasPage: page != nil, relay: relay)
         for await _ in interrupts { break }
         if !json { Console.say("Going down.") }
         await echoPeer?.stop()
         await server.shutdown()
+        await relay?.service.stop()
         withExtendedLifetime(interrupts) {}
     }
 
@@ -123,7 +130,7 @@ struct Serve: AsyncParsableCommand {
         return folder
     }
 
-    private func makeServer(page folder: URL?) -> SocketIOServer {
+    private func makeServer(page folder: URL?, relay: CallRelay?) -> SocketIOServer {
         var configuration = SocketIOServerConfiguration()
         if allowOrigin.contains("*") {
             configuration.origins = .any
@@ -134,7 +141,11 @@ struct Serve: AsyncParsableCommand {
             configuration.tls = .init(certificateChainFile: tlsCertificate, privateKeyFile: tlsKey)
         }
         let statistics = StatisticsSource()
-        let routes = WebRoutes(page: folder.map(StaticFiles.init)) { statistics.read().map(Metrics.text) ?? "" }
+        let metrics: @Sendable () -> String = {
+            (statistics.read().map(Metrics.text) ?? "") + (relay.map { Metrics.text($0.service.statistics) } ?? "")
+        }
+        let routes = WebRoutes(
+            page: folder.map(StaticFiles.init), metrics: metrics, iceServers: ICEServersRoute(relay: relay))
         configuration.fallback = { routes.answer($0) }
         var logger = Logger(label: "roost")
         logger.logLevel = Logger.Level(rawValue: logLevel.rawValue) ?? .notice
@@ -156,13 +167,15 @@ struct Serve: AsyncParsableCommand {
             configuration: configuration)
     }
 
-    private func announce(page: Int, signaling: Int, hasPage: Bool) {
+    private func announce(page: Int, signaling: Int, hasPage: Bool, relay: CallRelay?) {
         if json {
-            Console.say(
-                JSONField.object([
-                    "event": .text("listening"), "port": .number(Double(page)),
-                    "signaling_port": .number(Double(signaling)),
-                ]).json)
+            var fields: [String: JSONField] = [
+                "event": .text("listening"), "port": .number(Double(page)),
+                "signaling_port": .number(Double(signaling)),
+            ]
+            fields["turn_port"] = relay.map { .number(Double($0.ports.port)) }
+            fields["turn_tls_port"] = relay?.ports.tlsPort.map { .number(Double($0)) }
+            Console.say(JSONField.object(fields).json)
         } else {
             let scheme = tlsCertificate == nil ? "http" : "https"
             var lines = ["Roost is serving."]
@@ -173,11 +186,20 @@ struct Serve: AsyncParsableCommand {
             lines.append(
                 "  Signaling  \(scheme)://localhost:\(signaling)  (Socket.IO; also under /socket.io on port \(page))")
             lines.append("  Watch      \(scheme)://localhost:\(page)/health and /metrics")
+            if let relay { lines.append("  Relay      " + text(relay)) }
             if echo {
                 lines.append("An echo peer waits in room \(echoRoom): call it as caller to try everything alone.")
             }
             lines.append("Ctrl-C ends it.")
             Console.say(lines.joined(separator: "\n"))
         }
+    }
+
+    private func text(_ relay: CallRelay) -> String {
+        let range = turn.turnRelayPorts.range
+        let tls = relay.ports.tlsPort.map { ", TLS on \($0)" } ?? ""
+        let addresses = relay.announced.map { "\($0)" }.joined(separator: " and ")
+        return "turn: on port \(relay.ports.port) (UDP, TCP)\(tls); "
+            + "from \(addresses), UDP ports \(range.lowerBound) to \(range.upperBound)"
     }
 }

@@ -1,10 +1,11 @@
 internal import Foundation
 internal import SocketIO
 
-/// What the server answers outside Socket.IO: the page, `/health`, `/metrics`. The whole route table is `answer`.
+/// What the server answers outside Socket.IO: the page, `/health`, `/metrics`, `/ice-servers`. The whole route table is `answer`.
 struct WebRoutes: Sendable {
     let page: StaticFiles?
     let metrics: @Sendable () -> String
+    let iceServers: ICEServersRoute
 
     func answer(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse {
         guard request.method == "GET" || request.method == "HEAD" else {
@@ -13,6 +14,7 @@ struct WebRoutes: Sendable {
         switch request.path {
         case "/health": return .text("ok\n")
         case "/metrics": return .text(metrics(), contentType: "text/plain; version=0.0.4; charset=utf-8")
+        case "/ice-servers": return iceServers.answer(request)
         default: return pageFile(request)
         }
     }

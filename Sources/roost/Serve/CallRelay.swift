@@ -1,0 +1,85 @@
+internal import Foundation
+internal import RTCWire
+internal import SocketIO
+internal import TURNServer
+
+/// The TURN server of `roost serve`, and who may use it: whoever sees the page gets a credential for some hours.
+struct CallRelay: Sendable {
+    let service: TURNService
+    let ports: TURNService.Ports
+    let secret: String
+    /// The name that clients are told, if it is not the one by which they came.
+    let host: String?
+    /// Where relayed addresses are.
+    let announced: [IPAddress]
+
+    /// For how long a credential makes relayed addresses. Those that it has made last as long as their call.
+    private static let hours = 12
+
+    /// An entry of W3C's RTCConfiguration.
+    struct ICEServer: Encodable {
+        let urls: [String]
+        let username: String
+        let credential: String
+    }
+
+    /// What a client is to use that has asked for this host.
+    func iceServers(asked: String?, at now: Date = Date()) -> [ICEServer] {
+        guard let host = host ?? asked.flatMap(Self.hostName) ?? announced.first.map(Self.text) else { return [] }
+        let issued = TimeLimitedCredential(
+            name: Self.randomText(), expires: Int64(now.timeIntervalSince1970) + Int64(Self.hours * 3_600),
+            secret: secret)
+        var urls = ["turn:\(host):\(ports.port)", "turn:\(host):\(ports.port)?transport=tcp"]
+        if let tlsPort = ports.tlsPort { urls.append("turns:\(host):\(tlsPort)?transport=tcp") }
+        return [ICEServer(urls: urls, username: issued.username, credential: issued.password)]
+    }
+
+    /// The name in a Host header (RFC 9110 §7.2), as a URL has it. Nil for anything that is no name and no address: it is
+    /// not our place to repeat it.
+    static func hostName(_ header: String) -> String? {
+        if header.hasPrefix("[") {
+            guard let end = header.firstIndex(of: "]"),
+                let ip = IPAddress(header[header.index(after: header.startIndex)..<end]), ip.isIPv6
+            else { return nil }
+            return text(ip)
+        }
+        let name = header.prefix { $0 != ":" }
+        let isName = name.utf8.allSatisfy { byte in
+            switch UInt8(byte) {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        return isName && (1...253).contains(name.utf8.count) ? String(name) : nil
+    }
+
+    private static func text(_ ip: IPAddress) -> String { ip.isIPv6 ? "[\(ip)]" : "\(ip)" }
+
+    /// 96 bits that nobody guesses, as letters and digits.
+    static func randomText() -> String {
+        var random = SystemRandomNumberGenerator()
+        return (0..<2).map { _ in String(UInt64.random(in: .min ... .max, using: &random), radix: 36) }.joined()
+    }
+}
+
+/// `GET /ice-servers`: what a `RTCPeerConnection` is to be made with. Without TURN there is nothing to tell.
+struct ICEServersRoute: Sendable {
+    let relay: CallRelay?
+
+    private struct Answer: Encodable {
+        let iceServers: [CallRelay.ICEServer]
+    }
+
+    func answer(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let answer = Answer(iceServers: relay?.iceServers(asked: request.header("Host")) ?? [])
+        guard let body = try? encoder.encode(answer) else { return .text("", status: 500) }
+        return SocketIOHTTPResponse(
+            status: 200,
+            headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
+            body: .bytes([UInt8](body)))
+    }
+}
