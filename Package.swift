@@ -189,7 +189,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "RTCWire", "RTCEngine", "SFUCore", "RTCSecurity", "MediaFiles", "TURNServer", "SocketIO", "CallSignaling",
+                "RTCWire", "RTCEngine", "SFUCore", "RTCSecurity", "MediaFiles", "TURNServer", "SocketIO",
+                "CallSignaling",
                 "ClientKit", "LiveKitProtocol", .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             path: "Fuzz/Targets",

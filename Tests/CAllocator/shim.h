@@ -2,8 +2,6 @@
 #ifndef ROOST_CALLOCATOR_SHIM_H
 #define ROOST_CALLOCATOR_SHIM_H
 
-#ifdef __linux__
 #include <malloc.h>
-#endif
 
 #endif

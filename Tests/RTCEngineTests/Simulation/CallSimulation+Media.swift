@@ -89,7 +89,8 @@ extension CallSimulation {
 
     private func sabotaged(_ frame: EncodedFrame, count: Int) -> [EncodedFrame] {
         switch sabotage {
-        case .none, .sendsMediaAtOnce, .sendsToStranger, .talksAfterTheEnd, .tellsAfterTheEnd, .keepsTimer: return [frame]
+        case .none, .sendsMediaAtOnce, .sendsToStranger, .talksAfterTheEnd, .tellsAfterTheEnd, .keepsTimer:
+            return [frame]
         case .losesFrame: return (CountedFrame(frame)?.number ?? 0) % 10 == 8 && !frame.isKeyFrame ? [] : [frame]
         case .repeatsFrame: return count == 3 ? [frame, frame] : [frame]
         case .damagesFrame:

@@ -83,7 +83,8 @@ import Testing
         scenario.signaling = VirtualSignaling()
         scenario.kinds = [.video]
         scenario.answersWith = [.video]
-        scenario.incident = [.talksAfterTheEnd, .tellsAfterTheEnd, .keepsTimer].contains(sabotage) ? .leftCloses : .nothing
+        scenario.incident =
+            [.talksAfterTheEnd, .tellsAfterTheEnd, .keepsTimer].contains(sabotage) ? .leftCloses : .nothing
         scenario.incidentAt = .milliseconds(1_000)
         #expect(scenario.run().violations == [])
         let violations = scenario.run(sabotage: sabotage).violations
