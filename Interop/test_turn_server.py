@@ -81,7 +81,7 @@ def certificate(tmp_path_factory):
     files = folder / "certificate.pem", folder / "key.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-         "-subj", "/CN=roost test", "-addext", "subjectAltName=IP:127.1.1.1", "-out", files[0], "-keyout", files[1]],
+         "-subj", "/CN=roost test", "-addext", "subjectAltName=IP:192.0.2.3", "-out", files[0], "-keyout", files[1]],
         check=True, capture_output=True,
     )
     return files
@@ -128,11 +128,13 @@ def test_coturns_client_reaches_coturns_peer(flags, start, namespace):
     assert relay.metrics()["roost_turn_relayed_packets_total{to=\"clients\"}"] >= 100
 
 
-def test_coturns_client_does_not_reach_loopback_unless_it_is_named(start, namespace):
-    relay = start()
+@pytest.mark.parametrize("peer", ["127.0.0.1", "198.51.100.7"])
+def test_coturns_client_does_not_reach_what_is_denied(peer, start, namespace):
+    """Loopback always is; what the option names, too."""
+    relay = start("--turn-deny-peer", "198.51.100.0/24")
     command = namespace.command(
-        "timeout", 30, "turnutils_uclient", "-p", relay.port, "-c", "-e", namespace.address, "-n", 1, "-u", "user",
-        "-w", "password", namespace.address)
+        "timeout", 30, "turnutils_uclient", "-p", relay.port, "-c", "-e", peer, "-n", 1, "-u", "user", "-w",
+        "password", namespace.address)
     done = subprocess.run(command, capture_output=True, text=True)
     assert "403" in done.stdout + done.stderr
     assert relay.metrics()['roost_turn_refused_total{code="403"}'] >= 1

@@ -174,7 +174,9 @@ public struct PeerMachine: ~Copyable {
         layerSenders.removeAll()
         simulcasts.removeAll()
         feedbackGenerator = nil
+        feedbackTracker.end()
         sentPackets = SentPackets()
+        packets = PacketQueue()
         demultiplexer = RTPDemultiplexer()
         move(to: .closed, because: reason)
     }

@@ -21,14 +21,20 @@ public struct TransportFeedbackTracker: Sendable {
     }
 
     private struct Slot: Sendable {
-        var sequence: UInt16 = 0
         var sentAt = Instant.zero
-        var size = 0
         var probe: Int32 = 0
+        var size: UInt16 = 0
+        var sequence: UInt16 = 0
         var fate = Fate.free
     }
 
-    private static let capacity = 8_192
+    private static let initialCapacity = 256
+    private static let maximumCapacity = 8_192
+    /// For so long a packet waits for news of it before a newer one may take its place. Feedback comes every tenth of a
+    /// second, and a path of more than two seconds carries no call.
+    private static let patience = Interval.seconds(Int64(2))
+    /// By the sequence number's remainder. There are as many as the packets of a round trip have needed, since a server has
+    /// thousands of connections.
     private var slots: [Slot] = []
 
     public private(set) var packetsSent: UInt64 = 0
@@ -45,10 +51,27 @@ public struct TransportFeedbackTracker: Sendable {
     ///
     /// - Parameter probe: the probe that it is part of; 0 for none.
     public mutating func sent(_ sequence: UInt16, size: Int, probe: Int32 = 0, at now: Instant) {
-        if slots.isEmpty { slots = [Slot](repeating: Slot(), count: Self.capacity) }
+        if slots.isEmpty { slots = [Slot](repeating: Slot(), count: Self.initialCapacity) }
+        while slots.count < Self.maximumCapacity, isWaiting(Int(sequence) % slots.count, at: now) { grow() }
         packetsSent += 1
-        slots[Int(sequence) % Self.capacity] = Slot(
-            sequence: sequence, sentAt: now, size: size, probe: probe, fate: .inFlight)
+        slots[Int(sequence) % slots.count] = Slot(
+            sentAt: now, probe: probe, size: UInt16(clamping: size), sequence: sequence, fate: .inFlight)
+    }
+
+    private func isWaiting(_ index: Int, at now: Instant) -> Bool {
+        slots[index].fate == .inFlight && now - slots[index].sentAt < Self.patience
+    }
+
+    private mutating func grow() {
+        var larger = [Slot](repeating: Slot(), count: slots.count * 2)
+        for slot in slots where slot.fate != .free { larger[Int(slot.sequence) % larger.count] = slot }
+        slots = larger
+    }
+
+    /// Forgets the packets and keeps the counters: nothing will be sent any more.
+    mutating func end() {
+        slots = []
+        lastResults = []
     }
 
     /// Takes feedback. Packets that were never sent, or so long ago that they are forgotten, are left out.
@@ -58,7 +81,7 @@ public struct TransportFeedbackTracker: Sendable {
         guard !slots.isEmpty else { return }
         var arrivals = feedback.arrivals[...]
         var clock = Instant(nanoseconds: Int64(feedback.referenceTime) * TransportFeedback.referenceUnit)
-        for offset in 0..<min(Int(feedback.statusCount), Self.capacity) {
+        for offset in 0..<min(Int(feedback.statusCount), Self.maximumCapacity) {
             var arrivedAt: Instant?
             if let arrival = arrivals.first, Int(arrival.offset) == offset {
                 clock += Interval(nanoseconds: Int64(arrival.delta) * TransportFeedback.deltaUnit)
@@ -70,7 +93,7 @@ public struct TransportFeedbackTracker: Sendable {
     }
 
     private mutating func record(_ sequence: UInt16, arrivedAt: Instant?) {
-        let index = Int(sequence) % Self.capacity
+        let index = Int(sequence) % slots.count
         guard slots[index].sequence == sequence else { return }
         let wasToldLost = slots[index].fate == .lost
         switch (slots[index].fate, arrivedAt) {
@@ -88,7 +111,7 @@ public struct TransportFeedbackTracker: Sendable {
         }
         lastResults.append(
             PacketResult(
-                sentAt: slots[index].sentAt, size: slots[index].size, arrivedAt: arrivedAt,
+                sentAt: slots[index].sentAt, size: Int(slots[index].size), arrivedAt: arrivedAt,
                 probe: slots[index].probe, wasToldLost: wasToldLost))
     }
 }

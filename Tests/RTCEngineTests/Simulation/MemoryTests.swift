@@ -6,11 +6,11 @@ import Testing
 
 /// Calls leave nothing behind: measured at the allocator, each test in a process of its own where nothing else allocates.
 /// Not under a sanitizer, which brings an allocator of its own.
-@Suite(.enabled(if: ["__asan_init", "__tsan_init"].allSatisfy { dlsym(nil, $0) == nil }))
+@Suite(.enabled(if: dlsym(nil, "__asan_init") == nil && dlsym(nil, "__tsan_init") == nil))
 struct MemoryTests {
     @Test func `after two hundred random calls the process holds what it held before`() async {
         await #expect(processExitsWith: .success) {
-            #expect(grownByCalls(200, leaking: false) < 16 * 1_024)
+            #expect(grownByCalls(200, leaking: false) < 4 * 1_024)
         }
     }
 
@@ -101,4 +101,8 @@ private final class Work {
     init(_ closure: @escaping () -> Void) { self.closure = closure }
 }
 
-private func bytesInUse() -> Int { Int(mallinfo2().uordblks) }
+/// Large pieces come from the system one by one, and are counted apart.
+private func bytesInUse() -> Int {
+    let allocator = mallinfo2()
+    return Int(allocator.uordblks + allocator.hblkhd)
+}

@@ -57,6 +57,13 @@ import Testing
         var random = EngineRandom.seeded(2)
         var now = Instant.zero + .seconds(Int64(1))
         var lost = 0
+        var results: [TransportFeedbackTracker.PacketResult] = []
+        func hear() {
+            for feedback in take(&queue) {
+                tracker.receive(feedback, at: now)
+                results += tracker.lastResults
+            }
+        }
         for number in 0..<3_000 {
             let sequence = UInt16(truncatingIfNeeded: 65_000 + number)
             tracker.sent(sequence, size: 1_200, at: now)
@@ -69,17 +76,35 @@ import Testing
             now += .milliseconds(2)
             if let wake = generator.nextWake, now >= wake {
                 generator.tick(into: &queue, senderSSRC: 1, at: now)
+                hear()
             }
         }
         generator.tick(into: &queue, senderSSRC: 1, at: now + .seconds(Int64(1)))
-        for feedback in take(&queue) { tracker.receive(feedback, at: now) }
+        hear()
         #expect(tracker.packetsSent == 3_000)
         #expect(Int(tracker.packetsLost) == lost)
         #expect(Int(tracker.packetsAcknowledged) == 3_000 - lost)
-        let results = tracker.lastResults.filter { $0.arrivedAt != nil }
         let transits = results.compactMap { result in result.arrivedAt.map { $0 - result.sentAt } }
         // Rounded to 250 µs.
         #expect(transits.allSatisfy { $0 > .milliseconds(19) && $0 < .milliseconds(21) })
+    }
+
+    @Test(arguments: [(packets: 200, every: Interval.milliseconds(8)), (7_900, .microseconds(250))])
+    func `what is on its way is remembered for as long as a path may be, however much it is`(
+        packets: Int, every: Interval
+    ) {
+        var tracker = TransportFeedbackTracker()
+        var now = Instant.zero
+        for number in 0..<packets {
+            tracker.sent(UInt16(truncatingIfNeeded: 60_000 + number), size: 1_200, at: now)
+            now += every
+        }
+        let feedback = TransportFeedback(
+            senderSSRC: 1, mediaSSRC: 7, baseSequence: 60_000, statusCount: UInt16(packets), referenceTime: 0,
+            feedbackCount: 0, arrivals: (0..<UInt16(packets)).map { .init(offset: $0, delta: 1) })
+        tracker.receive(feedback, at: now)
+        #expect(tracker.packetsAcknowledged == UInt64(packets))
+        #expect(tracker.lastResults.allSatisfy { $0.size == 1_200 && $0.arrivedAt != nil })
     }
 
     @Test func `a packet that was told lost and then arrives is not lost`() {

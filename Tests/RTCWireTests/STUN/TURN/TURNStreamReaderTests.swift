@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `only numbers of §12 are channels`() {
-        for (first, isChannel) in [(0x3f, false), (0x40, true), (0x4f, true), (0x50, false)] as [(UInt8, Bool)] {
+        for (first, isChannel) in [(0x3f, false), (0x40, true), (0x7f, true), (0x80, false)] as [(UInt8, Bool)] {
             let bytes: [UInt8] = [first, 0xff, 0, 1, 9]
             let header = ChannelDataHeader(bytes.span.bytes)
             #expect((header != nil) == isChannel)
