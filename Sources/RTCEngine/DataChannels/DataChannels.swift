@@ -176,6 +176,14 @@ struct DataChannels: Sendable {
 
     /// The largest message that can be sent now. Bytes.
     var maximumMessageSize: Int { min(agreement?.remoteMaximumMessageSize ?? sendLimit, sendLimit) }
+
+    var sendLimits: DataSendLimits {
+        var limits = DataSendLimits()
+        limits.messageSize = maximumMessageSize
+        limits.buffer = sendLimit
+        limits.used = association?.bytesKept ?? 0
+        return limits
+    }
 }
 
 extension DataChannels {

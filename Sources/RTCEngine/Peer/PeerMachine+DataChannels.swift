@@ -22,10 +22,23 @@ extension PeerMachine {
     public mutating func send(
         _ message: DataChannelMessage, on id: DataChannelID, at now: Instant
     ) throws(DataChannelError) {
+        try queue(message, on: id, at: now)
+        sendQueuedData(at: now)
+    }
+
+    /// As `send`, but the message waits for `sendQueuedData`: several share packets.
+    public mutating func queue(
+        _ message: DataChannelMessage, on id: DataChannelID, at now: Instant
+    ) throws(DataChannelError) {
         guard connectionState != .closed else { throw .connectionClosed }
         try data.send(message, on: id, at: now)
-        drainSecure(at: now)
     }
+
+    /// Sends what `queue` has taken, as far as the network lets it.
+    public mutating func sendQueuedData(at now: Instant) { drainSecure(at: now) }
+
+    /// What `send` takes now, on all channels together.
+    public var dataSendLimits: DataSendLimits { data.sendLimits }
 
     /// Closes a channel when what was sent on it has gone out. Repeatable.
     public mutating func closeDataChannel(_ id: DataChannelID, at now: Instant) {
@@ -65,6 +78,7 @@ extension PeerMachine {
 
     /// Gives DTLS what the association wants sent, one record at a time, and tells what has happened.
     mutating func drainData(at now: Instant) {
+        guard !isInBatch else { return }
         while let output = data.pollOutput(at: now) {
             switch output {
             case .send(let packet):
@@ -80,6 +94,21 @@ extension PeerMachine {
             }
         }
     }
+}
+
+/// How much can be given to data channels before `DataChannelError.messageTooLarge` and `.bufferFull`. Bytes.
+public struct DataSendLimits: Sendable, Hashable {
+    /// The largest message.
+    public var messageSize = 0
+    /// What may wait to be sent or acknowledged, counted by `cost`. An empty buffer takes one message of any size.
+    public var buffer = 0
+    /// What does.
+    public var used = 0
+
+    public init() {}
+
+    /// What a message takes of the buffer.
+    public static func cost(ofBytes count: Int) -> Int { max(count, 1) + SCTPQueuedMessage.overhead }
 }
 
 extension Negotiator {

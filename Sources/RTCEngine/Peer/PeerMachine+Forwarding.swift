@@ -1,7 +1,8 @@
 public import RTCWire
 
-/// A media packet as it came (`MediaUnit.packets`): where it belongs. Its bytes are in the datagram that
-/// `PeerMachine.receive` was given, decrypted where they lay.
+/// A media packet as it came, where packets are handed out: what it is and where it belongs. Its bytes are beside it: those
+/// that `RTPReceiver.setPacketHandler`'s handler gets, or the datagram that `PeerMachine.receive` was given, decrypted where
+/// they lay. The header's ranges are places in them.
 public struct ReceivedPacket: Sendable, Equatable {
     public var transceiver: TransceiverID
     /// The layer's place among `ReceiveParameters.layers`; 0 without simulcast.
@@ -15,7 +16,8 @@ public struct ReceivedPacket: Sendable, Equatable {
     public var isRetransmission: Bool
 }
 
-/// Packets in and out, where no frames are made of them: what an SFU does.
+/// Packets in (`MediaUnit.packets`, `PeerMachineConfiguration.receivesPackets`) and out (`MediaUnit.packets`), where no frames
+/// are made of them: what an SFU does.
 extension PeerMachine {
     // MARK: In
 

@@ -147,7 +147,7 @@ extension PeerMachine {
             return
         }
         receivers.entries[place].value?.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
-        if configuration.unit == .packets, let passed = receivers.entries[place].value?.stream?.passing.take() {
+        if configuration.receivedUnit == .packets, let passed = receivers.entries[place].value?.stream?.passing.take() {
             received = (id, 0, passed)
         }
         drainReceiver(id)

@@ -114,7 +114,7 @@ extension PeerMachine {
         configuration.usesPLI = feedback.contains("nack pli")
         configuration.usesFIR = feedback.contains("ccm fir")
         configuration.allowsReducedSizeRTCP = allowsReducedSizeRTCP
-        configuration.unit = self.configuration.unit
+        configuration.unit = self.configuration.receivedUnit
         // Nothing is held where packets are passed on.
         if configuration.unit == .packets { configuration.maximumPackets = 1 }
         return configuration

@@ -59,6 +59,17 @@ extension PeerMachine {
         drainTransport(at: now)
     }
 
+    /// Several calls of `receive` follow, and then `endBatch`: what data channels have to tell and to answer waits for it,
+    /// so that one acknowledgement speaks of them all.
+    public mutating func beginBatch() { isInBatch = true }
+
+    /// All that had come has been received.
+    public mutating func endBatch(at now: Instant) {
+        guard isInBatch else { return }
+        isInBatch = false
+        drainData(at: now)
+    }
+
     /// Takes a datagram that came in. It is decrypted where it lies.
     public mutating func receive(
         _ datagram: inout [UInt8], from remote: TransportAddress, to local: TransportAddress, at now: Instant

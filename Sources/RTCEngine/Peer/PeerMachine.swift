@@ -37,6 +37,8 @@ public struct PeerMachine: ~Copyable {
 
     /// Data channels and the association under them.
     var data: DataChannels
+    /// More datagrams follow: what the association makes of them waits.
+    var isInBatch = false
 
     var sentPackets = SentPackets()
     let clock: WallClock
@@ -133,6 +135,9 @@ public struct PeerMachine: ~Copyable {
     /// The next datagram to send; nil when there is none. Give it back with `recycle`.
     public mutating func pollTransmit() -> Transmit? { transmits.popFirst() }
 
+    /// How many datagrams there have been to send.
+    public var datagramsSent: UInt64 { counters.packetsSent }
+
     /// Returns a sent datagram's storage for the next one.
     public mutating func recycle(_ transmit: consuming Transmit) { packets.recycle(transmit.bytes) }
 
@@ -159,6 +164,7 @@ public struct PeerMachine: ~Copyable {
 
     mutating func close(at now: Instant, because reason: String) {
         guard connectionState != .closed else { return }
+        isInBatch = false
         if secure.isProtected { sayGoodbye(senders.values.map(\.stream.ssrc) + flowingLayers.map(\.ssrc), at: now) }
         data.close(at: now)
         drainData(at: now)

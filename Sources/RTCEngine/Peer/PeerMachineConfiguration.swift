@@ -10,6 +10,8 @@ public struct PeerMachineConfiguration: Sendable {
     public var redundancyDepth = 1
     /// Frames go in and out, or packets: `PeerMachine.takePacket` and `forward`.
     public var unit = MediaUnit.frames
+    /// Packets come in, whatever goes out: `PeerMachine.takePacket`.
+    public var receivesPackets = false
     /// Bitrates and pacing.
     public var congestion: CongestionConfiguration
 
@@ -22,4 +24,7 @@ public struct PeerMachineConfiguration: Sendable {
         self.wallClockOffset = wallClockOffset
         self.congestion = congestion
     }
+
+    /// What the received streams give.
+    var receivedUnit: MediaUnit { receivesPackets ? .packets : unit }
 }

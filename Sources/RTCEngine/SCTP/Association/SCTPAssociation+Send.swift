@@ -9,7 +9,7 @@ extension SCTPAssociation {
         let limit = configuration.remoteMaximumMessageSize
         guard limit == 0 || message.bytes.count <= limit else { throw .messageTooLarge(limit: limit) }
         guard message.stream < outboundStreams, queue.phase(of: message.stream) == .open else { throw .streamClosing }
-        let cost = queue.cost + flight.bytesKept
+        let cost = bytesKept
         guard cost == 0 || cost + message.bytes.count + SCTPQueuedMessage.overhead <= configuration.sendBuffer else {
             throw .bufferFull
         }

@@ -92,6 +92,9 @@ public struct SCTPAssociation: Sendable {
     /// Bytes of user data that were queued and not yet handed to the network: W3C's `bufferedAmount`.
     public func bufferedAmount(of stream: UInt16) -> Int { queue.bufferedAmount(of: stream) }
 
+    /// What counts towards `SCTPConfiguration.sendBuffer`: what is queued, and what is not acknowledged.
+    var bytesKept: Int { queue.cost + flight.bytesKept }
+
     /// The next thing to do, oldest first; nil when there is none. Packets are made here, so that all that happened
     /// between two rounds of polling shares them.
     public mutating func pollOutput() -> SCTPOutput? {
