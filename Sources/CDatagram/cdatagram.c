@@ -6,6 +6,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <netinet/in.h>
@@ -254,6 +255,13 @@ void cdatagram_wakeup_drain(const int fds[2]) {
     (void)got;
 }
 
+int cdatagram_wakeup_wait(const int fds[2], int64_t timeout_ns) {
+    struct pollfd signal = {.fd = fds[0], .events = POLLIN};
+    struct timespec timeout = {.tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000};
+    ppoll(&signal, 1, &timeout, NULL);
+    return 0;
+}
+
 void cdatagram_wakeup_close(const int fds[2]) { close(fds[0]); }
 
 #else
@@ -338,6 +346,12 @@ void cdatagram_wakeup_signal(const int fds[2]) {
 void cdatagram_wakeup_drain(const int fds[2]) {
     uint8_t scratch[256];
     while (read(fds[0], scratch, sizeof scratch) == (ssize_t)sizeof scratch) {}
+}
+
+int cdatagram_wakeup_wait(const int fds[2], int64_t timeout_ns) {
+    (void)fds;
+    (void)timeout_ns;
+    return -ENOTSUP;
 }
 
 void cdatagram_wakeup_close(const int fds[2]) {

@@ -132,6 +132,94 @@ import Testing
         await pair.close()
     }
 
+    @Test func `a flood of small messages arrives whole and in order, in packets that they share`() async throws {
+        let pair = try Pair()
+        let ours = try await pair.left.createDataChannel("flood")
+        try await pair.negotiate()
+        let theirs = try await pair.channel()
+        try await ours.waitUntilOpen()
+        let events = ours.events
+        let count = 20_000
+        for number in 0..<count { try await ours.send("\(number)") }
+        var next = 0
+        for await message in theirs.messages {
+            #expect(message == .text("\(next)"))
+            next += 1
+            if next == count { break }
+        }
+        try await ours.waitForBufferedAmountLow()
+        #expect(ours.bufferedAmount == 0)
+        for await event in events where event == .bufferedAmountLow { break }
+        let stats = await pair.left.getStats()
+        #expect(stats.dataChannels.map(\.messagesSent) == [UInt64(count)])
+        #expect(stats.transport?.packetsSent ?? .max < UInt64(count) / 2)
+        await pair.close()
+    }
+
+    @Test func `what cannot be sent is refused at once, and what was taken arrives`() async throws {
+        let pair = try Pair()
+        let ours = try await pair.left.createDataChannel("files")
+        await #expect(throws: DataChannelError.notOpen(.connecting)) { try await ours.send("early") }
+        try await pair.negotiate()
+        let theirs = try await pair.channel()
+        try await ours.waitUntilOpen()
+        await #expect(throws: DataChannelError.messageTooLarge(limit: 262_144)) {
+            try await ours.send([UInt8](repeating: 0, count: 262_145))
+        }
+        #expect(ours.bufferedAmount == 0)
+        // Nobody reads: sooner or later the buffer is full.
+        var taken = 0
+        var refusal: DataChannelError?
+        while refusal == nil {
+            do throws(DataChannelError) {
+                try await ours.send([UInt8](repeating: UInt8(truncatingIfNeeded: taken), count: 65_536))
+                taken += 1
+            } catch {
+                refusal = error
+            }
+        }
+        #expect(refusal == .bufferFull)
+        #expect(ours.bufferedAmount <= 16 << 20)
+        await ours.close()
+        var heard = 0
+        for await message in theirs.messages {
+            #expect(message == .binary([UInt8](repeating: UInt8(truncatingIfNeeded: heard), count: 65_536)))
+            heard += 1
+        }
+        #expect(heard == taken)
+        await pair.close()
+    }
+
+    @Test func `tasks that send on several channels at once each keep their order`() async throws {
+        let pair = try Pair()
+        let channels = [try await pair.left.createDataChannel("0"), try await pair.left.createDataChannel("1")]
+        let announcements = pair.right.events
+        try await pair.negotiate()
+        for channel in channels { try await channel.waitUntilOpen() }
+        let count = 5_000
+        let senders = channels.map { channel in
+            Task { for number in 0..<count { try await channel.send("\(channel.label) \(number)") } }
+        }
+        var readers: [Task<[DataChannelMessage], Never>] = []
+        for await event in announcements {
+            guard case .dataChannel(let theirs) = event else { continue }
+            readers.append(
+                Task {
+                    var heard: [DataChannelMessage] = []
+                    for await message in theirs.messages {
+                        heard.append(message)
+                        if heard.count == count { break }
+                    }
+                    #expect(heard == (0..<count).map { .text("\(theirs.label) \($0)") })
+                    return heard
+                })
+            if readers.count == channels.count { break }
+        }
+        for sender in senders { try await sender.value }
+        for reader in readers { #expect(await reader.value.count == count) }
+        await pair.close()
+    }
+
     @Test func `the end of a connection ends everything that waits for its channels`() async throws {
         let pair = try Pair()
         let ours = try await pair.left.createDataChannel("chat")

@@ -28,6 +28,46 @@ import Testing
         await pair.close()
     }
 
+    @Test func `frames that are handed over arrive like those that are sent, among them and in order`() async throws {
+        let pair = try await ConnectedPair.connected()
+        let frames = pair.answererVideo.receiver.frames
+        let sent = try testVideo().frames.prefix(60)
+        for (index, frame) in sent.enumerated() {
+            let next = EncodedFrame(
+                payload: frame.payload, timestamp: UInt32(index) * 3_000, isKeyFrame: frame.isKeyFrame, format: .h264)
+            if index % 7 == 0 {
+                try await pair.offererVideo.sender.send(next)
+            } else {
+                #expect(pair.offererVideo.sender.enqueue(next))
+            }
+        }
+        var received: [[UInt8]] = []
+        for await frame in frames {
+            received.append(frame.payload)
+            if received.count == sent.count { break }
+        }
+        #expect(received == sent.map(\.payload))
+        await pair.close()
+        let late = EncodedFrame(payload: [0], timestamp: 0, isKeyFrame: true, format: .h264)
+        #expect(!pair.offererVideo.sender.enqueue(late))
+    }
+
+    @Test func `a thread that is behind takes no more frames than it can send`() async throws {
+        let loop = NetworkLoop(name: "test-behind")
+        let pair = try await ConnectedPair.connected(on: loop)
+        let frame = EncodedFrame(payload: [0], timestamp: 0, isKeyFrame: false, format: .vp8)
+        // On the loop's thread: nothing is taken from the outbox meanwhile.
+        let taken = await pair.offerer.run { _ in (0..<1_000).count { _ in pair.offererVideo.sender.enqueue(frame) } }
+        #expect(taken == 256)
+        let large = EncodedFrame(
+            payload: [UInt8](repeating: 0, count: 3 << 20), timestamp: 0, isKeyFrame: false, format: .vp8)
+        let takenLarge = await pair.offerer.run { _ in (0..<10).count { _ in pair.offererVideo.sender.enqueue(large) } }
+        #expect(takenLarge == 2)
+        // What it did take is over with; there is room again.
+        #expect(await pair.offerer.run { _ in pair.offererVideo.sender.enqueue(frame) })
+        await pair.close()
+    }
+
     private static let hasIPv6 =
         (try? NetworkInterface.current().contains { $0.address == .v6(0, 1) }) ?? false
 
@@ -180,5 +220,12 @@ import Testing
         #expect(told == ["lost", "lost ended", "new"])
         await answerer.close()
         await offerer.close()
+    }
+}
+
+extension PeerConnection {
+    /// Does something on the loop's thread.
+    fileprivate func run<Result: Sendable>(_ body: @Sendable (isolated PeerConnection) -> Result) -> Result {
+        body(self)
     }
 }

@@ -40,6 +40,7 @@ public final class DataChannel: Sendable {
     /// In its connection's machine.
     let engineID: DataChannelID
     weak let connection: PeerConnection?
+    private let outbox: DataChannelOutbox
     let inbox: DataChannelInbox
     private let eventBroadcast = EventBroadcast<Event>(backlog: 1_024)
     /// Rings when something has changed, for those who wait for it.
@@ -48,16 +49,26 @@ public final class DataChannel: Sendable {
     private struct Snapshot {
         var id: UInt16?
         var readyState: DataChannelState
-        var bufferedAmount = 0
+        /// In the outbox, and in the machine.
+        var outboxAmount = 0
+        var machineAmount = 0
         var bufferedAmountLowThreshold = 0
+        /// More waits than the threshold.
+        var isAboveThreshold = false
+
+        var bufferedAmount: Int { outboxAmount + machineAmount }
     }
 
-    /// Written on the connection's thread alone; read from anywhere.
+    /// What goes into the outbox is noted by who sends; all else is written on the connection's thread.
     private let snapshot: Mutex<Snapshot>
 
-    init(_ engineID: DataChannelID, _ description: DataChannelDescription, of connection: PeerConnection) {
+    init(
+        _ engineID: DataChannelID, _ description: DataChannelDescription, of connection: PeerConnection,
+        _ outbox: DataChannelOutbox
+    ) {
         self.engineID = engineID
         self.connection = connection
+        self.outbox = outbox
         label = description.label
         self.protocol = description.options.protocol
         ordered = description.options.ordered
@@ -81,13 +92,17 @@ public final class DataChannel: Sendable {
 
     /// Sets at which `bufferedAmount` it counts as low. Bytes.
     public func setBufferedAmountLowThreshold(_ bytes: Int) async {
-        snapshot.withLock { $0.bufferedAmountLowThreshold = max(bytes, 0) }
-        await connection?.setBufferedAmountLowThreshold(max(bytes, 0), of: engineID)
+        snapshot.withLock { snapshot in
+            snapshot.bufferedAmountLowThreshold = max(bytes, 0)
+            snapshot.isAboveThreshold = snapshot.bufferedAmount > snapshot.bufferedAmountLowThreshold
+        }
     }
 
     // MARK: Messages
 
-    /// Queues a string. It goes out as the network lets it.
+    /// Queues a string. It goes out as the network lets it, in the order of the calls, and shares packets with what is sent
+    /// at the same time. Who sends much waits with `waitForBufferedAmountLow`: this does not wait for the network, nor for
+    /// the connection's thread.
     ///
     /// - Throws: `.notOpen` unless the channel is open, `.messageTooLarge` beyond what the peer takes, `.bufferFull` when
     ///   too much waits already: then wait with `waitForBufferedAmountLow`. Nothing is sent in these cases.
@@ -99,7 +114,32 @@ public final class DataChannel: Sendable {
     /// Queues a message, as above.
     public func send(_ message: DataChannelMessage) async throws(DataChannelError) {
         guard let connection else { throw .connectionClosed }
-        try await connection.send(message, on: self)
+        let size = message.byteCount
+        let isOpen = snapshot.withLock { snapshot in
+            guard snapshot.readyState == .open else { return false }
+            // Before it is in the outbox: the connection's thread may take it at once.
+            snapshot.outboxAmount += size
+            snapshot.isAboveThreshold = snapshot.bufferedAmount > snapshot.bufferedAmountLowThreshold
+            return true
+        }
+        guard isOpen else { throw await connection.refusal(of: self) }
+        switch outbox.append(message, of: self) {
+        case .taken: return
+        case .tooLarge(let limit):
+            takeBack(size)
+            throw .messageTooLarge(limit: limit)
+        case .full:
+            takeBack(size)
+            throw .bufferFull
+        }
+    }
+
+    /// What was noted of a message is not so.
+    private func takeBack(_ size: Int) {
+        snapshot.withLock { snapshot in
+            snapshot.outboxAmount = max(snapshot.outboxAmount - size, 0)
+            snapshot.isAboveThreshold = snapshot.bufferedAmount > snapshot.bufferedAmountLowThreshold
+        }
     }
 
     /// What the peer sends, in order of arrival, from the first message on: what comes before somebody listens is kept.
@@ -144,15 +184,24 @@ public final class DataChannel: Sendable {
 
     // MARK: From the connection, on its thread
 
-    func update(_ description: DataChannelDescription?, bufferedAmount: Int) {
-        snapshot.withLock { snapshot in
+    /// - Parameters:
+    ///   - bufferedAmount: what waits in the machine.
+    ///   - queued: what has left the outbox since the last time.
+    func update(_ description: DataChannelDescription?, bufferedAmount: Int, queued: Int) {
+        let hasBecomeLow = snapshot.withLock { snapshot in
             if let description {
                 snapshot.id = description.options.id
                 snapshot.readyState = description.state
             }
-            snapshot.bufferedAmount = bufferedAmount
+            snapshot.outboxAmount = max(snapshot.outboxAmount - queued, 0)
+            snapshot.machineAmount = bufferedAmount
+            // W3C WebRTC §6.2: told when the amount falls to the threshold, and not again while it stays below.
+            let wasAbove = snapshot.isAboveThreshold
+            snapshot.isAboveThreshold = snapshot.bufferedAmount > snapshot.bufferedAmountLowThreshold
+            return wasAbove && !snapshot.isAboveThreshold
         }
         changes.send(())
+        if hasBecomeLow { eventBroadcast.send(.bufferedAmountLow) }
     }
 
     func tell(_ event: Event) { eventBroadcast.send(event) }
@@ -162,7 +211,9 @@ public final class DataChannel: Sendable {
         let wasOver = snapshot.withLock { snapshot in
             defer {
                 snapshot.readyState = .closed
-                snapshot.bufferedAmount = 0
+                snapshot.outboxAmount = 0
+                snapshot.machineAmount = 0
+                snapshot.isAboveThreshold = false
             }
             return snapshot.readyState == .closed
         }

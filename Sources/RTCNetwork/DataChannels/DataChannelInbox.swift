@@ -5,21 +5,26 @@ internal import Synchronization
 final class UnreadData: Sendable {
     private let bytes = Atomic(0)
     /// Told when enough was taken for the peer to go on.
-    private let onRelief = Mutex<(@Sendable () -> Void)?>(nil)
+    private let onRelief = Mutex(Relief())
+
+    /// In a structure: a function that is read out of a `Mutex` by itself is wrapped anew each time.
+    private struct Relief {
+        var body: (@Sendable () -> Void)?
+    }
 
     /// Beyond this the peer is asked to hold back.
     static let highMark = 1 << 20
 
     var count: Int { bytes.load(ordering: .relaxed) }
 
-    func whenRelieved(_ body: @escaping @Sendable () -> Void) { onRelief.withLock { $0 = body } }
+    func whenRelieved(_ body: @escaping @Sendable () -> Void) { onRelief.withLock { $0.body = body } }
 
     func add(_ count: Int) { bytes.add(count, ordering: .relaxed) }
 
     func remove(_ count: Int) {
         let before = bytes.subtract(count, ordering: .relaxed).oldValue
         guard before > Self.highMark, before - count <= Self.highMark else { return }
-        onRelief.withLock { $0 }?()
+        onRelief.withLock { $0.body }?()
     }
 }
 
@@ -67,26 +72,27 @@ final class DataChannelInbox: Sendable {
     // What nobody will take any more is not unread.
     deinit { unread.remove(state.withLock { $0.bytes }) }
 
-    /// Gives a message to who waits for one, or keeps it. False when there is no room.
+    /// Keeps a message; `deliver` gives it to who waits. False when there is no room.
     func append(_ message: DataChannelMessage) -> Bool {
         let size = message.byteCount
-        var waiter: Waiter?
         let isTaken = state.withLock { state in
-            if !state.waiters.isEmpty {
-                waiter = state.waiters.removeFirst()
-                return true
-            }
             guard state.bytes + size <= Self.byteLimit, state.count < Self.messageLimit else { return false }
             state.messages.append(message)
             state.bytes += size
             return true
         }
-        if let waiter {
-            waiter.continuation.resume(returning: message)
-        } else if isTaken {
-            unread.add(size)
-        }
+        if isTaken { unread.add(size) }
         return isTaken
+    }
+
+    /// Wakes those who wait, as far as there are messages for them: after several messages, so that a reader is not woken
+    /// for each.
+    func deliver() {
+        while let (waiter, message) = state.withLock({ state in
+            state.waiters.isEmpty ? nil : state.popFirst().map { (state.waiters.removeFirst(), $0) }
+        }) {
+            waiter.continuation.resume(returning: taken(message))
+        }
     }
 
     /// The oldest message that waits, or the next one that comes; nil at the end, and for a cancelled task.
@@ -128,6 +134,7 @@ final class DataChannelInbox: Sendable {
 
     /// No more messages will come; those that wait may still be taken.
     func finish() {
+        deliver()
         let waiters = state.withLock { state in
             state.isFinished = true
             defer { state.waiters = [] }

@@ -25,13 +25,74 @@ extension PeerConnection {
 
     // MARK: From the handles
 
-    func send(_ message: DataChannelMessage, on channel: DataChannel) throws(DataChannelError) {
-        defer { flush() }
-        try machine.send(message, on: channel.engineID, at: NetworkLoop.now)
-        refresh(channel)
+    /// Why a message that the channel itself has not taken cannot be sent.
+    func refusal(of channel: DataChannel) -> DataChannelError {
+        guard machine.connectionState != .closed else { return .connectionClosed }
+        return machine.dataChannel(channel.engineID).map { .notOpen($0.state) } ?? .unknownChannel
+    }
+
+    /// Sends what channels have put into the outbox.
+    func sendQueuedData() {
+        takeQueuedData()
+        flush()
+    }
+
+    /// Gives the machine what is in the outbox, as far as it has room.
+    func takeQueuedData() {
+        guard let outbox else { return }
+        queueData()
+        guard queuedData.isEmpty else { return }
+        outbox.take(into: &queuedData)
+        queueData()
+    }
+
+    /// Gives the machine `queuedData`, as far as it has room.
+    private func queueData() {
+        guard !queuedData.isEmpty else { return }
+        let now = NetworkLoop.now
+        var taken = 0
+        queueing: for entry in queuedData {
+            do throws(DataChannelError) {
+                try machine.queue(entry.message, on: entry.channel.engineID, at: now)
+            } catch {
+                switch error {
+                // What is acknowledged makes room, and this is tried again then.
+                case .bufferFull: break queueing
+                // The peer has taken back what its description promised: without this message the channel cannot go on.
+                case .messageTooLarge: machine.closeDataChannel(entry.channel.engineID, at: now)
+                // It has closed since the message was sent.
+                default: break
+                }
+            }
+            taken += 1
+        }
+        machine.sendQueuedData(at: now)
+        // What channels tell of themselves is right once nothing is counted twice.
+        var first = 0
+        while first < taken {
+            let channel = queuedData[first].channel
+            var bytes = 0
+            while first < taken, queuedData[first].channel === channel {
+                bytes += queuedData[first].message.byteCount
+                first += 1
+            }
+            refresh(channel, queued: bytes)
+        }
+        queuedData.removeFirst(taken)
+    }
+
+    /// Tells the outbox what it may take.
+    func tellSendLimits() {
+        guard let outbox else { return }
+        // First in, first out: what found no room before may find it now.
+        if !queuedData.isEmpty { takeQueuedData() }
+        var limits = machine.dataSendLimits
+        for entry in queuedData { limits.used += DataSendLimits.cost(ofBytes: entry.message.byteCount) }
+        outbox.update(limits)
     }
 
     func close(_ channel: DataChannel) {
+        takeQueuedData()
         machine.closeDataChannel(channel.engineID, at: NetworkLoop.now)
         flush()
     }
@@ -42,10 +103,6 @@ extension PeerConnection {
         guard unread != toldUnread else { return }
         toldUnread = unread
         machine.setUnreadData(unread, at: NetworkLoop.now)
-    }
-
-    func setBufferedAmountLowThreshold(_ bytes: Int, of id: DataChannelID) {
-        machine.setBufferedAmountLowThreshold(bytes, of: id)
     }
 
     // MARK: From the machine
@@ -64,14 +121,24 @@ extension PeerConnection {
     }
 
     private func makeHandle(_ id: DataChannelID, _ description: DataChannelDescription) -> DataChannel {
-        let channel = DataChannel(id, description, of: self)
+        let outbox = outbox ?? DataChannelOutbox(self)
+        self.outbox = outbox
+        let channel = DataChannel(id, description, of: self, outbox)
         channels[id] = channel
         return channel
     }
 
-    private func refresh(_ channel: DataChannel) {
+    /// - Parameter queued: bytes that the machine has taken from the outbox since the last time.
+    private func refresh(_ channel: DataChannel, queued: Int = 0) {
         channel.update(
-            machine.dataChannel(channel.engineID), bufferedAmount: machine.bufferedAmount(of: channel.engineID))
+            machine.dataChannel(channel.engineID), bufferedAmount: machine.bufferedAmount(of: channel.engineID),
+            queued: queued)
+    }
+
+    /// Wakes those who wait for messages, once for all that have come.
+    func tellReaders() {
+        for inbox in filledInboxes { inbox.deliver() }
+        filledInboxes.removeAll(keepingCapacity: true)
     }
 
     func publish(_ event: DataChannelEvent, of id: DataChannelID) {
@@ -89,10 +156,12 @@ extension PeerConnection {
         case .message(let message):
             // A peer that does not hold back though it was asked to.
             if !channel.inbox.append(message) { machine.failDataChannel(id, at: NetworkLoop.now) }
+            if filledInboxes.last !== channel.inbox { filledInboxes.append(channel.inbox) }
         case .bufferedAmount:
             refresh(channel)
+        // The channel knows better: some of what waits is in the outbox.
         case .bufferedAmountLow:
-            channel.tell(.bufferedAmountLow)
+            return
         case .closing:
             refresh(channel)
             channel.tell(.closing)

@@ -21,6 +21,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
 
     private struct Inbox {
         var jobs: [UnownedJob] = []
+        var calls: [any LoopCall] = []
         /// Readers that are gone.
         var forgotten: [UInt64] = []
         var isAwake = false
@@ -38,6 +39,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     private var readers: [UInt64: Reader] = [:]
     private var nextToken: UInt64 = 1
     private var timers = TimerQueue()
+    private var coalescing = WakeCoalescing()
     private var receiveBatch = ReceiveBatch()
     /// Tells connections when the host's addresses change.
     private(set) lazy var interfaces = InterfaceWatcher(self)
@@ -76,6 +78,16 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         if mustWake { signal() }
     }
 
+    /// Runs `call` on the loop's thread, before the jobs that are enqueued later. From any thread. A job would cost a task.
+    func call(_ call: any LoopCall) {
+        let mustWake = inbox.withLock { inbox in
+            inbox.calls.append(call)
+            defer { inbox.isAwake = true }
+            return !inbox.isAwake
+        }
+        if mustWake { signal() }
+    }
+
     /// Stops the program unless called on the loop's thread.
     public func checkIsolated() {
         precondition(isCurrent, "must be called on the loop's thread")
@@ -108,33 +120,51 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         inbox.withLock { $0.thread = pthread_self() }
         var tokens = [UInt64](repeating: 0, count: 64)
         var jobs: [UnownedJob] = []
+        var calls: [any LoopCall] = []
         while true {
             let hasJobs = inbox.withLock { inbox in
-                inbox.isAwake = !inbox.jobs.isEmpty
+                inbox.isAwake = !inbox.jobs.isEmpty || !inbox.calls.isEmpty
                 return inbox.isAwake
             }
-            let ready = cdatagram_poller_wait(poller, &tokens, 64, hasJobs ? 0 : timeout())
+            let ready = cdatagram_poller_wait(poller, &tokens, 64, hasJobs || pause() ? 0 : timeout())
+            var reads = 0
             for token in tokens.prefix(Int(max(ready, 0))) {
                 if token == 0 {
                     withUnsafeBytes(of: wakeup) { bytes in
                         cdatagram_wakeup_drain(bytes.baseAddress?.assumingMemoryBound(to: Int32.self))
                     }
                 } else if let reader = readers[token]?.object {
+                    reads += 1
                     reader.socketReadable(token, &receiveBatch)
                 }
             }
+            if reads > 0 { coalescing.turnEnded(reads: reads, at: Self.now) }
             let forgotten = inbox.withLock { inbox in
                 swap(&inbox.jobs, &jobs)
+                swap(&inbox.calls, &calls)
                 defer { inbox.forgotten = [] }
                 return inbox.forgotten
             }
             for token in forgotten { readers[token] = nil }
+            for call in calls { call.run() }
+            calls.removeAll(keepingCapacity: true)
             for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
             jobs.removeAll(keepingCapacity: true)
             // One call each: who wants another at once has it after the sockets and the jobs of the next turn.
             let now = Self.now
             for due in timers.takeDue(at: now) { due.timerFired(at: now) }
         }
+    }
+
+    /// Lets a burst gather, if there is one; jobs and timers are not kept waiting. False when there was no reason to.
+    private func pause() -> Bool {
+        guard coalescing.takePause() else { return false }
+        let timeout = timeout()
+        let longest = WakeCoalescing.pause.nanoseconds
+        return withUnsafeBytes(of: wakeup) { bytes in
+            cdatagram_wakeup_wait(
+                bytes.baseAddress?.assumingMemoryBound(to: Int32.self), timeout < 0 ? longest : min(timeout, longest))
+        } == 0
     }
 
     private func timeout() -> Int64 {
@@ -160,6 +190,11 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         return token
     }
 
+    /// The reader that is being called has taken this many datagrams and had no answer to any: the next ones may gather.
+    func noteUnanswered(_ datagrams: Int, mayBeMore: Bool) {
+        coalescing.noteUnanswered(datagrams, mayBeMore: mayBeMore)
+    }
+
     /// Whether the reader is also called when the descriptor behind `token` can be written.
     func watchWriting(_ descriptor: Int32, _ token: UInt64, _ wanted: Bool) {
         cdatagram_poller_writable(poller, descriptor, token, wanted ? 1 : 0)
@@ -177,6 +212,11 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
 /// Told on the loop's thread that a socket can be read; or written, where that is watched.
 package protocol SocketReader: AnyObject {
     func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch)
+}
+
+/// Something to do on the loop's thread.
+protocol LoopCall: AnyObject, Sendable {
+    func run()
 }
 
 /// Told on the loop's thread that its time has come.

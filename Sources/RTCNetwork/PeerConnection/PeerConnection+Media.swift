@@ -124,6 +124,19 @@ extension PeerConnection {
         }
     }
 
+    /// Sends what encoders have handed over. What cannot be sent is passed over: nobody waits for the reason.
+    func send(_ entries: [FrameOutbox.Entry]) {
+        let now = NetworkLoop.now
+        for entry in entries {
+            if let rid = entry.rid {
+                try? machine.send(entry.frame, layer: rid, on: entry.transceiver, at: now)
+            } else {
+                try? machine.send(entry.frame, on: entry.transceiver, at: now)
+            }
+        }
+        flush()
+    }
+
     func setLayer(_ rid: String, isActive: Bool, on transceiver: TransceiverID) throws(PeerConnectionError) {
         defer { flush() }
         try refusing { () throws(PeerError) in try machine.setLayer(rid, isActive: isActive, on: transceiver) }
@@ -147,6 +160,12 @@ extension PeerConnection {
         for id in receivers.keys where !machine.transceivers.contains(where: { $0.id == id }) {
             receivers.removeValue(forKey: id)?.finish()
         }
+    }
+
+    /// Calls who takes packets, with the one in the datagram that the machine was given last.
+    func handOutPacket(_ datagram: inout [UInt8]) {
+        guard configuration.receives == .packets, let packet = machine.takePacket(&datagram) else { return }
+        receivers[packet.transceiver]?.hand(packet, datagram.span.bytes)
     }
 
     private func handle(_ id: TransceiverID, kind: MediaKind) -> RTPTransceiver {

@@ -65,6 +65,7 @@ extension PeerConnection {
         let end = stream.becameReady { message in
             if !wasOpen { noteOpen(id, stream, at: now) }
             machine.receive(&message, on: id, at: now)
+            handOutPacket(&message)
         }
         noteOpen(id, stream, at: now)
         if let end {

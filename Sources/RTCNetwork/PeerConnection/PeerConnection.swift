@@ -40,8 +40,16 @@ public actor PeerConnection {
     /// Those that are not closed.
     var channels: [DataChannelID: DataChannel] = [:]
     nonisolated let unreadData = UnreadData()
+    /// Where `RTPSender.enqueue` puts frames.
+    nonisolated let frameOutbox = FrameOutbox()
     /// What the machine knows of it.
     var toldUnread = 0
+    /// Where channels put what is to be sent; nil before the first one.
+    var outbox: DataChannelOutbox?
+    /// What was taken from there and has found no room yet, oldest first.
+    var queuedData: [DataChannelOutbox.Entry] = []
+    /// Those into which messages have come since their readers were told.
+    var filledInboxes: [DataChannelInbox] = []
     var gathering = Gathering.notStarted
     var sockets: [BoundSocket] = []
     /// STUN servers whose names are being looked up.
@@ -102,6 +110,7 @@ public actor PeerConnection {
     /// Ends the connection: says goodbye to the peer (RTCP BYE, DTLS close_notify), closes the sockets and ends all
     /// streams. Safe to call twice. The peer's goodbye does the same here.
     public func close() {
+        takeQueuedData()
         machine.close(at: NetworkLoop.now)
         flush()
     }
@@ -110,6 +119,7 @@ public actor PeerConnection {
 
     /// Tells what has happened, sends what the machine wants sent, and asks to be woken.
     func flush() {
+        tellSendLimits()
         repeat { drain() } while performRelayCommands()
         if machine.connectionState == .closed {
             end()
@@ -121,6 +131,7 @@ public actor PeerConnection {
     private func drain() {
         // Events first: a frame that nobody takes makes us ask the peer for a key frame.
         while let event = machine.pollEvent() { publish(event) }
+        tellReaders()
         noteUnreadData()
         while let event = machine.pollEvent() { publish(event) }
         while let transmit = machine.pollTransmit() {
@@ -154,6 +165,8 @@ public actor PeerConnection {
         for receiver in receivers.values { receiver.finish() }
         for channel in channels.values { channel.end(.connectionClosed) }
         channels = [:]
+        queuedData = []
+        outbox?.removeAll()
     }
 
     private func publish(_ event: PeerEvent) {
@@ -210,12 +223,21 @@ public actor PeerConnection {
 
     func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
         guard let bound = sockets.first(where: { $0.token == token }) else { return relayStreamReady(token) }
+        // What was sent before comes first: what the peer sends may be its goodbye to a channel.
+        takeQueuedData()
         let now = NetworkLoop.now
         let local = bound.socket.address
-        _ = batch.receive(from: bound.socket) { datagram, sender in
+        let sent = machine.datagramsSent
+        var count = 0
+        machine.beginBatch()
+        let mayBeMore = batch.receive(from: bound.socket) { datagram, sender in
+            count += 1
             machine.receive(&datagram, from: sender, to: local, at: now)
+            handOutPacket(&datagram)
         }
+        machine.endBatch(at: now)
         flush()
+        if machine.datagramsSent == sent { loop.noteUnanswered(count, mayBeMore: mayBeMore) }
     }
 
     func timerFired(at now: Instant) {

@@ -74,6 +74,9 @@ public struct PeerConnectionConfiguration: Sendable {
     /// All layers of a simulcast that a peer offers are received, each frame with its layer's name, as a server wants it;
     /// otherwise one, which is enough to see the picture.
     public var receivesSimulcast = false
+    /// What comes in as: whole frames (`RTPReceiver.frames`), or the packets as they come
+    /// (`RTPReceiver.setPacketHandler`), for those who record or pass on RTP itself. Frames go out either way.
+    public var receives = MediaUnit.frames
     /// What is offered and accepted for pictures, best first.
     public var videoCodecs: [CodecParameters]
     /// Our certificate and the SRTP profiles that we accept. Shared by connections that are given the same value.
@@ -117,5 +120,6 @@ extension PeerMachineConfiguration {
             wallClockOffset: Interval(nanoseconds: cdatagram_realtime_ns() - cdatagram_monotonic_ns()),
             congestion: configuration.congestion)
         redundancyDepth = configuration.redundancyDepth
+        receivesPackets = configuration.receives == .packets
     }
 }

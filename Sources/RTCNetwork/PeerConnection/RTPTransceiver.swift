@@ -1,4 +1,5 @@
 public import RTCEngine
+internal import Synchronization
 
 /// One m-line: a way to send and a way to receive (W3C: RTCRtpTransceiver). A handle: it may be kept and passed around,
 /// and does nothing once its connection is closed.
@@ -41,6 +42,19 @@ public struct RTPSender: Sendable {
         try await connection.send(frame, layer: rid, on: transceiver)
     }
 
+    /// Hands a frame to the connection's thread and returns at once, without waiting for it: for an encoder's callback.
+    /// Frames leave in the order in which they were handed over. One that `send` would refuse is passed over.
+    ///
+    /// - Parameter rid: the simulcast layer, where there are some.
+    /// - Returns: false when the frame was not taken, for the connection is gone or its thread is 256 frames or 8 MiB
+    ///   behind. A picture that is missing is one that its successors refer to: go on at a key frame then.
+    @discardableResult
+    public func enqueue(_ frame: EncodedFrame, rid: String? = nil) -> Bool {
+        guard let connection, !connection.isOver.load(ordering: .relaxed) else { return false }
+        return connection.frameOutbox.append(
+            FrameOutbox.Entry(frame: frame, rid: rid, transceiver: transceiver), for: connection)
+    }
+
     /// Switches a simulcast layer on or off, at once (W3C: setParameters). One that is switched on begins at a key frame,
     /// which the connection asks for.
     public func setLayer(_ rid: String, isActive: Bool) async throws(PeerConnectionError) {
@@ -59,7 +73,7 @@ public struct RTPSender: Sendable {
     }
 }
 
-/// Receives coded frames on one transceiver (W3C: RTCRtpReceiver).
+/// Receives coded frames, or their packets, on one transceiver (W3C: RTCRtpReceiver).
 public final class RTPReceiver: Sendable {
     /// Sound or pictures.
     public let kind: MediaKind
@@ -67,20 +81,50 @@ public final class RTPReceiver: Sendable {
     /// The telephone keys that the peer presses and lets go, for one reader; the newest 64 wait for it.
     public let tones: AsyncStream<ReceivedTone>
     let toneSource: AsyncStream<ReceivedTone>.Continuation
+    private let packets = Mutex(PacketReader())
+
+    /// In a structure: a function that is read out of a `Mutex` by itself is wrapped anew each time.
+    private struct PacketReader {
+        var handler: PacketHandler?
+    }
 
     init(kind: MediaKind) {
         self.kind = kind
         (tones, toneSource) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(64))
     }
 
-    /// Nothing more will come.
+    /// Nothing more will come. What the handler keeps alive is let go.
     func finish() {
         frameBroadcast.finish()
         toneSource.finish()
+        packets.withLock { $0.handler = nil }
+    }
+
+    func hand(_ packet: ReceivedPacket, _ bytes: RawSpan) {
+        // Called outside the lock: a handler may put another one in its place.
+        packets.withLock { $0.handler }?(packet, bytes)
     }
 
     /// The frames from now on, complete and in decoding order; each access is a stream of its own, and the first one has
     /// what came before it. A listener that falls more than 1,024 frames or 8 MiB behind goes on at a later key frame,
     /// which the peer is asked for if none waits; what it missed counts as `framesDropped` in the statistics.
     public var frames: AsyncStream<EncodedFrame> { frameBroadcast.stream() }
+
+    // MARK: Packets
+
+    /// Takes one RTP packet: what it is, and its bytes as the peer's packetizer wrote them, header and all.
+    public typealias PacketHandler = @Sendable (_ packet: ReceivedPacket, _ bytes: RawSpan) -> Void
+
+    /// Calls `handler` with every packet that comes from now on, where the connection was configured with
+    /// `receives = .packets`; otherwise never. There is one handler; nil takes none. Packets that come while there is none are
+    /// lost, so it is set when `PeerConnectionEvent.track` comes, before the answer is made.
+    ///
+    /// Packets come each once, in the order of their arrival, decrypted, and retransmissions as the packets that they
+    /// repeat. Losses have been asked for; key frames are asked for by `PeerConnection.requestKeyFrame`.
+    ///
+    /// The handler is called on the connection's `loop`, between reading a datagram and the next one, and other
+    /// connections wait for it too: it does what takes microseconds, does not block, and hands on the rest. The bytes are
+    /// lent for the call and are not copied; who wants to keep them copies them. In it the connection may be used by
+    /// `assumeIsolated`, and closed; after that it is not called again.
+    public func setPacketHandler(_ handler: PacketHandler?) { packets.withLock { $0.handler = handler } }
 }

@@ -1,0 +1,63 @@
+internal import RTCEngine
+
+/// Keeps a burst of datagrams from waking the loop's thread for each of them, as network cards do with their interrupts:
+/// a picture's packets come microseconds apart, and being woken costs more than receiving one. When several reads in a row
+/// have come so fast, the sockets are left alone for a moment before the next one.
+///
+/// Only reads that nothing was sent in answer to count, so that request and response are never slowed down; and a pause
+/// that gathers less than a few datagrams is not followed by another.
+struct WakeCoalescing {
+    /// How long datagrams may wait: far less than a jitter buffer's step, and than a player can tell.
+    static let pause = Interval.microseconds(250)
+    /// Reads that follow each other faster than this are a burst.
+    private static let gap = Interval.microseconds(100)
+    /// So many of them begin it.
+    private static let threshold = 3
+    /// So many datagrams make a pause worth another one.
+    private static let worthwhile = 4
+
+    private var wantsPause = false
+    private var hasPaused = false
+    private var streak = 0
+    private var lastRead = Instant.zero
+
+    /// Of the turn that is going on.
+    private var unansweredReads = 0
+    private var datagrams = 0
+    private var mayBeMore = false
+
+    /// A reader has taken datagrams and has nothing to send.
+    mutating func noteUnanswered(_ datagrams: Int, mayBeMore: Bool) {
+        unansweredReads += 1
+        self.datagrams += datagrams
+        self.mayBeMore = self.mayBeMore || mayBeMore
+    }
+
+    /// All that could be read in this turn has been.
+    mutating func turnEnded(reads: Int, at now: Instant) {
+        defer {
+            unansweredReads = 0
+            datagrams = 0
+            mayBeMore = false
+            lastRead = now
+        }
+        // What waits already need not gather.
+        guard unansweredReads == reads, !mayBeMore else {
+            if unansweredReads < reads { streak = 0 }
+            wantsPause = false
+            return
+        }
+        streak = now - lastRead < Self.gap ? streak + 1 : 0
+        wantsPause = hasPaused && datagrams >= Self.worthwhile || streak >= Self.threshold
+        hasPaused = false
+    }
+
+    /// Whether to leave the sockets alone for a moment now.
+    mutating func takePause() -> Bool {
+        guard wantsPause else { return false }
+        wantsPause = false
+        hasPaused = true
+        streak = 0
+        return true
+    }
+}
