@@ -211,10 +211,14 @@ def main():
             for sends in (False, True):
                 verb = "sent" if sends else "received"
                 # The peers do not pace what they send.
-                unpaced = [("unpaced", [bench], "subject-unpaced")] if sends else []
-                subjects = [(who, command, "subject") for who, command in carrying("video").items()]
+                # And they read packets, where Roost makes frames of them unless it is told otherwise.
+                if sends:
+                    subjects = [("roost", [bench], "subject"), ("unpaced", [bench], "subject-unpaced")]
+                else:
+                    subjects = [("roost", [bench], "subject-packets"), ("frames", [bench], "subject")]
+                subjects += [(who, command, "subject") for who, command in carrying("video").items() if who != "roost"]
                 for frames in (50, 500):
-                    for who, command, mode in rotated(subjects + unpaced, number):
+                    for who, command, mode in rotated(subjects, number):
                         figure = again(packets, command, mode, [pion], sends, frames, 20)
                         table.add(f"CPU us a packet {verb}, {frames * 20}/s", who, figure["us"])
                         table.add(f"  packets a second ({verb}, {frames * 20}/s)", who, figure["rate"])

@@ -7,14 +7,23 @@ import RTCWire
 enum PacketPath {
     private static let packetsPerFrame = 20
 
-    static func run(_ frames: Int, isReceiving: Bool) throws {
-        let link = try MachinePair()
+    /// What is done with the packets.
+    enum Way: String {
+        case send, receive
+        /// Received and taken as packets, not as frames.
+        case take
+    }
+
+    static func run(_ frames: Int, _ way: Way) throws {
+        let link = try MachinePair(takesPackets: way == .take)
         try link.connect()
-        if isReceiving {
+        if way != .send {
             // Always as many: callgrind's difference then holds no sending.
             let datagrams = try link.protectedFrames(frameLimit, packetsPerFrame)
             for frame in datagrams.prefix(frames) { link.deliver(frame) }
-            guard link.framesReceived == frames else { throw BenchmarkError.nothingArrived }
+            let hasAll =
+                way == .take ? link.packetsTaken == frames * packetsPerFrame : link.framesReceived == frames
+            guard hasAll else { throw BenchmarkError.nothingArrived }
         } else {
             try link.send(frames, packetsPerFrame)
         }
@@ -34,21 +43,22 @@ private final class MachinePair {
     private var now = Instant.zero
     private var video: TransceiverID
     private(set) var framesReceived = 0
+    private(set) var packetsTaken = 0
 
-    init() throws {
-        func machine() throws -> PeerMachine {
+    init(takesPackets: Bool) throws {
+        func machine(takesPackets: Bool) throws -> PeerMachine {
             let security = try OpenSSLSecurity()
             // Nobody answers here with an estimate, and at the rate of the beginning most packets would never leave.
-            return PeerMachine(
-                configuration: PeerMachineConfiguration(
-                    ice: ICEConfiguration(),
-                    negotiation: NegotiatorConfiguration(
-                        fingerprint: security.localFingerprint, audioCodecs: [], videoCodecs: [.vp8]),
-                    wallClockOffset: .zero, congestion: CongestionConfiguration(pacing: .off)),
-                security: security, random: .system)
+            var configuration = PeerMachineConfiguration(
+                ice: ICEConfiguration(),
+                negotiation: NegotiatorConfiguration(
+                    fingerprint: security.localFingerprint, audioCodecs: [], videoCodecs: [.vp8]),
+                wallClockOffset: .zero, congestion: CongestionConfiguration(pacing: .off))
+            configuration.receivesPackets = takesPackets
+            return PeerMachine(configuration: configuration, security: security, random: .system)
         }
-        caller = try machine()
-        callee = try machine()
+        caller = try machine(takesPackets: false)
+        callee = try machine(takesPackets: takesPackets)
         video = try caller.addTransceiver(.video, direction: .sendonly, streamIDs: [])
     }
 
@@ -137,6 +147,7 @@ private final class MachinePair {
             buffer.removeAll(keepingCapacity: true)
             buffer.append(contentsOf: datagram)
             callee.receive(&buffer, from: callerAddress, to: calleeAddress, at: now)
+            if callee.takePacket(&buffer) != nil { packetsTaken += 1 }
         }
         while let transmit = callee.pollTransmit() { callee.recycle(transmit) }
         now = now + .microseconds(33_333)

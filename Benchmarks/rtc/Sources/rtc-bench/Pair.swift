@@ -12,11 +12,12 @@ struct Pair {
     let caller: PeerConnection
     let callee: PeerConnection
 
-    static func configuration(paces: Bool = true) throws -> PeerConnectionConfiguration {
+    static func configuration(paces: Bool = true, receives: MediaUnit = .frames) throws -> PeerConnectionConfiguration {
         // A certificate of its own for each connection, as the peers that it is compared with make.
         var configuration = try PeerConnectionConfiguration(
             addresses: .only([.v4(0x7f00_0001)]), videoCodecs: [.vp8])
         if !paces { configuration.congestion.pacing = .off }
+        configuration.receives = receives
         return configuration
     }
 

@@ -6,9 +6,9 @@ struct RTCBench {
     static let usage = """
         usage: rtc-bench srtp PACKETS gcm|cm protect|unprotect
                rtc-bench setup COUNT video|data
-               rtc-bench subject|subject-unpaced
+               rtc-bench subject|subject-unpaced|subject-packets
                rtc-bench memory PAIRS idle|busy video|data
-               rtc-bench path send|receive FRAMES
+               rtc-bench path send|receive|take FRAMES
         """
 
     static func main() async throws {
@@ -18,13 +18,21 @@ struct RTCBench {
         switch (arguments.first, number) {
         case ("srtp", let packets?): try SRTPLoop.run(packets, Array(arguments.dropFirst(2)))
         case ("setup", let count?): try await Setup.run(count, of: cargo)
-        case ("subject", nil): try await Subject.run(paces: true)
+        case ("subject", nil): try await Subject.run()
         case ("subject-unpaced", nil): try await Subject.run(paces: false)
+        case ("subject-packets", nil): try await Subject.run(receives: .packets)
         case ("memory", let pairs?):
             try await MemoryUse.run(pairs, of: cargo, isBusy: arguments.contains("busy"))
-        case ("path", let frames?): try PacketPath.run(frames, isReceiving: arguments.contains("receive"))
-        default: FileHandle.standardError.write(Data((usage + "\n").utf8)); exit(2)
+        case ("path", let frames?):
+            guard let way = arguments.lazy.compactMap({ PacketPath.Way(rawValue: $0) }).first else { failUsage() }
+            try PacketPath.run(frames, way)
+        default: failUsage()
         }
+    }
+
+    private static func failUsage() -> Never {
+        FileHandle.standardError.write(Data((usage + "\n").utf8))
+        exit(2)
     }
 }
 

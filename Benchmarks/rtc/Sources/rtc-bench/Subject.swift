@@ -25,14 +25,18 @@ actor Subject {
     private var sending: Task<Void, any Error>?
     private var receiving: Task<Void, Never>?
     private let received = Received()
+    /// Which command to send is obeyed.
+    private nonisolated let turn = Atomic(0)
 
     /// Counted without a hop to anybody's actor.
     private final class Received: Sendable {
         let bytes = Atomic(0)
+        let packets = Atomic(0)
     }
 
-    static func run(paces: Bool) async throws {
-        let subject = Subject(connection: PeerConnection(configuration: try Pair.configuration(paces: paces)))
+    static func run(paces: Bool = true, receives: MediaUnit = .frames) async throws {
+        let configuration = try Pair.configuration(paces: paces, receives: receives)
+        let subject = Subject(connection: PeerConnection(configuration: configuration))
         let events = subject.connection.events
         let announcements = subject.connection.events
         let watching = Task {
@@ -72,21 +76,24 @@ actor Subject {
             try await describe()
             guard let receiver = await connection.transceivers.first?.receiver else { return }
             receiving = Task { for await _ in receiver.frames {} }
+            receiver.setPacketHandler { [received] _, _ in received.packets.add(1, ordering: .relaxed) }
         case "accept":
             try await connection.setRemoteDescription(SessionDescriptionInit(type: .answer, sdp: sdp))
         case "send":
             sending?.cancel()
+            turn.add(1, ordering: .relaxed)
             if let channel, bytes > 0 {
                 sending = Task.detached { try await Self.send(bytes, on: channel) }
             } else if let sender = video?.sender, frames > 0 {
-                sending = Task.detached { try await Self.send(frames, packets, by: sender) }
+                send(frames, packets, by: sender)
             }
         case "count":
             let stats = await connection.getStats()
-            let packetsReceived = stats.inboundRTP.reduce(0) { $0 + $1.packetsReceived }
+            let handed = received.packets.load(ordering: .relaxed)
+            let packetsReceived = handed > 0 ? handed : Int(stats.inboundRTP.reduce(0) { $0 + $1.packetsReceived })
             let packetsSent = stats.outboundRTP.reduce(0) { $0 + $1.packetsSent }
             report([
-                "packets": Int(packetsReceived) + Int(packetsSent), "bytes": received.bytes.load(ordering: .relaxed),
+                "packets": packetsReceived + Int(packetsSent), "bytes": received.bytes.load(ordering: .relaxed),
             ])
         default:
             return
@@ -108,18 +115,26 @@ actor Subject {
         }
     }
 
-    private static func send(_ frames: Int, _ packets: Int, by sender: RTPSender) async throws {
-        let clock = ContinuousClock()
-        let pictures = [true, false].map { EncodedFrame.vp8(bytes: packets * 1_150, timestamp: 0, isKeyFrame: $0) }
-        var next = clock.now
-        var number = 0
-        while !Task.isCancelled {
-            var frame = pictures[number % frames == 0 ? 0 : 1]
-            frame.timestamp = UInt32(truncatingIfNeeded: number * 90_000 / frames)
-            try await sender.send(frame)
-            number += 1
-            next += .seconds(1) / frames
-            try await Task.sleep(until: next, clock: clock)
+    /// As an encoder does, on a thread of its own that hands frames over.
+    private func send(_ frames: Int, _ packets: Int, by sender: RTPSender) {
+        let mine = turn.load(ordering: .relaxed)
+        Thread.detachNewThread { [self] in
+            let pictures = [true, false].map { EncodedFrame.vp8(bytes: packets * 1_150, timestamp: 0, isKeyFrame: $0) }
+            var next = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &next)
+            var number = 0
+            while turn.load(ordering: .relaxed) == mine {
+                var frame = pictures[number % frames == 0 ? 0 : 1]
+                frame.timestamp = UInt32(truncatingIfNeeded: number * 90_000 / frames)
+                sender.enqueue(frame)
+                number += 1
+                next.tv_nsec += 1_000_000_000 / frames
+                if next.tv_nsec >= 1_000_000_000 {
+                    next.tv_sec += 1
+                    next.tv_nsec -= 1_000_000_000
+                }
+                clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, nil)
+            }
         }
     }
 }
