@@ -255,11 +255,10 @@ void cdatagram_wakeup_drain(const int fds[2]) {
     (void)got;
 }
 
-int cdatagram_wakeup_wait(const int fds[2], int64_t timeout_ns) {
+void cdatagram_wakeup_wait(const int fds[2], int64_t timeout_ns) {
     struct pollfd signal = {.fd = fds[0], .events = POLLIN};
     struct timespec timeout = {.tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000};
     ppoll(&signal, 1, &timeout, NULL);
-    return 0;
 }
 
 void cdatagram_wakeup_close(const int fds[2]) { close(fds[0]); }
@@ -348,10 +347,9 @@ void cdatagram_wakeup_drain(const int fds[2]) {
     while (read(fds[0], scratch, sizeof scratch) == (ssize_t)sizeof scratch) {}
 }
 
-int cdatagram_wakeup_wait(const int fds[2], int64_t timeout_ns) {
+void cdatagram_wakeup_wait(const int fds[2], int64_t timeout_ns) {
     (void)fds;
     (void)timeout_ns;
-    return -ENOTSUP;
 }
 
 void cdatagram_wakeup_close(const int fds[2]) {

@@ -74,8 +74,8 @@ int cdatagram_poller_wait(int poller, uint64_t *tokens, int capacity, int64_t ti
 int cdatagram_wakeup_open(int fds[2]);
 void cdatagram_wakeup_signal(const int fds[2]);
 void cdatagram_wakeup_drain(const int fds[2]);
-/* Waits until it is signalled or the time is over, and leaves the signal. -ENOTSUP where the system has no such clock. */
-int cdatagram_wakeup_wait(const int fds[2], int64_t timeout_ns);
+/// Waits until it is signalled or the time is over, and leaves the signal. Returns at once where the system has no fine clock.
+void cdatagram_wakeup_wait(const int fds[2], int64_t timeout_ns);
 void cdatagram_wakeup_close(const int fds[2]);
 
 /// The host's interface addresses. Returns how many there are (at most `capacity` are written).

@@ -121,11 +121,18 @@ extension PeerConnection {
     }
 
     private func makeHandle(_ id: DataChannelID, _ description: DataChannelDescription) -> DataChannel {
-        let outbox = outbox ?? DataChannelOutbox(self)
-        self.outbox = outbox
+        let outbox = outbox ?? makeOutbox()
         let channel = DataChannel(id, description, of: self, outbox)
         channels[id] = channel
         return channel
+    }
+
+    /// One that takes messages at once: the application may send before this call into the connection is over.
+    private func makeOutbox() -> DataChannelOutbox {
+        let outbox = DataChannelOutbox(self)
+        self.outbox = outbox
+        tellSendLimits()
+        return outbox
     }
 
     /// - Parameter queued: bytes that the machine has taken from the outbox since the last time.

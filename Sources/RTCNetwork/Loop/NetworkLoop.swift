@@ -126,7 +126,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
                 inbox.isAwake = !inbox.jobs.isEmpty || !inbox.calls.isEmpty
                 return inbox.isAwake
             }
-            let ready = cdatagram_poller_wait(poller, &tokens, 64, hasJobs || pause() ? 0 : timeout())
+            if !hasJobs, coalescing.takePause() { pause() }
+            let ready = cdatagram_poller_wait(poller, &tokens, 64, hasJobs ? 0 : timeout())
             var reads = 0
             for token in tokens.prefix(Int(max(ready, 0))) {
                 if token == 0 {
@@ -156,15 +157,14 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Lets a burst gather, if there is one; jobs and timers are not kept waiting. False when there was no reason to.
-    private func pause() -> Bool {
-        guard coalescing.takePause() else { return false }
+    /// Lets a burst gather. Jobs and timers are not kept waiting.
+    private func pause() {
         let timeout = timeout()
         let longest = WakeCoalescing.pause.nanoseconds
-        return withUnsafeBytes(of: wakeup) { bytes in
+        withUnsafeBytes(of: wakeup) { bytes in
             cdatagram_wakeup_wait(
                 bytes.baseAddress?.assumingMemoryBound(to: Int32.self), timeout < 0 ? longest : min(timeout, longest))
-        } == 0
+        }
     }
 
     private func timeout() -> Int64 {

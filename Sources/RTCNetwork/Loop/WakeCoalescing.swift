@@ -11,8 +11,8 @@ struct WakeCoalescing {
     static let pause = Interval.microseconds(250)
     /// Reads that follow each other faster than this are a burst.
     private static let gap = Interval.microseconds(100)
-    /// So many of them begin it.
-    private static let threshold = 3
+    /// After the first, so many of them make one.
+    private static let threshold = 2
     /// So many datagrams make a pause worth another one.
     private static let worthwhile = 4
 
