@@ -28,6 +28,7 @@ demo: ## A call between two real processes, checked frame by frame, with an HTML
 test: ## Everything: lint, unit, simulation, fuzzing, interop with real peers, end to end
 	@Scripts/install-packages.sh test
 	@Scripts/python-environment.sh
+	@Scripts/libdatachannel-environment.sh
 	@Scripts/test.sh
 
 unit: ## Only the Swift tests, and two seconds of fuzzing for each parser
@@ -35,9 +36,10 @@ unit: ## Only the Swift tests, and two seconds of fuzzing for each parser
 	@Scripts/python-environment.sh
 	@Scripts/test.sh unit
 
-interop: ## Only the tests with Chromium, Firefox, aiortc and python-socketio
+interop: ## Only the tests with peers that we did not write: browsers, aiortc, libdatachannel and others
 	@Scripts/install-packages.sh test
 	@Scripts/python-environment.sh
+	@Scripts/libdatachannel-environment.sh
 	@Scripts/test.sh interop
 
 lint: ## Formatting, the direction of imports, documents, the sources for Apple's platforms
@@ -46,7 +48,7 @@ lint: ## Formatting, the direction of imports, documents, the sources for Apple'
 bench: ## Signaling beside python-socketio's server, WebRTC beside Pion, aiortc and libdatachannel, as ratios (ROUNDS=3)
 	@Scripts/install-packages.sh bench
 	@Scripts/python-environment.sh
-	@Benchmarks/rtc/peers/install-libdatachannel.sh
+	@Scripts/libdatachannel-environment.sh
 	@Benchmarks/signaling/run.sh $${ROUNDS:-3}
 	@Benchmarks/rtc/run.sh $${ROUNDS:-3}
 

@@ -1,10 +1,11 @@
-"""Calls of `roost call` with itself, Chromium, Firefox and aiortc over our own server, in both roles."""
+"""Calls of `roost call` with itself, Chromium, Firefox, aiortc and libdatachannel over our own server, in both roles."""
 
 import pytest
 
 from peers.aiortc_process import AiortcPeer
 from peers.chromium import ChromiumPeer
 from peers.firefox import FirefoxPeer
+from peers.libdatachannel_process import LibdatachannelPeer, need_libdatachannel
 from peers.page_peer import PagePeer
 from peers.room_listener import RoomListener
 from peers.roost_peer import RoostPeer, start_server
@@ -31,6 +32,9 @@ def peers(browser_called, namespace, roost_server, tmp_path):
                 return lambda: FirefoxPeer(firefox, roost_server, room, name, role, **options)
             case "aiortc":
                 return lambda: AiortcPeer(namespace, roost_server, room, name, role, codec or "VP8", **options)
+            case "libdatachannel":
+                need_libdatachannel()
+                return lambda: LibdatachannelPeer(namespace, roost_server, room, name, role, codec or "VP8", **options)
 
     peer.room = room
     return peer
@@ -38,6 +42,7 @@ def peers(browser_called, namespace, roost_server, tmp_path):
 
 WITH_BOTH_CODECS = [
     "roost-roost", "roost-chromium", "chromium-roost", "roost-aiortc", "aiortc-roost", "chromium-chromium",
+    "roost-libdatachannel", "libdatachannel-roost",
 ]
 # Firefox prefers it. Its H.264 is a download, which a machine without a network does not have. Asked for one codec only,
 # it offers feedback for others as well, which Chromium refuses.

@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 rounds=${1:-3}
 export PYTHON=${ROOST_PYTHON:-../../.venv/bin/python}
 "$PYTHON" -c 'import aiortc' || { echo "aiortc is missing: \`make test\` installs it (or set ROOST_PYTHON)." >&2; exit 1; }
-for python in ${LIBDATACHANNEL_PYTHON:-} .build/libdatachannel/bin/python; do
+for python in ${LIBDATACHANNEL_PYTHON:-} ../../.venv/libdatachannel/bin/python; do
     if "$python" -c 'import libdatachannel' 2>/dev/null; then export LIBDATACHANNEL_PYTHON=$python && break; fi
 done
 [ -n "${LIBDATACHANNEL_PYTHON:-}" ] || echo "libdatachannel is left out: see README.md." >&2

@@ -4,16 +4,10 @@ It sends the test video with its frame counter and the test tones, decodes what 
 aiortc does not trickle: all its candidates are in its descriptions.
 """
 
-import argparse
 import asyncio
-import json
-import signal
 import sys
 from pathlib import Path
-from urllib.parse import urlencode
 
-import numpy as np
-import socketio
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCRtpSender, RTCSessionDescription
 from aiortc import rtcdtlstransport, rtcrtpreceiver
 from aiortc.contrib.media import MediaPlayer
@@ -22,13 +16,8 @@ from aiortc.sdp import candidate_from_sdp
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from support.evidence import MEDIA, PIECE, frame_counter, loudest  # noqa: E402
-from support.waiting import PATIENCE  # noqa: E402
-
-
-def say(event, **fields):
-    print(json.dumps({"event": event, **fields}), flush=True)
-
+from peers.room_peer import RoomPeer, room_arguments, say  # noqa: E402
+from support.evidence import MEDIA  # noqa: E402
 
 # aiortc's statistics do not tell which codec it decodes, so its choice of a decoder is watched.
 decoders = []
@@ -43,47 +32,28 @@ def noted_decoder(codec):
 rtcrtpreceiver.get_decoder = noted_decoder
 
 
-class Peer:
+class Peer(RoomPeer):
     def __init__(self, arguments):
-        self.arguments = arguments
-        self.socket = socketio.AsyncClient(reconnection=False, request_timeout=PATIENCE)
+        super().__init__(arguments)
         self.connection = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         files = ("webRtcTestVideo.mp4", "webRtcTestVideo.ogg")
         self.players = [MediaPlayer(str(MEDIA / name), loop=True) for name in files]
-        self.counters, self.hertz, self.held, self.tasks = [], [], [], []
-        self.ended = asyncio.Event()
+        self.held, self.tasks = [], []
         self.answering, self.offered = asyncio.Lock(), None
-        for name in ("room_user_joined", "room_user_left", "offer", "answer", "candidate"):
-            self.socket.on(name, getattr(self, name))
         self.connection.on("connectionstatechange", self.state_changed)
         self.connection.on("track", self.track_came)
 
-    async def run(self):
-        a = self.arguments
-        query = urlencode({"roomId": a.room, "username": a.name, "isCaller": str(a.caller).lower()})
-        await self.socket.connect(f"{a.server}?{query}", transports=["websocket"], wait_timeout=PATIENCE)
-        say("room")
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, self.ended.set)
-        loop.add_signal_handler(signal.SIGTERM, self.ended.set)
-        reporter = asyncio.create_task(self.report())
-        await self.ended.wait()
-        reporter.cancel()
-        await self.socket.disconnect()
+    async def close(self):
         await self.connection.close()
+
+    def codec(self):
         video = [name.split("/")[1] for name in decoders if name.startswith("video/")]
-        say("summary", counters=self.counters, hertz=self.hertz, codec=video[-1] if video else None)
+        return video[-1] if video else None
 
     # The room
 
-    async def room_user_joined(self, user):
-        say("presence", username=user["username"])
-        if self.arguments.caller and not user["isCaller"] and self.connection.signalingState == "stable":
-            await self.call()
-
-    async def room_user_left(self, user):
-        say("left", username=user["username"])
-        self.ended.set()
+    def is_idle(self):
+        return self.connection.signalingState == "stable"
 
     async def call(self):
         self.add_tracks()
@@ -147,12 +117,10 @@ class Peer:
 
     async def state_changed(self):
         state = self.connection.connectionState
-        say("state", state=state)
+        self.state_is(state)
         if state == "connected":
             transport = self.connection.getSenders()[0].transport
             say("transport", cipher=transport._ssl.get_selected_srtp_profile().decode())
-        if state == "failed":
-            self.ended.set()
 
     def track_came(self, track):
         self.tasks.append(asyncio.create_task(self.watch(track) if track.kind == "video" else self.listen(track)))
@@ -160,41 +128,20 @@ class Peer:
     async def watch(self, track):
         try:
             while True:
-                frame = await track.recv()
-                # The luma plane as it lies there: converting each frame costs what a busy machine lacks.
-                plane = frame.planes[0]
-                luma = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[: frame.height, : frame.width]
-                self.counters.append(frame_counter.read_counter(luma))
+                self.see(await track.recv())
         except MediaStreamError:
             pass
 
     async def listen(self, track):
-        pieces, length = [], 0
         try:
             while True:
-                frame = await track.recv()
-                data = frame.to_ndarray().reshape(-1, len(frame.layout.channels))[:, 0]
-                pieces.append(data.astype(float))
-                length += len(data)
-                if length >= PIECE * frame.sample_rate:
-                    self.hertz.append(loudest(np.concatenate(pieces), frame.sample_rate))
-                    pieces, length = [], 0
+                self.hear(await track.recv())
         except MediaStreamError:
             pass
 
-    async def report(self):
-        while True:
-            await asyncio.sleep(0.5)
-            say("statistics", frames=len(self.counters), tones=sum(hertz is not None for hertz in self.hertz))
-
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--server", required=True)
-    parser.add_argument("--room", type=int, required=True)
-    parser.add_argument("--name", default="Aio")
-    parser.add_argument("--caller", action="store_true")
-    parser.add_argument("--codec", choices=["H264", "VP8"], default="VP8")
+    parser = room_arguments(__doc__)
     parser.add_argument("--srtp", choices=["gcm", "cm"], help="accept only this protection profile")
     arguments = parser.parse_args()
     if arguments.srtp:

@@ -13,12 +13,13 @@ class AiortcPeer:
     """aiortc in a process of its own (aiortc_peer.py)."""
 
     tones = TONES
+    program = "aiortc_peer.py"
 
     def __init__(self, namespace, server, room, name, role, codec="VP8", srtp=None):
-        command = [sys.executable, HERE / "aiortc_peer.py", "--server", server, "--room", room, "--name", name]
+        command = [sys.executable, HERE / self.program, "--server", server, "--room", room, "--name", name]
         command += ["--codec", codec] + (["--caller"] if role == "caller" else []) + (["--srtp", srtp] if srtp else [])
         self.name = name
-        self.process = JSONProcess(f"aiortc {name}", namespace.command(*command))
+        self.process = JSONProcess(f"{self.program} {name}", namespace.command(*command))
 
     def wait_joined(self):
         self.process.wait_for("room")

@@ -11,7 +11,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from peers.aiortc_peer import Peer, say  # noqa: E402
+from peers.aiortc_peer import Peer  # noqa: E402
+from peers.room_peer import say  # noqa: E402
 
 
 class Sender(Peer):

@@ -1,7 +1,8 @@
 """Peers for data channels with one face: Roost's `data-channel-chat`, aiortc, libdatachannel, and a page in a browser.
 
 Each has `create`, `channel` (the peer's, by label), `offer`, `answer`, `accept` and `close`; a channel has `send`,
-`receive`, `wait_open`, `close` and `wait_closed`. All block, with patience. What a peer hears is `str` or `bytes`.
+`receive`, `wait_open`, `close`, `wait_closed` and, when the other side made it, `options` under their names of W3C's
+API. All block, with patience. What a peer hears is `str` or `bytes`.
 """
 
 import asyncio
@@ -15,8 +16,12 @@ from pathlib import Path
 
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 
+from peers.libdatachannel_process import find_libdatachannel_python
 from support.evidence import REPOSITORY
 from support.waiting import PATIENCE, wait_until
+
+
+OPTIONS = ("ordered", "maxRetransmits", "maxPacketLifeTime", "protocol")
 
 
 class Channel:
@@ -103,9 +108,9 @@ class ProcessPeer(Peer):
                 continue
             event, label = said["event"], said.get("label")
             if event == "channel":
-                channel = self._adopt(ProcessChannel(self, label))
-                channel.ordered, channel.protocol = said["ordered"], said["protocol"]
-                channel.max_retransmits = said.get("maxRetransmits")
+                channel = ProcessChannel(self, label)
+                channel.options = {name: said.get(name) for name in OPTIONS}
+                self._adopt(channel)
                 continue
             if (channel := self.channels.get(label)) is None:
                 continue
@@ -175,12 +180,23 @@ class RoostPeer(ProcessPeer):
 # --- libdatachannel
 
 
+class PylibdatachannelPeer(ProcessPeer):
+    """See `pylibdatachannel_peer.py`."""
+
+    def __init__(self):
+        program = Path(__file__).with_name("pylibdatachannel_peer.py")
+        super().__init__(["setpriv", "--pdeathsig", "KILL", sys.executable, str(program)])
+
+
 class LibdatachannelPeer(ProcessPeer):
     """See `libdatachannel_peer.py`."""
 
     def __init__(self):
         program = Path(__file__).with_name("libdatachannel_peer.py")
-        super().__init__(["setpriv", "--pdeathsig", "KILL", sys.executable, str(program)])
+        super().__init__(["setpriv", "--pdeathsig", "KILL", find_libdatachannel_python(), str(program)])
+
+    def add_audio(self):
+        self.say(action="addAudio")
 
 
 # --- GStreamer
@@ -213,6 +229,10 @@ class AiortcChannel(Channel):
 
     def close(self):
         self.peer.loop.call_soon_threadsafe(self.channel.close)
+
+    @property
+    def options(self):
+        return {name: getattr(self.channel, name) for name in OPTIONS}
 
 
 class AiortcPeer(Peer):
@@ -344,6 +364,13 @@ class PageChannel:
 
     def close(self):
         self.peer.page.evaluate("(label) => channels[label].channel.close()", self.label)
+
+    @property
+    def options(self):
+        return self.peer.page.evaluate(
+            "([label, names]) => Object.fromEntries(names.map((name) => [name, channels[label].channel[name]]))",
+            [self.label, OPTIONS],
+        )
 
 
 class PagePeer:

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Makes .build/libdatachannel with libdatachannel's Python binding; does nothing when it is there. The binding has wheels
-# for Python 3.12 and newer: Debian 12 has none, so pyenv's are looked at too, and without any the peer is left out.
+# Makes .venv/libdatachannel with libdatachannel's Python binding; does nothing when it is there and up to date. The binding
+# has wheels for Python 3.12 and newer: Debian 12 has none, so pyenv's are looked at too, and without any the peer is left
+# out: tests with it are skipped, benchmarks go on without.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 requirement=libdatachannel-py==2026.1.0
-environment=.build/libdatachannel
+environment=.venv/libdatachannel
 stamp=$environment/requirement.stamp
 [ "$(cat "$stamp" 2>/dev/null)" = "$requirement" ] && exit 0
 for python in python3 python3.14 python3.13 python3.12 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-9]*/bin/python3; do
@@ -15,7 +16,8 @@ for python in python3 python3.14 python3.13 python3.12 "${PYENV_ROOT:-$HOME/.pye
         echo "$requirement" >"$stamp"
         exit 0
     fi
-    echo "$requirement could not be installed: libdatachannel is left out of the benchmark." >&2
+    rm -rf "$environment"
+    echo "$requirement could not be installed: libdatachannel is left out." >&2
     exit 0
 done
-echo "There is no Python 3.12 or newer: libdatachannel is left out of the benchmark." >&2
+echo "There is no Python 3.12 or newer: libdatachannel is left out." >&2
