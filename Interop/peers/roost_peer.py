@@ -32,10 +32,13 @@ class RoostPeer:
 
     tones = TONES
 
-    def __init__(self, namespace, server, room, name, role, folder, codec=None, srtp=None, restart_ice=None):
+    def __init__(self, namespace, server, room, name, role, folder, codec=None, srtp=None, restart_ice=None,
+                 addresses=None, options=()):
         self.name, self.folder = name, folder
         command = [find_roost(), "call", "--room", room, "--as", name, f"--{role}", "--server", server, "--json"]
-        command += ["--record", folder, "--address", namespace.address, "--wait", f"{PATIENCE}s"]
+        command += ["--record", folder, "--wait", f"{PATIENCE}s", *options]
+        for address in addresses or [namespace.address]:
+            command += ["--address", address]
         if codec:
             video = {"H264": "webRtcTestVideo.mp4", "VP8": "webRtcTestVideo.ivf"}[codec]
             command += ["--video", MEDIA / video, "--audio", MEDIA / "webRtcTestVideo.ogg"]

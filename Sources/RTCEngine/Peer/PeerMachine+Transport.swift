@@ -14,9 +14,7 @@ extension PeerMachine {
     public mutating func interfacesChanged(lost: [TransportAddress], found: [TransportAddress], at now: Instant) {
         guard connectionState != .closed else { return }
         let gone = ice.interfacesChanged(lost: lost, found: found, at: now)
-        // New ones first: an allocation may move to them.
-        for base in found { relays.add(base: base, at: now) }
-        for base in lost { relays.remove(base: base, at: now) }
+        relays.basesChanged(lost: lost, found: found, at: now)
         negotiator.removeLocalCandidates(gone)
         drainTransport(at: now)
     }

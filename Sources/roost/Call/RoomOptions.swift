@@ -44,6 +44,13 @@ struct RoomOptions: ParsableArguments {
     @Flag(help: "Send and receive through TURN servers only: the peer learns no address of this machine.")
     var relayOnly = false
 
+    @Flag(
+        help: """
+            Ask TURN servers for a ticket with which the call goes on when this machine gets another address. For servers \
+            that give one, as coturn with --mobility.
+            """)
+    var iceMobility = false
+
     @Option(help: ArgumentHelp("Accept only this SRTP profile: gcm or cm.", valueName: "profile"))
     var srtp: SRTPChoice?
 
@@ -66,6 +73,7 @@ struct RoomOptions: ParsableArguments {
                 iceServers: servers.urls.isEmpty ? [] : [servers], addresses: try PeerAddresses.parse(address),
                 videoCodecs: videoCodecs, security: srtp?.security())
             if relayOnly { configuration.iceTransportPolicy = .relay }
+            configuration.ice.turn.mobility = iceMobility
             return configuration
         } catch let error as PeerConnectionError {
             throw CommandError("\(error)")

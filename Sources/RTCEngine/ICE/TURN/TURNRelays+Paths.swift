@@ -38,12 +38,28 @@ extension TURNRelays {
         }
     }
 
-    /// A socket of ours is gone, as when an interface is: its allocations move to another one or are made anew.
-    mutating func remove(base: TransportAddress, at now: Instant) {
-        bases.removeAll { $0 == base }
+    // MARK: Sockets
+
+    /// Sockets of ours are gone, as when an interface is, and others have come. Allocations whose socket is gone move to
+    /// another one or are made anew; from what is left of the new ones servers are asked.
+    mutating func basesChanged(lost: [TransportAddress], found: [TransportAddress], at now: Instant) {
+        bases.removeAll { lost.contains($0) }
+        let new = found.filter { !bases.contains($0) }
+        // An allocation may move there, and then nothing else is asked for from there.
+        bases += new
+        for base in lost { leave(base, at: now) }
+        for base in new {
+            // An allocation that can move is asked for nowhere else: it comes here when it has to, and could not if there
+            // were one already.
+            for server in servers where server.transport == .udp && !hasTicket(of: server) {
+                ask(server, from: base, at: now)
+            }
+        }
+    }
+
+    private mutating func leave(_ base: TransportAddress, at now: Instant) {
         for index in relays.indices where relays[index].path == .datagrams(base: base) && !relays[index].hasEnded {
-            let server = relays[index].server.address.ip
-            guard let other = bases.first(where: { $0.ip.canPair(with: server) }) else {
+            guard let other = bases.first(where: { isFree($0, for: relays[index].server, but: index) }) else {
                 relays[index].allocation.abandon(.connection("there is no way to it any more"))
                 drain(index, at: now)
                 continue
@@ -54,10 +70,25 @@ extension TURNRelays {
         }
     }
 
+    /// Whether a server can be asked from there for an allocation. RFC 8656 §5: it knows an allocation by the addresses at
+    /// both ends of the way to it, so that a socket has one with each server. A second one would be told that it is the
+    /// first, and what ends it would end that one.
+    private func isFree(_ base: TransportAddress, for server: TURNServer, but index: Int? = nil) -> Bool {
+        guard base.ip.canPair(with: server.address.ip) else { return false }
+        return !relays.indices.contains { other in
+            other != index && !relays[other].hasEnded && relays[other].path == .datagrams(base: base)
+                && relays[other].server.address == server.address
+        }
+    }
+
+    private func hasTicket(of server: TURNServer) -> Bool {
+        relays.contains { !$0.hasEnded && $0.server.address == server.address && $0.allocation.ticket != nil }
+    }
+
     // MARK: Beginning
 
     mutating func ask(_ server: TURNServer, from base: TransportAddress, at now: Instant) {
-        guard server.address.ip.canPair(with: base.ip) else { return }
+        guard isFree(base, for: server) else { return }
         add(server, .datagrams(base: base), tried: [server.address], at: now)
     }
 
@@ -100,10 +131,19 @@ extension TURNRelays {
         }
     }
 
-    /// The same server, or the one that it named, from the beginning.
+    /// The same server, or the one that it named, from the beginning. Over UDP it stays ended while no socket is left for it.
     mutating func begin(anew index: Int, at now: Instant) {
         closeStream(of: index)
         let server = relays[index].server
+        if case .datagrams(let base) = relays[index].path,
+            !bases.contains(base) || !isFree(base, for: server, but: index)
+        {
+            guard let other = bases.first(where: { isFree($0, for: server, but: index) }) else {
+                relays[index].hasEnded = true
+                return
+            }
+            relays[index].path = .datagrams(base: other)
+        }
         let retries = relays[index].allocation.retries
         relays[index].allocation = makeAllocation(server)
         relays[index].allocation.retries = retries

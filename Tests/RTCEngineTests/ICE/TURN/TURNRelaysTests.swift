@@ -201,11 +201,62 @@ import Testing
             &relays, asked.message, .success,
             [.turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600)), .turn(.mobilityTicket([4]))],
             from: asked.to)
-        relays.add(base: other, at: .zero)
         _ = news(&relays)
-        relays.remove(base: Self.base, at: .zero)
-        let moved = try #require(news(&relays).datagrams.first)
-        #expect(moved.from == other && moved.message.method == .refresh && moved.message.mobilityTicket == [4])
+        // It can come there when it has to: nothing else is asked for.
+        relays.basesChanged(lost: [], found: [other], at: .zero)
+        #expect(news(&relays).datagrams.isEmpty)
+        relays.basesChanged(lost: [Self.base], found: [], at: .zero)
+        let sent = news(&relays).datagrams
+        #expect(sent.map { $0.from } == [other] && sent.map { $0.message.method } == [.refresh])
+        #expect(sent.first?.message.mobilityTicket == [4])
+    }
+
+    @Test func `a socket that is gone while another comes: without a ticket it is asked for anew there, once`() throws {
+        var relays = makeRelays()
+        let other = endpoint("203.0.113.99", 4_001)
+        relays.add(base: Self.base, at: .zero)
+        relays.add([Self.server()], at: .zero)
+        let asked = try #require(news(&relays).datagrams.first)
+        answer(
+            &relays, asked.message, .success, [.turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600))],
+            from: asked.to)
+        _ = news(&relays)
+        relays.basesChanged(lost: [Self.base], found: [other], at: .zero)
+        let told = news(&relays)
+        #expect(told.lost == [TURNScript.relayed])
+        #expect(told.datagrams.map { $0.from } == [other] && told.datagrams.map { $0.message.method } == [.allocate])
+    }
+
+    @Test(arguments: [false, true])
+    func `a socket that is gone leaves the allocation of another one alone`(mobility: Bool) throws {
+        var relays = makeRelays { $0.mobility = mobility }
+        let other = endpoint("203.0.113.99", 4_001)
+        let relayed = [TURNScript.relayed, endpoint("198.51.100.1", 50_001)]
+        relays.add(base: Self.base, at: .zero)
+        relays.add(base: other, at: .zero)
+        relays.add([Self.server()], at: .zero)
+        let asked = news(&relays).datagrams
+        #expect(asked.map { $0.from } == [Self.base, other])
+        for (request, address) in zip(asked, relayed) {
+            let ticket: [STUNAttribute] = mobility ? [.turn(.mobilityTicket([4]))] : []
+            answer(
+                &relays, request.message, .success,
+                [.turn(.xorRelayedAddress(address)), .turn(.lifetime(600))] + ticket, from: request.to,
+                to: request.from)
+        }
+        #expect(news(&relays).relayed.map(\.relayed) == relayed)
+        relays.basesChanged(lost: [Self.base], found: [], at: .zero)
+        let told = news(&relays)
+        #expect(told.datagrams.isEmpty && told.lost == [relayed[0]])
+        #expect(relays.index(of: relayed[0]) == nil && relays.index(of: relayed[1]) != nil)
+        // Neither does a restart ask from there, nor from the socket that is gone.
+        relays.renewEnded(at: .zero)
+        #expect(news(&relays).datagrams.isEmpty && !relays.isGathering)
+        // A socket that comes is one for it.
+        let third = endpoint("203.0.113.100", 4_002)
+        relays.basesChanged(lost: [], found: [third], at: .zero)
+        relays.renewEnded(at: .zero)
+        #expect(news(&relays).datagrams.map { $0.from } == [third])
     }
 
     @Test func `a stream that breaks: the allocation moves to another with a ticket`() throws {
