@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from peers.chromium import WITHOUT_DEVICES, Browser  # noqa: E402
 from peers.firefox import Firefox  # noqa: E402
 from peers.roost_peer import find_roost, start_server  # noqa: E402
+from support.command import RoostProcesses  # noqa: E402
 from support.namespace import Namespace, Wire  # noqa: E402
 from support.process import JSONProcess  # noqa: E402
 
@@ -79,6 +80,28 @@ def roost_server(namespace):
     process, port = start_server(namespace)
     yield f"http://127.0.0.1:{port}"
     process.finish()
+
+
+@pytest.fixture
+def roost():
+    """Starts servers and peers on loopback, for one test."""
+    processes = RoostProcesses()
+    yield processes
+    processes.close()
+
+
+@pytest.fixture(scope="module")
+def server():
+    """One server on loopback, for all tests of a file that leave it as it is."""
+    processes = RoostProcesses()
+    yield processes.serve()
+    processes.close()
+
+
+@pytest.fixture(scope="module")
+def rooms():
+    """Rooms of `server` that nobody else uses."""
+    return iter(range(1_000, 2_000))
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import time
 import wave
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ import pytest
 from peers.roost_peer import read_tones
 from support.evidence import TONES, Evidence
 from support.namespace import Wire
-from support.waiting import PATIENCE
+from support.process import JSONProcess
+from support.waiting import PATIENCE, wait_until
 
 
 # Three seconds of the test sound.
@@ -123,3 +126,37 @@ def test_the_wire_loses_and_delays_datagrams_and_nothing_else_passes_the_namespa
     carried, lost = wire.close()
     assert carried >= 2000 and 0.03 < lost / carried < 0.07
     assert is_shuffled == "True"
+
+
+def test_no_process_survives_the_tests_that_started_it():
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from support.process import JSONProcess\n"
+        "child = JSONProcess('child', ['sleep', '1000'])\n"
+        "print(child.pid, flush=True); import time; time.sleep(1000)\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program, str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True
+    )
+    child = int(parent.stdout.readline())
+    # What asks the kernel to end it with its parent runs before the command itself.
+    wait_until(lambda: Path(f"/proc/{child}/cmdline").read_bytes().startswith(b"sleep"), "the child runs")
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+
+    def is_gone():
+        try:
+            state = Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except FileNotFoundError:
+            return True
+        return state == "Z"
+
+    wait_until(is_gone, "the child ended")
+
+
+def test_nothing_is_waited_for_without_an_end():
+    started = time.monotonic()
+    with pytest.raises(AssertionError, match="never said"):
+        JSONProcess("nobody", ["true"]).wait_for("listening", timeout=20)
+    assert time.monotonic() - started < 10

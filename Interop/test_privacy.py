@@ -5,8 +5,8 @@ import re
 
 import socketio
 
+from support.command import media_flows
 from support.waiting import wait_until
-from test_command_line import media_flows, peers  # noqa: F401  (a fixture)
 
 # A time of day has two colons; an IPv6 address has three at least, or two beside each other.
 ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{1,4}:){3}|[0-9a-f]{1,4}::", re.IGNORECASE)
@@ -40,11 +40,11 @@ class Listener:
             self.secrets.update(secrets_of(signal))
 
 
-def test_no_log_line_of_a_call_tells_an_address_or_a_secret(peers):  # noqa: F811
-    server = peers.serve("--log-level", "debug")
+def test_no_log_line_of_a_call_tells_an_address_or_a_secret(roost):
+    server = roost.serve("--log-level", "debug")
     eve = Listener(server, 7)
     try:
-        ann, bob = peers.pair(server, 7)
+        ann, bob = roost.pair(server, 7)
         media_flows(ann, bob)
         wait_until(lambda: {"offer", "answer"} <= eve.kinds, "Eve hears the call being made")
         ann.interrupt()
