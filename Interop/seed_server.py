@@ -3,11 +3,15 @@
 It tells only those already present about a newcomer, passes `offer`, `answer` and `candidate` on untouched to everybody
 else in the room, and validates nothing. It also serves the browser page with the headers that our server sends, so that
 the page can be tested against a server that is not ours. Prints one JSON line with its port.
+
+With --without-ssrcs it takes every `a=ssrc` and `a=ssrc-group` out of offers and answers, as clients and servers do that
+leave sources to be found by mid and rid (RFC 9143 §9.2, RFC 8852), and prints a line about each description.
 """
 
 import argparse
 import asyncio
 import json
+import re
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -21,7 +25,13 @@ POLICY = (
 )
 
 
-def make_signaling(ping_interval=25):
+def without_ssrcs(kind, description):
+    sdp, removed = re.subn(r"(?m)^a=ssrc(?:-group)?:.*\r?\n", "", description["sdp"])
+    print(json.dumps({"event": "description", "kind": kind, "removed": removed}), flush=True)
+    return {**description, "sdp": sdp}
+
+
+def make_signaling(ping_interval=25, names_ssrcs=True):
     server = socketio.AsyncServer(async_mode="aiohttp", cors_allowed_origins="*", ping_interval=ping_interval)
 
     @server.event
@@ -49,6 +59,8 @@ def make_signaling(ping_interval=25):
     def relay(name):
         async def passed_on(sid, *payload):
             session = await server.get_session(sid)
+            if name != "candidate" and not names_ssrcs:
+                payload = (without_ssrcs(name, payload[0]), *payload[1:])
             await server.emit(name, payload, room=str(session["room"]), skip_sid=sid)
 
         server.on(name, passed_on)
@@ -88,11 +100,12 @@ async def main():
     parser.add_argument("--web", type=Path, default=WEB)
     parser.add_argument("--ping-interval", type=float, default=25)
     parser.add_argument("--no-websocket", action="store_true")
+    parser.add_argument("--without-ssrcs", action="store_true")
     arguments = parser.parse_args()
 
     middlewares = [page_headers] + ([no_websocket] if arguments.no_websocket else [])
     application = web.Application(middlewares=middlewares)
-    make_signaling(arguments.ping_interval).attach(application)
+    make_signaling(arguments.ping_interval, not arguments.without_ssrcs).attach(application)
     application.router.add_get("/", lambda request: web.FileResponse(arguments.web / "index.html"))
     application.router.add_static("/", arguments.web)
     runner = web.AppRunner(application, shutdown_timeout=1)
