@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from peers.roost_peer import read_tones
+from support.disclosure import Secrets
 from support.evidence import TONES, Evidence
 from support.namespace import Wire
 from support.process import JSONProcess
@@ -160,3 +161,77 @@ def test_nothing_is_waited_for_without_an_end():
     with pytest.raises(AssertionError, match="never said"):
         JSONProcess("nobody", ["true"]).wait_for("listening", timeout=20)
     assert time.monotonic() - started < 10
+
+
+# What a call's descriptions told, for the lines below.
+HEARD = {
+    "sdp": "v=0\r\na=ice-ufrag:bT8r\r\na=ice-pwd:zmaelpyhmco/3GcsNh8PDYLZ\r\na=fingerprint:sha-256 B7:69:18:42\r\n"
+    "a=candidate:1 1 udp 2116026367 aaaa-bbbb.local 36972 typ host\r\n"
+}
+
+
+@pytest.mark.parametrize(
+    "line, what",
+    [
+        ("no answer from 203.0.113.7", "an IPv4 address"),
+        ('{"peer":"203.0.113.7:5000"}', "an IPv4 address"),
+        ("sent to [2001:db8::7]:5000", "an IPv6 address"),
+        ("from fe80:0:0:0:1:2:3:4", "an IPv6 address"),
+        ("bound ::1", "an IPv6 address"),
+        ("looking for 6f1c7a0e-52d1-4cf8-9a55-0d1c2b3a4f5e.local", "a multicast DNS name"),
+        ("check of bT8r:Qz4x failed", "ice-ufrag"),
+        ("no check for username=bT8r", "ice-ufrag"),
+        ("key zmaelpyhmco/3GcsNh8PDYLZ", "ice-pwd"),
+        ("certificate B7:69:18:42 is not", "fingerprint"),
+        ("aaaa-bbbb.local 36972 does not answer", "candidate"),
+        ("password=hunter22", "an ICE credential"),
+        ("a=ice-pwd:abcdefghijklmnopqrstuv", "an ICE credential"),
+        ("candidate:1 1 udp 1 somewhere 9 typ host", "a candidate"),
+        ("sha-256 AB:CD:EF:01:23:45:67:89:AB:CD", "a fingerprint"),
+        ("-----BEGIN PRIVATE KEY-----", "a key in PEM"),
+        ("a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:d0RmdmcmVCspeEc3QGZiNWpVLFJhQX1cfHAwJSoj", "a key for SDES"),
+        ("master key 0123456789abcdef0123456789ABCDEF", "a key's bytes"),
+        ("salt [12, 255, 3, 4, 5, 6, 7, 80, 9]", "a key's bytes"),
+        ("joins with eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2ln", "a token"),
+        ("Authorization: Bearer abc", "a token"),
+        ("TURN said no to open-sesame", "TURN password"),
+    ],
+)
+def test_a_line_that_tells_something_is_found(line, what):
+    secrets = Secrets()
+    secrets.add_signal(HEARD)
+    secrets.add("TURN password", "open-sesame")
+    assert what in secrets.told_by(line)
+    # And in what a process has printed, as an event or as text.
+    for process in (Said(events=[{"event": "notice", "message": line}]), Said(text=["all is well\n", line + "\n"])):
+        with pytest.raises(AssertionError, match="Ann tells"):
+            secrets.check(process)
+
+
+class Said:
+    name = "Ann"
+
+    def __init__(self, events=(), text=()):
+        self.events, self.text = list(events), list(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-11-22T18:33:51+0000 debug roost: detail=The client closed the connection. reason=transport_closed",
+        "   0.98  in: video 376 kbit/s, 31 frames, 0.0 % lost  round trip 0.4 ms",
+        "line 12 of the session description: the attribute ice-pwd is malformed.",
+        "The TURN server does not accept this user name and password.",
+        "The signaling server at http://127.0.0.1:3000 is gone.",
+        "bT8rd is a word in which four letters of a credential stand; 1.2.3 is a version, 12:30:45 a time.",
+    ],
+)
+def test_a_line_that_tells_nothing_is_no_fault(line):
+    secrets = Secrets()
+    secrets.add_signal(HEARD)
+    assert secrets.told_by(line, known=["http://127.0.0.1:3000"]) == []
+
+
+def test_who_says_nothing_proves_nothing():
+    with pytest.raises(AssertionError, match="said nothing"):
+        Secrets().check(Said())
