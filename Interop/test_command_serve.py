@@ -32,6 +32,26 @@ def test_a_server_that_cannot_start(options, says):
     fails("serve", "--port", 0, "--signaling-port", 0, *options, says=says)
 
 
+@pytest.mark.parametrize(
+    "beginning, piece",
+    [
+        (b"GET /", b"a" * 10_000),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: ", b"a" * 10_000),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n", b"X-Many: " + b"a" * 10_000 + b"\r\n"),
+    ],
+    ids=["target", "field", "fields"],
+)
+def test_a_request_whose_head_does_not_end_is_refused(beginning, piece, server):
+    """Bounded by SwiftNIO's parser: nothing of it is kept, and the connection is closed."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
+        connection.sendall(beginning)
+        # As much as the sockets of both sides may hold, and then some.
+        with pytest.raises(ConnectionError):
+            for _ in range(10_000):
+                connection.sendall(piece)
+        assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_server_ends_although_a_client_is_frozen(number, roost):
     server = roost.serve()

@@ -28,6 +28,18 @@ struct HTTPTests {
         }
     }
 
+    @Test func `refuses more sessions than it may have, and takes the next one when one has gone`() async throws {
+        let target = "/socket.io/?EIO=4&transport=polling"
+        try await TestServer.run({ $0.sessionLimit = 1 }) { server in
+            let opened = try await RawSocket.get(target, port: server.port)
+            let sid = try #require(opened.firstMatch(of: /"sid":"([^"]+)"/)?.1)
+            #expect(try await RawSocket.get(target, port: server.port).hasPrefix("HTTP/1.1 503"))
+            _ = try await RawSocket.get("\(target)&sid=\(sid)", port: server.port, method: "POST", body: "1")
+            while server.server.statistics.connections > 0 { await Task.yield() }
+            #expect(try await RawSocket.get(target, port: server.port).hasPrefix("HTTP/1.1 200"))
+        }
+    }
+
     @Test func `pages of other origins may connect if they are listed`() async throws {
         let target = "/socket.io/?EIO=4&transport=polling"
         try await TestServer.run({

@@ -106,6 +106,20 @@ struct HostileInputTests {
         }
     }
 
+    @Test func `a connection joins so many namespaces and no more`() async throws {
+        try await TestServer.run({ $0.namespaceLimit = 2 }) { server in
+            for name in ["/one", "/two"] { _ = server.server.namespace(name) }
+            let socket = try await RawSocket.webSocket(port: server.port)
+            socket.sendFrame("40")
+            #expect(await socket.read(until: "40{").contains("40{"))
+            socket.sendFrame("40/one,")
+            #expect(await socket.read(until: "40/one,{").contains("40/one,{"))
+            socket.sendFrame("40/two,")
+            let refusal = #"44/two,{"message":"Too many namespaces"}"#
+            #expect(await socket.read(until: refusal).contains(refusal))
+        }
+    }
+
     @Test func `a client that joins no namespace is closed`() async throws {
         try await TestServer.run({ $0.connectTimeout = .milliseconds(20) }) { server in
             _ = try await RawSocket.webSocket(port: server.port, reading: "No namespace was joined in time.")
