@@ -37,6 +37,7 @@ if [ "$what" = all ] || [ "$what" = lint ]; then
     step "format" swift format lint --strict --recursive --parallel Sources Tests Fuzz Examples Package.swift
     step "imports" python3 Scripts/check-imports.py
     step "documents" python3 Scripts/check-docs.py
+    step "checks" python3 -m unittest discover --quiet Scripts
     step "Apple's sources" Scripts/check-apple.sh
 fi
 if [ "$what" = all ] || [ "$what" = unit ]; then
