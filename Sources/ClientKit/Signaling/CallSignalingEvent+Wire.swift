@@ -9,13 +9,22 @@ enum CallWireEvent {
     static let offer = "offer"
     static let answer = "answer"
     static let candidate = "candidate"
+
+    static let all: Set = [userJoined, userLeft, users, error, offer, answer, candidate]
 }
 
 extension CallSignalingEvent {
     /// Reads one event of the call room from its JSON text, for a service that is not on Socket.IO; nil for an event that
     /// is not the protocol's.
     public init?(event name: String, json: String) {
-        self.init(wireEvent: name, payload: LooseJSON(text: json))
+        if let payload = LooseJSON(text: json) {
+            self.init(wireEvent: name, payload: payload)
+        } else if CallWireEvent.all.contains(name) {
+            // Not the same as no payload, which ends the candidates.
+            self = .unreadable(detail: CallPayloadError.noJSON(event: name).sentence)
+        } else {
+            return nil
+        }
     }
 
     /// Reads one Socket.IO event of the call room; nil for an event that is not the protocol's.

@@ -88,6 +88,7 @@ enum CallPayloadError: Error, Hashable, Sendable {
     case noSessionDescription(SessionDescriptionPayload.Kind)
     case noCandidate
     case noUsername(event: String)
+    case noJSON(event: String)
 
     /// One sentence for a log or a notice; the payload itself stays out of it.
     var sentence: String {
@@ -95,6 +96,7 @@ enum CallPayloadError: Error, Hashable, Sendable {
         case .noSessionDescription(let kind): "The \(kind.rawValue) of the other side carries no session description."
         case .noCandidate: "A candidate of the other side cannot be read."
         case .noUsername(let event): "The server's \(event) names nobody."
+        case .noJSON(let event): "What came as \(event) is no JSON."
         }
     }
 }

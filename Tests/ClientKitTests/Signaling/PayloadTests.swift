@@ -99,6 +99,17 @@ import Testing
         #expect(event("candidate", json) == .unreadable(detail: "A candidate of the other side cannot be read."))
     }
 
+    @Test(arguments: ["", "candidate:1 1", #"{"candidate":""#, "null null", "undefined"])
+    func `that are no JSON are told, and end no candidates`(text: String) {
+        for name in ["candidate", "offer", "answer", "room_users"] {
+            #expect(
+                CallSignalingEvent(event: name, json: text)
+                    == .unreadable(detail: "What came as \(name) is no JSON."))
+        }
+        #expect(CallSignalingEvent(event: "something_else", json: text) == nil)
+        #expect(CallSignalingEvent(event: "candidate", json: "null") == .candidate(.endOfCandidates))
+    }
+
     @Test func `of the server say who came and went`() {
         let bob = CallParticipant(username: "Bob", role: .caller)
         #expect(event("room_user_joined", #"{"username":"Bob","roomId":1,"isCaller":true}"#) == .peerJoined(bob))
