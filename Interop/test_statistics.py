@@ -146,7 +146,7 @@ def test_what_we_send(run, namespace):
             # Chromium counts what RTX brought with the stream that it belongs to, our probes for bandwidth among it.
             own = received["packetsReceived"] - received.get("retransmittedPacketsReceived", 0)
             assert own <= sent["packetsSent"]
-            assert sent["active"] is True
+            assert sent["active"] is True and sent["targetBitrate"] > 0
             # Chromium repeats what our sender reports said, which is an earlier moment of what we know.
             told = theirs.entries[received["remoteId"]]
             assert 0 < told["packetsSent"] <= sent["packetsSent"] and told["bytesSent"] <= sent["bytesSent"]

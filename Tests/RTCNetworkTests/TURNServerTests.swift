@@ -61,6 +61,9 @@ struct TURNServerTests {
             let sdp = await connection.localDescription?.sdp ?? ""
             #expect(sdp.contains(" typ relay raddr 0.0.0.0 rport 9"))
             #expect(!sdp.contains(" typ host") && !sdp.contains(" typ srflx"))
+            let ours = await connection.getStats().candidates.filter { $0.side == .local }
+            #expect(!ours.isEmpty && ours.allSatisfy { $0.relayProtocol == "\(transport)" })
+            #expect(ours.allSatisfy { $0.url == coturn.url(transport, host: "localhost") })
         }
         await pair.close()
         // The lifetime of 0 at the end.

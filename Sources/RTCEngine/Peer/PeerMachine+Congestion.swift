@@ -115,10 +115,10 @@ extension PeerMachine {
         let active = activeLimits
         congestion.wanted = BitrateAllocator.wanted(by: active.map(\.limits))
         let shares = BitrateAllocator.divide(available, among: active.map(\.limits))
-        events.append(
-            .targetBitrateChanged(
-                TargetBitrate(
-                    available: available,
-                    shares: zip(active, shares).map { TargetBitrate.Share(transceiver: $0.id, bitrate: $1) })))
+        let target = TargetBitrate(
+            available: available,
+            shares: zip(active, shares).map { TargetBitrate.Share(transceiver: $0.id, bitrate: $1) })
+        targetBitrate = target
+        events.append(.targetBitrateChanged(target))
     }
 }

@@ -54,6 +54,7 @@ extension PeerMachine {
             case .held: stats.isActive = false
             case .awaitingKeyFrame, .flowing: stats.isActive = encoding?.isActive ?? true
             }
+            if stats.isActive, layers.isEmpty { stats.targetBitrate = targetBitrate?[id]?.value }
             report.add(.outboundRTP(stats))
             guard var remote = sender.stream.remoteStats(at: now) else { continue }
             remote.codecID = codecID
@@ -170,13 +171,29 @@ extension PeerMachine {
             stats.relatedPort = related.port
         }
         switch side {
-        case .local: stats.usernameFragment = candidate.usernameFragment ?? ice.localParameters.usernameFragment
+        case .local:
+            stats.usernameFragment = candidate.usernameFragment ?? ice.localParameters.usernameFragment
+            if case .ip(let relayed) = candidate.address, let server = relays.server(of: relayed) {
+                stats.relayProtocol = server.transport.statistic
+                stats.url = server.url
+            }
         case .remote:
             stats.usernameFragment =
                 candidate.usernameFragment ?? negotiator.transport.remoteICE?.parameters.usernameFragment
         }
         report.add(.candidate(stats))
         return id
+    }
+}
+
+extension TURNServer.Transport {
+    /// W3C's `RTCIceServerTransportProtocol`.
+    fileprivate var statistic: String {
+        switch self {
+        case .udp: "udp"
+        case .tcp: "tcp"
+        case .tls: "tls"
+        }
     }
 }
 

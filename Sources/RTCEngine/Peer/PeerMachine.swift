@@ -33,6 +33,8 @@ public struct PeerMachine: ~Copyable {
     var congestion: CongestionControl
     /// What senders want of the bitrate, where the application has said it.
     var bitrateLimits = TransceiverMap<SenderBitrateLimits>()
+    /// What encoders were told last.
+    var targetBitrate: TargetBitrate?
     var reports: ReportSchedule
 
     /// Data channels and the association under them.

@@ -73,6 +73,7 @@ extension OutboundRTPStreamStats {
         members.add("headerBytesSent", headerBytesSent)
         members.add("retransmittedPacketsSent", retransmittedPacketsSent)
         members.add("retransmittedBytesSent", retransmittedBytesSent)
+        members.add("targetBitrate", targetBitrate)
         members.add("nackCount", nackCount)
         guard kind == "video" else { return }
         members.add("framesSent", framesSent)

@@ -101,6 +101,8 @@ extension CandidateStats {
         members.add("relatedPort", relatedPort)
         members.add("usernameFragment", usernameFragment)
         members.add("tcpType", tcpType)
+        members.add("relayProtocol", relayProtocol)
+        members.add("url", url)
     }
 }
 

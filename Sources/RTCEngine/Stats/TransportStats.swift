@@ -136,6 +136,10 @@ public struct CandidateStats: Sendable, Hashable {
     public var usernameFragment: String?
     /// `active`, `passive` or `so`; nil for UDP.
     public var tcpType: String?
+    /// How the TURN server is reached that gave it: `udp`, `tcp` or `tls`; nil where none did, and of the peer's.
+    public var relayProtocol: String?
+    /// That server, as the application wrote it.
+    public var url: String?
 
     public init(
         id: String, timestamp: Instant, side: Side, candidateType: String, transportProtocol: String,

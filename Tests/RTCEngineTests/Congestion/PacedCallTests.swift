@@ -22,6 +22,10 @@ import Testing
         let stats = call[.left].machine.stats(at: call.now)
         let pair = try #require(stats.candidatePairs.first { $0.id == stats.transport?.selectedCandidatePairID })
         #expect((pair.availableOutgoingBitrate ?? 0) > 1_000_000)
+        for (kind, transceiver) in [("video", video), ("audio", audio)] {
+            let told = stats.outboundRTP.first { $0.kind == kind }?.targetBitrate
+            #expect(told == last.target[transceiver].map { Double($0.bitsPerSecond) })
+        }
     }
 
     @Test func `media below the estimate wait no longer than a few milliseconds`() {

@@ -51,6 +51,25 @@ import Testing
         #expect(call.violations == [])
     }
 
+    @Test func `a relayed candidate tells its server in the statistics, and the peer's candidates tell none`() {
+        var call = CallSimulation {
+            $0.turn = true
+            $0.policies = (.relay, .all)
+        }
+        call.begin()
+        call.connects()
+        let candidates = call[.left].machine.stats(at: call.now).candidates
+        let ours = candidates.filter { $0.side == .local }
+        #expect(!ours.isEmpty)
+        #expect(ours.allSatisfy { $0.relayProtocol == "udp" && $0.url == "turn:turn.example.org" })
+        let theirs = candidates.filter { $0.side == .remote }
+        #expect(!theirs.isEmpty)
+        #expect(theirs.allSatisfy { $0.relayProtocol == nil && $0.url == nil })
+        // What the peer has of its own is no relay's either, where it needs none.
+        let hosts = call[.right].machine.stats(at: call.now).candidates.filter { $0.candidateType == "host" }
+        #expect(hosts.allSatisfy { $0.relayProtocol == nil && $0.url == nil })
+    }
+
     @Test func `with the relay policy nobody learns an address of ours`() {
         var call = CallSimulation {
             $0.turn = true

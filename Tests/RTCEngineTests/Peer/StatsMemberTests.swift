@@ -25,6 +25,7 @@ import Testing
         "outbound-rtp": [
             "ssrc", "kind", "transportId", "codecId", "mid", "remoteId", "mediaSourceId", "active", "packetsSent",
             "bytesSent", "headerBytesSent", "retransmittedPacketsSent", "retransmittedBytesSent", "nackCount",
+            "targetBitrate",
         ],
         "remote-inbound-rtp": [
             "ssrc", "kind", "transportId", "codecId", "localId", "packetsLost", "fractionLost", "jitter",
@@ -149,7 +150,9 @@ import Testing
         call.run(for: .seconds(Int64(2)))
         let streams = call[.left].machine.stats(at: call.now).outboundRTP
         #expect(streams.first { $0.kind == "video" }?.isActive == false)
+        #expect(streams.first { $0.kind == "video" }?.targetBitrate == nil)
         #expect(streams.first { $0.kind == "audio" }?.isActive == true)
+        #expect(streams.first { $0.kind == "audio" }?.targetBitrate != nil)
     }
 }
 

@@ -112,6 +112,12 @@ struct TURNRelays: Sendable {
         relays.firstIndex { $0.allocation.grant?.relayed.contains(relayed) == true && !$0.hasEnded }
     }
 
+    /// Who gave this address; nil when it is not relayed. An allocation that has ended since is named too, for its
+    /// candidate remains.
+    func server(of relayed: TransportAddress) -> TURNServer? {
+        relays.first { $0.allocation.grant?.relayed.contains(relayed) == true }?.server
+    }
+
     /// How its messages travel. Without the rest of it: this is for every packet.
     func way(of index: Int) -> (path: Path, server: TransportAddress) {
         (relays[index].path, relays[index].server.address)
