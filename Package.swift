@@ -153,7 +153,8 @@ let package = Package(
         example("echo"), example("broadcast"), example("perfect-negotiation"), example("whip-publish"),
         example("data-channel-chat"), example("save-to-disk"), example("play-from-disk"),
 
-        // Whole calls over links with names, in virtual time: for the tests, and for the plots of Benchmarks/congestion.
+        // Whole calls over links with names, in virtual time: for the tests, and for the plots of
+        // Benchmarks/congestion.
         .target(
             name: "CongestionLinks", dependencies: ["RTCEngine", "RTCWire"],
             path: "Benchmarks/congestion/Sources/CongestionLinks", swiftSettings: swiftSettings + optimized),

@@ -36,6 +36,7 @@ steady() { # name, the command, and after -- the command for the second run
 if [ "$what" = all ] || [ "$what" = lint ]; then
     step "format" swift format lint --strict --recursive --parallel Sources Tests Fuzz Examples Package.swift
     step "imports" python3 Scripts/check-imports.py
+    step "comments" python3 Scripts/check-lines.py
     step "documents" python3 Scripts/check-docs.py
     step "checks" python3 -m unittest discover --quiet Scripts
     step "Apple's sources" Scripts/check-apple.sh

@@ -15,8 +15,8 @@ public enum Example {
         return CommandLine.arguments.first { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
     }
 
-    /// The defaults; `--loopback` adds 127.0.0.1, for two programs on one machine without a network, `--lite` makes ICE lite,
-    /// for a server with a public address, and `--tcp` offers TCP beside UDP, for peers that can send no UDP.
+    /// The defaults; `--loopback` adds 127.0.0.1, for two programs on one machine without a network, `--lite` makes ICE
+    /// lite, for a server with a public address, and `--tcp` offers TCP beside UDP, for peers that can send no UDP.
     public static func configuration() throws -> PeerConnectionConfiguration {
         var configuration = try PeerConnectionConfiguration(addresses: has("loopback") ? .all : .automatic)
         configuration.ice.isLite = has("lite")
@@ -26,8 +26,8 @@ public enum Example {
 }
 
 extension PeerConnection {
-    /// Makes the description that fits, and returns it once it has all candidates: for signaling that carries one message
-    /// each way.
+    /// Makes the description that fits, and returns it once it has all candidates: for signaling that carries one
+    /// message each way.
     public func completeLocalDescription() async throws -> SessionDescriptionInit {
         // From before it begins: gathering may be over by the time that setLocalDescription returns.
         let events = events

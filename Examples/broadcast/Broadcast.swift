@@ -3,7 +3,8 @@ import MediaFiles
 import RTCEngine
 import RTCNetwork
 
-/// Plays one file to everybody who asks: each viewer's offer comes as a line with its name in `peer`, and is answered so.
+/// Plays one file to everybody who asks: each viewer's offer comes as a line with its name in `peer`, and is answered
+/// so.
 @main
 struct Broadcast {
     static func main() async throws {
@@ -28,8 +29,8 @@ struct Broadcast {
     }
 }
 
-/// One source, many viewers. Each frame is read once and sent to all; who has just come is shown the picture from the next
-/// key frame on, which is the sender's own rule.
+/// One source, many viewers. Each frame is read once and sent to all; who has just come is shown the picture from the
+/// next key frame on, which is the sender's own rule.
 actor Studio {
     private let track: MediaTrack
     private var viewers: [String: (connection: PeerConnection, sender: RTPSender)] = [:]

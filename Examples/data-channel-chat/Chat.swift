@@ -3,8 +3,8 @@ import Foundation
 import RTCEngine
 import RTCNetwork
 
-/// Two programs that talk over data channels. Signaling is a line that a person copies from one terminal to the other, or
-/// that a test hands over.
+/// Two programs that talk over data channels. Signaling is a line that a person copies from one terminal to the other,
+/// or that a test hands over.
 actor Chat {
     private let connection: PeerConnection
     /// Events as JSON, for programs; otherwise words, for people.

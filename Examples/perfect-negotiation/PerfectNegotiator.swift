@@ -2,12 +2,12 @@ import ExampleSupport
 import RTCEngine
 import RTCNetwork
 
-/// Perfect negotiation (RFC 9429, W3C webrtc-pc §10.7): either side may offer at any moment, and when both do at once the
-/// polite one gives way. What the application does — add a track, restart ICE — is the same on both sides.
+/// Perfect negotiation (RFC 9429, W3C webrtc-pc §10.7): either side may offer at any moment, and when both do at once
+/// the polite one gives way. What the application does — add a track, restart ICE — is the same on both sides.
 ///
 /// W3C's version guards itself with flags against what may happen between two steps of its own. Here everything, the
-/// connection's events and the peer's messages, stands in one line and is handled to its end before the next: there is no
-/// between.
+/// connection's events and the peer's messages, stands in one line and is handled to its end before the next: there is
+/// no between.
 struct PerfectNegotiator {
     private enum Input: Sendable {
         case happened(PeerConnectionEvent)

@@ -1,9 +1,9 @@
 import ClientKit
 import Foundation
 
-/// Any bytes as what a call room says, an event's name and its JSON on each line: read as something or refused, and what
-/// was read says the same once more when it has travelled. Whoever keeps several callers apart gives each a name that
-/// can be shown.
+/// Any bytes as what a call room says, an event's name and its JSON on each line: read as something or refused, and
+/// what was read says the same once more when it has travelled. Whoever keeps several callers apart gives each a name
+/// that can be shown.
 func fuzzCallEvents(_ bytes: RawSpan) {
     let text = bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     var senders = CallRoomSenders(us: "us")

@@ -1,7 +1,7 @@
 import RTCWire
 
-/// Any bytes of a TCP connection, in pieces of any size: the same datagrams come out whichever way it was cut, and what is
-/// held is bounded.
+/// Any bytes of a TCP connection, in pieces of any size: the same datagrams come out whichever way it was cut, and what
+/// is held is bounded.
 func fuzzStreamFraming(_ bytes: RawSpan) {
     var whole = StreamFraming()
     var pieces = StreamFraming()

@@ -1,7 +1,7 @@
 import RTCWire
 
-/// A byte stream of a TURN server, cut anywhere: what comes out does not depend on where it was cut, is never longer than
-/// the length fields allow, and whatever is STUN in it is parsed.
+/// A byte stream of a TURN server, cut anywhere: what comes out does not depend on where it was cut, is never longer
+/// than the length fields allow, and whatever is STUN in it is parsed.
 func fuzzTURN(_ bytes: RawSpan) {
     let stream = bytes.withUnsafeBytes { [UInt8]($0) }
     let whole = messages(of: stream, piece: max(stream.count, 1))

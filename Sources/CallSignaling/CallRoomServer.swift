@@ -128,7 +128,8 @@ public final class CallRoomServer: Sendable {
         }
         guard let lost else {
             Self.tell(present, .userJoined(user), over: namespace)
-            // A local participant that came back stands where it stood, not last: who calls the last who came goes by it.
+            // A local participant that came back stands where it stood, not last: who calls the last who came goes by
+            // it.
             if member.local != nil {
                 for other in present { other.receive(.users(entered.others(than: other)), over: namespace) }
             }

@@ -24,7 +24,8 @@ public struct CallMedia: Sendable {
         self.ending = ending
     }
 
-    /// How long a round of the loop is: as long as the longest track, so that picture and sound begin each one together.
+    /// How long a round of the loop is: as long as the longest track, so that picture and sound begin each one
+    /// together.
     var roundLength: Interval {
         var tracks = video
         if case .file(let track) = sound { tracks.append(track) }

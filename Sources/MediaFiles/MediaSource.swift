@@ -27,8 +27,8 @@ public struct MediaSource: Sendable {
     /// What a round lasts beyond the track's last frame.
     private let rest: Int64
 
-    /// - Parameter roundLength: How long a round of a loop is at least: tracks of one file that differ in length stay side
-    ///   by side when it is that of the longest one. Nil: as long as the track.
+    /// - Parameter roundLength: How long a round of a loop is at least: tracks of one file that differ in length stay
+    ///   side by side when it is that of the longest one. Nil: as long as the track.
     public init(track: MediaTrack, ending: Ending = .loop, roundLength: Interval? = nil) {
         self.track = track
         self.ending = ending
@@ -69,8 +69,8 @@ public struct MediaSource: Sendable {
 
     /// Answers a key-frame request: jumps to the next key frame from here, so that `next()` gives it. Its timestamp
     /// continues as if the frames between did not exist, and `nextDue` is unchanged: a file cannot encode a key
-    /// frame, but it can go where one is. A looping source goes on to the one at the start. Tracks that were beside this
-    /// one are brought there by `follow(lead:)`.
+    /// frame, but it can go where one is. A looping source goes on to the one at the start. Tracks that were beside
+    /// this one are brought there by `follow(lead:)`.
     /// - Returns: false when no key frame is ahead; nothing has changed then.
     @discardableResult
     public mutating func skipToKeyFrame() -> Bool {

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Standard output and standard error, where a reader may go away in mid-call.
 enum Console {
-    /// To be called first. From then on a closed pipe, or a file that may not grow, is an error of the write and does not
-    /// end the process; and no socket gets the number of a standard stream that was closed at the start.
+    /// To be called first. From then on a closed pipe, or a file that may not grow, is an error of the write and does
+    /// not end the process; and no socket gets the number of a standard stream that was closed at the start.
     static func prepare() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)

@@ -3,8 +3,8 @@ internal import Foundation
 
 /// Ctrl-C and a polite `kill`, as a stream. The first one ends things in order; whoever is in a hurry presses again.
 enum Interrupts {
-    /// Where the handler writes. A C handler captures nothing and may take no lock, so it is a plain global: written before
-    /// the handler is installed, by the one caller that a process has, and only read from then on.
+    /// Where the handler writes. A C handler captures nothing and may take no lock, so it is a plain global: written
+    /// before the handler is installed, by the one caller that a process has, and only read from then on.
     nonisolated(unsafe) private static var pipeEnd: Int32 = -1
 
     /// The signal's number comes for SIGINT and SIGTERM. The second one ends the process at once, with the usual status

@@ -1,8 +1,8 @@
 import Foundation
 import WebRTC
 
-// What does not fit the declarations of WebRTC. Scripts/check-apple.sh expects an error at each line marked "refused", and
-// none elsewhere.
+// What does not fit the declarations of WebRTC. Scripts/check-apple.sh expects an error at each line marked "refused",
+// and none elsewhere.
 
 final class MisspeltDelegate: NSObject, RTCPeerConnectionDelegate {
     func peerConnection(_ peerConnection: RTCPeerConnection, didChange stateChanged: RTCSignalingState) {}

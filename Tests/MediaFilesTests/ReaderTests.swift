@@ -4,8 +4,8 @@ import RTCWire
 import Testing
 
 @Suite struct `Reading media files` {
-    /// FNV-1a of what `ffmpeg -i webRtcTestVideo.mp4 -c copy -bsf h264_mp4toannexb -f h264 -` writes, with its start codes
-    /// of three bytes widened to four.
+    /// FNV-1a of what `ffmpeg -i webRtcTestVideo.mp4 -c copy -bsf h264_mp4toannexb -f h264 -` writes, with its start
+    /// codes of three bytes widened to four.
     private static let annexBHash: UInt64 = 0x64eb_2c19_1ddd_06f7
 
     @Test func `an MP4 reads as ffmpeg reads it`() throws {

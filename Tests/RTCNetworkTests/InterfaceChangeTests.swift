@@ -6,8 +6,8 @@ import Testing
 
 @testable import RTCNetwork
 
-/// Addresses that come and go, in a network of the test's own: the loop's thread enters a namespace, and what it opens and
-/// starts is there.
+/// Addresses that come and go, in a network of the test's own: the loop's thread enters a namespace, and what it opens
+/// and starts is there.
 @Suite struct InterfaceChangeTests {
     private static let first = IPAddress.v4(0x0a09_0001)
     private static let other = IPAddress.v4(0x0a09_0002)

@@ -197,8 +197,8 @@ public struct QuickCallSnapshot: Hashable, Sendable {
             partner.isSettled ? partner.name : videoChat.state.peerUsername ?? room.state.presence.name)
     }
 
-    /// Whether the partner, whose media has stopped, calls anew: their program has been started again, and knows nothing
-    /// of this call. The offer comes again in a moment, and then opens the next one.
+    /// Whether the partner, whose media has stopped, calls anew: their program has been started again, and knows
+    /// nothing of this call. The offer comes again in a moment, and then opens the next one.
     private func isPartnersNextCall(_ offer: SessionDescriptionPayload) -> Bool {
         guard let chat = videoChat?.state, chat.role == .callee, chat.call == .reconnectingMedia,
             offer.toCall == nil, let name = offer.fromUser

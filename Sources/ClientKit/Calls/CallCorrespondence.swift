@@ -1,8 +1,9 @@
 /// Whom a call talks with. The call-room protocol passes every message on to everybody in the room and does not say who
 /// sent it, so a third person's offer, or an answer meant for another caller, reaches us too. This keeps them out.
 ///
-/// Our clients add the sender's and the receiver's call to each payload (`fromCall`, `toCall`), and the sender's name to
-/// descriptions (`fromUser`); others ignore the keys, as the protocol's payloads are untyped. Whatever a client adds, the certificate tells: within a call nobody changes it.
+/// Our clients add the sender's and the receiver's call to each payload (`fromCall`, `toCall`), and the sender's name
+/// to descriptions (`fromUser`); others ignore the keys, as the protocol's payloads are untyped. Whatever a client
+/// adds, the certificate tells: within a call nobody changes it.
 struct CallCorrespondence: Sendable {
     private struct Partner: Sendable {
         /// Nil for a client that does not name its call.

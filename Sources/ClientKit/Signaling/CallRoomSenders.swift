@@ -31,8 +31,9 @@ public struct CallRoomSenders: Sendable {
         if participant.role == .caller { callers.append(participant.username) }
     }
 
-    /// A connection has ended. True when it was the last of that name: the name is free, and a next call of the same name
-    /// is theirs again. Servers that tell of every connection tell of a lost one long after its owner has come back.
+    /// A connection has ended. True when it was the last of that name: the name is free, and a next call of the same
+    /// name is theirs again. Servers that tell of every connection tell of a lost one long after its owner has come
+    /// back.
     public mutating func left(_ username: String) -> Bool {
         if let place = callers.firstIndex(of: username) { callers.remove(at: place) }
         guard !callers.contains(username) else { return false }

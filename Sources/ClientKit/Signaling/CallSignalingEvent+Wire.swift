@@ -14,8 +14,8 @@ enum CallWireEvent {
 }
 
 extension CallSignalingEvent {
-    /// Reads one event of the call room from its JSON text, for a service that is not on Socket.IO; nil for an event that
-    /// is not the protocol's.
+    /// Reads one event of the call room from its JSON text, for a service that is not on Socket.IO; nil for an event
+    /// that is not the protocol's.
     public init?(event name: String, json: String) {
         if let payload = LooseJSON(text: json) {
             self.init(wireEvent: name, payload: payload)

@@ -45,9 +45,9 @@ public struct IceCandidatePayload: Hashable, Sendable, Codable {
     /// Reads what a peer sent.
     ///
     /// Read are W3C's `{candidate, sdpMid, sdpMLineIndex, usernameFragment}` with any further keys, the candidate under
-    /// `sdp` (common in iOS clients), `id` and `label` for the section (AppRTC), an index written as text or missing, an
-    /// `sdpMid` written as a number, the object wrapped once or twice, the same as JSON in a string, and the bare attribute.
-    /// Null, an empty text, `{"candidate": null}` and nothing at all mean the end of candidates.
+    /// `sdp` (common in iOS clients), `id` and `label` for the section (AppRTC), an index written as text or missing,
+    /// an `sdpMid` written as a number, the object wrapped once or twice, the same as JSON in a string, and the bare
+    /// attribute. Null, an empty text, `{"candidate": null}` and nothing at all mean the end of candidates.
     init(tolerating json: LooseJSON?) throws(CallPayloadError) {
         guard let found = IceCandidatePayload.read(json ?? .null, depth: 0) else { throw .noCandidate }
         self = found

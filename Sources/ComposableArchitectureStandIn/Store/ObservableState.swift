@@ -1,7 +1,7 @@
 /// State that a store tells views about when its identity changes.
 ///
-/// The library's macro writes this. By hand, a state keeps an ``ObservationStateRegistrar``, returns its `id`, and calls
-/// its `_$willModify` whenever something that a view shows changes.
+/// The library's macro writes this. By hand, a state keeps an ``ObservationStateRegistrar``, returns its `id`, and
+/// calls its `_$willModify` whenever something that a view shows changes.
 public protocol ObservableState {
     /// Changes when observers are to look again.
     var _$id: ObservableStateID { get }

@@ -1,7 +1,7 @@
 import RTCWire
 
-/// Reads IVF, the simple container of the VP8, VP9 and AV1 tools: a header of 32 bytes, then frames, each after 12 bytes of size
-/// and time. All fields are little-endian.
+/// Reads IVF, the simple container of the VP8, VP9 and AV1 tools: a header of 32 bytes, then frames, each after 12
+/// bytes of size and time. All fields are little-endian.
 public enum IVFReader {
     /// - Throws: `malformed` for a broken header, `noUsableTrack` for another codec. A file that was cut off while it
     ///   was written yields the frames that are whole.

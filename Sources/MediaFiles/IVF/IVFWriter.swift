@@ -1,8 +1,8 @@
 import RTCEngine
 import RTCWire
 
-/// Writes VP8, VP9 or AV1 as IVF: a header of 32 bytes, then frames, each after 12 bytes of size and time. Times are in the RTP
-/// clock of 90,000 a second.
+/// Writes VP8, VP9 or AV1 as IVF: a header of 32 bytes, then frames, each after 12 bytes of size and time. Times are in
+/// the RTP clock of 90,000 a second.
 struct IVFWriter: ContainerWriter {
     private let codec: IVFCodec
     private let width: Int

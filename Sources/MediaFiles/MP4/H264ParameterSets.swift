@@ -1,7 +1,7 @@
 import RTCWire
 
-/// The parameter sets that a decoder of a stream holds, by their ids: a later one takes the place of an earlier one with
-/// the same id (H.264 §7.4.1.2.1).
+/// The parameter sets that a decoder of a stream holds, by their ids: a later one takes the place of an earlier one
+/// with the same id (H.264 §7.4.1.2.1).
 struct H264ParameterSets: Sendable, Equatable {
     private struct Entry: Equatable {
         var id: Int

@@ -107,8 +107,8 @@ struct MP4SampleDescription {
     }
 
     /// The parameter sets that the file holds in its header go before a key frame, so that a decoder can begin there;
-    /// unless the frame brings its own. Tables of sync samples are not asked: files flag pictures at which only a decoder
-    /// that has seen those before can go on.
+    /// unless the frame brings its own. Tables of sync samples are not asked: files flag pictures at which only a
+    /// decoder that has seen those before can go on.
     private func withParameterSets(
         _ frame: [UInt8], _ configuration: AVCConfiguration
     ) -> (payload: [UInt8], isKeyFrame: Bool) {

@@ -8,9 +8,10 @@ import RTCWire
 /// that is killed would leave nothing; this one leaves a file that plays up to its last fragment, and needs no memory
 /// that grows with the call.
 ///
-/// The header holds the first key frame's parameter sets, and the samples none: `avc1`, which everything plays. A sender
-/// that changes one of them in mid-call, as browsers do with the picture's size, makes it `avc3` (ISO/IEC 14496-15 §5.3.2):
-/// from there on each key frame brings all that are in force, as a decoder forgets those that refer to a changed one.
+/// The header holds the first key frame's parameter sets, and the samples none: `avc1`, which everything plays. A
+/// sender that changes one of them in mid-call, as browsers do with the picture's size, makes it `avc3` (ISO/IEC
+/// 14496-15 §5.3.2): from there on each key frame brings all that are in force, as a decoder forgets those that refer
+/// to a changed one.
 struct MP4Writer: ContainerWriter {
     private static let videoTrack: UInt32 = 1
     private static let audioTrack: UInt32 = 2
@@ -138,8 +139,8 @@ struct MP4Writer: ContainerWriter {
         return [.overwrite(writer.bytes, offset: durationOffset)]
     }
 
-    /// Length fields for start codes. Parameter sets that the header has are left out (ISO/IEC 14496-15 §5.3.2); once one
-    /// has changed they stay in the samples.
+    /// Length fields for start codes. Parameter sets that the header has are left out (ISO/IEC 14496-15 §5.3.2); once
+    /// one has changed they stay in the samples.
     private mutating func avcSample(_ frame: [UInt8], isKeyFrame: Bool) -> [UInt8] {
         if parameterSets.receive(frame: frame) { hasChangedSets = true }
         var sample: [UInt8] = []

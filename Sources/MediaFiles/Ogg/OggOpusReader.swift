@@ -3,11 +3,11 @@ import RTCWire
 /// Reads the Opus stream of an Ogg file (RFC 7845 over RFC 3533), and those that are chained behind it, as one track.
 /// Damaged pages are stepped over and leave a gap in time, as a lost packet would.
 ///
-/// Every packet is part of the track: what a player skips at the start (the pre-skip) and trims at the end (RFC 7845 §4.4)
-/// belongs to packets that are sent whole.
+/// Every packet is part of the track: what a player skips at the start (the pre-skip) and trims at the end (RFC 7845
+/// §4.4) belongs to packets that are sent whole.
 public enum OggOpusReader {
-    /// How much is checked in vain before a file counts as damaged, in bytes beside its own length: capture patterns that
-    /// begin no page cost their checksum each time.
+    /// How much is checked in vain before a file counts as damaged, in bytes beside its own length: capture patterns
+    /// that begin no page cost their checksum each time.
     private static let toleratedWaste = 16 << 20
 
     /// - Throws: `noUsableTrack` when there is no Opus stream, `malformed` when it has no packet.

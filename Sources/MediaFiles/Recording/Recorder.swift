@@ -2,7 +2,8 @@ public import RTCEngine
 public import RTCWire
 
 /// Puts the frames of a call into a file: up to one video and one audio track. H.264 goes into MP4, VP8 into WebM, each
-/// with the sound; VP9 and AV1 alone into IVF; sound alone into Ogg, or WAV for G.711. A value without I/O: drain `pollOutput()` after each call and apply it.
+/// with the sound; VP9 and AV1 alone into IVF; sound alone into Ogg, or WAV for G.711. A value without I/O: drain
+/// `pollOutput()` after each call and apply it.
 ///
 /// Picture and sound are placed by the arrival of their first frames and by RTP timestamps after that. Video begins
 /// with its first key frame. Nothing that was written needs another write to be readable, so a recorder that is killed
@@ -47,8 +48,8 @@ public struct Recorder: Sendable {
 
     /// - Parameters:
     ///   - container: Nil picks one. `ivf` is possible for VP8, VP9 and AV1 alone, `wav` for G.711 alone.
-    /// - Throws: `unsupportedTracks` when there is no track, a format is of the wrong kind, or the container cannot hold
-    ///   them.
+    /// - Throws: `unsupportedTracks` when there is no track, a format is of the wrong kind, or the container cannot
+    ///   hold them.
     public init(
         video: PayloadFormat?, audio: PayloadFormat?, container: MediaContainer? = nil
     ) throws(MediaFileError) {

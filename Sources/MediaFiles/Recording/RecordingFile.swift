@@ -24,7 +24,8 @@ public final class RecordingFile {
     }
 
     /// Writes to the disk about once a second.
-    /// - Throws: `diskFull` or `unwritable`, at once and from then on: a hole in the file would make the rest unreadable.
+    /// - Throws: `diskFull` or `unwritable`, at once and from then on: a hole in the file would make the rest
+    ///   unreadable.
     public func receive(_ frame: EncodedFrame, at now: Instant) throws(MediaFileError) {
         if let failure { throw failure }
         recorder.receive(frame, at: now)

@@ -3,14 +3,15 @@ import RTCEngine
 /// Gives the frames of one track their place in a recording. The first one is placed by when it arrived, which is what
 /// puts picture and sound side by side; those after it by their RTP timestamps, which network delay does not touch.
 ///
-/// A sender that begins a new time line (another source, a restart, a pause in which its clock stood still) is placed by
-/// arrival anew. A new line is told from delay by three signs: timestamps that go back; timestamps that run ahead of
+/// A sender that begins a new time line (another source, a restart, a pause in which its clock stood still) is placed
+/// by arrival anew. A new line is told from delay by three signs: timestamps that go back; timestamps that run ahead of
 /// arrival at once, as no network hurries; and a distance that does not go away, as delay does.
 struct TrackClock: Sendable {
     /// How far ahead of arrival, and behind it, one frame may be placed, in seconds.
     private static let aheadLimit: Int64 = 1
     private static let behindLimit: Int64 = 5
-    /// When every frame of this many seconds is off to the same side by more than `tolerance` milliseconds, it is no delay.
+    /// When every frame of this many seconds is off to the same side by more than `tolerance` milliseconds, it is no
+    /// delay.
     private static let windowLength: Int64 = 3
     private static let tolerance: Int64 = 300
 

@@ -1,5 +1,5 @@
-/// What the frame counters of received pictures say about the way of the test video: each picture has to be the one after
-/// the one before it.
+/// What the frame counters of received pictures say about the way of the test video: each picture has to be the one
+/// after the one before it.
 public struct PictureSequence: Sendable, Equatable {
     /// The test video's length in frames: the counter begins again there.
     public static let loop = 300

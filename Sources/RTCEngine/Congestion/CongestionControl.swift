@@ -8,8 +8,8 @@ struct CongestionControl {
     private var plan = ProbePlan()
     /// What the senders could use; nil when they have not said.
     var wanted: Bitrate?
-    /// The peer says what it gets: packets are numbered for it, or its estimate has come. A connection that nothing will
-    /// be known of is not slowed down.
+    /// The peer says what it gets: packets are numbered for it, or its estimate has come. A connection that nothing
+    /// will be known of is not slowed down.
     private var isInformed = false
     private var hasStarted = false
     private var toldTarget: Bitrate?

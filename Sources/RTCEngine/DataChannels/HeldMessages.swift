@@ -1,5 +1,5 @@
-/// What a peer has sent on a stream for its next channel, while our half of the last one is still being reset: the peer has
-/// heard of the end before we have heard that it did. Bounded; what is beyond makes the next channel be refused.
+/// What a peer has sent on a stream for its next channel, while our half of the last one is still being reset: the peer
+/// has heard of the end before we have heard that it did. Bounded; what is beyond makes the next channel be refused.
 struct HeldMessages: Sendable {
     /// Over all streams. Bytes.
     private static let byteLimit = 1 << 20

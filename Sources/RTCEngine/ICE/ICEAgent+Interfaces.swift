@@ -2,9 +2,9 @@ public import RTCWire
 
 /// Addresses of this host that come and go in the course of a call: a laptop leaves its dock, a phone its Wi-Fi.
 ///
-/// RFC 8445 has a restart for that, which needs signaling, and signaling may be cut off by the same change. So what can be
-/// done without it is done at once: the pairs that are left are checked, and those of new addresses, which the peer knows
-/// by their checks (§7.3.1.3). A restart is asked for only when no address is left.
+/// RFC 8445 has a restart for that, which needs signaling, and signaling may be cut off by the same change. So what can
+/// be done without it is done at once: the pairs that are left are checked, and those of new addresses, which the peer
+/// knows by their checks (§7.3.1.3). A restart is asked for only when no address is left.
 extension ICEAgent {
     /// The sockets at `lost` are gone with their addresses, and others have been bound at `found`.
     ///
@@ -59,8 +59,8 @@ extension ICEAgent {
         for host in session.hosts { for remote in session.remotes { pair(host, remote, at: now) } }
     }
 
-    /// The controlled side cannot choose: it checks what works again and again, until the controlling peer finds its own
-    /// pair silent and nominates this one.
+    /// The controlled side cannot choose: it checks what works again and again, until the controlling peer finds its
+    /// own pair silent and nominates this one.
     mutating func remindPeer(at now: Instant) {
         guard let due = remindAt, due <= now, let pair = session.checklist.valid.first else { return }
         session.checklist.trigger(pair.id)
@@ -77,8 +77,8 @@ extension ICEAgent {
 
     // MARK: The peer's side of it
 
-    /// The controlling side, with a pair in use that has fallen silent, hears the peer's check on another one: the peer has
-    /// lost the address. What it is reached at now is looked for, and nominated.
+    /// The controlling side, with a pair in use that has fallen silent, hears the peer's check on another one: the peer
+    /// has lost the address. What it is reached at now is looked for, and nominated.
     mutating func reopens(for route: ICERoute, at now: Instant) -> Bool {
         guard role == .controlling, let path, path.route != route, isPathQuiet(at: now) else { return false }
         // It may come back, but would be nominated again at once if it counted as working.
@@ -95,8 +95,8 @@ extension ICEAgent {
         session.transactions.removeChecks()
     }
 
-    /// The controlled side: the peer nominated another pair since the selected one was last heard. If that stays silent, the
-    /// peer has moved.
+    /// The controlled side: the peer nominated another pair since the selected one was last heard. If that stays
+    /// silent, the peer has moved.
     mutating func followMove(at now: Instant) {
         guard let due = moveAt, due <= now, let pair = awaitedMove else { return }
         select(pair.id, because: "the peer moved to another pair and the one before is silent", at: now)

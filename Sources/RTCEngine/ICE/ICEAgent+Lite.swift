@@ -9,7 +9,8 @@ extension ICEAgent {
     }
 
     /// RFC 8445 §7.3.2, §8.2: a check that nominates makes its pair valid and selected; the others were answered, and
-    /// that is all. The latest nomination counts: full agents make them one by one, and only they know which pairs work.
+    /// that is all. The latest nomination counts: full agents make them one by one, and only they know which pairs
+    /// work.
     mutating func acceptLiteCheck(over route: ICERoute, _ priority: UInt32, isNominated: Bool, at now: Instant) {
         switch session.phase {
         case .awaitingPeer, .failed: return
@@ -28,8 +29,8 @@ extension ICEAgent {
         select(pair.id, because: "the peer nominated a pair", at: now)
     }
 
-    /// RFC 7675 §5: a lite agent makes no consent checks of its own. The peer's authentic checks on the selected pair are
-    /// what tells us that it lives and still wants our packets.
+    /// RFC 7675 §5: a lite agent makes no consent checks of its own. The peer's authentic checks on the selected pair
+    /// are what tells us that it lives and still wants our packets.
     mutating func consentHeard(at now: Instant) {
         guard path?.consent.isFresh == true else { return }
         path?.consent.heard(at: now)

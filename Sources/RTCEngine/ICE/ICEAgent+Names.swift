@@ -1,7 +1,7 @@
 public import RTCWire
 
-/// Candidates that show a name instead of an address (draft-ietf-mmusic-mdns-ice-candidates §3.2). The owner looks names
-/// up; until it has, and if it never does, the peer's own checks may reveal the address (RFC 8445 §7.3.1.3).
+/// Candidates that show a name instead of an address (draft-ietf-mmusic-mdns-ice-candidates §3.2). The owner looks
+/// names up; until it has, and if it never does, the peer's own checks may reveal the address (RFC 8445 §7.3.1.3).
 extension ICEAgent {
     /// The owner has looked a name up for `ICEOutput.resolveName`; nil when nobody knows it.
     public mutating func nameResolved(_ name: String, to address: IPAddress?, at now: Instant) {

@@ -79,7 +79,8 @@ extension ICEAgent {
 }
 
 extension ICERelay {
-    /// RFC 8445 §5.1.2.2 leaves the order among relays to us: the fewer layers below, the better, and then as for hosts.
+    /// RFC 8445 §5.1.2.2 leaves the order among relays to us: the fewer layers below, the better, and then as for
+    /// hosts.
     fileprivate func localPreference(index: Int) -> UInt16 {
         let layers: UInt16 =
             switch transport {

@@ -19,7 +19,8 @@ extension ICEAgent {
     }
 
     /// A candidate of the peer, signalled at any time: before its description, or after the pair is selected. One
-    /// that cannot be used (active TCP, a component other than 1, another family or generation) is counted and otherwise ignored.
+    /// that cannot be used (active TCP, a component other than 1, another family or generation) is counted and
+    /// otherwise ignored.
     public mutating func addRemoteCandidate(_ candidate: ICECandidate, at now: Instant) {
         guard connectionState != .closed else { return }
         let fragment = candidate.usernameFragment

@@ -8,8 +8,8 @@ extension ICEAgent {
     /// awaits the peer's new half, or takes it if it came first. The selected pair carries media, under the old
     /// credential, until another one is selected.
     ///
-    /// A restart that is taken back, because its offer was, returns to the generation before: a peer that never heard of
-    /// the restart nominates nothing again.
+    /// A restart that is taken back, because its offer was, returns to the generation before: a peer that never heard
+    /// of the restart nominates nothing again.
     public mutating func restart(local: ICEParameters, at now: Instant) {
         guard connectionState != .closed, local != session.local else { return }
         if let shelved, shelved.local == local, path?.generation == shelved.generation {

@@ -1,8 +1,8 @@
 public import RTCWire
 
-/// Candidates over TCP (RFC 6544): for networks that let no UDP out. The agent sees a connection as a route like any other,
-/// from a base that no UDP socket has: where we listen, or port 9 of the address that we connect from. The owner makes
-/// and accepts connections, frames what goes over them (RFC 4571), and says when one is over.
+/// Candidates over TCP (RFC 6544): for networks that let no UDP out. The agent sees a connection as a route like any
+/// other, from a base that no UDP socket has: where we listen, or port 9 of the address that we connect from. The owner
+/// makes and accepts connections, frames what goes over them (RFC 4571), and says when one is over.
 extension ICEAgent {
     /// RFC 6544 §4.5: what an active candidate has for a port, since its own is known only once it connects.
     public static let activePort: UInt16 = 9
@@ -68,8 +68,8 @@ struct StreamHost: Sendable, Equatable {
 }
 
 extension LocalCandidate {
-    /// Whether checks from here to there make sense (RFC 6544 §6.2): of one transport, and over TCP from active to passive.
-    /// A passive candidate is checked from when somebody has connected to it.
+    /// Whether checks from here to there make sense (RFC 6544 §6.2): of one transport, and over TCP from active to
+    /// passive. A passive candidate is checked from when somebody has connected to it.
     func canPair(with remote: RemoteCandidate) -> Bool {
         guard base.ip.canPair(with: remote.address.ip) else { return false }
         switch (candidate.transport, remote.candidate.transport) {

@@ -140,9 +140,9 @@ public struct ICEAgent: Sendable {
         advance(at: now)
     }
 
-    /// Whether a datagram from this address may be the peer's: the address is a candidate of the peer's, or a check under
-    /// our credential came from it. What comes from anywhere else is a stranger's, and is to go no further: one forged
-    /// alert would end a DTLS handshake. Cheap, for every packet.
+    /// Whether a datagram from this address may be the peer's: the address is a candidate of the peer's, or a check
+    /// under our credential came from it. What comes from anywhere else is a stranger's, and is to go no further: one
+    /// forged alert would end a DTLS handshake. Cheap, for every packet.
     public func knows(_ remote: TransportAddress) -> Bool {
         path?.route.remote == remote || acquaintances.contains(remote)
     }

@@ -25,12 +25,13 @@ struct RemoteCandidate: Sendable {
         self.address = address
     }
 
-    /// Nil for what this agent cannot or will not use: TCP candidates that are not passive, components other than the one all
-    /// is bundled on, and addresses that nobody can be behind.
+    /// Nil for what this agent cannot or will not use: TCP candidates that are not passive, components other than the
+    /// one all is bundled on, and addresses that nobody can be behind.
     ///
     /// - Parameter ip: the candidate's own address, or what its name stands for.
     init?(usable candidate: ICECandidate, at ip: IPAddress?) {
-        // RFC 6544 §6.2: an active candidate is met when it connects; its address is unknown before. Browsers have no `so`.
+        // RFC 6544 §6.2: an active candidate is met when it connects; its address is unknown before. Browsers have no
+        // `so`.
         guard candidate.transport == .udp || candidate.tcpType == .passive, candidate.component == 1,
             candidate.address.port != 0, let ip,
             !ip.isUnspecified, !ip.isMulticast

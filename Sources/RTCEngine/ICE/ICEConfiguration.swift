@@ -2,8 +2,8 @@ public import RTCWire
 
 /// What an ICE agent may be told before it begins. The defaults suit a call between people; simulations shorten them.
 public struct ICEConfiguration: Sendable {
-    /// Be a lite agent (RFC 8445 §2.5): for servers that everybody can reach. It has host candidates only, answers checks
-    /// and makes none, and leaves the choice of the pair to its peer, which must not be lite.
+    /// Be a lite agent (RFC 8445 §2.5): for servers that everybody can reach. It has host candidates only, answers
+    /// checks and makes none, and leaves the choice of the pair to its peer, which must not be lite.
     public var isLite = false
     /// STUN servers that are asked for server-reflexive candidates, from every base of the same family.
     public var stunServers: [TransportAddress] = []

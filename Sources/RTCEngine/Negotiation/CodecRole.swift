@@ -38,8 +38,8 @@ extension CodecParameters {
 }
 
 extension [CodecParameters] {
-    /// RFC 2198 §5: the parameters of redundancy are the payload types that it carries, which are this section's; without
-    /// one of them it has no use, as telephone events have none without sound of their clock.
+    /// RFC 2198 §5: the parameters of redundancy are the payload types that it carries, which are this section's;
+    /// without one of them it has no use, as telephone events have none without sound of their clock.
     var withPayloadTypesOfRedundancy: [CodecParameters] {
         compactMap { codec in
             switch codec.role {

@@ -65,8 +65,8 @@ extension Negotiator {
         return localCandidatePlace(of: fragment)
     }
 
-    /// These candidates of ours are no more: descriptions that are made from now on do not show them. Those that were told
-    /// stand as they are.
+    /// These candidates of ours are no more: descriptions that are made from now on do not show them. Those that were
+    /// told stand as they are.
     mutating func removeLocalCandidates(_ candidates: [ICECandidate]) { localCandidates.remove(candidates) }
 
     /// Our agent has found all candidates of this generation.

@@ -36,7 +36,8 @@ public struct NegotiatorConfiguration: Sendable {
     public var maximumTransceivers: Int
     /// Data channels: whether they are taken, and the limits that we tell and keep.
     public var dataChannels = DataChannelConfiguration()
-    /// All layers of an offered simulcast are received, each as frames with its name, as a server wants it; otherwise one.
+    /// All layers of an offered simulcast are received, each as frames with its name, as a server wants it; otherwise
+    /// one.
     public var receivesSimulcast = false
 
     public init(

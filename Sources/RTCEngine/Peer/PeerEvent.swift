@@ -41,7 +41,8 @@ public struct Transmit: Sendable {
     /// The bound address of the socket to send on; without meaning on a stream.
     public var from: TransportAddress
     public var to: TransportAddress
-    /// To be written before the bytes (RFC 8656 §12.4): whoever sends copies them anyway, so the packet need not be moved.
+    /// To be written before the bytes (RFC 8656 §12.4): whoever sends copies them anyway, so the packet need not be
+    /// moved.
     public var channel: ChannelDataHeader?
     /// To a TURN server over this stream, channel data with padding, instead of from a socket.
     public var stream: RelayStreamID?

@@ -71,7 +71,8 @@ extension PeerMachine {
         }
     }
 
-    /// Of a transceiver with layers the layer: its one stream, that of a peer without simulcast, has the first one's SSRC.
+    /// Of a transceiver with layers the layer: its one stream, that of a peer without simulcast, has the first one's
+    /// SSRC.
     private func stream(sending ssrc: UInt32) -> SendStream? {
         layerSenders.values.lazy.joined().first { $0.stream.ssrc == ssrc }?.stream
             ?? senders.values.first { $0.stream.ssrc == ssrc }?.stream

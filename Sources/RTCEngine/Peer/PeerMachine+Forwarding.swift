@@ -1,8 +1,8 @@
 public import RTCWire
 
-/// A media packet as it came, where packets are handed out: what it is and where it belongs. Its bytes are beside it: those
-/// that `RTPReceiver.setPacketHandler`'s handler gets, or the datagram that `PeerMachine.receive` was given, decrypted where
-/// they lay. The header's ranges are places in them.
+/// A media packet as it came, where packets are handed out: what it is and where it belongs. Its bytes are beside it:
+/// those that `RTPReceiver.setPacketHandler`'s handler gets, or the datagram that `PeerMachine.receive` was given,
+/// decrypted where they lay. The header's ranges are places in them.
 public struct ReceivedPacket: Sendable, Equatable {
     public var transceiver: TransceiverID
     /// The layer's place among `ReceiveParameters.layers`; 0 without simulcast.
@@ -16,16 +16,16 @@ public struct ReceivedPacket: Sendable, Equatable {
     public var isRetransmission: Bool
 }
 
-/// Packets in (`MediaUnit.packets`, `PeerMachineConfiguration.receivesPackets`) and out (`MediaUnit.packets`), where no frames
-/// are made of them: what an SFU does.
+/// Packets in (`MediaUnit.packets`, `PeerMachineConfiguration.receivesPackets`) and out (`MediaUnit.packets`), where no
+/// frames are made of them: what an SFU does.
 extension PeerMachine {
     // MARK: In
 
-    /// The media packet of the datagram that `receive` was given last; nil when it was something else, had come before, or
-    /// was not to be believed. To be asked after each datagram.
+    /// The media packet of the datagram that `receive` was given last; nil when it was something else, had come before,
+    /// or was not to be believed. To be asked after each datagram.
     ///
-    /// - Parameter datagram: the same one. A retransmission is made the packet that it repeats: afterwards it is a plain RTP
-    ///   packet of the source in any case.
+    /// - Parameter datagram: the same one. A retransmission is made the packet that it repeats: afterwards it is a
+    ///   plain RTP packet of the source in any case.
     public mutating func takePacket(_ datagram: inout [UInt8]) -> ReceivedPacket? {
         guard let (id, layer, passed) = received.take() else { return nil }
         var header = passed.header
@@ -66,8 +66,8 @@ extension PeerMachine {
 
     // MARK: Out
 
-    /// Queues a packet that another connection has received; `sendForwarded` lets it leave. Before the transport is up, and
-    /// while nothing may be sent on the transceiver, it is passed over.
+    /// Queues a packet that another connection has received; `sendForwarded` lets it leave. Before the transport is up,
+    /// and while nothing may be sent on the transceiver, it is passed over.
     ///
     /// - Parameters:
     ///   - extensions: appends the header extensions that speak of the media, under the identifiers that it is given.

@@ -1,7 +1,7 @@
 internal import RTCWire
 
-/// TURN servers between ICE and the sockets: what ICE sends from a relayed address goes through the allocation, and what
-/// comes through it is ICE's as if it had come to that address.
+/// TURN servers between ICE and the sockets: what ICE sends from a relayed address goes through the allocation, and
+/// what comes through it is ICE's as if it had come to that address.
 extension PeerMachine {
     /// TURN servers to ask for an address there, over UDP from each bound socket. To be called before
     /// `localHostsComplete`.

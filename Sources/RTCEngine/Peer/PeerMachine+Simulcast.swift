@@ -4,8 +4,8 @@ internal import RTCWire
 extension PeerMachine {
     // MARK: Sending
 
-    /// Packs a frame of one layer; see `send(_:on:at:)`. A layer that is not active, or that the answer left out, passes
-    /// it over.
+    /// Packs a frame of one layer; see `send(_:on:at:)`. A layer that is not active, or that the answer left out,
+    /// passes it over.
     public mutating func send(
         _ frame: EncodedFrame, layer rid: String, on id: TransceiverID, at now: Instant
     ) throws(PeerError) {
@@ -26,8 +26,8 @@ extension PeerMachine {
         sendPackets(at: now)
     }
 
-    /// Switches a layer on or off, at once and without negotiation (W3C: setParameters). One that is switched on begins at
-    /// a key frame, which the application is asked for.
+    /// Switches a layer on or off, at once and without negotiation (W3C: setParameters). One that is switched on begins
+    /// at a key frame, which the application is asked for.
     public mutating func setLayer(_ rid: String, isActive: Bool, on id: TransceiverID) throws(PeerError) {
         guard connectionState != .closed else { throw .closed }
         guard negotiator.transceiver(id) != nil else { throw .unknownTransceiver }

@@ -57,8 +57,8 @@ extension PeerMachine {
         drainTransport(at: now)
     }
 
-    /// Several calls of `receive` follow, and then `endBatch`: what data channels have to tell and to answer waits for it,
-    /// so that one acknowledgement speaks of them all.
+    /// Several calls of `receive` follow, and then `endBatch`: what data channels have to tell and to answer waits for
+    /// it, so that one acknowledgement speaks of them all.
     public mutating func beginBatch() { isInBatch = true }
 
     /// All that had come has been received.

@@ -8,8 +8,8 @@ internal import RTCWire
 /// There is one of it: a copy would count a reference for each of its hundred buffers, and would be a second connection
 /// with the same keys.
 ///
-/// Where to look: what a description changes is in `+Descriptions`, how bytes travel in `+Transport`, what they carry in
-/// `+Media`, which streams there are in `+Streams`, how fast they leave in `+Congestion`.
+/// Where to look: what a description changes is in `+Descriptions`, how bytes travel in `+Transport`, what they carry
+/// in `+Media`, which streams there are in `+Streams`, how fast they leave in `+Congestion`.
 public struct PeerMachine: ~Copyable {
     let configuration: PeerMachineConfiguration
     let security: any SecurityProvider

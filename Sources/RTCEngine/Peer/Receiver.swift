@@ -35,8 +35,8 @@ struct Receiver {
         case stale
     }
 
-    /// `mutating` only so that it works where the receiver lies: a copy, made to look, counts references to every buffer
-    /// of the stream.
+    /// `mutating` only so that it works where the receiver lies: a copy, made to look, counts references to every
+    /// buffer of the stream.
     mutating func reception(of ssrc: UInt32, payloadType: UInt8, at now: Instant) -> Reception {
         guard mediaTypes.contains(payloadType), stream?.ssrc != ssrc else { return .known }
         return takesOver(ssrc, at: now) ? .newSource : .stale

@@ -92,8 +92,8 @@ struct SecureTransport {
         }
     }
 
-    /// There is no path to send a datagram of ours on. One of the handshake is kept for it; any other's time is over when
-    /// there is a path again.
+    /// There is no path to send a datagram of ours on. One of the handshake is kept for it; any other's time is over
+    /// when there is a path again.
     mutating func hold(_ datagram: [UInt8]) {
         switch phase {
         case .handshaking where unsent.count < Self.unsentLimit: unsent.append(datagram)

@@ -3,8 +3,8 @@ internal import RTCWire
 /// Protected packets of streams without RTX, for when they are asked for again.
 ///
 /// Without RTX a lost packet is sent again as itself. Protecting it anew would put other bytes (another send time,
-/// another transport-wide number) under the same key stream, which SRTP forbids (RFC 3711 §9.1) and our contexts refuse;
-/// so the protected bytes are kept as they went out.
+/// another transport-wide number) under the same key stream, which SRTP forbids (RFC 3711 §9.1) and our contexts
+/// refuse; so the protected bytes are kept as they went out.
 struct SentPackets: Sendable {
     private struct Slot: Sendable {
         var sequence: UInt16 = 0

@@ -10,8 +10,8 @@ struct SimulcastReceiver {
         /// When its present source was first heard.
         var begunAt: Instant?
 
-        /// A new stream throws away what the one before holds, and makes buffers: not for each packet of a peer that sends
-        /// every one as another source.
+        /// A new stream throws away what the one before holds, and makes buffers: not for each packet of a peer that
+        /// sends every one as another source.
         func mayBegin(at now: Instant) -> Bool {
             guard stream != nil, let begunAt else { return true }
             return now - begunAt >= .milliseconds(100)

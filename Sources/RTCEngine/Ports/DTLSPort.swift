@@ -63,8 +63,8 @@ public enum DTLSCloseReason: Error, Sendable, Equatable {
 public enum DTLSOutput: Sendable, Equatable {
     /// Send this datagram over the selected pair.
     case send([UInt8])
-    /// The handshake finished and the peer's certificate matches. Without keys when no SRTP profile was negotiated, which
-    /// only a handshake that needs none comes through.
+    /// The handshake finished and the peer's certificate matches. Without keys when no SRTP profile was negotiated,
+    /// which only a handshake that needs none comes through.
     case connected(SRTPKeyingMaterial?)
     /// A record of application data (SCTP, RFC 8261).
     case applicationData([UInt8])

@@ -52,8 +52,8 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var fecBytesReceived: UInt64 = 0
     /// Those among them that no gap waited for.
     public var fecPacketsDiscarded: UInt64 = 0
-    /// In seconds, from a frame's first packet until it was passed on: the sum over frames of video, and over samples of
-    /// sound, as W3C has it.
+    /// In seconds, from a frame's first packet until it was passed on: the sum over frames of video, and over samples
+    /// of sound, as W3C has it.
     public var jitterBufferDelay: Double = 0
     /// How many frames or samples that sum is over.
     public var jitterBufferEmittedCount: UInt64 = 0

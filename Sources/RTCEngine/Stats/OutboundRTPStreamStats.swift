@@ -42,8 +42,8 @@ public struct OutboundRTPStreamStats: Sendable, Hashable {
     public var framesSent: UInt64 = 0
     /// Key frames among them.
     public var keyFramesSent: UInt64 = 0
-    /// In bits a second: what its encoder is to make, as `PeerEvent.targetBitrateChanged` told it last. Nil before that,
-    /// while nothing may be sent, and of simulcast layers, which share what their sender has.
+    /// In bits a second: what its encoder is to make, as `PeerEvent.targetBitrateChanged` told it last. Nil before
+    /// that, while nothing may be sent, and of simulcast layers, which share what their sender has.
     public var targetBitrate: Double?
     /// NACK packets that arrived.
     public var nackCount: UInt64 = 0

@@ -89,8 +89,8 @@ public struct CandidatePairStats: Sendable, Hashable {
     public var responsesSent: UInt64 = 0
     /// The peer's answers, likewise.
     public var responsesReceived: UInt64 = 0
-    /// In bits a second: what the path is thought to carry. Told at the selected pair; nil elsewhere, and while the peer
-    /// has said nothing that it could be known from.
+    /// In bits a second: what the path is thought to carry. Told at the selected pair; nil elsewhere, and while the
+    /// peer has said nothing that it could be known from.
     public var availableOutgoingBitrate: Double?
 
     public init(id: String, timestamp: Instant, localCandidateID: String, remoteCandidateID: String, state: String) {

@@ -100,8 +100,8 @@ extension JitterBuffer {
 
     // MARK: Key frames
 
-    /// The first place from which a key frame can be decoded; nil when none is held. Each place is looked at once: it is
-    /// the peer who decides how many packets claim to begin a key frame.
+    /// The first place from which a key frame can be decoded; nil when none is held. Each place is looked at once: it
+    /// is the peer who decides how many packets claim to begin a key frame.
     private func keyFrameStart() -> Int64? {
         /// What is known at a place about the one before it.
         enum Before {

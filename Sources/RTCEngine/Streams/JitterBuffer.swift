@@ -54,7 +54,8 @@ struct JitterBuffer: Sendable {
 
     /// Empty before the first packet: of the sections that a description has, many never carry one.
     var slots: [Slot] = []
-    /// What the packet in the same place of `slots` carries. Apart from them, so that copying a slot counts no references.
+    /// What the packet in the same place of `slots` carries. Apart from them, so that copying a slot counts no
+    /// references.
     private(set) var payloads: [[UInt8]] = []
     /// Storage of packets that have left, used again, the last one first. A ring of buffers of its own for each place
     /// would grow to megabytes before any was used again.
@@ -66,8 +67,8 @@ struct JitterBuffer: Sendable {
     var mode = Mode.needsKeyFrame
     /// The sequence number before `head` ended a frame, or was none of one.
     var headFollowsFrame = false
-    /// How far the frame that begins at `head` has been looked at: up to `next` all is its own, and its end is not there.
-    /// Else each packet of a large picture would be looked at again for each later one.
+    /// How far the frame that begins at `head` has been looked at: up to `next` all is its own, and its end is not
+    /// there. Else each packet of a large picture would be looked at again for each later one.
     var lookedAt: (head: Int64, next: Int64)?
     private var hasReleased = false
     private var isEmpty = true

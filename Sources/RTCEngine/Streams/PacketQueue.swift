@@ -52,8 +52,8 @@ public struct QueuedPacket: Sendable, Equatable {
 public struct PacketQueue: Sendable {
     /// Bytes that a fresh buffer has room for: a packet of 1,200 bytes, SRTP's tag, and more.
     public static let bufferCapacity = 1_500
-    /// Buffers that are kept for reuse at most: what leaves in one moment. A connection holds on to them for as long as it
-    /// lives, and there are many connections.
+    /// Buffers that are kept for reuse at most: what leaves in one moment. A connection holds on to them for as long as
+    /// it lives, and there are many connections.
     private static let maximumSpares = 64
 
     private var packets: [QueuedPacket] = []

@@ -1,7 +1,7 @@
 import RTCWire
 
-/// Puts the sound of the last packets beside that of the present one (RFC 2198), so that a receiver that lost them needs
-/// no retransmission.
+/// Puts the sound of the last packets beside that of the present one (RFC 2198), so that a receiver that lost them
+/// needs no retransmission.
 struct RedundancyEncoder: Sendable {
     private struct Sent: Sendable {
         var timestamp: UInt32

@@ -1,8 +1,8 @@
 import RTCWire
 
-/// The packets that were sent last, to send them again. A ring in which a sequence number has its fixed place: finding a
-/// packet is one look. Storage is used again as soon as its packet is too old to be asked for, so that a slow stream does
-/// not fill the ring with what nobody can have any more.
+/// The packets that were sent last, to send them again. A ring in which a sequence number has its fixed place: finding
+/// a packet is one look. Storage is used again as soon as its packet is too old to be asked for, so that a slow stream
+/// does not fill the ring with what nobody can have any more.
 struct SendHistory: Sendable {
     private struct Slot: Sendable {
         var sequenceNumber: UInt16 = 0
@@ -12,8 +12,8 @@ struct SendHistory: Sendable {
         var packet: [UInt8] = []
     }
 
-    /// A request of a few bytes asks for a hundred packets, and it is the peer who says how long a round trip is: without
-    /// a bound a peer could make us send a thousand times what it sends. Receivers ask ten times at most.
+    /// A request of a few bytes asks for a hundred packets, and it is the peer who says how long a round trip is:
+    /// without a bound a peer could make us send a thousand times what it sends. Receivers ask ten times at most.
     private static let maximumResends = 10
 
     private var slots: [Slot]
@@ -49,8 +49,8 @@ struct SendHistory: Sendable {
         slots[index].packet.append(contentsOf: packet)
     }
 
-    /// The storage of the oldest packet if it is too old to be asked for. One for each that is inserted: a burst then finds
-    /// as many as it needs, and allocates nothing.
+    /// The storage of the oldest packet if it is too old to be asked for. One for each that is inserted: a burst then
+    /// finds as many as it needs, and allocates nothing.
     private mutating func takeExpired(before newest: UInt16, at now: Instant) -> [UInt8] {
         var number = oldest ?? newest
         defer { oldest = number }

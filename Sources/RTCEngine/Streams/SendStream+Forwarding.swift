@@ -9,8 +9,8 @@ public struct ForwardedHead: Sendable, Hashable {
     public var payloadType: UInt8?
     /// The packet was sent before, and the peer has missed it.
     public var isRepeat: Bool
-    /// An element of the header extension has more bytes than the one-byte form holds (RFC 8285 §4.2): the other form is
-    /// used if it was negotiated, or the element is left out.
+    /// An element of the header extension has more bytes than the one-byte form holds (RFC 8285 §4.2): the other form
+    /// is used if it was negotiated, or the element is left out.
     public var hasLongElements = false
     /// A key frame begins: it answers what the peer has asked for so far.
     public var startsKeyFrame = false
@@ -32,7 +32,8 @@ public struct ForwardedHead: Sendable, Hashable {
 extension SendStream {
     /// Queues a packet. The stream gives it its source, payload type, section and times, the caller the rest.
     ///
-    /// Numbers and times must be those of one stream, which is the caller's business: each number once, but for repeats.
+    /// Numbers and times must be those of one stream, which is the caller's business: each number once, but for
+    /// repeats.
     ///
     /// - Parameters:
     ///   - extensions: appends the elements that speak of the media, under the identifiers that it is given.

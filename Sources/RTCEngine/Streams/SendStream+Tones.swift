@@ -36,8 +36,8 @@ extension SendStream {
     /// Whether telephone events were negotiated.
     public var canDial: Bool { configuration.telephoneEventType != nil }
 
-    /// Sends keys instead of sound, beginning now; what waited of an earlier call is dropped. False when telephone events
-    /// were not negotiated.
+    /// Sends keys instead of sound, beginning now; what waited of an earlier call is dropped. False when telephone
+    /// events were not negotiated.
     @discardableResult
     public mutating func dial(_ keys: DialedKeys, into queue: inout PacketQueue, at now: Instant) -> Bool {
         guard canDial else { return false }

@@ -2,8 +2,8 @@ public import RTCWire
 
 /// One outgoing media stream: frames in, RTP packets out, and the answers to the receiver's feedback.
 ///
-/// A frame's packets go into the queue at once; pacing is the owner's (`Pacer`). Sequence numbers and timestamps begin at
-/// random (RFC 3550 §5.1).
+/// A frame's packets go into the queue at once; pacing is the owner's (`Pacer`). Sequence numbers and timestamps begin
+/// at random (RFC 3550 §5.1).
 public struct SendStream: Sendable {
     public internal(set) var configuration: SendStreamConfiguration
     let clock: WallClock

@@ -1,8 +1,8 @@
 import RTCWire
 
 /// Tells the sender when the packets of its transport arrived, every 50 to 250 ms while packets come
-/// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3): the faster they come the sooner, for feedback is to take about
-/// a twentieth of what it is about.
+/// (draft-holmer-rmcat-transport-wide-cc-extensions-01 §3): the faster they come the sooner, for feedback is to take
+/// about a twentieth of what it is about.
 public struct TransportFeedbackGenerator: Sendable {
     private struct Arrival: Sendable {
         var sequence: Int64

@@ -33,8 +33,8 @@ public struct TransportFeedbackTracker: Sendable {
     /// For so long a packet waits for news of it before a newer one may take its place. Feedback comes every tenth of a
     /// second, and a path of more than two seconds carries no call.
     private static let patience = Interval.seconds(Int64(2))
-    /// By the sequence number's remainder. There are as many as the packets of a round trip have needed, since a server has
-    /// thousands of connections.
+    /// By the sequence number's remainder. There are as many as the packets of a round trip have needed, since a server
+    /// has thousands of connections.
     private var slots: [Slot] = []
 
     public private(set) var packetsSent: UInt64 = 0

@@ -1,8 +1,8 @@
 public import RTCEngine
 internal import Synchronization
 
-/// A way to send messages to the peer and to receive its messages (W3C: RTCDataChannel). A handle: it may be kept, shared
-/// between tasks and closed at any moment; once its connection is closed it is closed too.
+/// A way to send messages to the peer and to receive its messages (W3C: RTCDataChannel). A handle: it may be kept,
+/// shared between tasks and closed at any moment; once its connection is closed it is closed too.
 ///
 /// ```swift
 /// let chat = try await connection.createDataChannel("chat")     // before the offer is made, or at any time later
@@ -100,12 +100,12 @@ public final class DataChannel: Sendable {
 
     // MARK: Messages
 
-    /// Queues a string. It goes out as the network lets it, in the order of the calls, and shares packets with what is sent
-    /// at the same time. Who sends much waits with `waitForBufferedAmountLow`: this does not wait for the network, nor for
-    /// the connection's thread.
+    /// Queues a string. It goes out as the network lets it, in the order of the calls, and shares packets with what is
+    /// sent at the same time. Who sends much waits with `waitForBufferedAmountLow`: this does not wait for the network,
+    /// nor for the connection's thread.
     ///
-    /// - Throws: `.notOpen` unless the channel is open, `.messageTooLarge` beyond what the peer takes, `.bufferFull` when
-    ///   too much waits already: then wait with `waitForBufferedAmountLow`. Nothing is sent in these cases.
+    /// - Throws: `.notOpen` unless the channel is open, `.messageTooLarge` beyond what the peer takes, `.bufferFull`
+    ///   when too much waits already: then wait with `waitForBufferedAmountLow`. Nothing is sent in these cases.
     public func send(_ text: String) async throws(DataChannelError) { try await send(.text(text)) }
 
     /// Queues bytes, as above.
@@ -145,8 +145,8 @@ public final class DataChannel: Sendable {
     /// What the peer sends, in order of arrival, from the first message on: what comes before somebody listens is kept.
     /// Each message goes to one of those who listen. Ends when the channel is closed and all is taken.
     ///
-    /// While too much is unread the peer is asked to hold back, on all channels of the connection. A peer that does not is
-    /// cut off: the channel closes with `DataChannelFailure.unread`.
+    /// While too much is unread the peer is asked to hold back, on all channels of the connection. A peer that does not
+    /// is cut off: the channel closes with `DataChannelFailure.unread`.
     public var messages: DataChannelMessages { DataChannelMessages(inbox: inbox) }
 
     /// What happens to the channel, from now on; the first access also has what came before it. Ends with `close`.

@@ -28,8 +28,8 @@ final class UnreadData: Sendable {
     }
 }
 
-/// Messages of one channel between the connection's thread and the tasks that take them. Guarded by its lock; tasks go on
-/// outside it.
+/// Messages of one channel between the connection's thread and the tasks that take them. Guarded by its lock; tasks go
+/// on outside it.
 final class DataChannelInbox: Sendable {
     private struct Waiter {
         let ticket: UInt64
@@ -85,8 +85,8 @@ final class DataChannelInbox: Sendable {
         return isTaken
     }
 
-    /// Wakes those who wait, as far as there are messages for them: after several messages, so that a reader is not woken
-    /// for each.
+    /// Wakes those who wait, as far as there are messages for them: after several messages, so that a reader is not
+    /// woken for each.
     func deliver() {
         while let (waiter, message) = state.withLock({ state in
             state.waiters.isEmpty ? nil : state.popFirst().map { (state.waiters.removeFirst(), $0) }

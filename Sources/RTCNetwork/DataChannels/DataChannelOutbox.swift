@@ -2,8 +2,8 @@ internal import RTCEngine
 internal import Synchronization
 
 /// Messages of one connection's channels on their way from the tasks that send them to the connection's thread, in the
-/// order in which they were sent. The thread is woken for the first of them and takes as many as there are then: who sends
-/// many waits for none, and they share packets and system calls.
+/// order in which they were sent. The thread is woken for the first of them and takes as many as there are then: who
+/// sends many waits for none, and they share packets and system calls.
 ///
 /// Guarded by its lock.
 final class DataChannelOutbox: LoopCall {

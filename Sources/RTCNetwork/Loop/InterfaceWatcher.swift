@@ -52,7 +52,8 @@ final class InterfaceWatcher: SocketReader, TimerTarget {
 
     func timerFired(at now: Instant) {
         listeners.removeAll { $0.object == nil }
-        // Looked at once for all. Not compared with before: an address of IPv6 is listed a second before it can be bound.
+        // Looked at once for all. Not compared with before: an address of IPv6 is listed a second before it can be
+        // bound.
         let interfaces = try? NetworkInterface.current()
         if let interfaces {
             for listener in listeners { listener.object?.interfacesChanged(interfaces) }

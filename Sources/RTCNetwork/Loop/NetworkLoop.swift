@@ -52,7 +52,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
             cdatagram_wakeup_open(bytes.baseAddress?.assumingMemoryBound(to: Int32.self))
         }
         wakeup = descriptors
-        // Without these two descriptors there is no loop; a process that is out of descriptors at its start cannot go on.
+        // Without these two descriptors there is no loop; a process that is out of descriptors at its start cannot go
+        // on.
         precondition(poller >= 0 && opened >= 0, "no file descriptors are left for the network loop")
         cdatagram_poller_add(poller, descriptors.0, 0)
         let hasThread = DetachedThread.start(named: name) { self.run() }
@@ -78,7 +79,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         if mustWake { signal() }
     }
 
-    /// Runs `call` on the loop's thread, before the jobs that are enqueued later. From any thread. A job would cost a task.
+    /// Runs `call` on the loop's thread, before the jobs that are enqueued later. From any thread. A job would cost a
+    /// task.
     func call(_ call: any LoopCall) {
         let mustWake = inbox.withLock { inbox in
             inbox.calls.append(call)
@@ -190,7 +192,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         return token
     }
 
-    /// The reader that is being called has taken this many datagrams and had no answer to any: the next ones may gather.
+    /// The reader that is being called has taken this many datagrams and had no answer to any: the next ones may
+    /// gather.
     func noteUnanswered(_ datagrams: Int, mayBeMore: Bool) {
         coalescing.noteUnanswered(datagrams, mayBeMore: mayBeMore)
     }

@@ -1,8 +1,8 @@
 internal import RTCEngine
 
-/// Keeps a burst of datagrams from waking the loop's thread for each of them, as network cards do with their interrupts:
-/// a picture's packets come microseconds apart, and being woken costs more than receiving one. When several reads in a row
-/// have come so fast, the sockets are left alone for a moment before the next one.
+/// Keeps a burst of datagrams from waking the loop's thread for each of them, as network cards do with their
+/// interrupts: a picture's packets come microseconds apart, and being woken costs more than receiving one. When several
+/// reads in a row have come so fast, the sockets are left alone for a moment before the next one.
 ///
 /// Only reads that nothing was sent in answer to count, so that request and response are never slowed down; and a pause
 /// that gathers less than a few datagrams is not followed by another.

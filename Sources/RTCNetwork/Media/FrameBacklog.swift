@@ -1,7 +1,7 @@
 internal import RTCEngine
 
-/// Frames that a listener has not taken yet. When there are too many, decoding goes on at a later key frame: at the next
-/// one that waits here, or at one that has yet to come.
+/// Frames that a listener has not taken yet. When there are too many, decoding goes on at a later key frame: at the
+/// next one that waits here, or at one that has yet to come.
 struct FrameBacklog {
     /// What an added frame has led to.
     struct Outcome: Equatable {

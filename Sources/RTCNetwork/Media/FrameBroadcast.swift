@@ -58,8 +58,8 @@ final class FrameBroadcast: Sendable {
     }
 }
 
-/// One listener's frames, between the thread that sends and the tasks that wait. Guarded by its lock; tasks go on outside
-/// it.
+/// One listener's frames, between the thread that sends and the tasks that wait. Guarded by its lock; tasks go on
+/// outside it.
 private final class FrameListener: Sendable {
     private typealias Waiter = CheckedContinuation<EncodedFrame?, Never>
 

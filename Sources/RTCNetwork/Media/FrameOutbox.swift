@@ -1,8 +1,8 @@
 internal import RTCEngine
 internal import Synchronization
 
-/// Frames on their way from encoders' threads to the connection's, in the order in which they were handed over. The thread
-/// is woken for the first of them, and nobody waits for it.
+/// Frames on their way from encoders' threads to the connection's, in the order in which they were handed over. The
+/// thread is woken for the first of them, and nobody waits for it.
 ///
 /// Guarded by its lock.
 final class FrameOutbox: LoopCall {

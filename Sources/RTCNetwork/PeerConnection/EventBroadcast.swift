@@ -16,7 +16,8 @@ final class EventBroadcast<Element: Sendable>: Sendable {
     private let state = Mutex(State())
     private let backlog: Int
 
-    /// - Parameter backlog: how many elements are kept for a listener that is slow, or not there yet; older ones give way.
+    /// - Parameter backlog: how many elements are kept for a listener that is slow, or not there yet; older ones give
+    ///   way.
     init(backlog: Int) { self.backlog = backlog }
 
     /// A stream of what is sent from now on. It ends when the source finishes.

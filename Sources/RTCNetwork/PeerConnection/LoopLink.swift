@@ -1,8 +1,8 @@
 internal import RTCEngine
 internal import RTCWire
 
-/// What the loop knows of a connection: it holds this weakly, and this holds the connection weakly, so that a connection
-/// that its user forgot goes away.
+/// What the loop knows of a connection: it holds this weakly, and this holds the connection weakly, so that a
+/// connection that its user forgot goes away.
 final class LoopLink: SocketReader, TimerTarget, InterfaceListener, PeerStreamsOwner {
     /// The connection's deadline.
     let timer = LoopTimer()

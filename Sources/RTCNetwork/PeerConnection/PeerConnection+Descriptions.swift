@@ -33,8 +33,8 @@ extension PeerConnection {
     ///
     /// - Parameter description: what `createOffer` or `createAnswer` gave; nil makes the one that fits the state, as in
     ///   perfect negotiation.
-    /// - Returns: what is in force now, with the candidates gathered so far: `localDescription` may be another one by the
-    ///   time that it is asked for. A rollback returns itself.
+    /// - Returns: what is in force now, with the candidates gathered so far: `localDescription` may be another one by
+    ///   the time that it is asked for. A rollback returns itself.
     /// - Throws: `.iceServer` before anything has changed. `.noSocket`, `.interfaces` and `.noAddress` leave the
     ///   description in force; the next call tries again to open sockets.
     @discardableResult

@@ -8,7 +8,8 @@ extension PeerConnection {
     ///   - kind: sound or pictures; which codecs is the configuration's.
     ///   - direction: what we want; an answer may allow less.
     ///   - streams: ids of the media streams that the track belongs to; the peer plays tracks of one stream in step.
-    ///   - sendEncodings: the layers of a simulcast, for a picture that is encoded several times; frames then name theirs.
+    ///   - sendEncodings: the layers of a simulcast, for a picture that is encoded several times; frames then name
+    ///     theirs.
     public func addTransceiver(
         _ kind: MediaKind, direction: TransceiverDirection = .sendrecv, streams: [String] = [],
         sendEncodings: [SendEncoding] = []
@@ -43,17 +44,17 @@ extension PeerConnection {
         }
     }
 
-    /// Ends a transceiver for good: its streams end now, its section with the next negotiation (W3C: stop). Doing it twice
-    /// is fine.
+    /// Ends a transceiver for good: its streams end now, its section with the next negotiation (W3C: stop). Doing it
+    /// twice is fine.
     public func stop(_ transceiver: RTPTransceiver) throws(PeerConnectionError) {
         try setDirection(.stopped, of: transceiver)
     }
 
-    /// Which codecs the next negotiation uses on a transceiver, and in which order (W3C: setCodecPreferences). It changes
-    /// what is offered, and what is answered to the peer's offers.
+    /// Which codecs the next negotiation uses on a transceiver, and in which order (W3C: setCodecPreferences). It
+    /// changes what is offered, and what is answered to the peer's offers.
     ///
-    /// - Parameter codecs: of those in the configuration; retransmissions go with their codec. Empty for all of them again: the
-    ///   one in use stays first, the others follow in the configuration's order.
+    /// - Parameter codecs: of those in the configuration; retransmissions go with their codec. Empty for all of them
+    ///   again: the one in use stays first, the others follow in the configuration's order.
     /// - Throws: `.peer(.negotiation(.unknownCodec))` for one that the configuration has not.
     public func setCodecPreferences(
         _ codecs: [CodecParameters], of transceiver: RTPTransceiver
@@ -62,8 +63,8 @@ extension PeerConnection {
         try refusing { () throws(PeerError) in try machine.setCodecPreferences(codecs, of: transceiver.id) }
     }
 
-    /// Which media streams our track belongs to from the next negotiation on (W3C: RTCRtpSender.setStreams); the peer plays
-    /// tracks of one stream in step.
+    /// Which media streams our track belongs to from the next negotiation on (W3C: RTCRtpSender.setStreams); the peer
+    /// plays tracks of one stream in step.
     public func setStreams(_ streams: [String], of transceiver: RTPTransceiver) throws(PeerConnectionError) {
         defer { flush() }
         try refusing { () throws(PeerError) in try machine.setStreams(streams, of: transceiver.id) }
@@ -153,8 +154,8 @@ extension PeerConnection {
         return machine.transceivers.first { $0.id == id }.map { handle(id, kind: $0.kind) }
     }
 
-    /// Tells what has happened, and then ends the streams of transceivers that a description has ended or that went with
-    /// an offer: nothing will ever come out of them.
+    /// Tells what has happened, and then ends the streams of transceivers that a description has ended or that went
+    /// with an offer: nothing will ever come out of them.
     func flushAndEndLostReceivers() {
         flush()
         for id in receivers.keys where !machine.transceivers.contains(where: { $0.id == id }) {

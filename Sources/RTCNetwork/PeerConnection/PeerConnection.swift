@@ -86,8 +86,8 @@ public actor PeerConnection {
         self.init(configuration: try PeerConnectionConfiguration(), loop: loop)
     }
 
-    // Not an `isolated deinit`: the optimizer of Swift 6.3 fails on one in another module ("circular reference"). What is
-    // left to do needs no isolation: the sockets close with their objects, and the link takes itself off the loop.
+    // Not an `isolated deinit`: the optimizer of Swift 6.3 fails on one in another module ("circular reference"). What
+    // is left to do needs no isolation: the sockets close with their objects, and the link takes itself off the loop.
     deinit {
         eventBroadcast.finish()
         bitrateBroadcast.finish()

@@ -7,8 +7,9 @@ public import RTCWire
 public struct PeerConnectionConfiguration: Sendable {
     /// A server that helps to find a path (W3C: RTCIceServer).
     public struct ICEServer: Sendable, Equatable {
-        /// `stun:host`, `stun:host:port`, `stun:[v6]:port`, and likewise `turn:` (over UDP, or TCP with `?transport=tcp`)
-        /// and `turns:` (over TLS). Anything else fails `setLocalDescription` with `PeerConnectionError.iceServer`.
+        /// `stun:host`, `stun:host:port`, `stun:[v6]:port`, and likewise `turn:` (over UDP, or TCP with
+        /// `?transport=tcp`) and `turns:` (over TLS). Anything else fails `setLocalDescription` with
+        /// `PeerConnectionError.iceServer`.
         public var urls: [String]
         /// For TURN servers.
         public var username: String?
@@ -54,7 +55,8 @@ public struct PeerConnectionConfiguration: Sendable {
         case activeAndPassive(port: UInt16)
     }
 
-    /// Servers that tell the address under which the peer sees us, or that relay for us. None are needed on a local network.
+    /// Servers that tell the address under which the peer sees us, or that relay for us. None are needed on a local
+    /// network.
     public var iceServers: [ICEServer]
     /// `.relay`: nothing but TURN servers is used, and the peer learns no address of ours.
     public var iceTransportPolicy = ICETransportPolicy.all
@@ -64,15 +66,15 @@ public struct PeerConnectionConfiguration: Sendable {
     public var addresses: Addresses
     /// Whether TCP is offered beside UDP; not unless it is asked for.
     public var tcp = TCPCandidates.none
-    /// Times and limits of connectivity checks. With `ice.isLite` this connection leaves the search for a path to its peer
-    /// and asks no ICE server: for servers with a public address.
+    /// Times and limits of connectivity checks. With `ice.isLite` this connection leaves the search for a path to its
+    /// peer and asks no ICE server: for servers with a public address.
     public var ice: ICEConfiguration
     /// What is offered and accepted for sound, best first.
     public var audioCodecs: [CodecParameters]
     /// How many earlier packets of sound go with each, where redundancy is negotiated and preferred (RFC 2198).
     public var redundancyDepth = 1
-    /// All layers of a simulcast that a peer offers are received, each frame with its layer's name, as a server wants it;
-    /// otherwise one, which is enough to see the picture.
+    /// All layers of a simulcast that a peer offers are received, each frame with its layer's name, as a server wants
+    /// it; otherwise one, which is enough to see the picture.
     public var receivesSimulcast = false
     /// What comes in as: whole frames (`RTPReceiver.frames`), or the packets as they come
     /// (`RTPReceiver.setPacketHandler`), for those who record or pass on RTP itself. Frames go out either way.

@@ -55,15 +55,15 @@ public struct RTPSender: Sendable {
             FrameOutbox.Entry(frame: frame, rid: rid, transceiver: transceiver), for: connection)
     }
 
-    /// Switches a simulcast layer on or off, at once (W3C: setParameters). One that is switched on begins at a key frame,
-    /// which the connection asks for.
+    /// Switches a simulcast layer on or off, at once (W3C: setParameters). One that is switched on begins at a key
+    /// frame, which the connection asks for.
     public func setLayer(_ rid: String, isActive: Bool) async throws(PeerConnectionError) {
         guard let connection else { throw .peer(.closed) }
         try await connection.setLayer(rid, isActive: isActive, on: transceiver)
     }
 
-    /// Presses telephone keys (W3C: RTCDTMFSender.insertDTMF). They go in the place of sound; keys that still waited are
-    /// dropped.
+    /// Presses telephone keys (W3C: RTCDTMFSender.insertDTMF). They go in the place of sound; keys that still waited
+    /// are dropped.
     ///
     /// - Throws: `PeerConnectionError.peer(.notSending)` while the connection is not up, or when the peer takes no
     ///   telephone events beside the codec in use.
@@ -105,9 +105,9 @@ public final class RTPReceiver: Sendable {
         packets.withLock { $0.handler }?(packet, bytes)
     }
 
-    /// The frames from now on, complete and in decoding order; each access is a stream of its own, and the first one has
-    /// what came before it. A listener that falls more than 1,024 frames or 8 MiB behind goes on at a later key frame,
-    /// which the peer is asked for if none waits; what it missed counts as `framesDropped` in the statistics.
+    /// The frames from now on, complete and in decoding order; each access is a stream of its own, and the first one
+    /// has what came before it. A listener that falls more than 1,024 frames or 8 MiB behind goes on at a later key
+    /// frame, which the peer is asked for if none waits; what it missed counts as `framesDropped` in the statistics.
     public var frames: AsyncStream<EncodedFrame> { frameBroadcast.stream() }
 
     // MARK: Packets
@@ -116,15 +116,15 @@ public final class RTPReceiver: Sendable {
     public typealias PacketHandler = @Sendable (_ packet: ReceivedPacket, _ bytes: RawSpan) -> Void
 
     /// Calls `handler` with every packet that comes from now on, where the connection was configured with
-    /// `receives = .packets`; otherwise never. There is one handler; nil takes none. Packets that come while there is none are
-    /// lost, so it is set when `PeerConnectionEvent.track` comes, before the answer is made.
+    /// `receives = .packets`; otherwise never. There is one handler; nil takes none. Packets that come while there is
+    /// none are lost, so it is set when `PeerConnectionEvent.track` comes, before the answer is made.
     ///
     /// Packets come each once, in the order of their arrival, decrypted, and retransmissions as the packets that they
     /// repeat. Losses have been asked for; key frames are asked for by `PeerConnection.requestKeyFrame`.
     ///
     /// The handler is called on the connection's `loop`, between reading a datagram and the next one, and other
-    /// connections wait for it too: it does what takes microseconds, does not block, and hands on the rest. The bytes are
-    /// lent for the call and are not copied; who wants to keep them copies them. In it the connection may be used by
-    /// `assumeIsolated`, and closed; after that it is not called again.
+    /// connections wait for it too: it does what takes microseconds, does not block, and hands on the rest. The bytes
+    /// are lent for the call and are not copied; who wants to keep them copies them. In it the connection may be used
+    /// by `assumeIsolated`, and closed; after that it is not called again.
     public func setPacketHandler(_ handler: PacketHandler?) { packets.withLock { $0.handler = handler } }
 }

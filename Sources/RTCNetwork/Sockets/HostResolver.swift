@@ -2,8 +2,8 @@ internal import CDatagram
 internal import RTCWire
 internal import Synchronization
 
-/// Looks host names up with the system's resolver. That blocks, for half a minute when no name server answers, and cannot
-/// be interrupted: it has threads of its own, a few at most, which end when there is nothing left to look up.
+/// Looks host names up with the system's resolver. That blocks, for half a minute when no name server answers, and
+/// cannot be interrupted: it has threads of its own, a few at most, which end when there is nothing left to look up.
 ///
 /// Guarded by its lock; lookups and answers happen outside it.
 final class HostResolver: Sendable {
@@ -36,8 +36,8 @@ final class HostResolver: Sendable {
     /// How many threads are looking something up.
     var threads: Int { state.withLock { $0.threads } }
 
-    /// Answers with the server's addresses, none when its name is not known; on any thread. A question that is not wanted
-    /// any longer when its turn comes is not asked and not answered.
+    /// Answers with the server's addresses, none when its name is not known; on any thread. A question that is not
+    /// wanted any longer when its turn comes is not asked and not answered.
     func resolve(_ server: STUNServerURL, if isWanted: @escaping @Sendable () -> Bool, _ answer: @escaping Answer) {
         if let ip = IPAddress(server.host) { return answer([TransportAddress(ip, port: server.port)]) }
         let needsThread = state.withLock { state in
@@ -67,7 +67,8 @@ final class HostResolver: Sendable {
         }
     }
 
-    /// The system has no thread: another one of ours will come to the questions, or nobody, and then they have no answer.
+    /// The system has no thread: another one of ours will come to the questions, or nobody, and then they have no
+    /// answer.
     private func failed() {
         let unanswered = state.withLock { state in
             state.threads -= 1

@@ -2,8 +2,8 @@ internal import CDatagram
 internal import RTCEngine
 internal import RTCWire
 
-/// The sockets and the clock of an `MDNSQuerier`. Lives on one loop, for one connection; its sockets are open while a name
-/// is being looked up.
+/// The sockets and the clock of an `MDNSQuerier`. Lives on one loop, for one connection; its sockets are open while a
+/// name is being looked up.
 ///
 /// On each interface it asks from a port of its own, which makes the answer come to that port (RFC 6762 §6.7), and also
 /// listens to the group: Chromium answers everybody, whoever asks.

@@ -2,7 +2,8 @@ internal import RTCEngine
 internal import RTCSecurity
 internal import RTCWire
 
-/// A connection to a TURN server over TCP, or TLS over it: messages go in and come out whole. Used on its loop's thread.
+/// A connection to a TURN server over TCP, or TLS over it: messages go in and come out whole. Used on its loop's
+/// thread.
 final class RelayStream {
     let socket: StreamSocket
     /// The loop's name for it.
@@ -30,8 +31,8 @@ final class RelayStream {
     /// Whether messages can be sent.
     var isOpen: Bool { socket.state == .open && tls?.isOpen != false }
 
-    /// Sends a message; channel data with its header and padded (RFC 8656 §12.5). One that does not fit into the queue is
-    /// lost, as a datagram would be.
+    /// Sends a message; channel data with its header and padded (RFC 8656 §12.5). One that does not fit into the queue
+    /// is lost, as a datagram would be.
     func send(_ bytes: [UInt8], after header: ChannelDataHeader?) {
         outgoing.removeAll(keepingCapacity: true)
         if let header { outgoing.append(uint32: header.word) }

@@ -1,11 +1,11 @@
 internal import CDatagram
 package import RTCWire
 
-/// A non-blocking TCP connection with a bounded queue of what waits to be written. Owned by one `NetworkLoop` and used on
-/// its thread only.
+/// A non-blocking TCP connection with a bounded queue of what waits to be written. Owned by one `NetworkLoop` and used
+/// on its thread only.
 ///
-/// The owner gives the loop a reader for it, calls `becameReady` and reads until nothing is left whenever that reader is
-/// told, and does not close it before its queue is empty if the last words matter.
+/// The owner gives the loop a reader for it, calls `becameReady` and reads until nothing is left whenever that reader
+/// is told, and does not close it before its queue is empty if the last words matter.
 package final class StreamSocket {
     package enum State: Equatable {
         /// The connection does not stand yet; what is written waits.
@@ -87,8 +87,8 @@ package final class StreamSocket {
     /// Bytes that wait for the kernel.
     package var waiting: Int { queue.count - written }
 
-    /// Writes all of `bytes`, at once or later, or nothing of it: false when the queue is full or the connection is gone. A
-    /// frame of a protocol is written by one call, so that one that is refused leaves the stream intact.
+    /// Writes all of `bytes`, at once or later, or nothing of it: false when the queue is full or the connection is
+    /// gone. A frame of a protocol is written by one call, so that one that is refused leaves the stream intact.
     package func write(_ bytes: RawSpan) -> Bool {
         switch state {
         case .failed, .closed: return false

@@ -65,8 +65,8 @@ final class PeerStreams: SocketReader, TimerTarget {
         return listener.address
     }
 
-    /// Sends a datagram over the connection between the two; makes one if `base` is active and there is none. What does not
-    /// fit into the connection's queue is dropped, as a full line drops it.
+    /// Sends a datagram over the connection between the two; makes one if `base` is active and there is none. What does
+    /// not fit into the connection's queue is dropped, as a full line drops it.
     func send(_ datagram: [UInt8], from base: TransportAddress, to remote: TransportAddress) {
         guard let frame = StreamFraming.frame(datagram),
             let stream = streams.first(where: { $0.base == base && $0.socket.remote == remote })
@@ -174,7 +174,8 @@ final class PeerStreams: SocketReader, TimerTarget {
         while var datagram = stream.framing.next() {
             owner?.streamReceived(&datagram, from: stream.socket.remote, to: stream.base)
             if case .unproven = stream.trust {
-                // RFC 6544 §7.3: the first thing over a connection is a check; its user name tells whose connection it is.
+                // RFC 6544 §7.3: the first thing over a connection is a check; its user name tells whose connection it
+                // is.
                 guard owner?.knowsPeer(at: stream.socket.remote) == true else { return false }
                 stream.trust = .proven
             }

@@ -1,7 +1,8 @@
 import COpenSSL
 import RTCEngine
 
-/// AEAD_AES_128_GCM and AEAD_AES_256_GCM (RFC 7714) over a kept EVP context: only the initialisation vector changes a packet.
+/// AEAD_AES_128_GCM and AEAD_AES_256_GCM (RFC 7714) over a kept EVP context: only the initialisation vector changes a
+/// packet.
 struct GCMCipher: ~Copyable {
     private static let tagLength = 16
 

@@ -59,7 +59,8 @@ struct SRTPKeyDerivation {
         return try Self.keystream(key: masterKey, counter: counter, count: count)
     }
 
-    /// `count` bytes of AES in counter mode from `counter`, 16 bytes each. A key of 32 bytes is AES-256's (RFC 6188 §2).
+    /// `count` bytes of AES in counter mode from `counter`, 16 bytes each. A key of 32 bytes is AES-256's (RFC 6188
+    /// §2).
     static func keystream(key: [UInt8], counter: [UInt8], count: Int) throws(SRTPError) -> [UInt8] {
         guard key.count == 16 || key.count == 32, counter.count == 16 else { throw .malformed }
         let cipher = key.count == 32 ? EVP_aes_256_ctr() : EVP_aes_128_ctr()

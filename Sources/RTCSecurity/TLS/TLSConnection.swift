@@ -1,7 +1,7 @@
 import COpenSSL
 
-/// One TLS connection (RFC 8446, RFC 5246) over OpenSSL, from either end and without a socket: encrypted bytes go in and
-/// out through memory.
+/// One TLS connection (RFC 8446, RFC 5246) over OpenSSL, from either end and without a socket: encrypted bytes go in
+/// and out through memory.
 public final class TLSConnection {
     private enum Phase: Equatable {
         case idle, handshaking, open

@@ -56,8 +56,8 @@ public struct DataChannelOpen: Hashable, Sendable {
 }
 
 extension DCEPMessage {
-    /// Nil for what is not a message of the protocol: cut off, of an unknown type, with text that is not UTF-8, or longer
-    /// than its fields say.
+    /// Nil for what is not a message of the protocol: cut off, of an unknown type, with text that is not UTF-8, or
+    /// longer than its fields say.
     public init?(parsing bytes: RawSpan) {
         var reader = ByteReader(bytes)
         guard let type = reader.readUInt8().flatMap(MessageType.init(rawValue:)) else { return nil }

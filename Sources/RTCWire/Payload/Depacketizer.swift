@@ -48,10 +48,10 @@ public struct Depacketizer: Sendable {
         }
     }
 
-    /// Whether this payload marks its frame as a key frame: for VP8 and VP9 the first payload, by the P bit; for AV1 the
-    /// first, by the N bit; for H.264 and H.265 one that holds or begins a parameter set or a slice of such a picture. A
-    /// frame that opens with a lone access unit delimiter says so only in a later payload, so ask for each. False for a
-    /// payload that does not parse.
+    /// Whether this payload marks its frame as a key frame: for VP8 and VP9 the first payload, by the P bit; for AV1
+    /// the first, by the N bit; for H.264 and H.265 one that holds or begins a parameter set or a slice of such a
+    /// picture. A frame that opens with a lone access unit delimiter says so only in a later payload, so ask for each.
+    /// False for a payload that does not parse.
     public func startsKeyFrame(_ payload: RawSpan) -> Bool {
         switch format {
         case .h264: H264Depacketizer.startsKeyFrame(payload)
@@ -127,8 +127,8 @@ public struct Depacketizer: Sendable {
 }
 
 extension PayloadFormat {
-    /// Whether a decoder can begin at this coded frame: H.264 with an IDR slice, H.265 with a random access picture, VP8
-    /// and VP9 with the key-frame bit, AV1 with a sequence header and a key frame, any packet of sound.
+    /// Whether a decoder can begin at this coded frame: H.264 with an IDR slice, H.265 with a random access picture,
+    /// VP8 and VP9 with the key-frame bit, AV1 with a sequence header and a key frame, any packet of sound.
     public func isKeyFrame(_ frame: RawSpan) -> Bool {
         switch self {
         case .h264:

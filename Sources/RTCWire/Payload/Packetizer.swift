@@ -20,8 +20,8 @@ public struct Packetizer: Sendable {
     /// - Parameters:
     ///   - maximumPayloadSize: Bytes of payload that fit a packet, without the RTP header, extensions, the SRTP tag
     ///     and RTX's two bytes. At least 16 is used.
-    ///   - firstPictureID: VP8 and VP9: the first frame's picture id, of which 15 bits count. RFC 7741 §4.2: it may start
-    ///     anywhere, so a random number is wise. Not used by the other formats.
+    ///   - firstPictureID: VP8 and VP9: the first frame's picture id, of which 15 bits count. RFC 7741 §4.2: it may
+    ///     start anywhere, so a random number is wise. Not used by the other formats.
     ///   - isFlexible: VP9: each payload says which picture it refers to (RFC 9628 §4.2, F), here the one before.
     public init(
         format: PayloadFormat, maximumPayloadSize: Int = 1_100, firstPictureID: UInt16 = 0, isFlexible: Bool = false

@@ -69,8 +69,8 @@ public struct PacketMetadata: Sendable, Hashable {
 
     /// Takes what a packet says.
     ///
-    /// - Returns: where the dependency descriptor is, which cannot be understood without those before it; nil when there
-    ///   is none.
+    /// - Returns: where the dependency descriptor is, which cannot be understood without those before it; nil when
+    ///   there is none.
     public mutating func take(_ header: RTPHeader, _ packet: RawSpan, _ ids: HeaderExtensionIDs) -> Range<Int>? {
         guard header.extensionProfile != nil else { return nil }
         var descriptor: Range<Int>?

@@ -1,5 +1,5 @@
-/// The CRC-32 of Castagnoli, which SCTP calls CRC32c (RFC 9260 Appendix A). Eight bytes a step: each of the eight tables
-/// holds the remainders of a byte that stands that many bytes before the end.
+/// The CRC-32 of Castagnoli, which SCTP calls CRC32c (RFC 9260 Appendix A). Eight bytes a step: each of the eight
+/// tables holds the remainders of a byte that stands that many bytes before the end.
 public struct CRC32c: Sendable {
     private var register: UInt32 = 0xffff_ffff
 

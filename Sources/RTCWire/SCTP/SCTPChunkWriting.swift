@@ -16,8 +16,8 @@ extension Array where Element == UInt8 {
         padSCTP()
     }
 
-    /// Begins a parameter or an error cause; `endSCTPParameter` ends it. §3.2: a chunk's length counts the padding of its
-    /// parameters except the last one's, so that padding is written by what follows.
+    /// Begins a parameter or an error cause; `endSCTPParameter` ends it. §3.2: a chunk's length counts the padding of
+    /// its parameters except the last one's, so that padding is written by what follows.
     public mutating func beginSCTPParameter(_ type: UInt16) -> Int {
         padSCTP()
         let start = count

@@ -26,7 +26,8 @@ public enum SCTPChecksum {
     private static let offset = 8
     private static let zeros: [UInt8] = [0, 0, 0, 0]
 
-    /// What the field of this packet says, and what it ought to say. RFC 9653 §5.3: a zero may stand for "not computed".
+    /// What the field of this packet says, and what it ought to say. RFC 9653 §5.3: a zero may stand for "not
+    /// computed".
     public enum Verdict: Hashable, Sendable {
         case correct, zero, wrong
     }

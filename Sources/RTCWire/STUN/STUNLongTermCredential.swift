@@ -50,8 +50,8 @@ public struct STUNNonceCookie: OptionSet, Sendable {
     public let rawValue: UInt32
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// §18.1. Counted from the right of the 24 bits, as in the example of appendix B.1, whose `AAAC` says that names are
-    /// secret.
+    /// §18.1. Counted from the right of the 24 bits, as in the example of appendix B.1, whose `AAAC` says that names
+    /// are secret.
     public static let passwordAlgorithms = STUNNonceCookie(rawValue: 1 << 0)
     public static let usernameAnonymity = STUNNonceCookie(rawValue: 1 << 1)
 

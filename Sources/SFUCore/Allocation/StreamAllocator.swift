@@ -3,12 +3,12 @@ public import RTCEngine
 /// Divides what a subscriber's path is thought to carry among its subscriptions.
 ///
 /// Sound comes first. Then each picture gets its lowest step, the most important ones first, before anybody gets more;
-/// then the steps above, all of the most important class before the next class has any, in a class one step each in turn,
-/// larger pictures first. Where even the lowest step does not fit, the stream is paused, if it may be.
+/// then the steps above, all of the most important class before the next class has any, in a class one step each in
+/// turn, larger pictures first. Where even the lowest step does not fit, the stream is paused, if it may be.
 ///
 /// **Hysteresis.** A step that a stream has is kept while 95 % of it fits; one that it has not must fit with a tenth to
-/// spare, and two seconds after a stream was taken down it is not taken up again. Measured bitrates and the estimate both
-/// sway by more than a few percent, and every change costs a key frame or a visible change of sharpness.
+/// spare, and two seconds after a stream was taken down it is not taken up again. Measured bitrates and the estimate
+/// both sway by more than a few percent, and every change costs a key frame or a visible change of sharpness.
 public struct StreamAllocator: Sendable {
     public struct Configuration: Sendable, Hashable {
         /// What of its cost a step has to fit with that a stream has.
@@ -23,13 +23,13 @@ public struct StreamAllocator: Sendable {
 
     /// What came of it.
     public struct Allocation: Sendable, Hashable {
-        /// What each subscription is given, in the order in which they were named; nil: nothing. Of sound nothing is said
-        /// by the target: it is `LayerTarget.lowest`.
+        /// What each subscription is given, in the order in which they were named; nil: nothing. Of sound nothing is
+        /// said by the target: it is `LayerTarget.lowest`.
         public var targets: [LayerTarget?]
         /// All that is given together.
         public var used: Bitrate
-        /// What the path would have to carry for the next step of the one who comes next; nil when everybody has all they
-        /// could use. To probe for more than this makes no sense, and for less neither.
+        /// What the path would have to carry for the next step of the one who comes next; nil when everybody has all
+        /// they could use. To probe for more than this makes no sense, and for less neither.
         public var nextStep: Bitrate?
     }
 
@@ -188,8 +188,8 @@ private struct Division {
             bitsPerSecond: (used + entry.steps[entry.given + 1].bitrate.value - has) * configuration.rising)
     }
 
-    /// Who would be given a step if there were more: as in the division, first those that have nothing; then of the most
-    /// important class that could use more the one that has the fewest.
+    /// Who would be given a step if there were more: as in the division, first those that have nothing; then of the
+    /// most important class that could use more the one that has the fewest.
     private var nextInTurn: Int? {
         let order = order.filter { entries[$0].given + 1 < entries[$0].steps.count }
         if let waiting = order.first(where: { entries[$0].given < 0 }) { return waiting }
@@ -202,8 +202,8 @@ private struct Division {
 }
 
 extension StreamDemand {
-    /// Whether it would have taken more than it was given, of what it had: otherwise it was the demand that fell, and the
-    /// path has nothing to do with it.
+    /// Whether it would have taken more than it was given, of what it had: otherwise it was the demand that fell, and
+    /// the path has nothing to do with it.
     fileprivate func offers(above given: LayerTarget?, upTo before: LayerTarget) -> Bool {
         guard case .video(let steps) = media else { return false }
         return steps.contains { step in step.target <= before && (given.map { step.target > $0 } ?? true) }

@@ -97,8 +97,8 @@ public struct SubscriberHints: Sendable, Hashable {
     /// - Returns: nil when nothing is wanted.
     public func limit(sizes: [Size], temporalLayers: Int, framesPerSecond: Int) -> LayerTarget? {
         guard !isDisabled, quality > .off, !sizes.isEmpty else { return nil }
-        // The first that is as large as it is shown; a picture that is held upright is compared upright. Publishers round
-        // sizes: a layer that is a little smaller is large enough.
+        // The first that is as large as it is shown; a picture that is held upright is compared upright. Publishers
+        // round sizes: a layer that is a little smaller is large enough.
         var spatial = sizes.count - 1
         if width > 0 || height > 0 {
             let wanted = (max(width, height) * 9 / 10, min(width, height) * 9 / 10)

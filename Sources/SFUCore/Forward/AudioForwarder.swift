@@ -1,6 +1,7 @@
 public import RTCEngine
 
-/// One subscriber's part of a publication's sound: every packet, without a gap for what was left out while it was paused.
+/// One subscriber's part of a publication's sound: every packet, without a gap for what was left out while it was
+/// paused.
 public struct AudioForwarder: Sendable {
     public private(set) var rewriter: StreamRewriter
     /// Nothing goes out while it is.

@@ -5,8 +5,8 @@ public struct OutgoingPacket: Sendable, Equatable {
     public var sequenceNumber: UInt16
     public var timestamp: UInt32
     public var marker: Bool
-    /// A place in the sequence that was kept for a packet which turned out not to be for this subscriber: to be sent with
-    /// no payload but padding (RFC 3550 §5.1).
+    /// A place in the sequence that was kept for a packet which turned out not to be for this subscriber: to be sent
+    /// with no payload but padding (RFC 3550 §5.1).
     public var isPadding: Bool
     public var offsets: PictureOffsets
 

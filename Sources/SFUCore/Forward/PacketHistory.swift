@@ -1,11 +1,11 @@
 public import RTCEngine
 
-/// The last packets of one published stream, whole and plain, shared by all who receive it: their requests for what they
-/// miss (RFC 4585 §6.2.1) are answered from here.
+/// The last packets of one published stream, whole and plain, shared by all who receive it: their requests for what
+/// they miss (RFC 4585 §6.2.1) are answered from here.
 ///
-/// The bytes lie in one ring that is written over and over; a packet is found by its sequence number in one look. Bounded
-/// in packets, bytes and age. The ring grows to its bound by doubling, when it would otherwise write over what is still
-/// young enough to be asked for; after that a packet costs no allocation.
+/// The bytes lie in one ring that is written over and over; a packet is found by its sequence number in one look.
+/// Bounded in packets, bytes and age. The ring grows to its bound by doubling, when it would otherwise write over what
+/// is still young enough to be asked for; after that a packet costs no allocation.
 public struct PacketHistory: Sendable {
     private struct Slot: Sendable {
         var packet = PublishedPacket(sequence: .min, timestamp: 0)
@@ -107,8 +107,8 @@ public struct PacketHistory: Sendable {
         slots[place].packet.sequence == sequence && slots[place].start + ring.count >= head
     }
 
-    /// Makes room for `count` bytes in one piece at the head: where the ring's end is too near, they go to its beginning,
-    /// or the ring grows, if it went round before what it holds was old.
+    /// Makes room for `count` bytes in one piece at the head: where the ring's end is too near, they go to its
+    /// beginning, or the ring grows, if it went round before what it holds was old.
     private mutating func reserve(_ count: Int, at now: Instant) {
         if ring.isEmpty {
             ring = [UInt8](repeating: 0, count: Self.smallest)

@@ -1,9 +1,9 @@
 public import RTCEngine
 import RTCWire
 
-/// Numbers the packets of one subscription: whatever is switched, left out or lost on the way in, the subscriber sees one
-/// stream whose sequence numbers have no gap but for packets that the publisher's path lost, whose timestamps grow, and
-/// whose picture ids do not repeat.
+/// Numbers the packets of one subscription: whatever is switched, left out or lost on the way in, the subscriber sees
+/// one stream whose sequence numbers have no gap but for packets that the publisher's path lost, whose timestamps grow,
+/// and whose picture ids do not repeat.
 ///
 /// A **segment** is a stretch of one published stream, from a packet that `begin` names to the next `begin` or `close`.
 /// In it packets take one place after the other, and those that are left out take none. A packet that has not come yet
@@ -74,7 +74,8 @@ public struct StreamRewriter: Sendable {
     private let mask: Int64
     private let begun: Int64
     private var next: Int64
-    /// The place after the last packet of media: of those that are kept beyond it nobody knows which pictures they are of.
+    /// The place after the last packet of media: of those that are kept beyond it nobody knows which pictures they are
+    /// of.
     private var settled: Int64
     private var segment: Segment?
     /// Those before it, the last one last: a packet may come after more than one switch.
@@ -167,8 +168,8 @@ public struct StreamRewriter: Sendable {
 
     // MARK: In order
 
-    /// Begins a segment at `packet`, which has to be sent next: the first of all, the first of another stream, or the first
-    /// after a pause. Of pictures it starts a key frame.
+    /// Begins a segment at `packet`, which has to be sent next: the first of all, the first of another stream, or the
+    /// first after a pause. Of pictures it starts a key frame.
     public mutating func begin(_ packet: PublishedPacket, clocks: [LayerClock], at now: Instant) {
         if let lastTimestamp {
             // Numbers go on by one from the last that may have gone out, those of awaited packets among them.
@@ -320,8 +321,8 @@ public struct StreamRewriter: Sendable {
         return last &+ UInt32(truncatingIfNeeded: max(step, 1))
     }
 
-    /// Follows the timestamps of a segment. A stream that goes back by more than reordering of its pictures explains has
-    /// begun its clock anew, and goes on from the time of arrival.
+    /// Follows the timestamps of a segment. A stream that goes back by more than reordering of its pictures explains
+    /// has begun its clock anew, and goes on from the time of arrival.
     private mutating func noteTimestamp(_ packet: PublishedPacket, at now: Instant) {
         guard let last = lastTimestamp else {
             lastTimestamp = packet.timestamp &- timestampOffset
@@ -342,8 +343,8 @@ public struct StreamRewriter: Sendable {
         }
     }
 
-    /// A timestamp of the stream that is forwarded as the subscriber knows it, for sender reports (RFC 3550 §6.4.1); nil
-    /// for another stream.
+    /// A timestamp of the stream that is forwarded as the subscriber knows it, for sender reports (RFC 3550 §6.4.1);
+    /// nil for another stream.
     public func translated(timestamp: UInt32, layer: Int) -> UInt32? {
         guard let segment, Int(segment.layer) == layer, hasBegun else { return nil }
         return timestamp &- timestampOffset
@@ -366,8 +367,8 @@ extension StreamRewriter {
         let place: Int64
     }
 
-    /// What a subscriber asks for (RFC 4585 §6.2.1); nil when it is unknown, was sent again less than a round trip ago, or so
-    /// often that once more would not help, or has not come itself.
+    /// What a subscriber asks for (RFC 4585 §6.2.1); nil when it is unknown, was sent again less than a round trip ago,
+    /// or so often that once more would not help, or has not come itself.
     public mutating func missed(_ sequenceNumber: UInt16, roundTrip: Interval, at now: Instant) -> Missed? {
         let step = SequenceNumber.distance(from: UInt16(truncatingIfNeeded: next - 1), to: sequenceNumber)
         let outgoing = next - 1 + Int64(step)

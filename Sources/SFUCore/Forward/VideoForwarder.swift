@@ -4,8 +4,8 @@ import RTCWire
 /// One subscriber's part of a publication's pictures: chooses what is forwarded (`LayerSelector`) and numbers it
 /// (`StreamRewriter`).
 ///
-/// Whoever owns it gives it every packet of the publication, once it is in the track's histories, and after each of them
-/// those that `nextMissed` names, which came before it was known that they are wanted.
+/// Whoever owns it gives it every packet of the publication, once it is in the track's histories, and after each of
+/// them those that `nextMissed` names, which came before it was known that they are wanted.
 public struct VideoForwarder: Sendable {
     /// A key frame's stream is not gone to in the middle of a picture of the one before; the rest of that is waited for
     /// so long.
@@ -72,8 +72,8 @@ public struct VideoForwarder: Sendable {
         }
     }
 
-    /// The next packet, by stream and sequence, that came before it was known that it is wanted; nil when there is none.
-    /// It is to be looked up in the stream's history and given to `receive`.
+    /// The next packet, by stream and sequence, that came before it was known that it is wanted; nil when there is
+    /// none. It is to be looked up in the stream's history and given to `receive`.
     public mutating func nextMissed() -> (layer: UInt8, sequence: Int64)? {
         guard let missed else { return nil }
         self.missed = missed.next < missed.last ? (missed.layer, missed.next + 1, missed.last) : nil
@@ -83,8 +83,8 @@ public struct VideoForwarder: Sendable {
     private mutating func forward(
         _ packet: PublishedPacket, of track: borrowing PublishedTrack, at now: Instant
     ) -> OutgoingPacket? {
-        // The picture's end is lost, or on its way: the key frame does not wait for it. Places are not kept any more, for
-        // what takes them could be of a picture that comes after the key frame's.
+        // The picture's end is lost, or on its way: the key frame does not wait for it. Places are not kept any more,
+        // for what takes them could be of a picture that comes after the key frame's.
         if let waiting, packet.timestamp != lastTimestamp || now - waiting.since > Self.patienceWithPicture,
             goToWaiting(of: track, at: now)
         {
@@ -158,8 +158,8 @@ public struct VideoForwarder: Sendable {
 
     /// What a subscriber asks for (RFC 4585 §6.2.1).
     ///
-    /// - Returns: the packet as it was sent, and the published one, whose bytes are in the history of its stream; nil when
-    ///   there is nothing to send.
+    /// - Returns: the packet as it was sent, and the published one, whose bytes are in the history of its stream; nil
+    ///   when there is nothing to send.
     public mutating func repair(
         _ sequenceNumber: UInt16, of track: borrowing PublishedTrack, roundTrip: Interval, at now: Instant
     ) -> (out: OutgoingPacket, packet: PublishedPacket)? {

@@ -1,8 +1,8 @@
 import RTCWire
 
-/// Chooses layers by dependency descriptors (AV1 RTP specification, appendix A), for every codec: a frame is forwarded when
-/// it is present in the decode target that was chosen, and another target is chosen at a frame that the publisher marks as
-/// a switch to it and whose references and chain were forwarded.
+/// Chooses layers by dependency descriptors (AV1 RTP specification, appendix A), for every codec: a frame is forwarded
+/// when it is present in the decode target that was chosen, and another target is chosen at a frame that the publisher
+/// marks as a switch to it and whose references and chain were forwarded.
 struct DependencySelector: Sendable {
     /// The decode target that is forwarded; nil before the first key frame.
     private(set) var target: Int?
@@ -54,8 +54,8 @@ struct DependencySelector: Sendable {
         dependency.activeTargets >> UInt32(target) & 1 != 0
     }
 
-    /// §A.4: a switch indication promises that what follows of the target can be decoded, if this frame can; §A.5: and no
-    /// frame that the target needs was missed, if its chain is whole.
+    /// §A.4: a switch indication promises that what follows of the target can be decoded, if this frame can; §A.5: and
+    /// no frame that the target needs was missed, if its chain is whole.
     private func canSwitch(to target: Int, _ dependency: FrameDependency, _ table: DependencyTable) -> Bool {
         guard dependency.indication(target) == .switching, !dependency.hasMoreReferences else { return false }
         if let chain = table.chain(of: target) {

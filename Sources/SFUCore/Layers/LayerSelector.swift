@@ -2,9 +2,9 @@ public import RTCEngine
 
 /// Decides which packets of a publication a subscriber gets: which simulcast stream, and which layers inside it.
 ///
-/// What is wanted is a `LayerTarget`, which the allocator sets. What can be had is another matter: streams are changed at
-/// key frames, layers inside a stream where the publisher says that they can be joined. Until then what there is goes on,
-/// and `keyFrameWish` says of which stream a key frame is needed.
+/// What is wanted is a `LayerTarget`, which the allocator sets. What can be had is another matter: streams are changed
+/// at key frames, layers inside a stream where the publisher says that they can be joined. Until then what there is
+/// goes on, and `keyFrameWish` says of which stream a key frame is needed.
 public struct LayerSelector: Sendable {
     /// What a spatial layer of the publication is.
     public enum Arrangement: Sendable, Hashable {

@@ -1,8 +1,8 @@
 /// Chooses temporal layers of a stream whose packets name them and say where one can be joined (RFC 7741 §4.2). Streams
 /// without layers go through here too: all of theirs is layer 0.
 ///
-/// Limits change where a frame's first packet comes in its turn, and nowhere else: so all packets of a frame meet the same
-/// fate, and a packet that comes late is judged by what held when its place was kept.
+/// Limits change where a frame's first packet comes in its turn, and nowhere else: so all packets of a frame meet the
+/// same fate, and a packet that comes late is judged by what held when its place was kept.
 struct TemporalSelector: Sendable {
     private(set) var limit: UInt8 = 0
     private var frame: UInt32?

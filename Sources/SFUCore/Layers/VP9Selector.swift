@@ -1,8 +1,8 @@
-/// Chooses spatial and temporal layers of a VP9 stream by its payload descriptors (RFC 9628 §4.2), of streams whose layers
-/// always need each other as of those where only key pictures do (k-SVC).
+/// Chooses spatial and temporal layers of a VP9 stream by its payload descriptors (RFC 9628 §4.2), of streams whose
+/// layers always need each other as of those where only key pictures do (k-SVC).
 ///
-/// A layer is **intact** while each of its frames since the last one that was predicted from no earlier picture has been
-/// forwarded: only an intact layer's next frame can be decoded.
+/// A layer is **intact** while each of its frames since the last one that was predicted from no earlier picture has
+/// been forwarded: only an intact layer's next frame can be decoded.
 struct VP9Selector: Sendable {
     private(set) var spatialLimit: UInt8 = 0
     private(set) var temporalLimit: UInt8 = 0
@@ -87,8 +87,8 @@ struct VP9Selector: Sendable {
             spatialLimit = layer
             intact |= bit
         }
-        // A frame that is predicted from no earlier picture makes its layer intact; where its first packet is late, only
-        // if that will be admitted.
+        // A frame that is predicted from no earlier picture makes its layer intact; where its first packet is late,
+        // only if that will be admitted.
         guard intact & bit != 0 || !isPredicted && (video.startsFrame || intact >> layer != 0), hasLower else {
             intact &= ~bit
             return
@@ -104,7 +104,8 @@ struct VP9Selector: Sendable {
         if video.traits.contains(.switchingPoint) { canGoUp = true }
     }
 
-    /// Z: no higher layer will refer to this one, in this picture or later. Whoever shows a higher layer needs it no more.
+    /// Z: no higher layer will refer to this one, in this picture or later. Whoever shows a higher layer needs it no
+    /// more.
     private func isUnneeded(_ video: VideoDescriptor, _ wanted: LayerTarget) -> Bool {
         video.spatialLayer < spatialLimit && video.traits.contains([.unusedByHigherLayers, .interPredicted])
             && video.startsFrame && intact & (1 << spatialLimit) != 0 && wanted.spatial >= spatialLimit
@@ -138,7 +139,8 @@ struct VP9Selector: Sendable {
 
     static func admits(_ video: VideoDescriptor, under admission: StreamRewriter.Admission) -> Bool {
         guard admission >> 3 != 0, UInt16(video.temporalLayer) <= admission & 7 else { return false }
-        // Of a key picture all layers are needed up to the one that is shown, also by those who do without them otherwise.
+        // Of a key picture all layers are needed up to the one that is shown, also by those who do without them
+        // otherwise.
         guard video.traits.contains(.interPredicted) else {
             return video.spatialLayer <= highestLayer(under: admission)
         }

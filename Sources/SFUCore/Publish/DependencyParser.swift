@@ -1,7 +1,7 @@
 import RTCWire
 
-/// Reads the dependency descriptors of one stream (AV1 RTP specification §A.8.2). Only those that bring a structure, one
-/// a key frame, allocate.
+/// Reads the dependency descriptors of one stream (AV1 RTP specification §A.8.2). Only those that bring a structure,
+/// one a key frame, allocate.
 struct DependencyParser: Sendable {
     /// One packet's descriptor.
     struct Reading: Equatable {

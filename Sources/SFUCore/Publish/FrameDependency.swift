@@ -1,7 +1,7 @@
 public import RTCWire
 
-/// A dependency descriptor (AV1 RTP specification §A.8) without storage of its own: it is read for every packet and kept
-/// with it.
+/// A dependency descriptor (AV1 RTP specification §A.8) without storage of its own: it is read for every packet and
+/// kept with it.
 public struct FrameDependency: Sendable, Equatable {
     /// Counts the frames of all layers, wrapping.
     public var frameNumber: UInt16 = 0

@@ -1,7 +1,7 @@
 public import RTCEngine
 
-/// The subscribers' wishes for key frames of one published stream, made into few requests to its publisher: a key frame is
-/// many times a picture's size, and one of them serves all who wait.
+/// The subscribers' wishes for key frames of one published stream, made into few requests to its publisher: a key frame
+/// is many times a picture's size, and one of them serves all who wait.
 public struct KeyFrameThrottle: Sendable {
     private enum State: Sendable {
         case content

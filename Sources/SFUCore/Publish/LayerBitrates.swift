@@ -2,8 +2,8 @@ public import RTCEngine
 
 /// What arrives of each layer of a publication: its bitrate in the last second, and whether it is being sent at all.
 ///
-/// A layer is a simulcast stream or a spatial layer inside one, and in it temporal layers. Costs one addition a packet and
-/// no storage that grows.
+/// A layer is a simulcast stream or a spatial layer inside one, and in it temporal layers. Costs one addition a packet
+/// and no storage that grows.
 public struct LayerBitrates: Sendable {
     public static let maximumSpatialLayers = 4
     public static let maximumTemporalLayers = 4
@@ -13,8 +13,8 @@ public struct LayerBitrates: Sendable {
     private static let steps = 10
     /// A layer that is silent for so long while others go on has been stopped by its sender.
     ///
-    /// Longer than a picture of the slowest layer takes (a screen's lowest layer may have one a second), and short enough
-    /// that who looked at it is not left with a still picture.
+    /// Longer than a picture of the slowest layer takes (a screen's lowest layer may have one a second), and short
+    /// enough that who looked at it is not left with a still picture.
     public static let patience = Interval.milliseconds(1_500)
 
     /// Bytes of each cell in each step.
@@ -87,8 +87,8 @@ public struct LayerBitrates: Sendable {
         return sum
     }
 
-    /// The layers that are being sent, a bit each. Silence of all of them is no sign: a still screen sends nothing, and so
-    /// does a publisher whose path is broken.
+    /// The layers that are being sent, a bit each. Silence of all of them is no sign: a still screen sends nothing, and
+    /// so does a publisher whose path is broken.
     public var live: UInt8 {
         guard let lastPacket else { return 0 }
         var mask: UInt8 = 0

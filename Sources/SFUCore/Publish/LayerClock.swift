@@ -1,8 +1,8 @@
 import RTCEngine
 public import RTCWire
 
-/// How a stream's timestamps lie on its sender's wall clock (RFC 3550 §6.4.1), from the last sender report. All streams of
-/// a publication share that clock, so it is what relates the timestamps of two layers.
+/// How a stream's timestamps lie on its sender's wall clock (RFC 3550 §6.4.1), from the last sender report. All streams
+/// of a publication share that clock, so it is what relates the timestamps of two layers.
 public struct LayerClock: Sendable, Hashable {
     /// Ticks a second.
     public let clockRate: UInt32
@@ -20,8 +20,8 @@ public struct LayerClock: Sendable, Hashable {
         self.rtpTimestamp = rtpTimestamp
     }
 
-    /// How long after `earlier`, a timestamp of another stream of the same sender, `timestamp` was sampled, in ticks; nil
-    /// when one of the two streams has had no report.
+    /// How long after `earlier`, a timestamp of another stream of the same sender, `timestamp` was sampled, in ticks;
+    /// nil when one of the two streams has had no report.
     func ticks(from earlier: UInt32, of other: LayerClock, to timestamp: UInt32) -> Int64? {
         guard let ntpTime, let otherTime = other.ntpTime else { return nil }
         let reports = Int64(bitPattern: ntpTime.value &- otherTime.value)

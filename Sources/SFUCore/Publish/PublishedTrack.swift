@@ -24,7 +24,8 @@ public struct PublishedTrack: Sendable {
         }
     }
 
-    /// RFC 3550 §A.1 has 3,000, and 100 for packets that come late; retransmissions come later than that at a video's rate.
+    /// RFC 3550 §A.1 has 3,000, and 100 for packets that come late; retransmissions come later than that at a video's
+    /// rate.
     private static let maximumDropout = 3_000
     private static let maximumMisorder = 2_000
 
@@ -146,8 +147,8 @@ public struct PublishedTrack: Sendable {
         return streams[layer].history.packet(highest + Int64(step), at: now)
     }
 
-    /// Hands out the bytes of a packet that is still kept, header and all; empty when it is not. A closure, for a span may
-    /// not outlive its access to the array of streams.
+    /// Hands out the bytes of a packet that is still kept, header and all; empty when it is not. A closure, for a span
+    /// may not outlive its access to the array of streams.
     public func withBytes(of packet: PublishedPacket, _ body: (RawSpan) -> Void) {
         guard streams.indices.contains(Int(packet.layer)) else { return }
         streams[Int(packet.layer)].history.withBytes(packet.sequence, body)

@@ -1,6 +1,7 @@
 import RTCWire
 
-/// What forwarding has to know of one packet of pictures: read once when it arrives, and looked at for every subscriber.
+/// What forwarding has to know of one packet of pictures: read once when it arrives, and looked at for every
+/// subscriber.
 public struct VideoDescriptor: Sendable, Equatable {
     /// What tells the layers inside a stream.
     public enum Scheme: UInt8, Sendable, Hashable {
@@ -53,8 +54,8 @@ public struct VideoDescriptor: Sendable, Equatable {
     public var startsKeyFrame: Bool { traits.contains(.startsKeyFrame) }
 }
 
-/// The counters in a payload descriptor, and where in the payload they stand. Place 0 means that there is none: the first
-/// byte of a descriptor is never one of them.
+/// The counters in a payload descriptor, and where in the payload they stand. Place 0 means that there is none: the
+/// first byte of a descriptor is never one of them.
 public struct PictureNumbers: Sendable, Equatable {
     /// 7 or 15 bits.
     public var pictureID: UInt16 = 0

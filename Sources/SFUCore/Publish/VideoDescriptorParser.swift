@@ -1,13 +1,13 @@
 public import RTCWire
 
-/// Reads what forwarding has to know of the packets of one stream. A value for each stream: dependency descriptors refer
-/// to a structure that came before them.
+/// Reads what forwarding has to know of the packets of one stream. A value for each stream: dependency descriptors
+/// refer to a structure that came before them.
 public struct VideoDescriptorParser: Sendable {
     public let format: PayloadFormat
     private var dependencies = DependencyParser()
     private let depacketizer: Depacketizer
-    /// H.264 with its parameter sets in the stream: a key frame is then one that brings them, for nobody else would tell a
-    /// decoder that has just begun.
+    /// H.264 with its parameter sets in the stream: a key frame is then one that brings them, for nobody else would
+    /// tell a decoder that has just begun.
     private var hasParameterSets = false
 
     public init(format: PayloadFormat) {

@@ -50,14 +50,15 @@ public struct QualityObservation: Sendable, Hashable {
         self.isMuted = isMuted
     }
 
-    /// From 0 to 100, in the manner of the E-model (ITU-T G.107): a perfect connection less an impairment for each fault.
+    /// From 0 to 100, in the manner of the E-model (ITU-T G.107): a perfect connection less an impairment for each
+    /// fault.
     ///
-    /// * **Delay** d is half the round trip, and two jitters for the buffer that hides them: 0.024 d, and from 177.3 ms on
-    ///   0.11 (d − 177.3) more (G.107 §B.4's simplification by Cole and Rosenbluth), d in milliseconds.
+    /// * **Delay** d is half the round trip, and two jitters for the buffer that hides them: 0.024 d, and from 177.3 ms
+    ///   on 0.11 (d − 177.3) more (G.107 §B.4's simplification by Cole and Rosenbluth), d in milliseconds.
     /// * **Loss** of p percent: 95 p / (p + b) (G.107 equation 7-29, of random loss). b is how much of it a decoder
     ///   conceals: 10 for Opus, 40 with redundancy, 6 for pictures, of which one lost packet stops several.
-    /// * **Bitrate**: 40 times the share of what was expected that is missing, of which a tenth is free, for encoders fall
-    ///   short of what they are told. Pictures only.
+    /// * **Bitrate**: 40 times the share of what was expected that is missing, of which a tenth is free, for encoders
+    ///   fall short of what they are told. Pictures only.
     /// * **Layers**: 15 for each that is wanted and not sent on.
     public var score: Double {
         guard expectedPackets > 0 else { return isMuted ? 100 : 0 }

@@ -1,12 +1,12 @@
 public import RTCEngine
 public import RTCWire
 
-/// The media of one room: who publishes, who is subscribed to what, and the packets between them. Without sockets, clock
-/// or signaling; whoever owns it keeps it on one thread.
+/// The media of one room: who publishes, who is subscribed to what, and the packets between them. Without sockets,
+/// clock or signaling; whoever owns it keeps it on one thread.
 ///
-/// Its peers are `PeerMachine`s that pass packets on (`MediaUnit.packets`). Datagrams go in by `receive`; afterwards the
-/// owner calls `drainTransmits` and drains `pollEvent`, and calls `tick` when `nextWake` has come. A participant may have one peer
-/// connection or two, one to publish and one to subscribe: the room knows of peers only.
+/// Its peers are `PeerMachine`s that pass packets on (`MediaUnit.packets`). Datagrams go in by `receive`; afterwards
+/// the owner calls `drainTransmits` and drains `pollEvent`, and calls `tick` when `nextWake` has come. A participant
+/// may have one peer connection or two, one to publish and one to subscribe: the room knows of peers only.
 ///
 /// A packet's way: `receive` → `forward` → `PublishedTrack.receive`, which keeps it once for all → each
 /// `Subscription.receive`, which decides and numbers it → `PeerMachine.forward` of the subscriber.
@@ -21,7 +21,8 @@ public final class Room {
     private var firstEvent = 0
 
     private var speakers = ActiveSpeakers()
-    /// By index in `speakers`; one that is gone stays until its index is used again, for it is told that it fell silent.
+    /// By index in `speakers`; one that is gone stays until its index is used again, for it is told that it fell
+    /// silent.
     private var speaking: [Int: PublicationID] = [:]
     private var changes: [ActiveSpeakers.Change] = []
     private var nextAllocation: Instant?
@@ -145,12 +146,13 @@ public final class Room {
 
     // MARK: Subscriptions
 
-    /// Sends a publication to a peer, on a new transceiver of which the peer is to be told (`PeerEvent.negotiationNeeded`),
-    /// or on one that the peer has offered to receive on.
+    /// Sends a publication to a peer, on a new transceiver of which the peer is to be told
+    /// (`PeerEvent.negotiationNeeded`), or on one that the peer has offered to receive on.
     ///
     /// - Parameters:
     ///   - streamID: what the peer sees as the track's media stream, and `trackID` as its name.
-    ///   - existing: the transceiver that the peer offered to receive on; nil for a new one, which alone takes `trackID`.
+    ///   - existing: the transceiver that the peer offered to receive on; nil for a new one, which alone takes
+    ///     `trackID`.
     /// - Returns: the transceiver.
     @discardableResult
     public func subscribe(
@@ -170,8 +172,8 @@ public final class Room {
         }
         let subscription = Subscription(
             to: publication, of: peer, on: transceiver,
-            // In the lower half: when the first packets are lost and the number wraps at once, the receiver could not tell
-            // that SRTP's rollover counter has moved (RFC 3711 §3.3.1).
+            // In the lower half: when the first packets are lost and the number wraps at once, the receiver could not
+            // tell that SRTP's rollover counter has moved (RFC 3711 §3.3.1).
             firstSequenceNumber: UInt16(truncatingIfNeeded: random.next() >> 24) & 0x7fff)
         publication.subscriptions.append(subscription)
         peer.subscriptions.append(subscription)
@@ -378,7 +380,8 @@ public final class Room {
     ) {
         var given = target
         if case .video(let steps) = demand.media, steps.isEmpty {
-            // Nothing is measured yet, or nothing is sent: what was, or what is wanted, so that it begins when it comes.
+            // Nothing is measured yet, or nothing is sent: what was, or what is wanted, so that it begins when it
+            // comes.
             let isWanted = subscription.wantedQuality != .off && !subscription.publication.isMuted
             given = isWanted ? subscription.target ?? .highest : nil
         } else if subscription.publication.isMuted || subscription.hints.isDisabled {

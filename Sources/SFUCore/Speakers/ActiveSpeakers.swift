@@ -3,11 +3,11 @@ public import RTCWire
 
 /// Who speaks in a room, by the levels that publishers put on their packets (RFC 6464), by LiveKit's rule.
 ///
-/// Every 400 ms each track is judged by what came since: it is **active** when at least 40 % of that time was no quieter
-/// than −35 dBov. Its level is its loudest one, less what the share of active time takes from it (20 log10 of the share,
-/// in decibels), as an amplitude between 0 and 1, and is smoothed: each interval takes it two thirds of the way, which is
-/// an exponential mean over two intervals. An interval without speech makes it 0 at once, so that nobody is shown as
-/// speaking who is not. What is told is rounded up to eighths: a picture's frame need not flicker.
+/// Every 400 ms each track is judged by what came since: it is **active** when at least 40 % of that time was no
+/// quieter than −35 dBov. Its level is its loudest one, less what the share of active time takes from it (20 log10 of
+/// the share, in decibels), as an amplitude between 0 and 1, and is smoothed: each interval takes it two thirds of the
+/// way, which is an exponential mean over two intervals. An interval without speech makes it 0 at once, so that nobody
+/// is shown as speaking who is not. What is told is rounded up to eighths: a picture's frame need not flicker.
 public struct ActiveSpeakers: Sendable {
     public struct Configuration: Sendable, Hashable {
         public var interval = Interval.milliseconds(400)

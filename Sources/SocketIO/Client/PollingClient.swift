@@ -64,8 +64,8 @@ final class PollingClient: @unchecked Sendable {
         return gets.close().and(posts.close()).map { _ in }
     }
 
-    /// Sends the last bodies, after the one that is under way, and closes. A server that does not answer holds nobody up
-    /// for longer than `limit`.
+    /// Sends the last bodies, after the one that is under way, and closes. A server that does not answer holds nobody
+    /// up for longer than `limit`.
     func close(saying bodies: [[UInt8]], target: String, within limit: TimeAmount) -> EventLoopFuture<Void> {
         isClosed = true
         let said = loop.makePromise(of: Void.self)

@@ -60,8 +60,8 @@ public struct WebSocketReader: Sendable {
         self.limit = limit
     }
 
-    /// Takes the next bytes and hands over each message, and each fragment of one, that they complete. After a fault or a
-    /// close nothing more is read.
+    /// Takes the next bytes and hands over each message, and each fragment of one, that they complete. After a fault or
+    /// a close nothing more is read.
     public mutating func receive(
         _ bytes: RawSpan, _ deliver: (Message) -> Void
     ) throws(WebSocketFault) {

@@ -4,8 +4,8 @@ internal import RTCWire
 struct Login: Sendable, Hashable {
     let username: String
 
-    /// What the limits of one user count by: a time-limited name without its time, since the same user gets a new one every
-    /// few hours.
+    /// What the limits of one user count by: a time-limited name without its time, since the same user gets a new one
+    /// every few hours.
     var quotaName: String {
         guard TimeLimitedCredential.expiry(of: username) != nil,
             let colon = username.utf8.firstIndex(of: UInt8(ascii: ":"))

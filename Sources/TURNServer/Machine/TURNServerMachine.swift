@@ -1,11 +1,11 @@
 public import RTCEngine
 public import RTCWire
 
-/// A TURN server (RFC 8656) without sockets or clock: what clients and peers send comes in with the time, what is to be sent
-/// comes out. Its owner drains `pollOutput` after every call, and calls `tick` when `nextWake` says so.
+/// A TURN server (RFC 8656) without sockets or clock: what clients and peers send comes in with the time, what is to be
+/// sent comes out. Its owner drains `pollOutput` after every call, and calls `tick` when `nextWake` says so.
 ///
-/// Relayed data does not go through outputs: `receive` says where the bytes that it was given belong, so that nothing is
-/// copied on the way.
+/// Relayed data does not go through outputs: `receive` says where the bytes that it was given belong, so that nothing
+/// is copied on the way.
 ///
 /// Who is let in is in `+Authentication`, requests are in `+Allocate` and `+Requests`, data is in `+Relaying`.
 public struct TURNServerMachine: Sendable {

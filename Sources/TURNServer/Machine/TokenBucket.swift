@@ -32,9 +32,9 @@ struct TokenBucket: Sendable {
     }
 }
 
-/// How many answers strangers get over UDP. Whoever writes another's address into a datagram has our answer go there, and a
-/// challenge is larger than what it answers: so they stay few for each address. A table of fixed size: addresses that meet
-/// in a row share it.
+/// How many answers strangers get over UDP. Whoever writes another's address into a datagram has our answer go there,
+/// and a challenge is larger than what it answers: so they stay few for each address. A table of fixed size: addresses
+/// that meet in a row share it.
 struct StrangerLimit: Sendable {
     private var rows: [TokenBucket]
     private let key: UInt64

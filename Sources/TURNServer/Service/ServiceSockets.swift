@@ -60,8 +60,8 @@ final class ClientStream {
         idleSince = now
     }
 
-    /// Sends a message, padded (RFC 8656 §12.5). A client that does not read loses it, as a full line would lose it: nothing
-    /// waits here beyond the socket's queue.
+    /// Sends a message, padded (RFC 8656 §12.5). A client that does not read loses it, as a full line would lose it:
+    /// nothing waits here beyond the socket's queue.
     func send(_ bytes: RawSpan, after header: ChannelDataHeader?) {
         outgoing.removeAll(keepingCapacity: true)
         if let header { outgoing.append(uint32: header.word) }

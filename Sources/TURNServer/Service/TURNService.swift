@@ -4,8 +4,8 @@ internal import RTCSecurity
 internal import RTCWire
 internal import Synchronization
 
-/// A TURN server with its sockets: a `TURNServerMachine` on a `NetworkLoop`, whose thread reads, relays and writes without
-/// handing anything to another.
+/// A TURN server with its sockets: a `TURNServerMachine` on a `NetworkLoop`, whose thread reads, relays and writes
+/// without handing anything to another.
 ///
 /// ```swift
 /// let relays = [TURNServerConfiguration.RelayAddress(local: address)]

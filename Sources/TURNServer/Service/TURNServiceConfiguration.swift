@@ -25,8 +25,8 @@ public struct TURNServiceConfiguration: Sendable {
         self.addresses = addresses
     }
 
-    /// What to listen on for an address that may stand for all of this host's, as `0.0.0.0` does for those of IPv4 and `::`
-    /// for all.
+    /// What to listen on for an address that may stand for all of this host's, as `0.0.0.0` does for those of IPv4 and
+    /// `::` for all.
     public static func addresses(for ip: IPAddress) throws(SystemError) -> [IPAddress] {
         guard ip.isUnspecified else { return [ip] }
         var addresses: [IPAddress] = []

@@ -4,9 +4,9 @@
 public struct WebRTCDependency: Sendable {
     /// What happens by itself, with all peers, in one stream.
     ///
-    /// Each call gives a stream of its own, from now on: listeners do not take events from each other. What happens while
-    /// nobody listens is kept (1,024 events, then the oldest give way) for whoever listens next. A stream ends when its
-    /// listener stops.
+    /// Each call gives a stream of its own, from now on: listeners do not take events from each other. What happens
+    /// while nobody listens is kept (1,024 events, then the oldest give way) for whoever listens next. A stream ends
+    /// when its listener stops.
     public var events: @Sendable () async -> AsyncStream<WebRTCEvent>
 
     /// Answers an offer: makes the peer's connection, or changes it when the offer is a later one of the same call. The

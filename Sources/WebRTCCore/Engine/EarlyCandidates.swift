@@ -20,7 +20,8 @@ struct EarlyCandidates: Sendable {
         if candidates[userId, default: []].count > Self.limitPerPeer { candidates[userId]?.removeFirst() }
     }
 
-    /// Hands out those that can belong to an offer: a candidate that names another generation is of a call that is over.
+    /// Hands out those that can belong to an offer: a candidate that names another generation is of a call that is
+    /// over.
     mutating func take(for userId: String, offer: DescriptionScan) -> [ICECandidate.Candidate] {
         let kept = candidates[userId] ?? []
         forget(userId)

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// One source of events, any number of listeners, each with a stream of its own: none takes from another.
 ///
-/// While nobody listens, events are kept for whoever does next. Guarded by its lock; events are yielded inside it, so that
-/// listeners agree on their order.
+/// While nobody listens, events are kept for whoever does next. Guarded by its lock; events are yielded inside it, so
+/// that listeners agree on their order.
 final class WebRTCEventBroadcast: Sendable {
     /// What is kept for a listener that is slow or not there; the oldest give way.
     static let backlog = 1_024

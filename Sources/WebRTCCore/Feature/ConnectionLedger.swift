@@ -1,7 +1,8 @@
 /// Which events belong to which connection. The engine's events and its answers come by different ways, so an event may
 /// come before the answer of its connection, and after the end of it.
 ///
-/// It says nothing about what is shown, so two of them are equal: a test of an app that compares states need not know it.
+/// It says nothing about what is shown, so two of them are equal: a test of an app that compares states need not know
+/// it.
 struct ConnectionLedger: Sendable {
     /// Far more than happens while answers are on their way; the oldest give way.
     static let earlyLimit = 256

@@ -86,8 +86,8 @@ public struct WebRTCFeature: Reducer {
         }
     }
 
-    /// The peer goes from the state at once. An offer that is being answered is given up first, or its answer would bring
-    /// the peer back.
+    /// The peer goes from the state at once. An offer that is being answered is given up first, or its answer would
+    /// bring the peer back.
     private func disconnect(_ userId: String, _ state: inout State) -> Effect<Action> {
         let peer = state.connectedPeers.remove(id: userId)
         if let peer { state.ledger.end(peer.connection) }

@@ -6,7 +6,8 @@ final class ChildProcess: Sendable {
     let lines: AsyncStream<String>
     private let errors = Mutex("")
     private let process: Process
-    /// Its standard input. Nothing is ever written: that it closes, however we end, tells the child to end (`Lifeline`).
+    /// Its standard input. Nothing is ever written: that it closes, however we end, tells the child to end
+    /// (`Lifeline`).
     private let lifeline = Pipe()
 
     /// What it has written to standard error so far.

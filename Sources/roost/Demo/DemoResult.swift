@@ -11,8 +11,8 @@ struct DemoResult: Sendable {
     /// Empty when all is well.
     let faults: [String]
 
-    /// - Parameter expectedSeconds: How long the call was to be; nil when the demo was interrupted, and what came until then
-    ///   is all that can be expected.
+    /// - Parameter expectedSeconds: How long the call was to be; nil when the demo was interrupted, and what came until
+    ///   then is all that can be expected.
     init(_ peer: DemoPeer, status: Int32, expectedSeconds: Double?, ffmpeg: URL) async {
         name = peer.name
         events = await peer.events

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Ends a process that was started to serve another one, when that other one is gone, however it went: the starter holds
-/// the writing end of a pipe that is our standard input, and the kernel closes it when the starter ends.
+/// Ends a process that was started to serve another one, when that other one is gone, however it went: the starter
+/// holds the writing end of a pipe that is our standard input, and the kernel closes it when the starter ends.
 enum Lifeline {
     private static let name = "ROOST_LIFELINE"
 

@@ -34,8 +34,8 @@ struct CallRelay: Sendable {
         return [ICEServer(urls: urls, username: issued.username, credential: issued.password)]
     }
 
-    /// The name in a Host header (RFC 9110 §7.2), as a URL has it. Nil for anything that is no name and no address: it is
-    /// not our place to repeat it.
+    /// The name in a Host header (RFC 9110 §7.2), as a URL has it. Nil for anything that is no name and no address: it
+    /// is not our place to repeat it.
     static func hostName(_ header: String) -> String? {
         if header.hasPrefix("[") {
             guard let end = header.firstIndex(of: "]"),

@@ -8,8 +8,8 @@ internal import Synchronization
 /// A callee that waits in a room, so that one person alone can try a call: it shows the test video and sends the
 /// caller's own voice back. It is the app's coordinator with nobody in front of it: an offer opens the call by itself.
 ///
-/// Where a person is a callee in the same room, it leaves the call to them (`LocalCallSignaling`). The protocol does not
-/// say who sent a message, so it serves one caller at a time.
+/// Where a person is a callee in the same room, it leaves the call to them (`LocalCallSignaling`). The protocol does
+/// not say who sent a message, so it serves one caller at a time.
 @MainActor
 final class EchoPeer {
     static let name = "Echo"

@@ -66,8 +66,8 @@ final class LocalCallSignaling: CallSignalingService {
                 users.map { CallParticipant(username: $0.username, role: CallRole(isCaller: $0.isCaller)) })
         case .offer(let json):
             let offer = CallSignalingEvent(event: "offer", json: json.text)
-            // Whom an offer names, or which call it belongs to, decides; otherwise a person who takes calls in this room
-            // comes first.
+            // Whom an offer names, or which call it belongs to, decides; otherwise a person who takes calls in this
+            // room comes first.
             if case .offer(let description)? = offer, description.toUser != nil || description.toCall != nil {
                 return offer
             }

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import SocketIO
 
-/// What the server answers outside Socket.IO: the page, `/health`, `/metrics`, `/ice-servers`. The whole route table is `answer`.
+/// What the server answers outside Socket.IO: the page, `/health`, `/metrics`, `/ice-servers`. The whole route table is
+/// `answer`.
 struct WebRoutes: Sendable {
     let page: StaticFiles?
     let metrics: @Sendable () -> String

@@ -3,8 +3,8 @@
     internal import ComposableArchitectureStandIn
     internal import WebRTCCore
 
-    /// Joins the room's signaling to `WebRTCFeature`: messages become offers and candidates of named peers, and what the
-    /// feature tells becomes messages.
+    /// Joins the room's signaling to `WebRTCFeature`: messages become offers and candidates of named peers, and what
+    /// the feature tells becomes messages.
     struct WatchFeature: Reducer {
         struct State: Sendable {
             var webRTC = WebRTCFeature.State()

@@ -2,8 +2,8 @@ import CongestionLinks
 import RTCEngine
 import Testing
 
-/// Whole calls over links with names (`Benchmarks/congestion`), in virtual time. The bounds are wide: they hold for what the
-/// estimator is, not for the last digit of it.
+/// Whole calls over links with names (`Benchmarks/congestion`), in virtual time. The bounds are wide: they hold for
+/// what the estimator is, not for the last digit of it.
 @Suite struct LinkTests {
     private func run(_ profile: LinkProfile) throws -> LinkReport { try LinkSimulation.run(profile) }
 

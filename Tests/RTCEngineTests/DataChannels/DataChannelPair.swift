@@ -2,8 +2,8 @@ import RTCWire
 
 @testable import RTCEngine
 
-/// Two ends of data channels joined by a network in virtual time that may lose, delay and repeat packets. A seed repeats
-/// it.
+/// Two ends of data channels joined by a network in virtual time that may lose, delay and repeat packets. A seed
+/// repeats it.
 struct DataChannelPair {
     enum Side: Int, CaseIterable {
         /// The DTLS client.

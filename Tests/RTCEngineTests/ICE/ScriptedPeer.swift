@@ -40,7 +40,8 @@ struct ScriptedPeer {
         tell { agent, now in agent.tick(at: now) }
     }
 
-    /// Answers every request of the agent's honestly, from where it was sent to; those to the `silent` addresses are lost.
+    /// Answers every request of the agent's honestly, from where it was sent to; those to the `silent` addresses are
+    /// lost.
     mutating func confirmAll(except silent: Set<TransportAddress> = []) {
         let sent = outputs
         outputs.removeAll { if case .send = $0 { true } else { false } }

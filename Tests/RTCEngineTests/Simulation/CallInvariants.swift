@@ -120,8 +120,8 @@ extension Instant {
 }
 
 extension PeerMachine {
-    /// Nothing is kept that a call has brought: streams with their histories and buffers, what waits to be sent, what was
-    /// sent, who sends what.
+    /// Nothing is kept that a call has brought: streams with their histories and buffers, what waits to be sent, what
+    /// was sent, who sends what.
     var holdsNoMedia: Bool {
         senders.entries.isEmpty && receivers.entries.isEmpty && layerSenders.entries.isEmpty
             && simulcasts.entries.isEmpty && packets.isEmpty && congestion.pacer.isEmpty && transmits.isEmpty

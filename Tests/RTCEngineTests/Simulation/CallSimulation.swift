@@ -234,7 +234,8 @@ struct CallSimulation {
         invariants.settled(peers[index].machine, nextWake: nextWake, side, at: now)
     }
 
-    /// Peers consent to a relayed address as to any other, and what goes out from there is media only when DTLS is done.
+    /// Peers consent to a relayed address as to any other, and what goes out from there is media only when DTLS is
+    /// done.
     private mutating func lookAtCarried() {
         for (datagram, at) in network.takeCarried() {
             for side in [Side.left, .right] {

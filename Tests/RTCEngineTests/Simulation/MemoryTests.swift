@@ -4,8 +4,8 @@ import Testing
 
 @testable import RTCEngine
 
-/// Calls leave nothing behind: measured at the allocator, each test in a process of its own where nothing else allocates.
-/// Not under a sanitizer, which brings an allocator of its own.
+/// Calls leave nothing behind: measured at the allocator, each test in a process of its own where nothing else
+/// allocates. Not under a sanitizer, which brings an allocator of its own.
 @Suite(.enabled(if: dlsym(nil, "__asan_init") == nil && dlsym(nil, "__tsan_init") == nil))
 struct MemoryTests {
     @Test func `after two hundred random calls the process holds what it held before`() async {
@@ -36,7 +36,8 @@ struct MemoryTests {
     }
 }
 
-/// By how many bytes the process grows in so many random calls, after as many others have filled what is filled only once.
+/// By how many bytes the process grows in so many random calls, after as many others have filled what is filled only
+/// once.
 private func grownByCalls(_ calls: UInt64, leaking: Bool) -> Int {
     nonisolated(unsafe) var kept: [CallSimulation] = []
     func live(through seeds: Range<UInt64>) {

@@ -1,8 +1,8 @@
 import RTCEngine
 import RTCWire
 
-/// A TURN server in memory for UDP (RFC 8656): one user, a nonce that grows old, permissions and channels. It counts what
-/// it relays.
+/// A TURN server in memory for UDP (RFC 8656): one user, a nonce that grows old, permissions and channels. It counts
+/// what it relays.
 struct VirtualTURNServer {
     private struct Allocation {
         let client: TransportAddress
@@ -23,8 +23,8 @@ struct VirtualTURNServer {
     private(set) var errors: [UInt16: Int] = [:]
     private(set) var allocated = 0
     private(set) var released = 0
-    /// What went from relayed addresses to peers and back since it was last asked for, without what a client's line puts
-    /// around it.
+    /// What went from relayed addresses to peers and back since it was last asked for, without what a client's line
+    /// puts around it.
     private var carried: [VirtualDatagram] = []
     private var allocations: [Allocation] = []
     private var nextPort: UInt16 = 50_000

@@ -118,8 +118,8 @@ import Testing
         #expect(again == next)
     }
 
-    /// As libwebrtc writes the structure of one layer (`RtpDependencyDescriptorWriter`, L1T1): the vector of the appendix's
-    /// syntax, made by hand.
+    /// As libwebrtc writes the structure of one layer (`RtpDependencyDescriptorWriter`, L1T1): the vector of the
+    /// appendix's syntax, made by hand.
     @Test func `a structure of one layer, bit by bit`() throws {
         // 1 0 000000 | number | 1 0000 | offset 000000 | targets 00000 | layers 00 11 | dtis 10 10 |
         // fdiffs 0, 1 0000 0 | chains 1 | protected by: nothing | chain fdiffs 0000 0001 | no sizes 0

@@ -23,7 +23,8 @@ import Testing
     // MARK: VP8
 
     @Test func `VP8: every field of the descriptor, and where the numbers stand (RFC 7741 4_2)`() throws {
-        // X and S; I, L, T and K; 15 bits of picture id, TL0PICIDX, TID 2 with Y and KEYIDX 5; a frame that is no key frame.
+        // X and S; I, L, T and K; 15 bits of picture id, TL0PICIDX, TID 2 with Y and KEYIDX 5; a frame that is no key
+        // frame.
         let video = try #require(read(.vp8, marker: true, [0x90, 0xf0, 0x81, 0x02, 0x30, 0xa5, 0x01, 0xff]))
         #expect(video.scheme == .vp8)
         #expect(video.traits == [.startsFrame, .endsFrame, .switchingPoint])

@@ -222,7 +222,8 @@ final class RoomCompany {
 
     // MARK: Media
 
-    /// A picture of each named layer (nil: of the only one); its last byte is its number, and before it stands its layer.
+    /// A picture of each named layer (nil: of the only one); its last byte is its number, and before it stands its
+    /// layer.
     func picture(
         _ number: Int, of person: Person, _ track: TransceiverID, layers: [String]? = nil, size: Int = 900
     ) throws {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import SFUCore
 
-/// Hundreds of random publications of each coding, each with one subscriber who wants this and that at random times, over
-/// a path that loses, delays and repeats packets. What has to hold in each of them is in `ModelReceiver`.
+/// Hundreds of random publications of each coding, each with one subscriber who wants this and that at random times,
+/// over a path that loses, delays and repeats packets. What has to hold in each of them is in `ModelReceiver`.
 @Suite struct ForwardingSeedsTests {
     @Test(arguments: ModelCoding.allCases)
     func `no subscriber sees a broken stream`(coding: ModelCoding) async {

@@ -258,8 +258,8 @@ struct ModelPublisher {
 
     // MARK: Dependency descriptors
 
-    /// L3T3 or L3T3_KEY (W3C webrtc-svc): nine decode targets, a chain for each spatial layer. Templates tell the layers;
-    /// all else differs from them.
+    /// L3T3 or L3T3_KEY (W3C webrtc-svc): nine decode targets, a chain for each spatial layer. Templates tell the
+    /// layers; all else differs from them.
     static let structure: DependencyStructure = {
         var templates: [DependencyStructure.Template] = []
         for place in 0..<9 {

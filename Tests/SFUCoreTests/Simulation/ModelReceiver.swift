@@ -118,8 +118,8 @@ struct ModelReceiver {
         }
     }
 
-    /// What goes out can be decoded, as far as the publisher's path let it come: a frame goes out whole, after all that it
-    /// refers to, and never without.
+    /// What goes out can be decoded, as far as the publisher's path let it come: a frame goes out whole, after all that
+    /// it refers to, and never without.
     private mutating func checkDecoding(_ media: [Received], _ frames: [ModelFrame], _ arrived: [Int: Set<Int>]) {
         var sent: [Int: Set<Int>] = [:]
         for packet in media {

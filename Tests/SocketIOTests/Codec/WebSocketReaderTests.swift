@@ -3,8 +3,8 @@ import Testing
 
 @testable import SocketIO
 
-/// The cases of the Autobahn test suite that concern a reader, by its numbers, each with the bytes in one piece, byte by
-/// byte, and in pieces of seven.
+/// The cases of the Autobahn test suite that concern a reader, by its numbers, each with the bytes in one piece, byte
+/// by byte, and in pieces of seven.
 struct WebSocketReaderTests {
     private typealias Message = WebSocketReader.Message
 

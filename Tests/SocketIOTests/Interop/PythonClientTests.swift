@@ -5,8 +5,8 @@ import Testing
 struct PythonClientTests {
     static let transports = ["polling", "websocket", "polling+websocket"]
 
-    /// python-socketio may leave by polling without a word; then its last poll is answered by the next ping, which comes
-    /// after 25 s otherwise.
+    /// python-socketio may leave by polling without a word; then its last poll is answered by the next ping, which
+    /// comes after 25 s otherwise.
     private static func pingingOften(_ configuration: inout SocketIOServerConfiguration) {
         configuration.session.pingInterval = .milliseconds(500)
     }

@@ -40,7 +40,8 @@ import Testing
                             do {
                                 try await behave(behaviour, to: server)
                             } catch is RawSocket.Missing {
-                                // On a busy machine one of the server's short deadlines has passed: an end like any other.
+                                // On a busy machine one of the server's short deadlines has passed: an end like any
+                                // other.
                             }
                         }
                     }

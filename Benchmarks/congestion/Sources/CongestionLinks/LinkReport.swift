@@ -28,8 +28,8 @@ public struct LinkReport: Sendable {
         return delays[min(Int(Double(delays.count) * share), delays.count - 1)]
     }
 
-    /// Seconds from a moment until the flow's estimate reaches a share of the capacity and, smoothed over a second, what
-    /// comes out does too; nil if it never does.
+    /// Seconds from a moment until the flow's estimate reaches a share of the capacity and, smoothed over a second,
+    /// what comes out does too; nil if it never does.
     public func timeToReach(_ share: Double, of flow: Int = 0, from: Double = 0, until: Double? = nil) -> Double? {
         let window = window(from, until)
         for index in window.indices {

@@ -1,7 +1,7 @@
 public import RTCEngine
 
-/// Security without cryptography, that takes as many bytes and round trips as the real one would: the simulation is about
-/// the path, and has to repeat to the bit.
+/// Security without cryptography, that takes as many bytes and round trips as the real one would: the simulation is
+/// about the path, and has to repeat to the bit.
 public struct NullSecurity: SecurityProvider {
     public let localFingerprint: Fingerprint
 

@@ -1,8 +1,8 @@
 import CongestionLinks
 import Foundation
 
-// congestion-links DIRECTORY [NAME…]: runs the named links (all, when none is named), writes NAME.csv for each and prints
-// a summary.
+// congestion-links DIRECTORY [NAME…]: runs the named links (all, when none is named), writes NAME.csv for each and
+// prints a summary.
 let arguments = CommandLine.arguments.dropFirst()
 guard let directory = arguments.first else {
     print("usage: congestion-links DIRECTORY [NAME…]")

@@ -4,9 +4,9 @@ import RTCEngine
 import RTCNetwork
 import RTCWire
 
-// congestion-peer send|receive SECONDS: one end of a call over real sockets on 127.0.0.1, for sockets.py. Descriptions go
-// as lines of JSON: the sender prints its offer and reads the answer, the receiver the other way round. Then the sender
-// prints what its estimator says, ten times a second.
+// congestion-peer send|receive SECONDS: one end of a call over real sockets on 127.0.0.1, for sockets.py. Descriptions
+// go as lines of JSON: the sender prints its offer and reads the answer, the receiver the other way round. Then the
+// sender prints what its estimator says, ten times a second.
 guard CommandLine.arguments.count == 3, let seconds = Double(CommandLine.arguments[2]) else {
     print("usage: congestion-peer send|receive SECONDS")
     exit(64)

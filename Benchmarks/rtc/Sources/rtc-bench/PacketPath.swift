@@ -3,7 +3,8 @@ import RTCSecurity
 import RTCWire
 
 /// The packet path alone, for callgrind: two `PeerMachine`s joined in memory. Twice the frames minus once the frames is
-/// what frames cost, whatever setting up took. The packets to receive are made beforehand, and as many for either count.
+/// what frames cost, whatever setting up took. The packets to receive are made beforehand, and as many for either
+/// count.
 enum PacketPath {
     private static let packetsPerFrame = 20
 

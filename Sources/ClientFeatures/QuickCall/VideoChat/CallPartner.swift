@@ -1,7 +1,7 @@
 internal import ClientKit
 
-/// Who in the room the call is with, and so whose leaving ends it. The protocol's messages do not say who sent them; what
-/// is known comes from the room's list and, with our own clients, from their descriptions.
+/// Who in the room the call is with, and so whose leaving ends it. The protocol's messages do not say who sent them;
+/// what is known comes from the room's list and, with our own clients, from their descriptions.
 struct CallPartner: Hashable, Sendable {
     private enum Knowledge: Hashable {
         /// Nobody has called or answered yet: it can become anybody of the opposite role, or only whom we call.

@@ -1,5 +1,5 @@
-/// Divides the connection's bitrate among its senders: first everybody's minimum, the most important ones first; then what
-/// is left in proportion to their priorities, up to everybody's maximum.
+/// Divides the connection's bitrate among its senders: first everybody's minimum, the most important ones first; then
+/// what is left in proportion to their priorities, up to everybody's maximum.
 enum BitrateAllocator {
     static func divide(_ available: Bitrate, among senders: [SenderBitrateLimits]) -> [Bitrate] {
         var shares = [Double](repeating: 0, count: senders.count)

@@ -1,5 +1,5 @@
-/// Whether the path's queue grows: the slope of the one-way delay over the last groups, found by a straight line through
-/// them.
+/// Whether the path's queue grows: the slope of the one-way delay over the last groups, found by a straight line
+/// through them.
 ///
 /// draft-ietf-rmcat-gcc-02 §5.3 has a Kalman filter here; libwebrtc replaced it in 2016 by this line, which needs no
 /// model of the noise. What follows (§5.4) is the same for both.

@@ -1,5 +1,5 @@
-/// Whether the application sends clearly less than it might (libwebrtc: application-limited region). Then the path is not
-/// full because of us, and what arrives says little about it.
+/// Whether the application sends clearly less than it might (libwebrtc: application-limited region). Then the path is
+/// not full because of us, and what arrives says little about it.
 struct LimitedSending {
     /// Of the target: who sends less than this is saving up.
     private static let share = 0.65

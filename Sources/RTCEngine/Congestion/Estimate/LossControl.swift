@@ -1,8 +1,8 @@
-/// The rate that losses allow, in the manner of libwebrtc's second loss-based estimator: of a few guesses about the path
-/// (`LossModel`) the one is taken that explains the last five seconds best.
+/// The rate that losses allow, in the manner of libwebrtc's second loss-based estimator: of a few guesses about the
+/// path (`LossModel`) the one is taken that explains the last five seconds best.
 ///
-/// draft-ietf-rmcat-gcc-02 §6 takes every loss for congestion: above 2 % it stops growing and above 10 % it falls, which
-/// leaves a call on a radio link with 5 % loss at the rate that it began with. A model that knows of loss without
+/// draft-ietf-rmcat-gcc-02 §6 takes every loss for congestion: above 2 % it stops growing and above 10 % it falls,
+/// which leaves a call on a radio link with 5 % loss at the rate that it began with. A model that knows of loss without
 /// congestion does not. `ReportedLossControl` is the draft's, for peers that only send receiver reports.
 struct LossControl {
     private static let factors = [1.02, 1.0, 0.95]

@@ -1,5 +1,5 @@
-/// The rate that the delay allows: up while the path is used normally, down to 85 % of what arrives when its queue grows
-/// (AIMD; draft-ietf-rmcat-gcc-02 §5.5).
+/// The rate that the delay allows: up while the path is used normally, down to 85 % of what arrives when its queue
+/// grows (AIMD; draft-ietf-rmcat-gcc-02 §5.5).
 struct RateControl {
     private enum State {
         case hold, increase, decrease
@@ -93,7 +93,8 @@ struct RateControl {
             return
         }
         var lower = acknowledged * Self.decrease
-        // More arrives than the rate allows: the queue of the path empties, or a probe passed. The capacity knows better.
+        // More arrives than the rate allows: the queue of the path empties, or a probe passed. The capacity knows
+        // better.
         if lower > rate, let known = capacity.estimate { lower = known * Self.decrease }
         if capacity.isFarAbove(acknowledged) { capacity.reset() }
         capacity.add(acknowledged)

@@ -1,7 +1,7 @@
 import RTCWire
 
-/// The rate that the losses in receiver reports allow (draft-ietf-rmcat-gcc-02 §6): for peers that send no transport-wide
-/// feedback. What they estimate themselves (REMB) bounds it.
+/// The rate that the losses in receiver reports allow (draft-ietf-rmcat-gcc-02 §6): for peers that send no
+/// transport-wide feedback. What they estimate themselves (REMB) bounds it.
 struct ReportedLossControl {
     private struct Source {
         let ssrc: UInt32

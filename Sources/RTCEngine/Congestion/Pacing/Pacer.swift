@@ -1,8 +1,8 @@
-/// A leaky bucket: lets packets out at a rate, a few milliseconds' worth at a time, so that a picture of many packets does
-/// not arrive as one burst at the narrowest point of the path.
+/// A leaky bucket: lets packets out at a rate, a few milliseconds' worth at a time, so that a picture of many packets
+/// does not arrive as one burst at the narrowest point of the path.
 ///
-/// The owner hands in packets (`enqueue`), takes out what may leave (`next`) and comes back at `nextWake`. What is taken
-/// counts against the bucket; while it is above its brim nothing leaves.
+/// The owner hands in packets (`enqueue`), takes out what may leave (`next`) and comes back at `nextWake`. What is
+/// taken counts against the bucket; while it is above its brim nothing leaves.
 struct Pacer {
     private struct Waiting {
         var packet: QueuedPacket
@@ -19,8 +19,8 @@ struct Pacer {
     private static let probePatience = Interval.seconds(Int64(5))
     /// More are not held, whatever the rate: the owner's memory is not the place for them.
     private static let mostPackets = 4_096
-    /// The first picture need not wait: as much leaves at once as TCP sends before it knows anything of the path (RFC 6928
-    /// §2). Its layers, or its packets where they are passed on, may come one after the other for so long.
+    /// The first picture need not wait: as much leaves at once as TCP sends before it knows anything of the path (RFC
+    /// 6928 §2). Its layers, or its packets where they are passed on, may come one after the other for so long.
     static let initialWindow = 10 * 1_200
     static let initialWindowLength = Interval.milliseconds(100)
     /// Nobody waits longer for what was sent before.

@@ -82,8 +82,8 @@ struct TURNAllocation: Sendable {
         allocate(at: now)
     }
 
-    /// There is another way to the server than before: our own address has changed, or a new stream was opened. False when
-    /// the server cannot be asked to follow, and the allocation is over.
+    /// There is another way to the server than before: our own address has changed, or a new stream was opened. False
+    /// when the server cannot be asked to follow, and the allocation is over.
     mutating func pathChanged(at now: Instant) -> Bool {
         switch phase {
         case .idle, .ended: return false
@@ -113,8 +113,8 @@ struct TURNAllocation: Sendable {
         allocate(at: now)
     }
 
-    /// Gives the address back (RFC 8656 §8, a lifetime of 0); the message is among the outputs. Not repeated: the server
-    /// forgets by itself.
+    /// Gives the address back (RFC 8656 §8, a lifetime of 0); the message is among the outputs. Not repeated: the
+    /// server forgets by itself.
     mutating func close(at now: Instant) {
         switch phase {
         case .active:

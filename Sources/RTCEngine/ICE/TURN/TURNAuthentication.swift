@@ -23,7 +23,8 @@ struct TURNAuthentication: Sendable {
     /// What requests are signed with, and answers have to be; nil before the first challenge.
     var key: STUNIntegrityKey? { challenge?.key }
 
-    /// Takes the realm and nonce of a 401 or 438. False when they cannot be answered, and the server is to be left alone.
+    /// Takes the realm and nonce of a 401 or 438. False when they cannot be answered, and the server is to be left
+    /// alone.
     mutating func take(_ response: STUNMessage) -> Bool {
         guard let realm = response.realm ?? challenge?.realm, let nonce = response.nonce, !nonce.isEmpty else {
             return false
@@ -46,8 +47,8 @@ struct TURNAuthentication: Sendable {
         return true
     }
 
-    /// The datagram of a request, signed when there has been a challenge. TURN messages share their 5-tuple with nothing
-    /// that could be taken for them, so they go without FINGERPRINT.
+    /// The datagram of a request, signed when there has been a challenge. TURN messages share their 5-tuple with
+    /// nothing that could be taken for them, so they go without FINGERPRINT.
     func encode(_ request: STUNMessage) -> [UInt8] {
         guard let challenge else { return request.encoded(signedWith: nil, fingerprint: false) }
         var request = request

@@ -1,5 +1,5 @@
-/// Why there is no relayed address, or none any more. A fact for the application: nothing else of a connection fails with
-/// it.
+/// Why there is no relayed address, or none any more. A fact for the application: nothing else of a connection fails
+/// with it.
 public enum TURNFailure: Error, Hashable, Sendable {
     /// No answer.
     case silent

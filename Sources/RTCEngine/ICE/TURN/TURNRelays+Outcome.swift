@@ -52,8 +52,8 @@ extension TURNRelays {
         begin(anew: index, at: now)
     }
 
-    /// A stream has another port each time it is opened. A socket has one: the server is asked to forget what it knows of
-    /// it, and then asked again.
+    /// A stream has another port each time it is opened. A socket has one: the server is asked to forget what it knows
+    /// of it, and then asked again.
     mutating func anotherPath(_ index: Int, at now: Instant) {
         switch relays[index].path {
         case .datagrams:

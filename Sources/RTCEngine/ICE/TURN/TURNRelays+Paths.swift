@@ -18,8 +18,8 @@ extension TURNRelays {
         drain(index, at: now)
     }
 
-    /// It could not be made, or is gone: with a ticket the allocation moves to another one (RFC 8016), without one it is
-    /// over.
+    /// It could not be made, or is gone: with a ticket the allocation moves to another one (RFC 8016), without one it
+    /// is over.
     mutating func closed(_ stream: RelayStreamID, because reason: String, at now: Instant) {
         let index = relays.firstIndex {
             switch $0.path {
@@ -40,8 +40,8 @@ extension TURNRelays {
 
     // MARK: Sockets
 
-    /// Sockets of ours are gone, as when an interface is, and others have come. Allocations whose socket is gone move to
-    /// another one or are made anew; from what is left of the new ones servers are asked.
+    /// Sockets of ours are gone, as when an interface is, and others have come. Allocations whose socket is gone move
+    /// to another one or are made anew; from what is left of the new ones servers are asked.
     mutating func basesChanged(lost: [TransportAddress], found: [TransportAddress], at now: Instant) {
         bases.removeAll { lost.contains($0) }
         let new = found.filter { !bases.contains($0) }
@@ -49,8 +49,8 @@ extension TURNRelays {
         bases += new
         for base in lost { leave(base, at: now) }
         for base in new {
-            // An allocation that can move is asked for nowhere else: it comes here when it has to, and could not if there
-            // were one already.
+            // An allocation that can move is asked for nowhere else: it comes here when it has to, and could not if
+            // there were one already.
             for server in servers where server.transport == .udp && !hasTicket(of: server) {
                 ask(server, from: base, at: now)
             }
@@ -70,9 +70,9 @@ extension TURNRelays {
         }
     }
 
-    /// Whether a server can be asked from there for an allocation. RFC 8656 §5: it knows an allocation by the addresses at
-    /// both ends of the way to it, so that a socket has one with each server. A second one would be told that it is the
-    /// first, and what ends it would end that one.
+    /// Whether a server can be asked from there for an allocation. RFC 8656 §5: it knows an allocation by the addresses
+    /// at both ends of the way to it, so that a socket has one with each server. A second one would be told that it is
+    /// the first, and what ends it would end that one.
     private func isFree(_ base: TransportAddress, for server: TURNServer, but index: Int? = nil) -> Bool {
         guard base.ip.canPair(with: server.address.ip) else { return false }
         return !relays.indices.contains { other in
@@ -131,7 +131,8 @@ extension TURNRelays {
         }
     }
 
-    /// The same server, or the one that it named, from the beginning. Over UDP it stays ended while no socket is left for it.
+    /// The same server, or the one that it named, from the beginning. Over UDP it stays ended while no socket is left
+    /// for it.
     mutating func begin(anew index: Int, at now: Instant) {
         closeStream(of: index)
         let server = relays[index].server

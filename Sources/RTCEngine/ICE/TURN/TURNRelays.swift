@@ -1,7 +1,7 @@
 internal import RTCWire
 
-/// The TURN servers of one connection: an allocation for each server and each way to it, and the streams that lead to some
-/// of them. A relayed address is one more address of ours to ICE; what is sent from it goes through here.
+/// The TURN servers of one connection: an allocation for each server and each way to it, and the streams that lead to
+/// some of them. A relayed address is one more address of ours to ICE; what is sent from it goes through here.
 ///
 /// Without sockets or clock. After every call the owner drains `pollOutput`.
 struct TURNRelays: Sendable {

@@ -42,8 +42,8 @@ public struct TURNConfiguration: Sendable {
     public var longestInterval = Interval.milliseconds(2_000)
     /// How often a request is sent in all.
     public var sends = 7
-    /// How long an answer is waited for over TCP and TLS, connecting included (RFC 8489 §6.2.2 allows 39.5 s, by when the
-    /// people have hung up).
+    /// How long an answer is waited for over TCP and TLS, connecting included (RFC 8489 §6.2.2 allows 39.5 s, by when
+    /// the people have hung up).
     public var streamTimeout = Interval.milliseconds(10_000)
     /// RFC 8656 §9: a permission lasts five minutes.
     public var permissionLifetime = Interval.milliseconds(300_000)
@@ -51,8 +51,8 @@ public struct TURNConfiguration: Sendable {
     public var channelLifetime = Interval.milliseconds(600_000)
     /// How long before its end each of these is renewed, and an allocation.
     public var margin = Interval.milliseconds(60_000)
-    /// Ask for a ticket with which an allocation moves to another address of ours (RFC 8016). Off by default: a server that
-    /// does not like it answers 405, which costs every call a round trip.
+    /// Ask for a ticket with which an allocation moves to another address of ours (RFC 8016). Off by default: a server
+    /// that does not like it answers 405, which costs every call a round trip.
     public var mobility = false
     /// Allocations of one connection.
     public var maximumAllocations = 8

@@ -39,8 +39,9 @@ extension SCTPAssociation {
         forwardAbandoned()
     }
 
-    /// What was sent again measures no round trip (§6.3.1 C4), so a back-off would outlast the silence that it came from:
-    /// where nothing but that is left to send, the next loss costs twice the wait. A HEARTBEAT measures at once (§8.3).
+    /// What was sent again measures no round trip (§6.3.1 C4), so a back-off would outlast the silence that it came
+    /// from: where nothing but that is left to send, the next loss costs twice the wait. A HEARTBEAT measures at once
+    /// (§8.3).
     private mutating func measureAfterSilence() {
         guard roundTrip.isBackedOff, timers.heartbeatNonce == nil, !flight.isEmpty else { return }
         sendHeartbeat()

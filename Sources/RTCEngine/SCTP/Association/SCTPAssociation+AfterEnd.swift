@@ -27,8 +27,8 @@ extension SCTPAssociation {
         case .shutdownComplete, .cookieAcknowledgment, .error: return
         case .data, .initiationAcknowledgment, .selectiveAcknowledgment, .heartbeat, .heartbeatAcknowledgment, .abort,
             .shutdown, .cookieEcho, .interleavedData, .reconfiguration, .forwardTSN, .interleavedForwardTSN, nil:
-            // After a shutdown the peer is over too, or repeats SHUTDOWN ACK: this was overtaken, and an ABORT would make a
-            // failure of a good end.
+            // After a shutdown the peer is over too, or repeats SHUTDOWN ACK: this was overtaken, and an ABORT would
+            // make a failure of a good end.
             if state == .closed(.shutdown) { return }
             // §8.4 8.
             sendAlone(tag: tag) { $0.appendSCTPChunk(.abort, flags: SCTPChunkFlag.reflectedTag) }
@@ -36,8 +36,8 @@ extension SCTPAssociation {
         answeredAt = now
     }
 
-    /// §8.4 5: our SHUTDOWN COMPLETE was lost, and the peer asks again; §8.5.1 E: or it ends an association that we have
-    /// forgotten and begin anew.
+    /// §8.4 5: our SHUTDOWN COMPLETE was lost, and the peer asks again; §8.5.1 E: or it ends an association that we
+    /// have forgotten and begin anew.
     mutating func answerShutdownAcknowledgment(tag: UInt32) {
         sendAlone(tag: tag) { $0.appendSCTPChunk(.shutdownComplete, flags: SCTPChunkFlag.reflectedTag) }
     }

@@ -14,8 +14,8 @@ extension SCTPAssociation {
         acknowledgments.packetReceived(isUrgent: true, at: now)
     }
 
-    /// How much of what was delivered the application has not taken. It counts against the window, so that a peer sends no
-    /// faster than the application reads.
+    /// How much of what was delivered the application has not taken. It counts against the window, so that a peer sends
+    /// no faster than the application reads.
     public mutating func setUnread(_ bytes: Int, at now: Instant) {
         self.now = now
         let wasNarrow = isReceiveWindowNarrow
@@ -89,8 +89,9 @@ extension SCTPAssociation {
         return held <= configuration.receiveBuffer || isNext && held <= 2 * configuration.receiveBuffer
     }
 
-    /// Whether what is not whole yet leaves no room for the chunk that everything waits for, however much the application
-    /// reads. Only interleaving gets there: its senders may begin more messages than fit (RFC 8260 §2.2.1 says nothing of it).
+    /// Whether what is not whole yet leaves no room for the chunk that everything waits for, however much the
+    /// application reads. Only interleaving gets there: its senders may begin more messages than fit (RFC 8260 §2.2.1
+    /// says nothing of it).
     private func isStuck(for count: Int) -> Bool {
         reassembly.held + count + SCTPReassembly.overhead > 2 * configuration.receiveBuffer
     }

@@ -2,8 +2,8 @@ internal import RTCWire
 
 /// Resetting streams (RFC 6525), by which RFC 8831 §6.7 closes data channels.
 extension SCTPAssociation {
-    /// Resets our outgoing side of these streams when what is queued on them has been sent. `outgoingStreamsReset` tells
-    /// when it is done; until then `send` on them throws `streamClosing`.
+    /// Resets our outgoing side of these streams when what is queued on them has been sent. `outgoingStreamsReset`
+    /// tells when it is done; until then `send` on them throws `streamClosing`.
     public mutating func resetStreams(_ streams: [UInt16], at now: Instant) {
         self.now = now
         guard state.acceptsMessages else { return }

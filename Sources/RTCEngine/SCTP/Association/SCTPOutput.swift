@@ -30,7 +30,8 @@ public enum SCTPCloseReason: Error, Hashable, Sendable {
     case handshakeTimedOut
     /// The peer stopped acknowledging (RFC 9260 §8.1).
     case peerUnreachable
-    /// The peer began more messages at once than `SCTPConfiguration.receiveBuffer` has room for, so that none could end.
+    /// The peer began more messages at once than `SCTPConfiguration.receiveBuffer` has room for, so that none could
+    /// end.
     case outOfBuffer
     /// The peer broke the rules, in a way that a log may tell.
     case protocolViolation(String)

@@ -1,7 +1,7 @@
 internal import RTCWire
 
-/// The peer's outgoing side of a stream, as it reaches us. Messages are counted from the stream's beginning; on the wire
-/// are the last 16 bits of that count (DATA) or 32 (I-DATA).
+/// The peer's outgoing side of a stream, as it reaches us. Messages are counted from the stream's beginning; on the
+/// wire are the last 16 bits of that count (DATA) or 32 (I-DATA).
 struct SCTPInboundStream: Sendable {
     /// The count of the ordered message that is delivered next.
     private(set) var nextOrdered = 0

@@ -1,11 +1,12 @@
 internal import RTCWire
 
-/// The peer's requests to reset its outgoing streams (RFC 6525 §5.2.1, §5.2.2). A peer that keeps to §5.1.1 has one under
-/// way; some have several, whose packets may overtake each other.
+/// The peer's requests to reset its outgoing streams (RFC 6525 §5.2.1, §5.2.2). A peer that keeps to §5.1.1 has one
+/// under way; some have several, whose packets may overtake each other.
 struct SCTPIncomingResets: Sendable {
     /// A request that waits for data which was sent before it.
     private struct Deferred: Sendable {
-        /// The one that asks now. Who was told "in progress" asks anew under the next number (RFC 6525 §5.2.7 asks for the same one).
+        /// The one that asks now. Who was told "in progress" asks anew under the next number (RFC 6525 §5.2.7 asks for
+        /// the same one).
         var request: UInt32
         let lastTSN: UInt32
         let streams: [UInt16]
@@ -81,7 +82,8 @@ struct SCTPIncomingResets: Sendable {
     private func verdict(onNumber request: UInt32) -> Verdict? {
         let distance = SerialNumber.distance(from: expected, to: request)
         if distance == 0 { return nil }
-        // One before it was lost or overtaken. "Bad sequence number" would end it for good (§5.2.1 means other numbers).
+        // One before it was lost or overtaken. "Bad sequence number" would end it for good (§5.2.1 means other
+        // numbers).
         if distance > 0, distance <= Self.reach { return .wait }
         if deferred.contains(where: { $0.request == request }) { return .answer(SCTPReconfigurationResult.inProgress) }
         // §5.2.1: what comes again is answered as before.
@@ -111,8 +113,8 @@ struct SCTPIncomingResets: Sendable {
         return (waiting.request, waiting.streams)
     }
 
-    /// §5.2.2 E3: data of a stream that is about to be reset, from after the request. RFC 6525 §5.1.2 forbids the peer to
-    /// send it; it is not taken until the reset is done.
+    /// §5.2.2 E3: data of a stream that is about to be reset, from after the request. RFC 6525 §5.1.2 forbids the peer
+    /// to send it; it is not taken until the reset is done.
     func isPremature(_ header: SCTPDataHeader) -> Bool {
         deferred.contains { waiting in
             SerialNumber.isNewer(header.tsn, than: waiting.lastTSN)

@@ -48,7 +48,8 @@ extension SCTPFlight {
         return Abandoned(stream: header.stream, isUnfinished: !foundLast, header: header)
     }
 
-    /// Without interleaving the fragments of a message stand side by side, and the numbers of unordered ones say nothing.
+    /// Without interleaving the fragments of a message stand side by side, and the numbers of unordered ones say
+    /// nothing.
     private func belongs(_ index: Int, to header: SCTPDataHeader) -> Bool {
         guard header.isInterleaved else { return true }
         let other = chunks[index].header

@@ -2,9 +2,9 @@ internal import RTCWire
 
 /// Our requests to reset outgoing streams (RFC 6525 §5.1.2): one at a time, repeated until it is answered.
 ///
-/// A stream is asked for when all that was sent on it is acknowledged. Asked earlier, a peer says "in progress", and what
-/// comes then differs: dcsctp repeats that for ever to who repeats the number, usrsctp and Pion answer once more of
-/// themselves, and Pion grants the same streams under a second number a second time.
+/// A stream is asked for when all that was sent on it is acknowledged. Asked earlier, a peer says "in progress", and
+/// what comes then differs: dcsctp repeats that for ever to who repeats the number, usrsctp and Pion answer once more
+/// of themselves, and Pion grants the same streams under a second number a second time.
 struct SCTPOutgoingResets: Sendable {
     struct Request: Sendable {
         /// Those that it has had, the last one is asked under. An answer to any of them counts.

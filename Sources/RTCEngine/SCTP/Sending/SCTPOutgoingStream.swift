@@ -52,8 +52,8 @@ struct SCTPOutgoingStream: Sendable {
         queuedBytes += message.bytes.count
     }
 
-    /// The header of the first message's next fragment, of `count` bytes, which is taken out of the queue. The TSN is not
-    /// known here.
+    /// The header of the first message's next fragment, of `count` bytes, which is taken out of the queue. The TSN is
+    /// not known here.
     mutating func takeFragment(_ count: Int, of message: SCTPQueuedMessage, isInterleaved: Bool) -> SCTPDataHeader {
         let header = nextHeader(of: message, count: count, isInterleaved: isInterleaved)
         sentBytes += count

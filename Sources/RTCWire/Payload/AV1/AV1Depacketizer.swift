@@ -1,5 +1,5 @@
-/// AV1 RTP payload format §4.4: joins the elements of packets into units of the low-overhead format, each with its size.
-/// What is joined is a temporal unit without its delimiter.
+/// AV1 RTP payload format §4.4: joins the elements of packets into units of the low-overhead format, each with its
+/// size. What is joined is a temporal unit without its delimiter.
 struct AV1Depacketizer: Sendable {
     private enum Phase: Sendable, Equatable {
         case betweenUnits

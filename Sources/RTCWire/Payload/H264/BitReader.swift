@@ -21,7 +21,8 @@ struct BitReader {
         bytes = plain
     }
 
-    /// Of a header without emulation prevention, as VP9 and AV1 have it. The bytes are copied: give no more than needed.
+    /// Of a header without emulation prevention, as VP9 and AV1 have it. The bytes are copied: give no more than
+    /// needed.
     init(_ header: RawSpan) {
         bytes = header.withUnsafeBytes { [UInt8]($0) }
     }

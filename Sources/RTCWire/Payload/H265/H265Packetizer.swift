@@ -1,5 +1,5 @@
-/// RFC 7798 without DONL: units that fit travel alone, what precedes the picture's slices travels together (AP), and what
-/// does not fit is fragmented (FU).
+/// RFC 7798 without DONL: units that fit travel alone, what precedes the picture's slices travels together (AP), and
+/// what does not fit is fragmented (FU).
 struct H265Packetizer: Sendable {
     let maximumPayloadSize: Int
 

@@ -21,8 +21,8 @@ public struct TelephoneEvent: Sendable, Hashable {
         self.duration = duration
     }
 
-    /// Nil when the payload is cut off. RFC 4733 §2.3 lets more events follow in a payload only for other encodings; the
-    /// first counts.
+    /// Nil when the payload is cut off. RFC 4733 §2.3 lets more events follow in a payload only for other encodings;
+    /// the first counts.
     public init?(_ payload: RawSpan) {
         guard let code = payload.byte(at: 0), let flags = payload.byte(at: 1), let duration = payload.uint16(at: 2)
         else { return nil }

@@ -8,8 +8,8 @@ public enum DecodeTargetIndication: UInt8, Sendable, Hashable {
     case required = 3
 }
 
-/// What kinds of frames a stream has, and which targets can be decoded of it (AV1 RTP specification §A.8.3.2): sent with
-/// key frames, and referred to by all that follow.
+/// What kinds of frames a stream has, and which targets can be decoded of it (AV1 RTP specification §A.8.3.2): sent
+/// with key frames, and referred to by all that follow.
 public struct DependencyStructure: Sendable, Hashable {
     /// One kind of frame.
     public struct Template: Sendable, Hashable {

@@ -8,8 +8,8 @@ public struct ChannelDataHeader: Hashable, Sendable {
     public static let size = 4
     /// RFC 8656 §12: the numbers that a client binds.
     public static let numbers: ClosedRange<UInt16> = 0x4000...0x4fff
-    /// RFC 5766 §11: the numbers that clients older than RFC 8656 bind, coturn's among them. Nothing else on a line to a
-    /// TURN server begins like these.
+    /// RFC 5766 §11: the numbers that clients older than RFC 8656 bind, coturn's among them. Nothing else on a line to
+    /// a TURN server begins like these.
     public static let acceptedNumbers: ClosedRange<UInt16> = 0x4000...0x7fff
 
     public init(number: UInt16, length: UInt16) {

@@ -1,12 +1,12 @@
-/// A client's datagram for a peer on its way to the server (RFC 8656 §11.1), read where it lies: each carries data, and a
-/// whole `STUNMessage` would copy it.
+/// A client's datagram for a peer on its way to the server (RFC 8656 §11.1), read where it lies: each carries data, and
+/// a whole `STUNMessage` would copy it.
 public struct SendIndication: Hashable, Sendable {
     public let peer: TransportAddress
     /// Where the data stands in the message.
     public let data: Range<Int>
 
-    /// Nil for anything else, for one whose peer or data is missing, and for one that asks for what is not known or not to
-    /// be had, DONT-FRAGMENT among it: such indications are dropped (§11.2).
+    /// Nil for anything else, for one whose peer or data is missing, and for one that asks for what is not known or not
+    /// to be had, DONT-FRAGMENT among it: such indications are dropped (§11.2).
     public init?(_ bytes: RawSpan) {
         // The method 6 with the bits of an indication (RFC 8489 §5).
         guard STUNMessage.looksLikeSTUN(bytes), bytes.uint16(at: 0) == 0x0016, let length = bytes.uint16(at: 2),

@@ -1,6 +1,6 @@
 /// Cuts the byte stream of a TURN server into messages: STUN by its length field, channel data by its own with padding
-/// (RFC 8656 §12.5). Holds one message that is not complete yet, which the two length fields bound to 64 KiB, or a limit to
-/// less.
+/// (RFC 8656 §12.5). Holds one message that is not complete yet, which the two length fields bound to 64 KiB, or a
+/// limit to less.
 public struct TURNStreamReader: Sendable {
     /// Nothing that could follow on this stream can be understood any more.
     public enum Failure: Error, Hashable, Sendable {

@@ -2,9 +2,9 @@
     internal import Foundation
     @preconcurrency internal import WebRTC
 
-    /// Receives over Google's libwebrtc. The library says nothing about threads, so all calls are made by this actor, in
-    /// the completion forms (what their imported `async` forms are is not written down), and nothing of the library's
-    /// leaves it but tracks.
+    /// Receives over Google's libwebrtc. The library says nothing about threads, so all calls are made by this actor,
+    /// in the completion forms (what their imported `async` forms are is not written down), and nothing of the
+    /// library's leaves it but tracks.
     actor LibWebRTCConnection: ReceivingConnection {
         nonisolated let happenings: AsyncStream<ConnectionHappening>
         /// The connection holds it weakly.

@@ -12,8 +12,8 @@
         }
     }
 
-    /// Makes connections. Unchecked: what it holds is made once, and the library's factory hands every call to threads of
-    /// its own.
+    /// Makes connections. Unchecked: what it holds is made once, and the library's factory hands every call to threads
+    /// of its own.
     final class LibWebRTCFactory: @unchecked Sendable {
         private let factory: RTCPeerConnectionFactory
         private let stunServers: [String]
