@@ -4,8 +4,8 @@ It tells only those already present about a newcomer, passes `offer`, `answer` a
 else in the room, and validates nothing. It also serves the browser page with the headers that our server sends, so that
 the page can be tested against a server that is not ours. Prints one JSON line with its port.
 
-With --without-ssrcs it takes every `a=ssrc` and `a=ssrc-group` out of offers and answers, as clients and servers do that
-leave sources to be found by mid and rid (RFC 9143 §9.2, RFC 8852), and prints a line about each description.
+With --without-ssrcs it takes every `a=ssrc` and `a=ssrc-group` out of offers and answers, as clients and servers do
+that leave sources to be found by mid and rid (RFC 9143 §9.2, RFC 8852), and prints a line about each description.
 """
 
 import argparse

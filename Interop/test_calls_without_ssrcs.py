@@ -154,7 +154,8 @@ for (const [width, height] of [[320, 180], [160, 160]]) {
     context.fillStyle = `hsl(${number++ * 7 % 360} 80% 50%)`;
     context.fillRect(0, 0, width, height);
   }, 33);
-  const transceiver = connection.addTransceiver(canvas.captureStream(30).getVideoTracks()[0], { direction: 'sendonly' });
+  const [track] = canvas.captureStream(30).getVideoTracks();
+  const transceiver = connection.addTransceiver(track, { direction: 'sendonly' });
   transceiver.setCodecPreferences(
     RTCRtpSender.getCapabilities('video').codecs.filter(({ mimeType }) => /VP8|rtx/.test(mimeType)));
 }
@@ -167,7 +168,8 @@ return connection.localDescription.toJSON();
 """
 DECODED = """
 const all = [...(await globalThis.connection.getStats()).values()];
-return all.filter(({ type }) => type === 'inbound-rtp').map(({ mid, framesDecoded }) => [mid, framesDecoded ?? 0]).sort();
+const inbound = all.filter(({ type }) => type === 'inbound-rtp');
+return inbound.map(({ mid, framesDecoded }) => [mid, framesDecoded ?? 0]).sort();
 """
 
 

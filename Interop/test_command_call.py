@@ -1,5 +1,5 @@
-"""A call on the command line, and how it ends: by Ctrl-C, by the other side, without its server, with nobody who reads what
-it prints and no room for what it records.
+"""A call on the command line, and how it ends: by Ctrl-C, by the other side, without its server, with nobody who reads
+what it prints and no room for what it records.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""`roost call` that comes to nothing: each failure is a sentence and a status. Wrong servers, names, rooms and files; nobody
-who comes.
+"""`roost call` that comes to nothing: each failure is a sentence and a status. Wrong servers, names, rooms and files;
+nobody who comes.
 """
 
 import http.server

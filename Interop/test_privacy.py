@@ -1,6 +1,6 @@
 """Nothing that is printed or logged names an address, an ICE credential, a certificate, a key or a token: all that the
-programs say, when calls go well and when they do not, is held against the descriptions and candidates that somebody in the
-same room heard.
+programs say, when calls go well and when they do not, is held against the descriptions and candidates that somebody in
+the same room heard.
 """
 
 import re
@@ -231,7 +231,8 @@ def test_an_offer_that_cannot_be_read(damage, style, roost, listen, real_offer):
         wait_until(lambda: says(peer, words or goes_on), f"{peer.name} has looked at the offer\n{peer.transcript()}")
     eve.client.emit("candidate", {"candidate": "candidate:1 1 udp 1 203.0.113.7 70000 typ host", "from": "Eve"})
     eve.client.emit("candidate", {"candidate": "2001:db8::7", "from": "Eve"})
-    wait_until(lambda: says(watcher, "A candidate of the other side cannot be read."), f"the watcher has looked at the candidates\n{watcher.transcript()}")
+    unreadable = "A candidate of the other side cannot be read."
+    wait_until(lambda: says(watcher, unreadable), f"the watcher has looked at the candidates\n{watcher.transcript()}")
     hang_up(server, bob, watcher)
     eve.secrets.add_signal({"sdp": real_offer})
     eve.secrets.check(server, bob, watcher, known=typed(server))
@@ -244,7 +245,8 @@ def says(peer, words):
 def test_people_whom_a_room_refuses(roost):
     server = roost.serve("--log-level", "debug")
     for name in ("198.51.100.7" * 6, "2001:db8::7\nx"):
-        client, query = socketio.Client(reconnection=False), urlencode({"roomId": 1, "username": name, "isCaller": "true"})
+        client = socketio.Client(reconnection=False)
+        query = urlencode({"roomId": 1, "username": name, "isCaller": "true"})
         with pytest.raises(socketio.exceptions.ConnectionError):
             client.connect(f"{server.url}?{query}", transports=["websocket"], wait_timeout=20)
     wait_until(lambda: says(server, "refused"), f"the server says that it refused\n{server.transcript()}")

@@ -43,7 +43,8 @@ class Secrets:
         return set(self._values.values())
 
     def told_by(self, line, known=()):
-        """What this line tells that it may not. `known` is what whoever started the program typed: an error may repeat it."""
+        """What this line tells that it may not. `known` is what whoever started the program typed, which an error may
+        repeat."""
         for text in sorted(known, key=len, reverse=True):
             line = line.replace(text, "")
         by_value = [kind for value, kind in self._values.items() if contains(line, value)]
