@@ -101,6 +101,10 @@ def test_a_call(level, roost, listen):
     # What was heard is worth looking for.
     assert eve.secrets.kinds() == {"ice-ufrag", "ice-pwd", "fingerprint", "candidate"}
     eve.secrets.check(server, ann, bob, known=typed(server))
+    # Who is in a room is told on the screens of those in it, and by no log.
+    for name in ("Ann", "Bob", "Eve"):
+        eve.secrets.add("name", name)
+    eve.secrets.check(server)
 
 
 def test_a_call_told_in_sentences(roost, listen):
