@@ -15,6 +15,9 @@ public struct CallRoomSenders: Sendable {
     /// The callers in the room, in the order in which they came.
     private var callers: [String] = []
     private var strangers = 0
+    /// More than a room holds, several times over. The one who was heard of first is forgotten for a new one: everybody
+    /// in the room may make up names.
+    static let limit = 256
 
     /// - Parameter us: our name in the room.
     public init(us: String) { self.us = us }
@@ -123,6 +126,7 @@ public struct CallRoomSenders: Sendable {
     }
 
     private mutating func add(_ name: String) -> Int {
+        if senders.count == Self.limit { senders.removeFirst() }
         senders.append(Sender(name: name))
         return senders.count - 1
     }

@@ -14,14 +14,20 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
     }
 
     private let makeConnection: MakeConnection
+    private let peerLimit: Int
     private var peers: [String: Peer] = [:]
+    /// Whose first offer, or one that begins anew, is being answered.
+    private var beginning: Set<String> = []
     private var early = EarlyCandidates()
     /// Present while somebody has the turn: who waits for it.
     private var waiting: [String: [CheckedContinuation<Void, Never>]] = [:]
     /// The last to go with the engine: whose stream ends finds the connections freed.
     private nonisolated let broadcast = WebRTCEventBroadcast()
 
-    init(makeConnection: @escaping MakeConnection) {
+    /// - Parameter peerLimit: connections at most. Each has sockets, and whoever can send offers under many names opens
+    ///   them. By default more than a call room holds.
+    init(peerLimit: Int = 64, makeConnection: @escaping MakeConnection) {
+        self.peerLimit = peerLimit
         self.makeConnection = makeConnection
     }
 
@@ -61,6 +67,11 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
     }
 
     private func begin(_ userId: String, _ sdp: String, _ scan: DescriptionScan) async throws(WebRTCError) -> String {
+        beginning.insert(userId)
+        defer { beginning.remove(userId) }
+        guard beginning.union(peers.keys).count <= peerLimit else {
+            throw .offerRefused(userId: userId, reason: "There are \(peerLimit) connections already.")
+        }
         let connection: Connection
         do throws(Refusal) {
             connection = try await makeConnection()

@@ -100,6 +100,17 @@ import Testing
         #expect(senders.sender(of: offer(call: "x1")) == "caller 1")
     }
 
+    @Test func `names without end are kept up to a limit, the newest of them`() {
+        var senders = CallRoomSenders(us: "Watcher")
+        for number in 0...CallRoomSenders.limit {
+            let name = "caller \(number)"
+            #expect(senders.sender(of: offer(from: name, call: "x\(number)", certificate: name)) == name)
+        }
+        #expect(senders.sender(of: candidate(call: "x0")) == nil)
+        #expect(senders.sender(of: candidate(call: "x1")) == "caller 1")
+        #expect(senders.sender(of: candidate(call: "x\(CallRoomSenders.limit)")) == "caller \(CallRoomSenders.limit)")
+    }
+
     @Test func `nobody gets a name that cannot be shown, whatever the server says`() {
         var senders = CallRoomSenders(us: "Watcher")
         senders.present([CallParticipant(username: "\u{202e}Ann", role: .caller)])

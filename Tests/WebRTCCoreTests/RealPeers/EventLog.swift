@@ -47,9 +47,9 @@ final class ConnectionWitness: Sendable {
     /// How many are still there.
     var alive: Int { entries.withLock { $0.count { $0.connection != nil } } }
 
-    func engine() throws -> RoostRTCEngine {
+    func engine(peerLimit: Int = 64) throws -> RoostRTCEngine {
         let configuration = try TestSender.configuration()
-        return RoostRTCEngine { [self] () async throws(Refusal) in
+        return RoostRTCEngine(peerLimit: peerLimit) { [self] () async throws(Refusal) in
             let connection = RoostConnection(configuration: configuration)
             entries.withLock { $0.append(Entry(connection: connection)) }
             return connection

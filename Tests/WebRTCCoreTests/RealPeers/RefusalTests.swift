@@ -39,6 +39,43 @@ import Testing
         await ann.connection.close()
     }
 
+    @Test func `so many peers are received from and no more, though all call at once, and who goes makes room`()
+        async throws
+    {
+        let witness = ConnectionWitness()
+        let engine = try witness.engine(peerLimit: 2)
+        let senders = try ["Ann", "Bob", "Cyd", "Dan"].map { try TestSender($0) }
+        var offers: [WebRTCOffer] = []
+        for sender in senders { offers.append(try await sender.offer(adding: [.video])) }
+        let refusals = await withTaskGroup(of: WebRTCError?.self) { group in
+            for offer in offers {
+                group.addTask {
+                    do throws(WebRTCError) {
+                        _ = try await engine.setRemoteOffer(offer)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            return await group.reduce(into: [WebRTCError]()) { if let error = $1 { $0.append(error) } }
+        }
+        let taken = await engine.holdings.peers
+        #expect(taken.count == 2 && refusals.count == 2 && witness.made == 2)
+        for refusal in refusals {
+            let sentence = "The call from \(refusal.userId ?? "") cannot be answered. There are 2 connections already."
+            #expect(refusal.localizedDescription == sentence)
+        }
+        // Who is there may begin anew, and who goes makes room for another.
+        let present = try #require(taken.first)
+        _ = try await engine.setRemoteOffer(try await TestSender(present).offer(adding: [.video]))
+        await engine.disconnect(present)
+        let next = try #require(offers.first { !taken.contains($0.from) })
+        _ = try await engine.setRemoteOffer(next)
+        #expect(await engine.holdings.peers == taken.subtracting([present]).union([next.from]))
+        for sender in senders { await sender.connection.close() }
+    }
+
     @Test func `a candidate that is none gives a typed error, before its offer and after it`() async throws {
         let engine = try ConnectionWitness().engine()
         let candidate = ICECandidate(
