@@ -106,7 +106,8 @@ extension TURNServerMachine {
         _ request: STUNMessage, _ session: Session, _ slot: Int, _ client: TURNClientPath, at now: Instant
     ) {
         let number = request.turnValue { if case .channelNumber(let value) = $0 { value } else { nil } }
-        guard let number, ChannelDataHeader.acceptedNumbers.contains(number), let peer = request.peerAddress, peer.port != 0
+        guard let number, ChannelDataHeader.acceptedNumbers.contains(number), let peer = request.peerAddress,
+            peer.port != 0
         else { return refuse(request, session, .badRequest, to: client, at: now) }
         if let error = objection(to: peer.ip, slot) { return refuse(request, session, error, to: client, at: now) }
         guard slots[slot].allocation?.hasRoom(for: [peer.ip], limit: configuration.maximumPermissions, at: now) == true

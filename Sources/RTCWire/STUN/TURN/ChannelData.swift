@@ -19,7 +19,8 @@ public struct ChannelDataHeader: Hashable, Sendable {
 
     /// Nil when the bytes do not begin with a channel's number. Whether the data is all there is another question.
     public init?(_ bytes: RawSpan) {
-        guard let number = bytes.uint16(at: 0), Self.acceptedNumbers.contains(number), let length = bytes.uint16(at: 2) else {
+        guard let number = bytes.uint16(at: 0), Self.acceptedNumbers.contains(number), let length = bytes.uint16(at: 2)
+        else {
             return nil
         }
         self.init(number: number, length: length)
