@@ -3,6 +3,7 @@ programs say, when calls go well and when they do not, is held against the descr
 the same room heard.
 """
 
+import contextlib
 import re
 import signal
 from urllib.parse import urlencode
@@ -256,6 +257,49 @@ def test_people_whom_a_room_refuses(roost):
     wait_until(lambda: says(server, "refused"), f"the server says that it refused\n{server.transcript()}")
     hang_up(server)
     Secrets().check(server)
+
+
+def test_a_certificate_that_was_not_promised(roost):
+    """Somebody between the two puts a certificate of their own into the descriptions; neither side talks to it."""
+    server = roost.serve("--log-level", "debug")
+    secrets, seen = Secrets(), set()
+    in_anns_room, in_bobs_room = socketio.Client(reconnection=False), socketio.Client(reconnection=False)
+
+    def pass_on(kind, source, target):
+        def passed(signal):
+            secrets.add_signal(signal)
+            seen.add(kind)
+            if "sdp" in signal:
+                forged = "a=fingerprint:sha-256 " + ":".join(["AB"] * 32)
+                signal = {**signal, "sdp": re.sub(r"a=fingerprint:.*?(?=\r?\n)", forged, signal["sdp"])}
+            # At the end one of the two rooms is left before the other.
+            with contextlib.suppress(socketio.exceptions.BadNamespaceError):
+                target.emit(kind, signal)
+
+        source.on(kind, passed)
+
+    def join(client, room, name, is_caller):
+        query = urlencode({"roomId": room, "username": name, "isCaller": is_caller})
+        client.connect(f"{server.url}?{query}", transports=["websocket"], wait_timeout=20)
+
+    for kind in ("offer", "answer", "candidate"):
+        pass_on(kind, in_anns_room, in_bobs_room)
+        pass_on(kind, in_bobs_room, in_anns_room)
+    try:
+        bob = roost.call(server, 8, "Bob", "callee")
+        bob.wait_for("room", message="Connected")
+        join(in_bobs_room, 8, "Ann", "true")
+        join(in_anns_room, 7, "Bob", "false")
+        ann = roost.call(server, 7, "Ann", "caller")
+        for peer in (ann, bob):
+            peer.wait_for("state", because="media failed")
+    finally:
+        in_anns_room.disconnect()
+        in_bobs_room.disconnect()
+    hang_up(server, ann, bob)
+    assert {"offer", "answer"} <= seen
+    assert not any(event.get("state") == "connected" for peer in (ann, bob) for event in peer.events)
+    secrets.check(server, ann, bob, known=typed(server))
 
 
 # Relays that fail
