@@ -66,6 +66,7 @@ if [ "$what" = all ] || [ "$what" = interop ]; then
     # The programs of Examples, as the build for the Swift tests leaves them.
     [ "$what" = all ] || step "build examples" swift build
     export ROOST_EXAMPLES=${ROOST_EXAMPLES:-$PWD/.build/debug}
+    step "build the Pion peer" Scripts/pion-peer.sh
     interop=(limited 1500 .venv/bin/python -m pytest -q Interop)
     step "interop tests" steady "interop tests" "${interop[@]}" -n 2 -- "${interop[@]}" --last-failed
 fi

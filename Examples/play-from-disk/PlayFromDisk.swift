@@ -5,13 +5,14 @@ import RTCEngine
 import RTCNetwork
 import RTCWire
 
-/// Offers the tracks of media files and plays them to whoever answers. Ends with its input, or with the peer.
+/// Offers the tracks of media files and plays them to whoever answers; with `--simulcast` the files hold one picture in
+/// several sizes, and each is a layer that has the file's name. Ends with its input, or with the peer.
 @main
 struct PlayFromDisk {
     static func main() async throws {
         let tracks = try Example.arguments.flatMap { try MediaFile(path: $0).tracks }
         guard !tracks.isEmpty else {
-            LineSignaling.note("Usage: play-from-disk FILE…")
+            LineSignaling.note("Usage: play-from-disk [--simulcast] FILE…")
             exit(2)
         }
         var configuration = try Example.configuration()
@@ -19,12 +20,8 @@ struct PlayFromDisk {
         configuration.audioCodecs = codecs(of: tracks, among: CodecParameters.defaultAudio)
         let connection = PeerConnection(configuration: configuration)
         let events = connection.events
-        var players: [TransceiverID: FilePlayer] = [:]
-        for track in tracks {
-            let transceiver = try await connection.addTransceiver(
-                track.format.isVideo ? .video : .audio, direction: .sendonly, streams: ["file"])
-            players[transceiver.id] = FilePlayer(playing: MediaSource(track: track), on: transceiver.sender)
-        }
+        let players =
+            Example.has("simulcast") ? try await addLayers(to: connection) : try await add(tracks, to: connection)
         LineSignaling.send(SignalLine(try await connection.completeLocalDescription()))
         Task {
             for await message in LineSignaling.messages() {
@@ -36,19 +33,51 @@ struct PlayFromDisk {
         await play(players, connection, events)
     }
 
+    /// A transceiver for each track.
+    private static func add(
+        _ tracks: [MediaTrack], to connection: PeerConnection
+    ) async throws -> [TransceiverID: [FilePlayer]] {
+        var players: [TransceiverID: [FilePlayer]] = [:]
+        for track in tracks {
+            let transceiver = try await connection.addTransceiver(
+                track.format.isVideo ? .video : .audio, direction: .sendonly, streams: ["file"])
+            players[transceiver.id] = [FilePlayer(playing: MediaSource(track: track), on: transceiver.sender)]
+        }
+        return players
+    }
+
+    /// One transceiver, with a layer for each file.
+    private static func addLayers(to connection: PeerConnection) async throws -> [TransceiverID: [FilePlayer]] {
+        let layers = try Example.arguments.compactMap { path in
+            try MediaFile(path: path).video.map { (rid: layerName(of: path), track: $0) }
+        }
+        let transceiver = try await connection.addTransceiver(
+            .video, direction: .sendonly, streams: ["file"], sendEncodings: layers.map { SendEncoding(rid: $0.rid) })
+        let players = layers.map { layer in
+            FilePlayer(playing: MediaSource(track: layer.track), on: transceiver.sender, layer: layer.rid)
+        }
+        return [transceiver.id: players]
+    }
+
+    private static func layerName(of path: String) -> String {
+        URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+    }
+
     private static func play(
-        _ players: [TransceiverID: FilePlayer], _ connection: PeerConnection,
+        _ players: [TransceiverID: [FilePlayer]], _ connection: PeerConnection,
         _ events: AsyncStream<PeerConnectionEvent>
     ) async {
         await withTaskGroup(of: Void.self) { group in
             for await event in events {
                 switch event {
                 case .connectionStateChange(.connected, _):
-                    for player in players.values { group.addTask { await player.run() } }
+                    for player in players.values.joined() { group.addTask { await player.run() } }
                 case .connectionStateChange(.failed, let because):
                     LineSignaling.note("It failed: \(because)")
                     await connection.close()
-                case .keyFrameRequested(let transceiver): await players[transceiver.id]?.keyFrameRequested()
+                case .keyFrameRequested(let transceiver):
+                    // Whichever layer it was: the event names none, and the layers stay side by side.
+                    for player in players[transceiver.id] ?? [] { await player.keyFrameRequested() }
                 default: continue
                 }
             }

@@ -8,14 +8,17 @@ internal import RTCWire
 public actor FilePlayer {
     private var source: MediaSource
     private let sender: RTPSender
+    private let layer: String?
     private var isPaused = false
     private var lastKeyFrame: ContinuousClock.Instant?
     /// How many frames were handed to the sender.
     public private(set) var framesSent = 0
 
-    public init(playing source: MediaSource, on sender: RTPSender) {
+    /// - Parameter layer: the simulcast layer that the file holds; nil where the sender has none.
+    public init(playing source: MediaSource, on sender: RTPSender, layer: String? = nil) {
         self.source = source
         self.sender = sender
+        self.layer = layer
     }
 
     /// A player that comes so much too late was suspended with its machine: it goes on from where it is, instead of
@@ -35,7 +38,7 @@ public actor FilePlayer {
             guard let frame = source.next() else { return }
             if isPaused { continue }
             do throws(PeerConnectionError) {
-                try await sender.send(frame)
+                if let layer { try await sender.send(frame, rid: layer) } else { try await sender.send(frame) }
                 framesSent += 1
                 if frame.isKeyFrame { lastKeyFrame = clock.now }
             } catch .peer(.closed) {
