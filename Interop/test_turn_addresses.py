@@ -76,7 +76,7 @@ def wait_for_media(*peers):
 
 
 def test_an_allocation_follows_its_client_to_another_address(hold):
-    """RFC 8016: with a ticket, coturn takes the client's refresh from another address for one of the same allocation."""
+    """RFC 8016: with a ticket, coturn takes a refresh from another address for one of the same allocation."""
 
     def move(call, caller, callee):
         wait_for_media(caller, callee)
@@ -92,13 +92,14 @@ def test_an_allocation_follows_its_client_to_another_address(hold):
     allocations = coturn.says(r"session (\d+): new,")
     assert len(allocations) == 1, "the call went on over another allocation"
     # The caller gave it back from where it went.
-    wait_until(lambda: coturn.says(rf"session {allocations[0]}: closed .* remote {SECOND}:"), "the allocation is closed")
-    assert not coturn.says(rf"session {allocations[0]}: closed .* remote {FIRST}:")
+    closed = rf"session {allocations[0]}: closed .* remote "
+    wait_until(lambda: coturn.says(closed + SECOND), "the allocation is closed")
+    assert not coturn.says(closed + FIRST)
 
 
 def test_an_address_that_goes_leaves_the_allocation_of_another_alone(hold):
-    """A caller with two networks has an allocation from each. One that loses its network must not be asked for again from
-    the other's socket, which the server takes for a request to end what is there."""
+    """A caller with two networks has an allocation from each. One that loses its network must not be asked for again
+    from the other's socket: before that the client gives back what the server has for that socket."""
 
     def leave(call, caller, callee):
         wait_until(lambda: len(call.coturn.says(": new, ")) == 2, "an allocation from each address")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes .venv/libdatachannel with libdatachannel's Python binding; does nothing when it is there and up to date. The binding
-# has wheels for Python 3.12 and newer: Debian 12 has none, so pyenv's are looked at too, and without any the peer is left
-# out: tests with it are skipped, benchmarks go on without.
+# Makes .venv/libdatachannel with libdatachannel's Python binding; does nothing when it is there and up to date. The
+# binding has wheels for Python 3.12 and newer: Debian 12 has none, so pyenv's are looked at too. Without any, tests with
+# this peer are skipped, and benchmarks go on without it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 requirement=libdatachannel-py==2026.1.0

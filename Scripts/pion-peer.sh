@@ -5,4 +5,5 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 mkdir -p .build/peers/src
 ln -sfn "$PWD/Interop/peers/pion_peer" .build/peers/src/pion-peer
-CGO_ENABLED=0 GO111MODULE=off GOFLAGS='' GOPATH="$PWD/.build/peers:/usr/share/gocode" go build -o .build/peers/pion-peer pion-peer
+export CGO_ENABLED=0 GO111MODULE=off GOFLAGS='' GOPATH="$PWD/.build/peers:/usr/share/gocode"
+go build -o .build/peers/pion-peer pion-peer

@@ -1,8 +1,7 @@
-"""A caller or callee with libdatachannel's connection that speaks the seed's protocol: see --help. Says what happens as JSON
-lines.
+"""A libdatachannel caller or callee that speaks the seed's protocol: see --help. Says what happens as JSON lines.
 
-The connection is libdatachannel_peer.py's, in a process with the Python that it needs. It carries frames as they are: here
-the test files are taken apart for it, and what it hands over is decoded with PyAV.
+The connection is libdatachannel_peer.py's, in a process with the Python that it needs. It carries frames as they are:
+here the test files are taken apart for it, and what it hands over is decoded with PyAV.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""libdatachannel with all that it can, by lines of JSON as Examples/data-channel-chat speaks them with `--json`; media besides.
+"""libdatachannel by lines of JSON, as Examples/data-channel-chat speaks them with `--json`; media besides.
 
     {"action": "addMedia", "kind": "video", "codec": "VP8"}       before an offer; an answer takes all that is offered
     {"action": "frame", "kind": "video", "timestamp": …, "base64": …}
@@ -95,9 +95,8 @@ class Track:
             case "opus":
                 chain[:0] = [rtc.OpusRtpPacketizer(sending), rtc.OpusRtpDepacketizer()]
             case "H264":
-                # Long ones, as the depacketizer writes them; the packetizer understands both.
                 separator = rtc.NalUnit.Separator.StartSequence
-                chain[:0] = [rtc.H264RtpPacketizer(separator, sending), rtc.H264RtpDepacketizer()]
+                chain[:0] = [rtc.H264RtpPacketizer(separator, sending), rtc.H264RtpDepacketizer(separator)]
         for handler in chain[1:]:
             chain[0].add_to_chain(handler)
         track.set_media_handler(chain[0])

@@ -20,8 +20,8 @@ def say(event, **fields):
 class RoomPeer:
     """In a room from its beginning until somebody leaves, or until it is interrupted.
 
-    Who inherits has `call`, `offer`, `answer`, `candidate`, `is_idle`, `close` and `codec`, and hands over what it decodes,
-    as PyAV's frames, to `see` and `hear`.
+    Who inherits has `call`, `offer`, `answer`, `candidate`, `is_idle`, `close` and `codec`, and hands over what it
+    decodes, as PyAV's frames, to `see` and `hear`.
     """
 
     def __init__(self, arguments):

@@ -4,9 +4,9 @@
 //	{"type": "offer", "sdp": …}
 //	{"action": "requestKeyFrame", "rid": "q"}
 //
-// It tells {"event": "track", "rid": …}, and for each frame of VP8 {"event": "frame", "rid": …, "number": …, "packets": …,
-// "missing": …, "isKeyFrame": …, "width": …, "height": …}: which frame of its layer it is and the size that the newest key
-// frame had; missing counts packets of the layer that never came.
+// It tells {"event": "track", "rid": …}, and for each frame of VP8 {"event": "frame", "rid": …, "number": …, …}: how many
+// packets of its layer have come and how many are missing, whether it is a key frame, and the width and height that the
+// newest key frame had.
 package main
 
 import (
