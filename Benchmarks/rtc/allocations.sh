@@ -28,7 +28,7 @@ while read -r what allocations references; do
         END { exit bad }' "$directory/counts" >&2 || failed=1
 done <<END
 receive 0.58 9.7
-take 0.20 8.0
-send 0.46 11.8
+take 0.48 6.9
+send 0.47 11.8
 END
 exit "${failed:-0}"
