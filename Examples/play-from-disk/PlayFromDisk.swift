@@ -12,7 +12,7 @@ struct PlayFromDisk {
     static func main() async throws {
         let tracks = try Example.arguments.flatMap { try MediaFile(path: $0).tracks }
         guard !tracks.isEmpty else {
-            LineSignaling.note("Usage: play-from-disk [--simulcast] FILE…")
+            LineSignaling.note("Usage: play-from-disk [--simulcast] [--playout-delay=MILLISECONDS] FILE…")
             exit(2)
         }
         var configuration = try Example.configuration()
@@ -33,6 +33,11 @@ struct PlayFromDisk {
         await play(players, connection, events)
     }
 
+    /// No less than this, and no more: the receiver shows pictures so much later than they come.
+    private static var playoutDelay: PlayoutDelayLimits? {
+        Example.value(of: "playout-delay").flatMap { Int($0) }.map { PlayoutDelayLimits(minimum: $0, maximum: $0) }
+    }
+
     /// A transceiver for each track.
     private static func add(
         _ tracks: [MediaTrack], to connection: PeerConnection
@@ -41,7 +46,11 @@ struct PlayFromDisk {
         for track in tracks {
             let transceiver = try await connection.addTransceiver(
                 track.format.isVideo ? .video : .audio, direction: .sendonly, streams: ["file"])
-            players[transceiver.id] = [FilePlayer(playing: MediaSource(track: track), on: transceiver.sender)]
+            players[transceiver.id] = [
+                FilePlayer(
+                    playing: MediaSource(track: track), on: transceiver.sender,
+                    playoutDelay: track.format.isVideo ? playoutDelay : nil)
+            ]
         }
         return players
     }
@@ -54,7 +63,9 @@ struct PlayFromDisk {
         let transceiver = try await connection.addTransceiver(
             .video, direction: .sendonly, streams: ["file"], sendEncodings: layers.map { SendEncoding(rid: $0.rid) })
         let players = layers.map { layer in
-            FilePlayer(playing: MediaSource(track: layer.track), on: transceiver.sender, layer: layer.rid)
+            FilePlayer(
+                playing: MediaSource(track: layer.track), on: transceiver.sender, layer: layer.rid,
+                playoutDelay: playoutDelay)
         }
         return [transceiver.id: players]
     }

@@ -17,6 +17,7 @@ struct TrackSaver {
     func save(_ transceiver: RTPTransceiver) async {
         var files: [Content: RecordingFile] = [:]
         var counts: [String: Int] = [:]
+        var summaries: [String: FrameSummary] = [:]
         for await frame in transceiver.receiver.frames {
             let content = Content(format: "\(frame.format)", rid: frame.metadata.rid)
             do {
@@ -25,6 +26,7 @@ struct TrackSaver {
                 files[content] = file
                 try file.receive(frame, at: NetworkLoop.now)
                 counts[file.path, default: 0] += 1
+                summaries[file.path, default: FrameSummary()].add(frame.metadata)
             } catch {
                 report(["event": "failed", "reason": "\(error)"])
                 return
@@ -32,7 +34,8 @@ struct TrackSaver {
         }
         for file in files.values {
             try? file.finish()
-            report(["event": "saved", "path": file.path, "frames": "\(counts[file.path] ?? 0)"])
+            let known = ["event": "saved", "path": file.path, "frames": "\(counts[file.path] ?? 0)"]
+            report(known.merging(summaries[file.path]?.fields ?? [:]) { known, _ in known })
         }
     }
 

@@ -63,8 +63,10 @@ public struct MediaSource: Sendable {
             position = 0
             clock += rest
         }
-        return EncodedFrame(
+        var encoded = EncodedFrame(
             payload: frame.payload, timestamp: timestamp, isKeyFrame: frame.isKeyFrame, format: track.format)
+        encoded.metadata.orientation = track.orientation
+        return encoded
     }
 
     /// Answers a key-frame request: jumps to the next key frame from here, so that `next()` gives it. Its timestamp

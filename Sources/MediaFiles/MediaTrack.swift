@@ -35,6 +35,8 @@ public struct MediaTrack: Sendable, Equatable {
     public var width = 0
     /// In pixels; 0 for sound.
     public var height = 0
+    /// How its pictures are to be turned when they are shown; nil when the file does not say.
+    public var orientation: VideoOrientation?
     /// 1 or 2; 0 for video.
     public var channels = 0
     /// Opus: samples at the start that a player throws away (RFC 7845 §4.2). They are among the frames, and are sent.

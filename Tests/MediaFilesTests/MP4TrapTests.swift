@@ -38,6 +38,24 @@ import Testing
         #expect(read.frames.map(\.decodeTime) == expected.map(\.decodeTime))
     }
 
+    /// The matrices of ISO/IEC 14496-12 §6.2.2, as ffmpeg's `-display_rotation` and telephones write them.
+    @Test(arguments: [false, true])
+    func `a track that is shown turned says so with every frame`(isWide: Bool) throws {
+        let one: Int32 = 0x1_0000
+        let turns: [([Int32], UInt8?)] = [
+            ([one, 0, 0, 0, one], nil), ([0, one, 0, -one, 0], 1), ([-one, 0, 0, 0, -one], 2),
+            ([0, -one, 0, one, 0], 3), ([one / 2, one, 0, 0, one], nil), ([], nil),
+        ]
+        for (matrix, quarters) in turns {
+            var file = try Self.file(2)
+            (file.isWide, file.matrix) = (isWide, matrix)
+            let track = try read(file)
+            #expect(track.orientation?.quarterTurns == quarters)
+            var source = MediaSource(track: track)
+            #expect(source.next()?.metadata.orientation == track.orientation)
+        }
+    }
+
     @Test func `without a table of sync samples, only pictures that stand alone are key frames`() throws {
         let read = try read(try Self.file(60))
         #expect(read.frames.indices.filter { read.frames[$0].isKeyFrame } == [0, 30])

@@ -19,6 +19,8 @@ struct TestMP4 {
     var timescale: UInt32 = 3_000
     /// Every size and offset that can be is one of 64 bits.
     var isWide = false
+    /// a, b, u, c, d of the matrix in the track's header; the rest is zero.
+    var matrix: [Int32] = []
     /// How often the one track is listed.
     var copies = 1
     /// What `stsz` says instead of the samples' sizes: a size for all of this many.
@@ -44,10 +46,12 @@ struct TestMP4 {
 
     private func appendTrack(dataOffset: Int, to movie: inout MP4BoxWriter) {
         movie.box("trak") { track in
-            track.fullBox("tkhd") {
-                $0.appendZeros(8)
+            track.fullBox("tkhd", version: isWide ? 1 : 0) {
+                $0.appendZeros(isWide ? 16 : 8)
                 $0.append(uint32: 1)
-                $0.appendZeros(68)
+                $0.appendZeros(isWide ? 28 : 24)
+                for value in matrix { $0.append(uint32: UInt32(bitPattern: value)) }
+                $0.appendZeros(44 - 4 * matrix.count)
             }
             track.box("mdia") { media in
                 media.fullBox("mdhd") {

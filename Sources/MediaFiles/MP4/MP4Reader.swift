@@ -58,7 +58,22 @@ public enum MP4Reader {
             let timescale = file.extracting(clock).uint32(at: scaleOffset), timescale > 0
         else { throw .malformed(.mp4, detail: "a track's header is cut off") }
         var draft = MP4TrackDraft(id: id, timescale: timescale, descriptions: descriptions)
+        draft.orientation = orientation(file.extracting(header), matrixAt: idOffset == 20 ? 52 : 40)
         try MP4SampleTable.read(table, file, into: &draft, &budget)
         return draft
+    }
+
+    /// What the matrix of a track's header turns (ISO/IEC 14496-12 §6.2.2, §8.3.2), as telephones write it that were
+    /// held upright. Nil for no turn, and for a matrix that does anything else: RTP has no words for it.
+    private static func orientation(_ header: RawSpan, matrixAt offset: Int) -> VideoOrientation? {
+        // a, b, u, c, d of { a b u, c d v, x y w }: 16.16, and 2.30 for the third of each row.
+        let row = (0..<5).map { header.uint32(at: offset + 4 * $0).map(Int32.init(bitPattern:)) ?? 0 }
+        let one: Int32 = 0x1_0000
+        switch (row[0], row[1], row[3], row[4]) {
+        case (0, one, -one, 0): return VideoOrientation(quarterTurns: 1)
+        case (-one, 0, 0, -one): return VideoOrientation(quarterTurns: 2)
+        case (0, -one, one, 0): return VideoOrientation(quarterTurns: 3)
+        default: return nil
+        }
     }
 }

@@ -37,6 +37,8 @@ struct MP4TrackDraft {
     let id: UInt32
     let timescale: UInt32
     let descriptions: MP4SampleDescriptions
+    /// How pictures are turned.
+    var orientation: VideoOrientation?
     private(set) var samples: [Sample] = []
     /// Where the last sample ends in time.
     private(set) var endTime: Int64 = 0
@@ -66,6 +68,7 @@ struct MP4TrackDraft {
         var track = MediaTrack(format: descriptions.format, frames: [])
         (track.width, track.height) = descriptions.size
         (track.channels, track.preSkip) = descriptions.sound
+        if descriptions.format.isVideo { track.orientation = orientation }
         track.frames.reserveCapacity(samples.count)
         for sample in samples {
             guard sample.decodeTime >= first,

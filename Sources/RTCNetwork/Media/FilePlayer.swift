@@ -1,6 +1,7 @@
+internal import CDatagram
 public import MediaFiles
 public import RTCEngine
-internal import RTCWire
+public import RTCWire
 
 /// Sends a file's track at the speed it was recorded at, as a camera or a microphone would.
 ///
@@ -9,16 +10,24 @@ public actor FilePlayer {
     private var source: MediaSource
     private let sender: RTPSender
     private let layer: String?
+    private let playoutDelay: PlayoutDelayLimits?
+    private var lastCaptureTime: ContinuousClock.Instant?
     private var isPaused = false
     private var lastKeyFrame: ContinuousClock.Instant?
     /// How many frames were handed to the sender.
     public private(set) var framesSent = 0
 
-    /// - Parameter layer: the simulcast layer that the file holds; nil where the sender has none.
-    public init(playing source: MediaSource, on sender: RTPSender, layer: String? = nil) {
+    /// - Parameters:
+    ///   - layer: the simulcast layer that the file holds; nil where the sender has none.
+    ///   - playoutDelay: how long the receiver is asked to hold pictures back; nil leaves it to the receiver.
+    public init(
+        playing source: MediaSource, on sender: RTPSender, layer: String? = nil,
+        playoutDelay: PlayoutDelayLimits? = nil
+    ) {
         self.source = source
         self.sender = sender
         self.layer = layer
+        self.playoutDelay = playoutDelay
     }
 
     /// A player that comes so much too late was suspended with its machine: it goes on from where it is, instead of
@@ -35,8 +44,10 @@ public actor FilePlayer {
             guard !Task.isCancelled, source.nextDue == due else { continue }
             let late = clock.now - (started + due.duration)
             if late > Self.suspension { started += late }
-            guard let frame = source.next() else { return }
+            guard var frame = source.next() else { return }
             if isPaused { continue }
+            frame.metadata.playoutDelay = playoutDelay
+            if isCaptureTimeDue(clock.now) { frame.metadata.captureTime = .now }
             do throws(PeerConnectionError) {
                 if let layer { try await sender.send(frame, rid: layer) } else { try await sender.send(frame) }
                 framesSent += 1
@@ -48,6 +59,15 @@ public actor FilePlayer {
                 continue
             }
         }
+    }
+
+    /// Between two, a receiver goes by the media clock; the extension's document asks for one a second at least.
+    private static let captureTimeInterval = Duration.seconds(1)
+
+    private func isCaptureTimeDue(_ now: ContinuousClock.Instant) -> Bool {
+        if let lastCaptureTime, now - lastCaptureTime < Self.captureTimeInterval { return false }
+        lastCaptureTime = now
+        return true
     }
 
     /// A request that comes so soon after a key frame was made before that one arrived. If it was lost too, the
@@ -71,4 +91,13 @@ public actor FilePlayer {
 
     /// Goes where another player of the same file is that has this lead. For sound, beside its picture.
     public func follow(lead: Interval) { source.follow(lead: lead) }
+}
+
+extension AbsoluteCaptureTime {
+    /// Captured here and now: by the same clock that reports tell, so the offset between the two is nothing.
+    fileprivate static var now: AbsoluteCaptureTime {
+        AbsoluteCaptureTime(
+            time: NTPTimestamp(unixSeconds: 0, nanoseconds: 0).advanced(byNanoseconds: cdatagram_realtime_ns()),
+            clockOffset: 0)
+    }
 }
