@@ -21,6 +21,7 @@ CAPTURE_TIME = "http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time"
 PLAYOUT_DELAY = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
 ORIENTATION = "urn:3gpp:video-orientation"
 TRANSPORT_SEQUENCE = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
+DESCRIPTOR = "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
 PROGRAM = MEDIA.parent / "Interop" / "peers" / "aiortc_extensions.py"
 
 # A tone of a tenth of full scale: 3 dB below for the sine, 20 for the tenth.
@@ -366,3 +367,44 @@ def test_aiortc_reads_what_our_packets_say(namespace, start):
         assert set(video["mids"]) == {"0"} and set(audio["mids"]) == {"1"}
     finally:
         reader.finish()
+
+
+# The dependency descriptor, AV1 RTP specification appendix A
+
+
+@pytest.mark.parametrize("codec", ["VP8", "VP9", "AV1", "H264"])
+def test_chromium_decodes_what_we_describe(send, codec):
+    """Where it is negotiated, Chromium goes by it alone, and drops packets whose descriptor it cannot read."""
+    run, _, answer = send("echo", PICTURE, codec=codec, extensions=[DESCRIPTOR])
+    assert agreed(answer, DESCRIPTOR)
+    wait_until(lambda: any(entry["frames"] >= 90 for entry in run(DECODED)), "90 pictures are decoded")
+
+
+LARGE = PICTURE.replace("320, height: 180", "1280, height: 720").replace("320, 180", "1280, 720")
+
+
+@pytest.mark.parametrize("codec, mode, chains", [
+    ("VP8", "L1T2", 0), ("H264", "L1T3", 1), ("AV1", "L1T3", 1), ("AV1", "L3T3", 3), ("VP9", "L3T3", 3)])
+def test_layers_that_chromium_describes_are_understood(send, tmp_path, codec, mode, chains):
+    run, saver, answer = send("save-to-disk", LARGE, tmp_path, codec=codec, extensions=[DESCRIPTOR],
+                              direction="sendonly", encodings=[{"scalabilityMode": mode}])
+    assert agreed(answer, DESCRIPTOR)
+    wait_until(lambda: run(OUTBOUND)["frames"] >= 60, "60 pictures are sent")
+    said = told(saver)
+    spatial, temporal = int(mode[1]), int(mode[3])
+    assert said["layers"] == f"{spatial}x{temporal}"
+    assert (int(said["decodeTargets"]), int(said["chains"])) == (spatial * temporal, chains)
+    # Every frame, and not only those with the structure.
+    assert said["described"] == said["frames"]
+
+
+def test_each_layer_of_a_simulcast_is_described_by_itself(send, tmp_path):
+    encodings = [{"rid": "q", "scaleResolutionDownBy": 4}, {"rid": "h", "scaleResolutionDownBy": 2}, {"rid": "f"}]
+    run, saver, _ = send("save-to-disk", LARGE, tmp_path, "--simulcast", codec="VP8", extensions=[DESCRIPTOR],
+                         direction="sendonly", encodings=encodings)
+    wait_until(lambda: len(saver.all("saving")) == 3, "three layers arrive")
+    wait_until(lambda: run(OUTBOUND)["frames"] >= 60, "60 pictures of each are sent")
+    assert saver.end() == 0
+    for said in saver.all("saved"):
+        assert said["layers"].startswith("1x")
+        assert said["described"] == said["frames"]

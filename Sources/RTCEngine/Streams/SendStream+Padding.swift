@@ -56,7 +56,7 @@ extension SendStream {
             marker: false, payloadType: retransmission.payloadType, sequenceNumber: retransmissionSequenceNumber,
             timestamp: timestamp, ssrc: retransmission.ssrc
         ).write(into: &packet.bytes)
-        writeExtensions(into: &packet)
+        writeExtensions(form, into: &packet) { _, _, _ in }
         // RFC 3550 §5.1: the P bit, and the count in the last byte.
         packet.bytes[0] |= 0x20
         packet.bytes.append(contentsOf: repeatElement(0, count: Self.mostPadding - 1))

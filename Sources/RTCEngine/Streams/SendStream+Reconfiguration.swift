@@ -15,6 +15,7 @@ extension SendStream {
         configuration = next
         if old.redundancy != next.redundancy || old.format != next.format { redundancy = RedundancyEncoder() }
         if next.telephoneEventType == nil { tones = ToneSender() }
+        if old.extensions.dependencyDescriptor == nil { dependencies.forget() }
         if old.mid != next.mid { midPacketsLeft = next.mid == nil ? 0 : Self.midPacketCount }
         let looksDifferent =
             old.format != next.format || old.payloadType != next.payloadType || old.mid != next.mid

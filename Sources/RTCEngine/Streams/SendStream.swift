@@ -12,6 +12,7 @@ public struct SendStream: Sendable {
     private var payloads = PayloadList()
     var redundancy = RedundancyEncoder()
     var tones = ToneSender()
+    var dependencies = FrameDependencies()
     var form: HeaderExtensionForm
     private(set) var sequenceNumber: UInt16
     let timestampOffset: UInt32
@@ -78,6 +79,9 @@ public struct SendStream: Sendable {
         if let id = configuration.extensions.rid, let rid = configuration.rid { elements.append((id, rid.utf8.count)) }
         if let id = configuration.extensions.absoluteSendTime { elements.append((id, AbsoluteSendTime.size)) }
         if let id = configuration.extensions.transportSequence { elements.append((id, 2)) }
+        if let id = configuration.extensions.dependencyDescriptor {
+            elements.append((id, FrameDependencies.maximumSize))
+        }
         return elements + PacketMetadata.sizes(configuration.extensions)
     }
 
@@ -102,13 +106,16 @@ public struct SendStream: Sendable {
                 limit: packetizer.maximumPayloadSize)
             payloadType = wanted.payloadType
         }
+        let isVideo = configuration.format.isVideo
+        if isVideo { dependencies.begin(isKeyFrame: frame.isKeyFrame) }
         for index in 0..<payloads.count {
             // Video marks the last packet of a picture; Opus would mark the first after silence (RFC 7587 §4.1),
             // which nothing here can tell.
             let isLast = index == payloads.count - 1
             sendPayload(
-                payloads.range(index), payloadType: payloadType, marker: isLast && configuration.format.isVideo,
-                timestamp: timestamp, metadata: frame.metadata.packet, isLast: isLast, into: &queue, at: now)
+                payloads.range(index), payloadType: payloadType, marker: isLast && isVideo, timestamp: timestamp,
+                metadata: frame.metadata.packet, place: FramePlace(isFirst: index == 0, isLast: isLast), into: &queue,
+                at: now)
         }
         lastFrame = (timestamp, now)
         counters.framesSent += 1
@@ -121,14 +128,15 @@ public struct SendStream: Sendable {
 
     private mutating func sendPayload(
         _ payload: Range<Int>, payloadType: UInt8, marker: Bool, timestamp: UInt32,
-        metadata: PacketMetadata = PacketMetadata(), isLast: Bool = true, into queue: inout PacketQueue, at now: Instant
+        metadata: PacketMetadata = PacketMetadata(), place: FramePlace = .whole, into queue: inout PacketQueue,
+        at now: Instant
     ) {
         let header = RTPHeader(
             marker: marker, payloadType: payloadType, sequenceNumber: sequenceNumber,
             timestamp: timestamp, ssrc: configuration.ssrc)
         var packet = QueuedPacket(kind: .rtp, bytes: queue.makeBuffer())
         header.write(into: &packet.bytes)
-        writeExtensions(metadata, isLast: isLast, into: &packet)
+        writeExtensions(metadata, place, into: &packet)
         packet.priority = configuration.format.isVideo ? .video : .audio
         let headerSize = packet.bytes.count
         packet.bytes.append(contentsOf: payloads.bytes.span.bytes.extracting(payload))
@@ -162,11 +170,14 @@ public struct SendStream: Sendable {
         return lastFrame.timestamp &+ UInt32(truncatingIfNeeded: elapsed)
     }
 
-    mutating func writeExtensions(
-        _ metadata: PacketMetadata = PacketMetadata(), isLast: Bool = true, into packet: inout QueuedPacket
+    private mutating func writeExtensions(
+        _ metadata: PacketMetadata, _ place: FramePlace, into packet: inout QueuedPacket
     ) {
+        let dependencies = configuration.format.isVideo ? dependencies : nil
         writeExtensions(form, into: &packet) { ids, writer, bytes in
-            metadata.write(ids, with: writer, isLastPacket: isLast, into: &bytes)
+            metadata.write(ids, with: writer, isLastPacket: place.isLast, into: &bytes)
+            guard let id = ids.dependencyDescriptor, let dependencies else { return }
+            dependencies.write(id, isFirst: place.isFirst, isLast: place.isLast, with: writer, into: &bytes)
         }
     }
 
@@ -233,4 +244,12 @@ public struct SendStream: Sendable {
 
     /// The next thing to tell; nil when there is none.
     public mutating func pollOutput() -> SendStreamOutput? { outputs.popFirst() }
+}
+
+/// Where a packet stands in its frame.
+struct FramePlace: Sendable {
+    var isFirst: Bool
+    var isLast: Bool
+
+    static let whole = FramePlace(isFirst: true, isLast: true)
 }

@@ -76,6 +76,55 @@ import Testing
         #expect(try header(packet).absoluteSendTime(2, in: bytes.span.bytes)?.value == 0x12_3456)
     }
 
+    /// AV1 RTP specification, appendix A, as `DependencyDescriptorReader` understands it: what a browser would.
+    @Test func `frames tell what they refer to from the first key frame on`() throws {
+        var stream = makeStream { $0.extensions.dependencyDescriptor = 10 }
+        var queue = PacketQueue()
+        stream.send(frame(100), into: &queue, at: Self.start)
+        #expect(try drain(&queue).allSatisfy { try descriptor($0).isEmpty }, "no structure, nothing to say")
+        var reader = DependencyDescriptorReader()
+        var number: UInt16?
+        for (size, isKeyFrame) in [(3_000, true), (2_000, false), (100, false), (100, true), (100, false)] {
+            stream.send(frame(size, isKeyFrame: isKeyFrame), into: &queue, at: Self.start)
+            let packets = drain(&queue)
+            #expect(packets.allSatisfy { $0.bytes.count <= 1_200 })
+            for (index, packet) in packets.enumerated() {
+                let data = try descriptor(packet)
+                let read = reader.read(data.span.bytes)
+                let told = try #require(read)
+                #expect(told.startsFrame == (index == 0))
+                #expect(told.endsFrame == (index == packets.count - 1))
+                #expect(told.frameNumber == number ?? told.frameNumber)
+                #expect(told.frameDifferences == (isKeyFrame ? [] : [1]))
+                #expect(told.chainDifferences == (isKeyFrame ? [0] : [1]))
+                // Browsers take what brings a structure for a key frame.
+                #expect((told.structure != nil) == (isKeyFrame && index == 0))
+                number = told.frameNumber
+            }
+            number = number.map { $0 &+ 1 }
+        }
+    }
+
+    @Test func `a receiver that agrees to descriptors later has to have a key frame first`() throws {
+        var stream = makeStream()
+        var queue = PacketQueue()
+        stream.send(frame(100, isKeyFrame: true), into: &queue, at: Self.start)
+        var next = stream.configuration
+        next.extensions.dependencyDescriptor = 10
+        stream.reconfigure(next, random: .seeded(2))
+        _ = drain(&queue)
+        stream.send(frame(100), into: &queue, at: Self.start)
+        #expect(try drain(&queue).allSatisfy { try descriptor($0).isEmpty })
+        stream.send(frame(100, isKeyFrame: true), into: &queue, at: Self.start)
+        #expect(try drain(&queue).allSatisfy { try !descriptor($0).isEmpty })
+    }
+
+    private func descriptor(_ packet: QueuedPacket) throws -> [UInt8] {
+        let bytes = packet.bytes
+        let range = try header(packet).extensionElement(10, in: bytes.span.bytes)
+        return range.map { Array(bytes[$0]) } ?? []
+    }
+
     @Test func `a missing packet is sent again over RTX, but not twice within a round trip`() throws {
         var stream = makeStream()
         var queue = PacketQueue()

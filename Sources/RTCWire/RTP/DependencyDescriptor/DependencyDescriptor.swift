@@ -173,10 +173,9 @@ extension DependencyDescriptor {
         if isCustom.indications { for value in indications { bits.write(UInt32(value.rawValue), bits: 2) } }
         if isCustom.frames {
             for difference in frameDifferences where (1...4_096).contains(difference) {
-                let value = UInt32(difference) - 1
-                let size = value < 16 ? 1 : value < 256 ? 2 : 3
+                let size = DependencyStructure.size(of: difference)
                 bits.write(UInt32(size), bits: 2)
-                bits.write(value, bits: 4 * size)
+                bits.write(UInt32(difference) - 1, bits: 4 * size)
             }
             bits.write(0, bits: 2)
         }
@@ -187,17 +186,24 @@ extension DependencyDescriptor {
 }
 
 extension DependencyStructure {
-    /// The template of the same layers that says most of a frame.
+    /// The template of the same layers that leaves least to say of a frame.
     fileprivate func closestTemplate(to frame: DependencyDescriptor) -> Int? {
         let candidates = templates.indices.filter {
             templates[$0].spatialLayer == frame.spatialLayer && templates[$0].temporalLayer == frame.temporalLayer
         }
-        func likeness(_ place: Int) -> Int {
+        /// Bits of what differs from the template.
+        func rest(_ place: Int) -> Int {
             let template = templates[place]
-            return (template.indications == frame.indications ? 1 : 0)
-                + (template.frameDifferences.map { UInt16($0) } == frame.frameDifferences ? 2 : 0)
-                + (template.chainDifferences == frame.chainDifferences ? 1 : 0)
+            let areFramesEqual = template.frameDifferences.map { UInt16($0) } == frame.frameDifferences
+            return (template.indications == frame.indications ? 0 : 2 * decodeTargetCount)
+                + (areFramesEqual ? 0 : frame.frameDifferences.reduce(2) { $0 + 2 + 4 * Self.size(of: $1) })
+                + (template.chainDifferences == frame.chainDifferences ? 0 : 8 * chainCount)
         }
-        return candidates.max { (likeness($0), $1) < (likeness($1), $0) }
+        return candidates.min { (rest($0), $0) < (rest($1), $1) }
+    }
+
+    /// Of a frame's difference, in units of four bits.
+    fileprivate static func size(of difference: UInt16) -> Int {
+        difference <= 16 ? 1 : difference <= 256 ? 2 : 3
     }
 }
