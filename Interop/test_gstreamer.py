@@ -10,6 +10,8 @@ from test_data_channels import talk
 
 DATA = ["Grüße 👋", b"\x00\x01\xff", "x" * 1200, bytes(range(256)) * 40]
 CODECS = {"VP8": MEDIA / "webRtcTestVideo.ivf", "H264": MEDIA / "webRtcTestVideo.mp4"}
+# Of which there is no file that we read.
+H265 = "H265"
 
 
 @pytest.fixture
@@ -50,12 +52,14 @@ def wait_for_media(peer, least, tones):
     Evidence("GStreamer", hertz=[line["hertz"] for line in peer.heard("tone")]).check_sound(tones, tolerance=30)
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("codec", [*CODECS, H265])
 def test_what_gstreamer_sends_comes_back(gstreamer, example, codec):
-    peer, echo = gstreamer(codec), example("echo")
+    peer, echo = gstreamer(codec), example("echo", *["--h265"] if codec == H265 else [])
     kind, sdp = peer.offer()
     echo.tell({"type": kind, "sdp": sdp})
-    peer.accept(("answer", echo.description("answer")["sdp"]))
+    answer = echo.description("answer")["sdp"]
+    assert f" {codec}/90000" in answer
+    peer.accept(("answer", answer))
     wait_for_media(peer, 45, [440])
 
 

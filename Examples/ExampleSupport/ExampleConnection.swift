@@ -16,10 +16,12 @@ public enum Example {
     }
 
     /// The defaults; `--loopback` adds 127.0.0.1, for two programs on one machine without a network, `--lite` makes ICE
-    /// lite, for a server with a public address, and `--tcp` offers TCP beside UDP, for peers that can send no UDP.
+    /// lite, for a server with a public address, `--tcp` offers TCP beside UDP, for peers that can send no UDP, and
+    /// `--h265` adds H.265 to the codecs, which few peers have.
     public static func configuration() throws -> PeerConnectionConfiguration {
         var configuration = try PeerConnectionConfiguration(addresses: has("loopback") ? .all : .automatic)
         configuration.ice.isLite = has("lite")
+        if has("h265") { configuration.videoCodecs.append(.h265) }
         if has("tcp") { configuration.tcp = .activeAndPassive(port: 0) }
         return configuration
     }

@@ -1,6 +1,6 @@
 """GStreamer's webrtcbin by lines of JSON, as Examples/data-channel-chat speaks them with `--json`; media besides.
 
-    gstreamer_peer.py [VP8|H264]      with a codec, it sends a ball that flies and a tone of 440 Hz, with Opus
+    gstreamer_peer.py [VP8|H264|H265]  with a codec, it sends a ball that flies, or snow, and a tone of 440 Hz
 
 What it decodes it tells: {"event": "picture", "count": …, "different": …} and for each half second
 {"event": "tone", "hertz": …}, null for silence.
@@ -22,14 +22,18 @@ from gi.repository import GLib, Gst, GstSdp, GstWebRTC  # noqa: E402
 
 # Small and cheap pictures: the machine has other things to do.
 BALL = "videotestsrc is-live=true pattern=ball ! video/x-raw,width=320,height=180,framerate=30/1 ! queue"
+# Of which each picture takes several packets: its encoder makes much less of a ball.
+SNOW = BALL.replace("pattern=ball", "pattern=snow")
 SOUND = "audiotestsrc is-live=true wave=sine freq=440 ! queue ! opusenc ! rtpopuspay pt=111"
 ENCODERS = {
     "VP8": "vp8enc deadline=1 cpu-used=16 target-bitrate=300000 keyframe-max-dist=60"
            " ! rtpvp8pay pt=96 picture-id-mode=2",
     "H264": "openh264enc complexity=low bitrate=300000 gop-size=60 ! video/x-h264,profile=constrained-baseline"
             " ! rtph264pay pt=96 config-interval=-1 aggregate-mode=zero-latency",
+    "H265": "x265enc tune=zerolatency speed-preset=ultrafast bitrate=1000 key-int-max=60 ! video/x-h265,profile=main"
+            " ! rtph265pay pt=96 config-interval=-1 aggregate-mode=zero-latency",
 }
-FORMATS = {"VP8": "", "H264": ",packetization-mode=(string)1,profile-level-id=(string)42e01f"}
+FORMATS = {"VP8": "", "H264": ",packetization-mode=(string)1,profile-level-id=(string)42e01f", "H265": ""}
 BANDS, RATE = 1200, 48_000
 
 
@@ -60,7 +64,8 @@ class Peer:
         self.bus.connect("message::error", lambda _, message: say(event="error", text=str(message.parse_error())))
         self.bus.connect("message::element", self.element_says)
         if codec:
-            self.send(f"{BALL} ! {ENCODERS[codec]}", f"media=video,encoding-name={codec},payload=96{FORMATS[codec]}")
+            picture = SNOW if codec == "H265" else BALL
+            self.send(f"{picture} ! {ENCODERS[codec]}", f"media=video,encoding-name={codec},payload=96{FORMATS[codec]}")
             self.send(SOUND, "media=audio,encoding-name=OPUS,payload=111")
         self.pipeline.set_state(Gst.State.PLAYING)
 

@@ -140,8 +140,8 @@ public struct PacketMetadata: Sendable, Hashable {
 public struct FrameMetadata: Sendable, Hashable {
     /// What its packets said, or are to say.
     public var packet = PacketMetadata()
-    /// What the frame depends on, as its sender said. Read from incoming frames; outgoing ones are described as those of
-    /// one layer, whatever stands here.
+    /// What the frame depends on, as its sender said. Read from incoming frames; outgoing ones are described as those
+    /// of one layer, whatever stands here.
     public var dependency: DependencyDescriptor?
     /// The simulcast layer (RFC 8851) that an incoming frame is of; nil without simulcast.
     public var rid: String?

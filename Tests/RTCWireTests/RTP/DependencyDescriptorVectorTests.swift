@@ -2,8 +2,8 @@ import Foundation
 import RTCWire
 import Testing
 
-/// Streams as Chromium describes them: `Tests/Vectors/rtp/chromium-dependency-descriptors.json`, which says how they were
-/// captured.
+/// Streams as Chromium describes them: `Tests/Vectors/rtp/chromium-dependency-descriptors.json`, which says how they
+/// were captured.
 @Suite struct `Dependency descriptors of Chromium` {
     struct Stream: Decodable, CustomTestStringConvertible {
         var codec: String
