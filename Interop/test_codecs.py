@@ -1,13 +1,16 @@
 """Every codec with peers that we did not write: Chromium sends to save-to-disk, and play-from-disk to Chromium."""
 
+import itertools
 import json
 import subprocess
 import sys
 
 import pytest
 
+from peers.chromium import Browser
 from peers.examples import Example
-from support.evidence import MEDIA
+from support.evidence import MEDIA, TONES
+from support.namespace import Wire
 from support.waiting import wait_until
 
 # A picture that moves, as a track.
@@ -157,6 +160,34 @@ const inbound = all.find(({ type }) => type === 'inbound-rtp') ?? {};
 return { frames: inbound.framesDecoded ?? 0, samples: inbound.totalSamplesReceived ?? 0, level: inbound.audioLevel ?? 0,
   energy: inbound.totalAudioEnergy ?? 0, codec: all.find(({ id }) => id === inbound.codecId)?.mimeType };
 """
+CONCEALED = """
+const all = [...(await globalThis.connection.getStats()).values()];
+const inbound = all.find(({ type }) => type === 'inbound-rtp') ?? {};
+return { lost: inbound.packetsLost ?? 0, concealed: inbound.concealedSamples / inbound.totalSamplesReceived };
+"""
+# The loudest frequency below and above 1,050 Hz, 25 times a second, where both sound or either does.
+HEARD = """
+const [receiver] = globalThis.connection.getReceivers();
+const audio = new AudioContext();
+const analyser = new AnalyserNode(audio, { fftSize: 4096, smoothingTimeConstant: 0 });
+new MediaStreamAudioSourceNode(audio, { mediaStream: new MediaStream([receiver.track]) }).connect(analyser);
+const spectrum = new Float32Array(analyser.frequencyBinCount);
+const width = audio.sampleRate / analyser.fftSize;
+const loudest = (from, to) => {
+  let best = Math.ceil(from / width);
+  for (let bin = best; bin < to / width; bin += 1) if (spectrum[bin] > spectrum[best]) best = bin;
+  return Math.round(best * width);
+};
+const heard = [];
+const timer = setInterval(() => {
+  analyser.getFloatFrequencyData(spectrum);
+  if (Math.max(...spectrum) > -60) heard.push([loudest(300, 1050), loudest(1050, 2500)]);
+}, 40);
+await new Promise((done) => setTimeout(done, DURATION));
+clearInterval(timer);
+return heard;
+"""
+KEYS = {"1": (697, 1209), "5": (770, 1336), "#": (941, 1477)}
 RECEIVE = """
 const connection = globalThis.connection = new RTCPeerConnection();
 connection.addEventListener('track', ({ track, streams }) => {
@@ -188,6 +219,57 @@ def test_chromium_plays_files(run, namespace, file, codec):
             wait_until(lambda: run(INBOUND)["energy"] > 0.01, "sound is heard")
         assert run(INBOUND)["codec"] == codec
         assert player.end() == 0
+    finally:
+        player.finish()
+
+
+@pytest.fixture
+def tenth():
+    """A wire that loses every tenth datagram and delays none more than another."""
+    wire = Wire(loss=0.1, delay=0.01, jitter=0)
+    yield wire
+    if wire.process.poll() is None:
+        wire.close()
+
+
+@pytest.mark.parametrize(
+    "options, least, most", [(["--redundant"], 0, 0.04), ([], 0.06, 1)], ids=["redundant", "alone"])
+def test_chromium_takes_lost_sound_from_later_packets(tenth, playwright, options, least, most):
+    """It makes up a tenth of the sound, but of redundant sound only where two packets in a row were lost."""
+    near, far = tenth.ends
+    browser = Browser(playwright, far)
+    page = browser.new_page()
+    player = Example(near, "play-from-disk", MEDIA / "webRtcTestVideo.ogg", *options)
+    try:
+        def run(body, argument=None):
+            return page.evaluate(f"async (argument) => {{ {body} }}", argument)
+
+        offer = player.description("offer")
+        assert ("red/48000" in offer["sdp"]) == bool(options)
+        player.tell(run(RECEIVE, offer))
+        wait_until(lambda: run(CONCEALED)["lost"] >= 30, "30 packets are lost")
+        assert least <= run(CONCEALED)["concealed"] <= most
+        heard = run(HEARD.replace("DURATION", "4000"))
+        # The file's notes, one a second; a change between two of them is neither.
+        right = [any(abs(one - tone) < 15 for one in pair for tone in TONES) for pair in heard]
+        assert sum(right) >= 0.8 * len(right) >= 40, heard
+    finally:
+        player.finish()
+        browser.close()
+
+
+def test_chromium_hears_the_keys_that_we_press(run, namespace):
+    """It makes the two tones of each key itself (ITU-T Q.23); nothing else sounds meanwhile."""
+    player = Example(namespace, "play-from-disk", MEDIA / "webRtcTestVideo.ogg", "--dial=,15#")
+    try:
+        player.tell(run(RECEIVE, player.description("offer")))
+        wait_until(lambda: run(INBOUND)["energy"] > 0.01, "sound is heard")
+        heard = run(HEARD.replace("DURATION", "5000"))
+        keys = [min(KEYS, key=lambda key: abs(KEYS[key][0] - low) + abs(KEYS[key][1] - high)) for low, high in heard
+                if any(abs(pair[0] - low) < 15 and abs(pair[1] - high) < 15 for pair in KEYS.values())]
+        assert [key for key, _ in itertools.groupby(keys)] == ["1", "5", "#"], heard
+        # Half a second each, looked at 25 times a second.
+        assert all(keys.count(key) >= 6 for key in "15#"), keys
     finally:
         player.finish()
 

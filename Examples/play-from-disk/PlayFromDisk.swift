@@ -12,7 +12,8 @@ struct PlayFromDisk {
     static func main() async throws {
         let tracks = try Example.arguments.flatMap { try MediaFile(path: $0).tracks }
         guard !tracks.isEmpty else {
-            LineSignaling.note("Usage: play-from-disk [--simulcast] [--playout-delay=MILLISECONDS] FILE…")
+            LineSignaling.note(
+                "Usage: play-from-disk [--simulcast] [--redundant] [--playout-delay=MILLISECONDS] [--dial=KEYS] FILE…")
             exit(2)
         }
         var configuration = try Example.configuration()
@@ -83,6 +84,7 @@ struct PlayFromDisk {
                 switch event {
                 case .connectionStateChange(.connected, _):
                     for player in players.values.joined() { group.addTask { await player.run() } }
+                    await dial(on: connection)
                 case .connectionStateChange(.failed, let because):
                     LineSignaling.note("It failed: \(because)")
                     await connection.close()
@@ -96,9 +98,22 @@ struct PlayFromDisk {
         }
     }
 
-    /// A file is not transcoded, so only what it holds is offered.
+    /// Presses the keys of `--dial`, each for half a second.
+    private static func dial(on connection: PeerConnection) async {
+        guard let keys = Example.value(of: "dial").flatMap({ DialedKeys($0, duration: .milliseconds(500)) }) else {
+            return
+        }
+        for transceiver in await connection.transceivers where transceiver.kind == .audio {
+            try? await transceiver.sender.dial(keys)
+        }
+    }
+
+    /// A file is not transcoded, so only what it holds is offered, and what may go beside it. Redundancy comes before
+    /// Opus where it is wanted, for then it is used.
     private static func codecs(of tracks: [MediaTrack], among all: [CodecParameters]) -> [CodecParameters] {
         let formats = Set(tracks.map(\.format))
-        return all.filter { codec in codec.payloadFormat.map(formats.contains) ?? false }
+        let media = all.filter { codec in codec.payloadFormat.map(formats.contains) ?? false }
+        guard media.contains(.opus) else { return media }
+        return (Example.has("redundant") ? [.redundantOpus] : []) + media + [.telephoneEvent]
     }
 }
