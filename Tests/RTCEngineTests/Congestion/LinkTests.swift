@@ -68,6 +68,26 @@ import Testing
         #expect(report.utilisation(from: 10) > 0.65)
     }
 
+    /// What `goog_cc_network_control_unittest.cc` expects of libwebrtc's target in the same scenario, with its
+    /// tolerances.
+    @Test func `libwebrtc's scenario of a changing capacity ends each part within libwebrtc's bounds`() throws {
+        let report = try run(.libwebrtcCapacity)
+        for (end, expected) in [(25.0, 350.0...550), (45, 600...900), (95, 65...115)] {
+            let last = try #require(report.samples.last { $0.at.seconds <= end })
+            #expect(expected.contains(last.targets[0].value / 1_000), "after \(end) s")
+        }
+    }
+
+    @Test func `libwebrtc's scenario of heavy loss ends above libwebrtc's bound`() throws {
+        let report = try run(.libwebrtcLoss)
+        #expect(try #require(report.samples.last).targets[0] > .kilobits(100))
+    }
+
+    @Test func `libwebrtc's scenario beside TCP ends below libwebrtc's bound`() throws {
+        let report = try run(.libwebrtcTCP)
+        #expect(try #require(report.samples.last).targets[0] < .kilobits(750))
+    }
+
     @Test func `a seed repeats to the last packet`() throws {
         var profile = LinkProfile.radio
         profile.duration = .seconds(Int64(10))

@@ -45,7 +45,7 @@ struct Bottleneck {
             lost += 1
             return nil
         }
-        var arrival = gone + profile.delay
+        var arrival = gone + profile.delay(at: now - .zero)
         if profile.jitter > .zero {
             arrival += Interval(nanoseconds: Int64.random(in: 0...profile.jitter.nanoseconds, using: &random))
         }

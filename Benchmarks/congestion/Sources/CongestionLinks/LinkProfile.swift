@@ -18,6 +18,8 @@ public struct LinkProfile: Sendable {
     public var capacity: [(from: Interval, rate: Bitrate)]
     /// There; as much back.
     public var delay = Interval.milliseconds(25)
+    /// From a time on it is another one.
+    public var laterDelay: (from: Interval, delay: Interval)?
     /// Added to the delay, evenly from nothing to this; packets keep their order.
     public var jitter = Interval.zero
     /// The chance of a packet to be lost, from 0 to 1; the way back loses none.
@@ -25,6 +27,8 @@ public struct LinkProfile: Sendable {
     /// What the queue before it holds: a packet that would wait longer, at the first capacity, is dropped.
     public var queue = Interval.milliseconds(300)
     public var flows: [Flow]
+    /// At which calls begin; nil: at what the configuration says.
+    public var startBitrate: Bitrate?
 
     /// The same, ended earlier.
     public func shortened(to seconds: Int64) -> LinkProfile {
@@ -35,6 +39,11 @@ public struct LinkProfile: Sendable {
 
     func rate(at time: Interval) -> Bitrate {
         capacity.last { $0.from <= time }?.rate ?? capacity.first?.rate ?? .megabits(1)
+    }
+
+    func delay(at time: Interval) -> Interval {
+        guard let laterDelay, time >= laterDelay.from else { return delay }
+        return laterDelay.delay
     }
 
     /// In bytes.
@@ -49,8 +58,11 @@ extension LinkProfile {
         steady, step, loss, bufferbloat, download, twoCalls, radio, longWay, jittery,
     ]
 
+    /// Scenarios of libwebrtc's own tests, `goog_cc_network_control_unittest.cc`, which say what is expected of it.
+    public static let libwebrtc: [LinkProfile] = [libwebrtcCapacity, libwebrtcLoss, libwebrtcTCP]
+
     /// By name; nil when there is none of it.
-    public static func named(_ name: String) -> LinkProfile? { all.first { $0.name == name } }
+    public static func named(_ name: String) -> LinkProfile? { (all + libwebrtc).first { $0.name == name } }
 
     public static let steady = LinkProfile(
         name: "steady", purpose: "a constant 1 Mbit/s", duration: .seconds(Int64(60)),
@@ -92,6 +104,28 @@ extension LinkProfile {
     public static let jittery = LinkProfile(
         name: "jitter", purpose: "1 Mbit/s with 30 ms of jitter", duration: .seconds(Int64(60)),
         capacity: [(.zero, .megabits(1))], jitter: .milliseconds(30), flows: oneCall)
+
+    /// `UpdatesTargetRateBasedOnLinkCapacity`: 500 kbit/s for 25 s, 800 for 20, 100 at twice the delay for 50.
+    public static let libwebrtcCapacity = LinkProfile(
+        name: "libwebrtc-capacity", purpose: "500, 800, then 100 kbit/s, as in libwebrtc's tests",
+        duration: .seconds(Int64(95)),
+        capacity: [
+            (.zero, .kilobits(500)), (.seconds(Int64(25)), .kilobits(800)), (.seconds(Int64(45)), .kilobits(100)),
+        ], delay: .milliseconds(100), laterDelay: (.seconds(Int64(45)), .milliseconds(200)),
+        queue: .seconds(Int64(60)), flows: [.media(from: .zero, upTo: .kilobits(1_500))])
+
+    /// `LossBasedControlDoesModestBackoffToHighLoss`.
+    public static let libwebrtcLoss = LinkProfile(
+        name: "libwebrtc-loss", purpose: "2 Mbit/s at a round trip of 400 ms, 10 % lost, as in libwebrtc's tests",
+        duration: .seconds(Int64(120)), capacity: [(.zero, .megabits(2))], delay: .milliseconds(200), loss: 0.1,
+        queue: .seconds(Int64(60)), flows: [.media(from: .zero, upTo: .kilobits(1_500))])
+
+    /// `IsFairToTCP`.
+    public static let libwebrtcTCP = LinkProfile(
+        name: "libwebrtc-tcp", purpose: "1 Mbit/s, a download from the beginning, as in libwebrtc's tests",
+        duration: .seconds(Int64(10)), capacity: [(.zero, .megabits(1))], delay: .milliseconds(50),
+        queue: .seconds(Int64(60)), flows: oneCall + [.download(from: .zero, until: .seconds(Int64(10)))],
+        startBitrate: .megabits(1))
 
     private static func radioTrace(seconds: Int64) -> [(from: Interval, rate: Bitrate)] {
         var random = EngineRandom.seeded(2_026)

@@ -61,6 +61,8 @@ public struct LinkSimulation {
 
     private init(_ profile: LinkProfile, seed: UInt64, configuration: CongestionConfiguration) {
         self.profile = profile
+        var configuration = configuration
+        if let start = profile.startBitrate { configuration.startBitrate = start }
         self.configuration = configuration
         self.seed = seed
         bottleneck = Bottleneck(profile, seed: seed &+ 99)
@@ -106,7 +108,7 @@ public struct LinkSimulation {
             agenda.add(.frame(flow: flow), at: now + Encoder.interval)
         case .segment(let flow, let number):
             receivedBytes[flow] += Download.segment
-            agenda.add(.acknowledgement(flow: flow, number: number), at: now + profile.delay)
+            agenda.add(.acknowledgement(flow: flow, number: number), at: now + profile.delay(at: now - .zero))
         case .acknowledgement(let flow, let number):
             guard case .download(var download) = flows[flow] else { return }
             download.acknowledge(number, at: now)
@@ -147,7 +149,7 @@ public struct LinkSimulation {
             agenda.add(.media(flow: index, .receiver, bytes), at: arrival)
         }
         call.transmits(of: .receiver) { bytes in
-            agenda.add(.media(flow: index, .sender, bytes), at: now + profile.delay)
+            agenda.add(.media(flow: index, .sender, bytes), at: now + profile.delay(at: now - .zero))
         }
         framesReceived[index] = call.framesReceived
     }

@@ -4,11 +4,13 @@ import RTCEngine
 import RTCNetwork
 import RTCWire
 
-// congestion-peer send|receive SECONDS: one end of a call over real sockets on 127.0.0.1, for sockets.py. Descriptions
-// go as lines of JSON: the sender prints its offer and reads the answer, the receiver the other way round. Then the
-// sender prints what its estimator says, ten times a second.
-guard CommandLine.arguments.count == 3, let seconds = Double(CommandLine.arguments[2]) else {
-    print("usage: congestion-peer send|receive SECONDS")
+// congestion-peer send|receive SECONDS ADDRESS: one end of a call over real sockets on an address of this machine, for
+// sockets.py. Descriptions go as lines of JSON: the sender prints its offer and reads the answer, the receiver the
+// other way round. Then the sender prints what its estimator says, ten times a second.
+guard CommandLine.arguments.count == 4, let seconds = Double(CommandLine.arguments[2]),
+    let address = IPAddress(CommandLine.arguments[3])
+else {
+    print("usage: congestion-peer send|receive SECONDS ADDRESS")
     exit(64)
 }
 
@@ -32,7 +34,7 @@ func sayDescription(of connection: PeerConnection, _ events: AsyncStream<PeerCon
 }
 
 let configuration = try PeerConnectionConfiguration(
-    addresses: .only([.v4(0x7f00_0001)]), videoCodecs: [.vp8])
+    addresses: .only([address]), videoCodecs: [.vp8])
 let connection = PeerConnection(configuration: configuration)
 let events = connection.events
 
