@@ -1,114 +1,164 @@
-"""A link in user space: datagrams between two peers of this machine through one drop-tail queue, with rate, delay, jitter
-and loss. For kernels without `netem` (this project's test machine has `tbf`, and nothing that delays).
+#!/usr/bin/env python3
+"""link.py NAME NEAR FAR: one of the links (links.py), for IP packets between two network namespaces.
 
-Each peer is told an address of the link instead of the other's, so nothing else of the machine is touched.
+It does what `tc netem` with a `tbf` would, for kernels without `netem`: a TUN device `wire0` in each namespace (those of
+the processes NEAR and FAR), and between them, for what NEAR sends, one drop-tail queue with a rate that changes, delay,
+jitter and loss. What FAR sends is only delayed. Everything passes through it: a call's UDP and a download's TCP.
+
+The run begins with the first line on standard input and ends with its end. Ten times a second it prints a sample as a
+line of JSON.
 """
 
-import asyncio
 import collections
+import ctypes
+import fcntl
+import heapq
+import itertools
+import json
+import os
 import random
+import select
+import struct
+import sys
 import time
 
-HEADERS = 28  # IP and UDP
+from links import LINKS
+
+TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
+CLONE_NEWNET = 0x40000000
+TCP, UDP = 6, 17
+SAMPLING = 0.1
+HEADERS = 28
+"""IP and UDP, which are not counted as received; the simulator does not count them either."""
 
 
-class Door(asyncio.DatagramProtocol):
-    """What one peer takes for the other."""
+def enter(pid):
+    """Moves this process into the network namespace of another."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(f"/proc/{pid}/ns/net") as namespace:
+        if libc.setns(namespace.fileno(), CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), f"the network namespace of {pid}")
 
-    def __init__(self, came):
-        self.came, self.peer, self.transport = came, None, None
 
-    def connection_made(self, transport):
-        self.transport = transport
+def open_tun(pid):
+    enter(pid)
+    device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH22x", b"wire0", IFF_TUN | IFF_NO_PI))
+    return device
 
-    def datagram_received(self, data, address):
-        self.came(data)
 
-    @property
-    def port(self):
-        return self.transport.get_extra_info("sockname")[1]
+class Counter:
+    """What of each flow has come out, in bytes: calls in the order of their ports' first packets, then TCP."""
 
-    def send(self, data):
-        if self.peer and not self.transport.is_closing():
-            self.transport.sendto(data, self.peer)
+    def __init__(self):
+        self.calls, self.tcp = {}, 0
+
+    def add(self, packet):
+        start = (packet[0] & 15) * 4
+        if packet[9] == TCP:
+            self.tcp += len(packet)
+        elif packet[9] == UDP:
+            port = packet[start + 2 : start + 4]
+            self.calls[port] = self.calls.get(port, 0) + len(packet) - HEADERS
+
+    def take(self):
+        taken = [*self.calls.values(), self.tcp]
+        self.calls, self.tcp = dict.fromkeys(self.calls, 0), 0
+        return {"calls": taken[:-1], "tcp": taken[-1]}
 
 
 class Link:
-    def __init__(self, capacity, delay=0.025, queue=0.3, loss=0.0, jitter=0.0, seed=1):
-        """capacity: [(from second, bits a second)]; queue in seconds at the highest capacity."""
-        self.capacity, self.delay, self.loss, self.jitter = capacity, delay, loss, jitter
-        self.limit = max(rate for _, rate in capacity) * queue / 8
-        self.random, self.start = random.Random(seed), None
-        self.busy_until = self.last_arrival = self.last_return = 0.0
-        self.queued, self.queued_bytes = collections.deque(), 0
-        self.received = self.dropped = self.lost = 0
-
-    async def open(self):
-        loop = asyncio.get_running_loop()
-        self.loop = loop
-        doors = [loop.create_datagram_endpoint(lambda came=came: Door(came), local_addr=("127.0.0.1", 0))
-                 for came in (self.forward, self.back)]
-        (_, self.near), (_, self.far) = [await door for door in doors]
-        return self
-
-    def begin(self):
-        self.start = time.monotonic()
-
-    @property
-    def now(self):
-        return time.monotonic() - (self.start or time.monotonic())
+    def __init__(self, profile, near, far, seed=1):
+        self.profile, self.near, self.far, self.random = profile, near, far, random.Random(seed)
+        self.start = None
+        self.busy_until = self.last_arrival = 0.0
+        self.queue, self.queued = collections.deque(), 0
+        self.agenda, self.numbers = [], itertools.count()
+        self.dropped = self.lost = 0
+        self.late = 0.0
+        self.counter = Counter()
 
     def rate(self, at):
-        return [rate for since, rate in self.capacity if since <= at][-1]
+        return self.profile.rate(at - self.start if self.start else 0)
 
-    @property
-    def queue_delay(self):
-        return max(self.busy_until - self.now, 0.0)
-
-    def forward(self, data):
-        """From the sender: through the queue."""
-        now, size = self.now, len(data) + HEADERS
-        while self.queued and self.queued[0][0] <= now:
-            self.queued_bytes -= self.queued.popleft()[1]
-        if self.queued_bytes + size > self.limit:
+    def forward(self, packet, now):
+        """From NEAR: through the queue."""
+        while self.queue and self.queue[0][0] <= now:
+            self.queued -= self.queue.popleft()[1]
+        if self.queued + len(packet) > self.profile.limit:
             self.dropped += 1
             return
         begin = max(now, self.busy_until)
-        self.busy_until = begin + size * 8 / self.rate(begin)
-        self.queued.append((self.busy_until, size))
-        self.queued_bytes += size
-        if self.random.random() < self.loss:
+        self.busy_until = begin + len(packet) * 8 / self.rate(begin)
+        self.queue.append((self.busy_until, len(packet)))
+        self.queued += len(packet)
+        if self.random.random() < self.profile.loss:
             self.lost += 1
             return
-        arrival = self.busy_until + self.delay + self.random.random() * self.jitter
+        arrival = self.busy_until + self.profile.delay + self.random.random() * self.profile.jitter
         self.last_arrival = max(self.last_arrival, arrival)
-        self.loop.call_later(self.last_arrival - now, self.arrive, data)
+        self.deliver(packet, self.far, self.last_arrival)
 
-    def arrive(self, data):
-        self.received += len(data)
-        self.far.send(data)
+    def deliver(self, packet, device, due):
+        heapq.heappush(self.agenda, (due, next(self.numbers), device, packet))
 
-    def back(self, data):
-        """From the receiver: only delayed."""
-        self.loop.call_later(self.delay, self.near.send, data)
+    def run_due(self, now):
+        while self.agenda and self.agenda[0][0] <= now:
+            due, _, device, packet = heapq.heappop(self.agenda)
+            self.late = max(self.late, now - due)
+            if device == self.far:
+                self.counter.add(packet)
+            try:
+                os.write(device, packet)
+            except OSError:
+                pass  # An end that is going down.
 
-    def close(self):
-        self.near.transport.close()
-        self.far.transport.close()
+    def read(self, device, now):
+        while True:
+            try:
+                packet = os.read(device, 65536)
+            except BlockingIOError:
+                return
+            if packet[0] >> 4 != 4:
+                continue  # Neighbour discovery of IPv6.
+            if device == self.near:
+                self.forward(packet, now)
+            else:
+                self.deliver(packet, self.near, now + self.profile.delay)
+
+    def sample(self, now):
+        at = now - self.start
+        line = {
+            "at": at, "capacity": self.profile.rate(at), "queue": max(self.busy_until - now, 0),
+            "dropped": self.dropped, "lost": self.lost, "late": self.late, **self.counter.take(),
+        }
+        self.late = 0.0
+        print(json.dumps(line), flush=True)
+
+    def run(self):
+        samples = 0
+        while True:
+            now = time.monotonic()
+            self.run_due(now)
+            sample_at = self.start + (samples + 1) * SAMPLING if self.start else None
+            if sample_at and now >= sample_at:
+                samples += 1
+                self.sample(now)
+                continue
+            due = min([entry[0] for entry in self.agenda[:1]] + ([sample_at] if sample_at else []), default=None)
+            timeout = None if due is None else max(due - time.monotonic(), 0)
+            readable, _, _ = select.select([self.near, self.far, sys.stdin], [], [], timeout)
+            now = time.monotonic()
+            for device in (self.near, self.far):
+                if device in readable:
+                    self.read(device, now)
+            if sys.stdin in readable:
+                if not os.read(sys.stdin.fileno(), 100):
+                    return
+                self.start = now
 
 
-def redirect(sdp, port):
-    """The description with one candidate: the link's door. Returns it and the address that it had."""
-    lines, address = [], None
-    for line in sdp.splitlines():
-        if line.startswith("a=candidate:"):
-            fields = line.split()
-            if address is None and fields[2].lower() == "udp" and fields[4].startswith("127."):
-                address = (fields[4], int(fields[5]))
-                fields[4], fields[5] = "127.0.0.1", str(port)
-                lines.append(" ".join(fields))
-            continue
-        lines.append(line)
-    if address is None:
-        raise RuntimeError("the peer has no candidate on loopback")
-    return "\r\n".join(lines) + "\r\n", address
+if __name__ == "__main__":
+    ends = [open_tun(pid) for pid in sys.argv[2:4]]
+    print("ready", flush=True)
+    Link(LINKS[sys.argv[1]], *ends).run()

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""Draws the tables that congestion-links and sockets.py write: one picture a link.
+"""Draws the tables that congestion-links and sockets.py write: one picture of small multiples.
 
-    plot.py DIRECTORY [NAME...]        every NAME.csv of the directory becomes NAME.png
+    plot.py DIRECTORY PICTURE COLUMNS NAME...     each NAME.csv of the directory is a panel, COLUMNS of them in a row
+
+A panel has three parts: rates (the link's capacity; what each flow's estimator says, and what of it arrives), the queue's
+delay, and packets gone in each second: dropped because the queue was full, or lost behind it.
 """
 
 import csv
@@ -13,47 +16,81 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-COLOURS = ["tab:blue", "tab:orange", "tab:green"]
+FLOWS = [("tab:blue", "navy"), ("tab:orange", "saddlebrown")]
+"""What arrives, and the target."""
+PANEL = (5.4, 3.5)
+"""Inches."""
 
 
-def smooth(values, width=5):
+def read(table: pathlib.Path) -> dict[str, list[float]]:
+    with table.open() as file:
+        rows = list(csv.DictReader(file))
+    return {name: [float(row[name]) for row in rows] for name in rows[0]}
+
+
+def smooth(values, width=10):
     return [sum(values[max(0, i - width + 1) : i + 1]) / min(i + 1, width) for i in range(len(values))]
 
 
-def draw(table: pathlib.Path) -> pathlib.Path:
-    with table.open() as file:
-        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
-    time = [row["time_s"] for row in rows]
-    flows = [name.split("_")[1] for name in rows[0] if name.startswith("received_")]
-    figure, (rates, queue) = plt.subplots(
-        2, 1, figsize=(9, 5.5), sharex=True, gridspec_kw={"height_ratios": [3, 1]}, layout="constrained"
-    )
-    rates.step(time, [row["capacity_kbps"] for row in rows], where="post", color="black", lw=1, label="capacity")
-    for flow, colour in zip(flows, COLOURS):
-        target = [row[f"target_{flow}_kbps"] for row in rows]
-        if any(target):
-            rates.plot(time, target, color=colour, lw=1.5, label=f"target {flow}")
-        received = smooth([row[f"received_{flow}_kbps"] for row in rows])
-        rates.plot(time, received, color=colour, lw=0.8, alpha=0.5, label=f"received {flow}, 0.5 s mean")
-    top = max(row["capacity_kbps"] for row in rows)
-    rates.set_ylim(0, top * 1.5)
-    rates.set_ylabel("kbit/s")
-    rates.set_title(table.stem)
-    rates.legend(loc="upper right", fontsize=8, ncols=2)
-    rates.grid(alpha=0.3)
-    queue.plot(time, [row["queue_ms"] for row in rows], color="tab:red", lw=0.8)
-    queue.set_ylabel("queue, ms")
-    queue.set_xlabel("s")
-    queue.set_ylim(bottom=0)
-    queue.grid(alpha=0.3)
-    picture = table.with_suffix(".png")
-    figure.savefig(picture, dpi=80)
-    plt.close(figure)
-    return picture
+def each_second(total):
+    """How much a sum that was sampled ten times a second has grown in each second."""
+    ends = total[9::10]
+    return [end - begin for begin, end in zip([0, *ends], ends)]
+
+
+def draw(panel, title, table, is_left):
+    rates, queue, gone = panel.subplots(3, 1, sharex=True, height_ratios=[3.2, 1, 1])
+    time, flows = table["time_s"], sum(name.startswith("received_") for name in table)
+    rates.step(time, table["capacity_kbps"], where="post", color="black", lw=1.2, label="capacity")
+    for flow, (light, dark) in zip(range(flows), FLOWS):
+        target = table[f"target_{flow}_kbps"]
+        number = f" {flow + 1}" if flows > 1 else ""
+        is_call = any(target)
+        # Before a flow begins there is nothing to draw.
+        target = [value or float("nan") for value in target]
+        received = smooth(table[f"received_{flow}_kbps"])
+        rates.plot(time, received, color=light, lw=1, label=f"arrives{number}" if is_call else "TCP arrives")
+        if is_call:
+            rates.plot(time, target, color=dark, lw=1, ls=(0, (3, 1)), label=f"target{number}")
+    rates.set_ylim(0, max(table["capacity_kbps"]) * 1.45)
+    rates.set_title(title, fontsize=10, fontweight="bold", pad=3)
+    rates.legend(loc="upper right", fontsize=7, ncols=3, frameon=False, borderpad=0.1)
+    queue.plot(time, table["queue_ms"], color="tab:red", lw=0.8)
+    queue.set_ylim(0, max(100, max(table["queue_ms"]) * 1.1))
+    seconds = [second + 0.5 for second in range(len(table["dropped"]) // 10)]
+    dropped, lost = each_second(table["dropped"]), each_second(table["lost"])
+    gone.bar(seconds, lost, width=1, color="tab:gray", label="lost")
+    gone.bar(seconds, dropped, width=1, bottom=lost, color="tab:red", label="dropped")
+    gone.set_ylim(0, max(10, max(map(sum, zip(lost, dropped))) * 1.1))
+    if any(lost) or any(dropped):
+        gone.legend(loc="upper right", fontsize=7, ncols=2, frameon=False, borderpad=0.1)
+    for axes, what in ((rates, "kbit/s"), (queue, "queue, ms"), (gone, "gone / s")):
+        axes.grid(alpha=0.3)
+        axes.tick_params(labelsize=7)
+        axes.set_xlim(0, round(time[-1]))
+        if is_left:
+            axes.set_ylabel(what, fontsize=8)
+    gone.set_xlabel("s", fontsize=8, labelpad=0)
+    panel.align_ylabels()
+
+
+def title(name):
+    """sockets.py's names say who called whom."""
+    first, _, rest = name.partition("-")
+    second, _, link = rest.partition("-")
+    return f"{link}: {first} to {second}" if first in ("roost", "aiortc") else name
+
+
+def main(directory, picture, columns, names):
+    rows = -(-len(names) // columns)
+    figure = plt.figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
+    panels = figure.subfigures(rows, columns, squeeze=False, hspace=0.03).flat
+    for index, (panel, name) in enumerate(zip(panels, names)):
+        draw(panel, title(name), read(directory / f"{name}.csv"), is_left=index % columns == 0)
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(picture, dpi=75)
+    print(picture)
 
 
 if __name__ == "__main__":
-    directory = pathlib.Path(sys.argv[1])
-    names = sys.argv[2:] or sorted(path.stem for path in directory.glob("*.csv"))
-    for name in names:
-        print(draw(directory / f"{name}.csv"))
+    main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])
