@@ -134,6 +134,7 @@ public actor PeerConnection {
         tellReaders()
         noteUnreadData()
         while let event = machine.pollEvent() { publish(event) }
+        tellReaders()
         while let transmit = machine.pollTransmit() {
             if let stream = transmit.stream {
                 relayStreams[stream]?.send(transmit.bytes, after: transmit.channel)
