@@ -80,9 +80,12 @@ struct PlayFromDisk {
         _ events: AsyncStream<PeerConnectionEvent>
     ) async {
         await withTaskGroup(of: Void.self) { group in
+            var isPlaying = false
             for await event in events {
                 switch event {
-                case .connectionStateChange(.connected, _):
+                // Again after every interruption, through which the players go on.
+                case .connectionStateChange(.connected, _) where !isPlaying:
+                    isPlaying = true
                     for player in players.values.joined() { group.addTask { await player.run() } }
                     await dial(on: connection)
                 case .connectionStateChange(.failed, let because):
