@@ -5,7 +5,7 @@ extension DataChannels {
     // MARK: Out
 
     mutating func send(
-        _ message: DataChannelMessage, on id: DataChannelID, at now: Instant
+        _ message: DataChannelMessage, on id: DataChannelID, isAdmitted: Bool = false, at now: Instant
     ) throws(DataChannelError) {
         guard let channel = channels[id], let stream = channel.stream else {
             throw channels[id].map { .notOpen($0.state) } ?? .unknownChannel
@@ -18,7 +18,7 @@ extension DataChannels {
             stream: stream, payloadProtocol: payload.rawValue, bytes: bytes,
             isOrdered: channel.options.ordered || !channel.isAcknowledged, reliability: channel.reliability)
         do throws(SCTPSendError) {
-            try association?.send(packed, at: now)
+            try association?.send(packed, isAdmitted: isAdmitted, at: now)
         } catch {
             switch error {
             case .messageTooLarge(let limit): throw .messageTooLarge(limit: limit)

@@ -95,6 +95,10 @@ struct DataChannels: Sendable {
 
     /// The connection ends: so do the association and every channel.
     mutating func close(at now: Instant) {
+        // What has come before the end is told before it.
+        var told = FIFO<Output>()
+        while let output = pollOutput(at: now) { told.append(output) }
+        events = told
         association?.abort(at: now)
         drainLastWords()
         end(because: .connectionClosed)

@@ -27,11 +27,13 @@ extension PeerMachine {
     }
 
     /// As `send`, but the message waits for `sendQueuedData`: several share packets.
+    ///
+    /// - Parameter isAdmitted: its sender went by `dataSendLimits`, so that it is not refused as `.bufferFull`.
     public mutating func queue(
-        _ message: DataChannelMessage, on id: DataChannelID, at now: Instant
+        _ message: DataChannelMessage, on id: DataChannelID, isAdmitted: Bool = false, at now: Instant
     ) throws(DataChannelError) {
         guard connectionState != .closed else { throw .connectionClosed }
-        try data.send(message, on: id, at: now)
+        try data.send(message, on: id, isAdmitted: isAdmitted, at: now)
     }
 
     /// Sends what `queue` has taken, as far as the network lets it.

@@ -55,6 +55,8 @@ public final class DataChannel: Sendable {
         var bufferedAmountLowThreshold = 0
         /// More waits than the threshold.
         var isAboveThreshold = false
+        /// A message was refused since all channels together had too much waiting, and it still is much.
+        var lacksRoom = false
 
         var bufferedAmount: Int { outboxAmount + machineAmount }
     }
@@ -115,30 +117,28 @@ public final class DataChannel: Sendable {
     public func send(_ message: DataChannelMessage) async throws(DataChannelError) {
         guard let connection else { throw .connectionClosed }
         let size = message.byteCount
-        let isOpen = snapshot.withLock { snapshot in
-            guard snapshot.readyState == .open else { return false }
-            // Before it is in the outbox: the connection's thread may take it at once.
-            snapshot.outboxAmount += size
-            snapshot.isAboveThreshold = snapshot.bufferedAmount > snapshot.bufferedAmountLowThreshold
-            return true
+        // Taken and counted in one step: the connection's thread may have it the next moment.
+        let admission = snapshot.withLock { snapshot -> DataChannelOutbox.Admission? in
+            guard snapshot.readyState == .open else { return nil }
+            let admission = outbox.append(message, of: self)
+            switch admission {
+            case .taken:
+                snapshot.outboxAmount += size
+                snapshot.isAboveThreshold = snapshot.bufferedAmount > snapshot.bufferedAmountLowThreshold
+            case .full: snapshot.lacksRoom = true
+            case .tooLarge: break
+            }
+            return admission
         }
-        guard isOpen else { throw await connection.refusal(of: self) }
-        switch outbox.append(message, of: self) {
-        case .taken: return
-        case .tooLarge(let limit):
-            takeBack(size)
-            throw .messageTooLarge(limit: limit)
-        case .full:
-            takeBack(size)
-            throw .bufferFull
-        }
-    }
-
-    /// What was noted of a message is not so.
-    private func takeBack(_ size: Int) {
-        snapshot.withLock { snapshot in
-            snapshot.outboxAmount = max(snapshot.outboxAmount - size, 0)
-            snapshot.isAboveThreshold = snapshot.bufferedAmount > snapshot.bufferedAmountLowThreshold
+        switch admission {
+        case .taken?: return
+        case .tooLarge(let limit)?: throw .messageTooLarge(limit: limit)
+        case .full?: throw .bufferFull
+        case nil:
+            let error = await connection.refusal(of: self)
+            // It has opened since it was looked at.
+            if error == .notOpen(.open) { return try await send(message) }
+            throw error
         }
     }
 
@@ -162,12 +162,15 @@ public final class DataChannel: Sendable {
         guard readyState == .open || Task.isCancelled else { throw .notOpen(readyState) }
     }
 
-    /// Returns when `bufferedAmount` is at most `bufferedAmountLowThreshold`: for who sends much. A cancelled task
-    /// returns at once.
+    /// Returns when `bufferedAmount` is at most `bufferedAmountLowThreshold`: for who sends much. After `.bufferFull`,
+    /// when half of what all channels together may have waiting is free, too. A cancelled task returns at once.
     ///
     /// - Throws: `.notOpen` when the channel is not open any more.
     public func waitForBufferedAmountLow() async throws(DataChannelError) {
-        await wait { $0.readyState != .open || $0.bufferedAmount <= $0.bufferedAmountLowThreshold }
+        await wait { snapshot in
+            guard snapshot.readyState == .open else { return true }
+            return !snapshot.lacksRoom && snapshot.bufferedAmount <= snapshot.bufferedAmountLowThreshold
+        }
         guard readyState == .open || Task.isCancelled else { throw .notOpen(readyState) }
     }
 
@@ -202,6 +205,15 @@ public final class DataChannel: Sendable {
         }
         changes.send(())
         if hasBecomeLow { eventBroadcast.send(.bufferedAmountLow) }
+    }
+
+    /// There is room again for a message that was refused.
+    func roomCame() {
+        let hasWaited = snapshot.withLock { snapshot in
+            defer { snapshot.lacksRoom = false }
+            return snapshot.lacksRoom
+        }
+        if hasWaited { changes.send(()) }
     }
 
     func tell(_ event: Event) { eventBroadcast.send(event) }

@@ -25,6 +25,8 @@ final class DataChannelOutbox: LoopCall {
         /// What `entries` will take of the association's buffer.
         var cost = 0
         var limits = DataSendLimits()
+        /// A message was refused, and its sender waits.
+        var isRoomWanted = false
     }
 
     private let state = Mutex(State())
@@ -44,7 +46,10 @@ final class DataChannelOutbox: LoopCall {
             guard size <= state.limits.messageSize else { return (.tooLarge(limit: state.limits.messageSize), false) }
             // What is empty takes a message of any size, as the association does.
             guard state.cost + state.limits.used == 0 || state.cost + state.limits.used + cost <= state.limits.buffer
-            else { return (.full, false) }
+            else {
+                state.isRoomWanted = true
+                return (.full, false)
+            }
             state.entries.append(Entry(channel: channel, message: message))
             state.cost += cost
             return (.taken, state.entries.count == 1)
@@ -64,8 +69,16 @@ final class DataChannelOutbox: LoopCall {
         }
     }
 
-    /// What the association takes now.
-    func update(_ limits: DataSendLimits) { state.withLock { $0.limits = limits } }
+    /// What the association takes now. True when somebody has waited for room and half of the buffer is free: less would
+    /// wake senders for every message.
+    func update(_ limits: DataSendLimits) -> Bool {
+        state.withLock { state in
+            state.limits = limits
+            guard state.isRoomWanted, state.cost + limits.used <= limits.buffer / 2 else { return false }
+            state.isRoomWanted = false
+            return true
+        }
+    }
 
     /// Nothing more goes out. Entries hold their channels, and those this.
     func removeAll() {

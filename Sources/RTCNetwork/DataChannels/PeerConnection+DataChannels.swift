@@ -37,58 +37,40 @@ extension PeerConnection {
         flush()
     }
 
-    /// Gives the machine what is in the outbox, as far as it has room.
+    /// Gives the machine what is in the outbox, which was told before what there is room for.
     func takeQueuedData() {
         guard let outbox else { return }
-        queueData()
-        guard queuedData.isEmpty else { return }
         outbox.take(into: &queuedData)
-        queueData()
-    }
-
-    /// Gives the machine `queuedData`, as far as it has room.
-    private func queueData() {
         guard !queuedData.isEmpty else { return }
         let now = NetworkLoop.now
-        var taken = 0
-        queueing: for entry in queuedData {
+        for entry in queuedData {
             do throws(DataChannelError) {
-                try machine.queue(entry.message, on: entry.channel.engineID, at: now)
+                try machine.queue(entry.message, on: entry.channel.engineID, isAdmitted: true, at: now)
             } catch {
-                switch error {
-                // What is acknowledged makes room, and this is tried again then.
-                case .bufferFull: break queueing
                 // The peer has taken back what its description promised: without this message the channel cannot go on.
-                case .messageTooLarge: machine.closeDataChannel(entry.channel.engineID, at: now)
-                // It has closed since the message was sent.
-                default: break
-                }
+                // Anything else means that it has closed since the message was sent.
+                if case .messageTooLarge = error { machine.closeDataChannel(entry.channel.engineID, at: now) }
             }
-            taken += 1
         }
         machine.sendQueuedData(at: now)
         // What channels tell of themselves is right once nothing is counted twice.
         var first = 0
-        while first < taken {
+        while first < queuedData.count {
             let channel = queuedData[first].channel
             var bytes = 0
-            while first < taken, queuedData[first].channel === channel {
+            while first < queuedData.count, queuedData[first].channel === channel {
                 bytes += queuedData[first].message.byteCount
                 first += 1
             }
             refresh(channel, queued: bytes)
         }
-        queuedData.removeFirst(taken)
+        queuedData.removeAll(keepingCapacity: true)
     }
 
-    /// Tells the outbox what it may take.
+    /// Tells the outbox what it may take, and those who wait for room that there is some.
     func tellSendLimits() {
-        guard let outbox else { return }
-        // First in, first out: what found no room before may find it now.
-        if !queuedData.isEmpty { takeQueuedData() }
-        var limits = machine.dataSendLimits
-        for entry in queuedData { limits.used += DataSendLimits.cost(ofBytes: entry.message.byteCount) }
-        outbox.update(limits)
+        guard let outbox, outbox.update(machine.dataSendLimits) else { return }
+        for channel in channels.values { channel.roomCame() }
     }
 
     func close(_ channel: DataChannel) {

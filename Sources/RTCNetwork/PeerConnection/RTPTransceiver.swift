@@ -86,6 +86,7 @@ public final class RTPReceiver: Sendable {
     /// In a structure: a function that is read out of a `Mutex` by itself is wrapped anew each time.
     private struct PacketReader {
         var handler: PacketHandler?
+        var isFinished = false
     }
 
     init(kind: MediaKind) {
@@ -97,7 +98,18 @@ public final class RTPReceiver: Sendable {
     func finish() {
         frameBroadcast.finish()
         toneSource.finish()
-        packets.withLock { $0.handler = nil }
+        replaceHandler(with: nil, isFinished: true)
+    }
+
+    /// The old handler goes outside of the lock: it may be the last to hold on to the connection, and so to this.
+    private func replaceHandler(with handler: PacketHandler?, isFinished: Bool = false) {
+        let old = packets.withLock { packets in
+            let old = packets
+            packets.handler = packets.isFinished ? nil : handler
+            packets.isFinished = packets.isFinished || isFinished
+            return old
+        }
+        withExtendedLifetime(old) {}
     }
 
     func hand(_ packet: ReceivedPacket, _ bytes: RawSpan) {
@@ -126,5 +138,7 @@ public final class RTPReceiver: Sendable {
     /// connections wait for it too: it does what takes microseconds, does not block, and hands on the rest. The bytes
     /// are lent for the call and are not copied; who wants to keep them copies them. In it the connection may be used
     /// by `assumeIsolated`, and closed; after that it is not called again.
-    public func setPacketHandler(_ handler: PacketHandler?) { packets.withLock { $0.handler = handler } }
+    ///
+    /// A handler that holds the connection strongly keeps it until it is closed, or until there is another handler.
+    public func setPacketHandler(_ handler: PacketHandler?) { replaceHandler(with: handler) }
 }

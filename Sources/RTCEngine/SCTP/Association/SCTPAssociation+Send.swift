@@ -2,7 +2,11 @@ internal import RTCWire
 
 extension SCTPAssociation {
     /// Queues a message; before the association is established too.
-    public mutating func send(_ message: SCTPMessage, at now: Instant) throws(SCTPSendError) {
+    ///
+    /// - Parameter isAdmitted: its sender has been told that there is room, so that it is not refused for want of it.
+    public mutating func send(
+        _ message: SCTPMessage, isAdmitted: Bool = false, at now: Instant
+    ) throws(SCTPSendError) {
         self.now = now
         guard state.acceptsMessages else { throw .closed }
         guard !message.bytes.isEmpty else { throw .messageEmpty }
@@ -10,9 +14,8 @@ extension SCTPAssociation {
         guard limit == 0 || message.bytes.count <= limit else { throw .messageTooLarge(limit: limit) }
         guard message.stream < outboundStreams, queue.phase(of: message.stream) == .open else { throw .streamClosing }
         let cost = bytesKept
-        guard cost == 0 || cost + message.bytes.count + SCTPQueuedMessage.overhead <= configuration.sendBuffer else {
-            throw .bufferFull
-        }
+        let hasRoom = cost == 0 || cost + message.bytes.count + SCTPQueuedMessage.overhead <= configuration.sendBuffer
+        guard hasRoom || isAdmitted else { throw .bufferFull }
         var expiry: Instant?
         var retransmits: UInt16?
         switch message.reliability {
