@@ -3,7 +3,7 @@
 
     netem.py NAME       prints the commands instead, and does nothing
 
-`tbf` is the bottleneck and its queue; `netem`, its parent, delays and loses (as in tc-netem's own example), so packets are
+`tbf` is the bottleneck and its queue; `netem`, its parent, delays and loses, so packets are
 lost before the queue and not behind it. A link whose packets keep their order under jitter cannot be had this way.
 """
 
@@ -45,7 +45,7 @@ def way_back(profile):
 
 
 def run(command):
-    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
+    return subprocess.run([str(word) for word in command], check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 class Netem:
