@@ -140,6 +140,22 @@ def test_coturns_client_does_not_reach_what_is_denied(peer, start, namespace):
     assert relay.metrics()['roost_turn_refused_total{code="403"}'] >= 1
 
 
+def test_the_host_itself_is_nobodys_peer(start, namespace):
+    """Whoever listens on an address of the server's, behind its firewall, hears nothing of the relay."""
+    relay = start()
+    peer = subprocess.Popen(namespace.command(
+        "setpriv", "--pdeathsig", "KILL", "turnutils_peer", "-L", namespace.address, "-p", 3481))
+    try:
+        wait_until(lambda: ":3481 " in namespace.run("ss", "-Hlun").stdout, "coturn's peer listens")
+        sent, received, said = uclient(
+            relay, "-c", "-e", namespace.address, "-r", 3481, "-n", 5, "-u", "user", "-w", "password")
+    finally:
+        peer.kill()
+        peer.wait()
+    assert sent > 0 and received == 0, said
+    assert relay.metrics()["roost_turn_dropped_total{reason=\"forbidden\"}"] >= sent
+
+
 @pytest.mark.parametrize("transport", ["udp", "tcp"])
 def test_aioice_relays(transport, start, namespace):
     relay = start()

@@ -4,8 +4,8 @@ public import RTCWire
 /// door into them (RFC 8656 §21.4.1).
 ///
 /// Never: loopback, unspecified, link-local, multicast, broadcast and reserved addresses, nor any of them inside an
-/// address of IPv6 that stands for one of IPv4. Private ranges only if they are allowed. Everything else, unless it is
-/// denied.
+/// address of IPv6 that stands for one of IPv4; nor the host's own addresses, behind which services may be that its
+/// firewall keeps from others. Private ranges only if they are allowed. Everything else, unless it is denied.
 public struct PeerPolicy: Sendable {
     /// Whether all private ranges are reached: RFC 1918, shared (RFC 6598), unique local (RFC 4193) and their like.
     public var allowsPrivateRanges = false
@@ -13,7 +13,10 @@ public struct PeerPolicy: Sendable {
     public var allowed: [IPPrefix] = []
     /// What is not reached, whatever else is said.
     public var denied: [IPPrefix] = []
-    /// Reached although nobody should reach it through a relay: loopback for tests on one machine. Whoever has a
+    /// The host's own addresses: what it listens on, and what it is known by outside. `TURNService` adds those that it
+    /// has. Clients' relayed addresses on them are reached all the same, within the server.
+    public var host: [IPAddress] = []
+    /// Reached although nobody should reach it through a relay: loopback or the host, for tests on one machine. Whoever has a
     /// credential then reaches every service that this host keeps to itself.
     public var insecurelyAllowed: [IPPrefix] = []
 
@@ -23,6 +26,7 @@ public struct PeerPolicy: Sendable {
     public func permits(_ ip: IPAddress) -> Bool {
         if denied.contains(where: { $0.contains(ip) }) { return false }
         if insecurelyAllowed.contains(where: { $0.contains(ip) }) { return true }
+        if host.contains(ip) { return false }
         if Self.never.contains(where: { $0.contains(ip) }) { return false }
         if !allowsPrivateRanges, Self.privateRanges.contains(where: { $0.contains(ip) }),
             !allowed.contains(where: { $0.contains(ip) })

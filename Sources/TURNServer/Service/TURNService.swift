@@ -57,7 +57,9 @@ public actor TURNService {
     public init(_ configuration: TURNServiceConfiguration, loop: NetworkLoop = NetworkLoop(name: "roost-turn")) {
         self.configuration = configuration
         self.loop = loop
-        machine = TURNServerMachine(configuration: configuration.server, random: .system)
+        var server = configuration.server
+        server.policy.host += configuration.addresses + server.relayAddresses.flatMap { [$0.local, $0.announced] }
+        machine = TURNServerMachine(configuration: server, random: .system)
         round = min(.seconds(Int64(5)), Interval(configuration.patience))
     }
 

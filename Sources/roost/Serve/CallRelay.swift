@@ -13,7 +13,8 @@ struct CallRelay: Sendable {
     /// Where relayed addresses are.
     let announced: [IPAddress]
 
-    /// For how long a credential makes relayed addresses. Those that it has made last as long as their call.
+    /// For how long a credential makes relayed addresses. Those that it has made
+    /// last as long as they are refreshed.
     private static let hours = 12
 
     /// An entry of W3C's RTCConfiguration.
@@ -25,7 +26,8 @@ struct CallRelay: Sendable {
 
     /// What a client is to use that has asked for this host.
     func iceServers(asked: String?, at now: Date = Date()) -> [ICEServer] {
-        guard let host = host ?? asked.flatMap(Self.hostName) ?? announced.first.map(Self.text) else { return [] }
+        let named = host.map { IPAddress($0).map(Self.text) ?? $0 }
+        guard let host = named ?? asked.flatMap(Self.hostName) ?? announced.first.map(Self.text) else { return [] }
         let issued = TimeLimitedCredential(
             name: Self.randomText(), expires: Int64(now.timeIntervalSince1970) + Int64(Self.hours * 3_600),
             secret: secret)
@@ -57,7 +59,7 @@ struct CallRelay: Sendable {
 
     private static func text(_ ip: IPAddress) -> String { ip.isIPv6 ? "[\(ip)]" : "\(ip)" }
 
-    /// 96 bits that nobody guesses, as letters and digits.
+    /// 128 bits that nobody guesses, as letters and digits.
     static func randomText() -> String {
         var random = SystemRandomNumberGenerator()
         return (0..<2).map { _ in String(UInt64.random(in: .min ... .max, using: &random), radix: 36) }.joined()

@@ -90,7 +90,16 @@ struct Serve: AsyncParsableCommand {
         }
     }
 
+    /// Each connection and each relayed address is a file, and 1,024 are the usual limit that may be raised.
+    private func raiseFileLimit() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
     private func serve() async throws {
+        raiseFileLimit()
         let interrupts = Interrupts.stream()
         let page = try pageFolder()
         let media = echo ? try CallFiles.load(video: nil, audio: nil, codec: nil) : nil

@@ -10,11 +10,16 @@ struct TURNOptions: ParsableArguments {
     @Flag(help: "Relay media for people whose networks let no other path through (TURN).")
     var turn = false
 
+    private static let defaults = (
+        port: 3478, tlsPort: 5349, relayPorts: 49_152...65_535 as ClosedRange<UInt16>, bandwidth: 20_000,
+        allocations: 1_000
+    )
+
     @Option(help: "TURN's port, for UDP and TCP; 0 takes a free one.")
-    var turnPort = 3478
+    var turnPort = defaults.port
 
     @Option(help: "TURN's port for TLS, if there is a certificate; 0 takes a free one.")
-    var turnTlsPort = 5349
+    var turnTlsPort = defaults.tlsPort
 
     @Option(
         help: ArgumentHelp(
@@ -23,7 +28,7 @@ struct TURNOptions: ParsableArguments {
     var turnPublicAddress: [String] = []
 
     @Option(help: ArgumentHelp("The UDP ports that are relayed from.", valueName: "first-last"))
-    var turnRelayPorts = PortRange(49_152...65_535)
+    var turnRelayPorts = PortRange(defaults.relayPorts)
 
     @Option(
         help: ArgumentHelp(
@@ -37,7 +42,10 @@ struct TURNOptions: ParsableArguments {
                 + "$ROOST_TURN_SECRET. Default: made up at each start.", valueName: "text"))
     var turnSecret: String?
 
-    @Option(help: ArgumentHelp("Somebody who may always use TURN; may be repeated.", valueName: "name:password"))
+    @Option(
+        help: ArgumentHelp(
+            "Somebody who may always use TURN; may be repeated. Others on this machine can read it in the list of "
+                + "processes.", valueName: "name:password"))
     var turnUser: [String] = []
 
     @Flag(help: "Let TURN reach private networks (10/8, 172.16/12, 192.168/16, fc00::/7 and their like).")
@@ -56,12 +64,19 @@ struct TURNOptions: ParsableArguments {
     var turnInsecurelyAllowPeer: [PeerRange] = []
 
     @Option(help: ArgumentHelp("What one relayed address carries at most.", valueName: "kbit/s"))
-    var turnBandwidth = 20_000
+    var turnBandwidth = defaults.bandwidth
 
     @Option(help: "Relayed addresses at most.")
-    var turnAllocations = 1_000
+    var turnAllocations = defaults.allocations
 
     func validate() throws {
+        if !turn, let option = unusedOption { throw ValidationError("\(option) needs --turn.") }
+        if let turnHost, CallRelay.hostName(turnHost) != turnHost, IPAddress(turnHost)?.isIPv6 != true {
+            throw ValidationError("--turn-host takes a name or an address without a port, not '\(turnHost)'.")
+        }
+        for family in [false, true] where turnPublicAddress.count(where: { IPAddress($0)?.isIPv6 == family }) > 1 {
+            throw ValidationError("--turn-public-address takes one address of each family.")
+        }
         for (name, value) in [("--turn-port", turnPort), ("--turn-tls-port", turnTlsPort)]
         where !(0...65_535).contains(value) {
             throw ValidationError("\(name) takes a number from 0 to 65535.")
@@ -113,6 +128,23 @@ struct TURNOptions: ParsableArguments {
         } catch {
             throw CommandError("\(error)")
         }
+    }
+
+    /// An option that was given and has no effect without `--turn`.
+    private var unusedOption: String? {
+        let defaults = TURNOptions.defaults
+        let changed: [(String, Bool)] = [
+            ("--turn-port", turnPort != defaults.port), ("--turn-tls-port", turnTlsPort != defaults.tlsPort),
+            ("--turn-public-address", !turnPublicAddress.isEmpty),
+            ("--turn-relay-ports", turnRelayPorts.range != defaults.relayPorts), ("--turn-host", turnHost != nil),
+            ("--turn-secret", turnSecret != nil), ("--turn-user", !turnUser.isEmpty),
+            ("--turn-allow-private-peers", turnAllowPrivatePeers), ("--turn-allow-peer", !turnAllowPeer.isEmpty),
+            ("--turn-deny-peer", !turnDenyPeer.isEmpty),
+            ("--turn-insecurely-allow-peer", !turnInsecurelyAllowPeer.isEmpty),
+            ("--turn-bandwidth", turnBandwidth != defaults.bandwidth),
+            ("--turn-allocations", turnAllocations != defaults.allocations),
+        ]
+        return changed.first { $0.1 }?.0
     }
 
     private var policy: PeerPolicy {

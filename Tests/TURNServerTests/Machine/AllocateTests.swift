@@ -243,6 +243,24 @@ import Testing
         try fourth.allocate(&script)
     }
 
+    @Test func `one address has so many allocations, whatever its users are called: 486; others have theirs`() throws {
+        var script = ServerScript(users: [:], secrets: ["north"]) { $0.maximumAllocationsPerAddress = 2 }
+        func client(_ number: UInt16, at ip: String) -> ScriptedClient {
+            let issued = TimeLimitedCredential(
+                name: "guest \(number)", expires: ServerScript.unixTime + 1_000, secret: "north")
+            return ScriptedClient(issued.username, issued.password, at: endpoint(ip, number))
+        }
+        for number in 1...2 as ClosedRange<UInt16> {
+            var guest = client(number, at: "192.0.2.20")
+            try guest.allocate(&script)
+        }
+        var third = client(3, at: "192.0.2.20")
+        try third.meetChallenge(&script)
+        #expect(try third.ask(&script, .allocate, [.requestedTransport(17)]).errorCode?.code == 486)
+        var elsewhere = client(4, at: "192.0.2.21")
+        try elsewhere.allocate(&script)
+    }
+
     @Test func `a user who gets a new credential every hour is still one user`() throws {
         var script = ServerScript(users: [:], secrets: ["north"]) { $0.maximumAllocationsPerUser = 2 }
         var codes: [UInt16?] = []

@@ -55,6 +55,17 @@ import Testing
         #expect(!policy.permits(address(text)))
     }
 
+    @Test(arguments: ["8.8.8.8", "64:ff9b::808:808"])
+    func `the host's own addresses are reached only where that is said to be insecure`(text: String) throws {
+        var policy = PeerPolicy()
+        policy.host = [address("8.8.8.8")]
+        policy.allowed = [try #require(IPPrefix("0.0.0.0/0"))]
+        #expect(!policy.permits(address(text)))
+        #expect(policy.permits(address("8.8.8.9")))
+        policy.insecurelyAllowed = [try #require(IPPrefix("8.8.8.8/32")), try #require(IPPrefix("64:ff9b::/96"))]
+        #expect(policy.permits(address(text)))
+    }
+
     @Test func `one private range is reached without the others, and its hole is not`() throws {
         var policy = PeerPolicy()
         policy.allowed = [try #require(IPPrefix("10.1.0.0/16"))]

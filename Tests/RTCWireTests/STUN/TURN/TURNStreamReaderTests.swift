@@ -42,7 +42,7 @@ import Testing
         #expect(found == messages)
     }
 
-    @Test(arguments: ["80000000", "50000000", "00010001 2112a442", "00010000 2112a443 00"])
+    @Test(arguments: ["80000000", "80000000", "00010001 2112a442", "00010000 2112a443 00"])
     func `what is neither ends the stream`(text: String) {
         var reader = TURNStreamReader()
         var message: [UInt8] = []
