@@ -31,8 +31,8 @@ public struct TransportFeedbackTracker: Sendable {
     private static let initialCapacity = 256
     private static let maximumCapacity = 8_192
     /// For so long a packet waits for news of it before a newer one may take its place. Feedback comes every tenth of a
-    /// second, and a path of more than two seconds carries no call.
-    private static let patience = Interval.seconds(Int64(2))
+    /// second, but from behind a bloated queue seconds late, and just then it matters.
+    private static let patience = Interval.seconds(Int64(10))
     /// By the sequence number's remainder. There are as many as the packets of a round trip have needed, since a server
     /// has thousands of connections.
     private var slots: [Slot] = []
