@@ -272,10 +272,12 @@ export class App {
     const servers = fetchIceServers();
     const media = await openMedia({ name: this.#login.name, usePattern, tone }, (change) =>
       this.#deviceLost(chat, change));
-    applyIceServers(connection, await servers);
     // The call may have ended while the browser asked for the camera.
     if (this.#chat !== chat) return media.stop();
+    // From here on the end of the call ends it, also while the servers are waited for.
     chat.media = media;
+    applyIceServers(connection, await servers);
+    if (this.#chat !== chat) return;
     for (const notice of media.notices) this.#chatView.notify(notice);
     this.#applyToggles();
     this.#chatView.showLocal(media.stream, media.hasCamera);
