@@ -8,11 +8,20 @@ from support.waiting import wait_until
 
 PROGRAM = Path("/usr/bin/turnserver")
 USER, PASSWORD = "relay-user", "relay-password"
+# It says the last also where it has not got its port.
+READY = "TCP listener opened", "UDP listener opened", "Total General servers"
+TAKEN = "Address already in use"
 
 
 class TURNServer:
     def __init__(self, *options, port=None):
-        self.port = port or free_port()
+        """On a port that is given, it waits until that is free."""
+        while not self._start(options, port or free_port(), may_be_taken=port is None):
+            self.close()
+
+    def _start(self, options, port, may_be_taken):
+        """False when somebody took the port since it was found free: coturn would try for it for ever."""
+        self.port = port
         command = [
             PROGRAM, "-n", "--no-cli", "--no-tls", "--no-dtls", "--verbose", "--log-file=stdout", "--pidfile=/dev/null",
             "--userdb=/dev/null", "--lt-cred-mech", f"--user={USER}:{PASSWORD}", "--realm=roost",
@@ -20,7 +29,15 @@ class TURNServer:
             f"--listening-port={self.port}", *options,
         ]
         self.process = JSONProcess("coturn", command)
-        self.wait_says("Total General servers")
+        try:
+            wait_until(lambda: self._is_ready() or may_be_taken and self.says(TAKEN), "coturn listens")
+        except AssertionError:
+            self.close()
+            raise AssertionError(f"coturn does not listen.\n{self.process.transcript()}") from None
+        return self._is_ready()
+
+    def _is_ready(self):
+        return all(self.says(mark) for mark in READY)
 
     def wait_says(self, mark):
         wait_until(lambda: self.says(mark), f'coturn says "{mark}"')
@@ -40,7 +57,12 @@ class TURNServer:
 
 
 def free_port():
-    """One that was free a moment ago."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as holder:
-        holder.bind(("127.0.0.1", 0))
-        return holder.getsockname()[1]
+    """One that was free a moment ago, for UDP and for TCP: coturn takes both."""
+    while True:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, socket.socket() as tcp:
+            udp.bind(("127.0.0.1", 0))
+            try:
+                tcp.bind(udp.getsockname())
+            except OSError:
+                continue
+            return udp.getsockname()[1]
