@@ -24,6 +24,8 @@ class Coturn:
             "turnserver", "-n", "--no-cli", "--no-tls", "--no-dtls", "--verbose", "--log-file=stdout",
             "--pidfile=/dev/null", "--userdb=/dev/null", "--lt-cred-mech", "--user=user:secret", "--realm=roost",
             f"--listening-ip={self.address}", f"--relay-ip={self.address}", *options))
+
+    def wait_listening(self):
         wait_until(lambda: self.says("Total General servers"), "coturn listens")
 
     def says(self, pattern, since=0):
@@ -48,6 +50,7 @@ def hold(tmp_path):
             network.ip("addr", "add", f"{address}/32", "dev", "media0")
         coturn = Coturn(network, *coturn_options)
         started.append(coturn.process)
+        coturn.wait_listening()
         server, port = start_server(network)
         started.append(server)
         room, url = new_room(), f"http://127.0.0.1:{port}"

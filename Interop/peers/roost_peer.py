@@ -24,7 +24,11 @@ def start_server(namespace, host="127.0.0.1", *options):
     if "--echo" not in options:
         command.append("--no-echo")
     process = JSONProcess("roost serve", namespace.command(*command, *options), cwd=REPOSITORY)
-    return process, process.wait_for("listening")["port"]
+    try:
+        return process, process.wait_for("listening")["port"]
+    except AssertionError:
+        process.finish()
+        raise
 
 
 class RoostPeer:
