@@ -69,8 +69,8 @@ final class DataChannelOutbox: LoopCall {
         }
     }
 
-    /// What the association takes now. True when somebody has waited for room and half of the buffer is free: less would
-    /// wake senders for every message.
+    /// What the association takes now. True when somebody has waited for room and half of the buffer is free: less
+    /// would wake senders for every message.
     func update(_ limits: DataSendLimits) -> Bool {
         state.withLock { state in
             state.limits = limits
