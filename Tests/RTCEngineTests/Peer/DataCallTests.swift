@@ -42,6 +42,24 @@ import Testing
         #expect(report.sctpTransport?.transportID == report.transport?.id)
     }
 
+    @Test(arguments: [false, true])
+    func `what was said before the end is heard, also when both come in one batch`(batched: Bool) throws {
+        var call = CallSimulation { _ in }
+        let id = try create("chat", &call)
+        call.begin([])
+        call.connects()
+        call.run(within: .seconds(Int64(5))) { !$0[.right].announcedChannels.isEmpty }
+        let theirs = try #require(call[.right].announcedChannels.first)
+        if batched { call.tell(.right) { machine, _ in machine.beginBatch() } }
+        try send("farewell", on: id, &call)
+        call.close(.left)
+        call.run(for: .milliseconds(200))
+        call.tell(.right) { machine, now in machine.endBatch(at: now) }
+        #expect(call[.right].messages(of: theirs) == [.text("farewell")])
+        #expect(call[.right].machine.connectionState == .closed)
+        #expect(call.violations == [])
+    }
+
     @Test func `data and media share a lossy line, and nothing of the data is lost`() throws {
         var call = CallSimulation {
             $0.conditions = LinkConditions(delay: .milliseconds(20), jitter: .milliseconds(10), loss: 0.03)
