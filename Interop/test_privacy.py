@@ -12,7 +12,7 @@ import pytest
 import socketio
 
 from peers.data_peer import AiortcPeer as AiortcDataPeer
-from peers.data_peer import LibdatachannelPeer
+from peers.data_peer import PylibdatachannelPeer
 from peers.data_peer import RoostPeer as RoostDataPeer
 from peers.examples import find_example
 from peers.room_listener import RoomListener
@@ -160,7 +160,7 @@ def test_watching_a_room(style, roost, listen):
     eve.secrets.check(server, ann, watcher, known=typed(server))
 
 
-@pytest.mark.parametrize("kind", [AiortcDataPeer, LibdatachannelPeer])
+@pytest.mark.parametrize("kind", [AiortcDataPeer, PylibdatachannelPeer])
 def test_a_call_with_data_channels(kind):
     """The descriptions are what the example prints for its peer; everything else that it says is looked at."""
     roost, peer = RoostDataPeer(find_example("data-channel-chat")), kind()

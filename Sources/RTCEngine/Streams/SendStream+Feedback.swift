@@ -93,17 +93,20 @@ extension SendStream {
         queue.append(packet)
     }
 
-    /// RFC 8852 §3.2: a retransmission names its layer by the repaired stream's element.
-    private func renameLayer(in packet: inout [UInt8], _ header: RTPHeader) {
-        guard configuration.rid != nil, let repaired = configuration.extensions.repairedRID,
+    /// RFC 8852 §3.2: a retransmission names its layer by the repaired stream's element. A receiver takes one with the
+    /// media's element for the layer itself, so without the other it names none.
+    func renameLayer(in packet: inout [UInt8], _ header: RTPHeader) {
+        guard configuration.rid != nil,
             let range = header.extensionElement(configuration.extensions.rid, in: packet.span.bytes)
         else { return }
         // The element's head is one byte with identifier and length, or two.
-        switch header.extensionProfile {
-        case .some(0xbede) where repaired < 15:
-            packet[range.lowerBound - 1] = repaired << 4 | packet[range.lowerBound - 1] & 0x0f
-        case .some(0xbede), .none: return
-        case .some: packet[range.lowerBound - 2] = repaired
+        let isShort = header.extensionProfile == 0xbede
+        let start = range.lowerBound - (isShort ? 1 : 2)
+        switch configuration.extensions.repairedRID {
+        case .some(let repaired) where isShort && repaired < 15: packet[start] = repaired << 4 | packet[start] & 0x0f
+        case .some(let repaired) where !isShort: packet[start] = repaired
+        // RFC 8285 §4.2: bytes of zero between elements are padding.
+        default: for place in start..<range.upperBound { packet[place] = 0 }
         }
     }
 

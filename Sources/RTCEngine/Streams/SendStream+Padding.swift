@@ -40,6 +40,7 @@ extension SendStream {
         RTXPayload.write(
             original.span.bytes, header: header, ssrc: retransmission.ssrc, payloadType: retransmission.payloadType,
             sequenceNumber: retransmissionSequenceNumber, into: &packet.bytes)
+        renameLayer(in: &packet.bytes, header)
         let ids = configuration.extensions
         packet.transportSequenceOffset =
             header.extensionElement(ids.transportSequence, in: original.span.bytes)?.lowerBound
@@ -57,6 +58,7 @@ extension SendStream {
             timestamp: timestamp, ssrc: retransmission.ssrc
         ).write(into: &packet.bytes)
         writeExtensions(form, into: &packet) { _, _, _ in }
+        if let header = try? RTPHeader(parsing: packet.bytes.span.bytes) { renameLayer(in: &packet.bytes, header) }
         // RFC 3550 §5.1: the P bit, and the count in the last byte.
         packet.bytes[0] |= 0x20
         packet.bytes.append(contentsOf: repeatElement(0, count: Self.mostPadding - 1))

@@ -103,4 +103,31 @@ import Testing
         plain.send(frame, into: &queue, at: .zero)
         #expect(plain.pad(200, probe: 3, into: &queue, at: .zero) == 0)
     }
+
+    /// RFC 8852 §3.2. Pion takes a packet of retransmissions that has the media's element for the layer itself.
+    @Test(arguments: [6, nil] as [UInt8?], [16, 0])
+    func `padding names its layer as retransmissions do, or not at all`(repairedRID: UInt8?, history: Int) throws {
+        let ids = HeaderExtensionIDs(rid: 5, repairedRID: repairedRID, transportSequence: 3)
+        var configuration = SendStreamConfiguration(
+            ssrc: 7, payloadType: 96, format: .vp8, retransmission: .init(ssrc: 8, payloadType: 97), cname: "c",
+            extensions: ids)
+        configuration.rid = "h"
+        configuration.historyCount = history
+        var stream = SendStream(configuration: configuration, clock: WallClock(offset: .zero), random: .seeded(1))
+        let frame = EncodedFrame(
+            payload: [0x11, 0, 0] + [UInt8](repeating: 1, count: 700), timestamp: 0, isKeyFrame: true, format: .vp8)
+        var queue = PacketQueue()
+        stream.send(frame, into: &queue, at: .zero)
+        let media = try #require(queue.popFirst()?.bytes)
+        let sent = try RTPHeader(parsing: media.span.bytes)
+        #expect(sent.extensionElement(5, in: media.span.bytes).map { Array(media[$0]) } == Array("h".utf8))
+        #expect(stream.pad(100, probe: 1, into: &queue, at: .zero + .milliseconds(10)) > 100)
+        let padding = try #require(queue.popFirst()?.bytes)
+        let header = try RTPHeader(parsing: padding.span.bytes)
+        #expect(header.ssrc == 8)
+        #expect(header.extensionElement(5, in: padding.span.bytes) == nil)
+        let name = header.extensionElement(repairedRID ?? 6, in: padding.span.bytes).map { Array(padding[$0]) }
+        #expect(name == (repairedRID == nil ? nil : Array("h".utf8)))
+        #expect(header.extensionElement(3, in: padding.span.bytes) != nil)
+    }
 }
