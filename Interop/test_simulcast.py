@@ -72,7 +72,7 @@ def test_pion_receives_three_layers_and_asks_for_key_frames(send, pion, kind):
         assert pion.frames(rid)[-1]["missing"] == 0
         assert pion.frames(rid)[-1]["packets"] >= len(pion.frames(rid))
     for rid in LAYERS:
-        # Early in a round of the file, so that its own next key frame is too far away to be taken for the one asked for.
+        # Early in a round of the file: its own next key frame is too far away to be taken for the one asked for.
         before = wait_for_frames_after_a_key_frame(pion, rid, ROUND / 3 if kind == "roost" else inf)
         pion.request_key_frame(rid)
         wait_until(lambda: key_frames(pion, rid)[-1] > before, f"a key frame of {rid}")
