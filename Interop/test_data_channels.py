@@ -1,18 +1,20 @@
-"""Data channels between Roost and aiortc, libdatachannel and browsers: Examples/data-channel-chat on our side."""
+"""Data channels between Roost and aiortc, libdatachannel, Pion and browsers: Examples/data-channel-chat on our side."""
 
 import hashlib
 from contextlib import contextmanager
 
 import pytest
 
-from peers.data_peer import AiortcPeer, LibdatachannelPeer, PagePeer, PylibdatachannelPeer, RoostPeer
+from peers.data_peer import (
+    AiortcPeer, LibdatachannelPeer, PagePeer, PionDataPeer, PylibdatachannelPeer, RoostPeer,
+)
 from peers.libdatachannel_process import need_libdatachannel
 from support.waiting import wait_until
 from test_examples import find_example
 
 BROWSERS = ["chromium", "firefox"]
 PROCESSES = {"aiortc": AiortcPeer, "libdatachannel": LibdatachannelPeer, "pylibdatachannel": PylibdatachannelPeer}
-ALL = [*PROCESSES, *BROWSERS]
+ALL = [*PROCESSES, "pion", *BROWSERS]
 # The binding of the older libdatachannel makes plain channels only, and offers once.
 SETTABLE = [kind for kind in ALL if kind != "pylibdatachannel"]
 # libdatachannel, also with itself, begins no SCTP on a transport that has carried media alone.
@@ -39,6 +41,8 @@ def meet(namespace, browser_called):
         if kind in BROWSERS:
             page = browser_called(kind).new_page()
             peers = RoostPeer(example, namespace), PagePeer(page)
+        elif kind == "pion":
+            peers = RoostPeer(example, namespace), PionDataPeer(namespace)
         else:
             peers = RoostPeer(example), PROCESSES[kind]()
         try:

@@ -1,4 +1,4 @@
-"""Peers for data channels with one face: Roost's `data-channel-chat`, aiortc, libdatachannel, and a page in a browser.
+"""Peers for data channels with one face: Roost's `data-channel-chat`, aiortc, libdatachannel, Pion, a page.
 
 Each has `create`, `channel` (the peer's, by label), `offer`, `answer`, `accept` and `close`; a channel has `send`,
 `receive`, `wait_open`, `close`, `wait_closed` and, when the other side made it, `options` under their names of W3C's
@@ -17,6 +17,7 @@ from pathlib import Path
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
 
 from peers.libdatachannel_process import find_libdatachannel_python
+from peers.pion import find_pion_peer
 from support.evidence import REPOSITORY
 from support.waiting import PATIENCE, wait_until
 
@@ -197,6 +198,16 @@ class LibdatachannelPeer(ProcessPeer):
 
     def add_audio(self):
         self.say(action="addAudio")
+
+
+# --- Pion
+
+
+class PionDataPeer(ProcessPeer):
+    """See `pion_peer/data.go`; in a namespace, for Pion passes loopback over."""
+
+    def __init__(self, namespace):
+        super().__init__(namespace.command("setpriv", "--pdeathsig", "KILL", str(find_pion_peer()), "data"))
 
 
 # --- GStreamer

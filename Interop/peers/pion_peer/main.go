@@ -7,6 +7,8 @@
 // It tells {"event": "track", "rid": …}, and for each frame of VP8 {"event": "frame", "rid": …, "number": …, …}: how many
 // packets of its layer have come and how many are missing, whether it is a key frame, and the width and height that the
 // newest key frame had.
+//
+// With the argument "data" it has data channels instead: data.go.
 package main
 
 import (
@@ -173,6 +175,10 @@ type order struct {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "data" {
+		runDataPeer()
+		return
+	}
 	peer := connection()
 	server := &sfu{peer: peer, layers: map[string]*layer{}}
 	go server.run()

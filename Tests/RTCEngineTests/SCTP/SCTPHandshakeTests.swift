@@ -31,6 +31,21 @@ import Testing
         #expect(pair[.right].peer?.tag == pair[.left].handshake.localTag)
     }
 
+    /// As pion/sctp 1.8 does, against RFC 9260 §3.2.1.
+    @Test func `a peer that passes over an INIT with a parameter it does not know is reached by its own`() {
+        var old = SCTPConfiguration()
+        old.offersZeroChecksum = false
+        var new = SCTPConfiguration()
+        new.offersZeroChecksum = true
+        var pair = SCTPPair(left: old, right: new)
+        let unknown: [UInt8] = [0x80, 0x01, 0, 8, 0, 0, 0, 1]
+        pair.passes = { sender, packet in sender == .left || !packet.contains(unknown) }
+        pair.startBoth()
+        pair.run(for: .seconds(Int64(2)))
+        #expect(pair[.left].state == .established)
+        #expect(pair[.right].state == .established)
+    }
+
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `however the packets of two handshakes are lost and mixed, both sides agree`(seed: UInt64) throws {
         var conditions = SCTPPair.Conditions()
