@@ -86,13 +86,14 @@ extension DataChannels {
         tell(id, .open)
     }
 
-    /// RFC 8832 §6: control messages are ordered and reliable whatever the channel is.
+    /// RFC 8832 §6: control messages are ordered and reliable whatever the channel is. A buffer that messages have
+    /// filled keeps no channel from opening.
     private mutating func sendControl(_ bytes: [UInt8], on stream: UInt16, at now: Instant) -> Bool {
         let message = SCTPMessage(
             stream: stream, payloadProtocol: DataChannelPayload.control.rawValue, bytes: bytes)
         do throws(SCTPSendError) {
             guard association != nil else { return false }
-            try association?.send(message, at: now)
+            try association?.send(message, isAdmitted: true, at: now)
             return true
         } catch {
             return false

@@ -59,7 +59,13 @@ public struct TransportFeedbackTracker: Sendable {
     }
 
     private func isWaiting(_ index: Int, at now: Instant) -> Bool {
-        slots[index].fate == .inFlight && now - slots[index].sentAt < Self.patience
+        let age = now - slots[index].sentAt
+        return switch slots[index].fate {
+        case .free, .arrived: false
+        case .inFlight: age < Self.patience
+        // It may come after all.
+        case .lost: age < .seconds(Int64(1))
+        }
     }
 
     private mutating func grow() {

@@ -41,7 +41,7 @@ public struct TURNServerMachine: Sendable {
         let until: Instant
     }
 
-    public let configuration: TURNServerConfiguration
+    public private(set) var configuration: TURNServerConfiguration
     public private(set) var statistics = TURNServerStatistics()
 
     var slots: [Slot] = []
@@ -195,6 +195,11 @@ public struct TURNServerMachine: Sendable {
         ports[relay.id.family]?.giveBack(relay.announced.port)
         put(.close(relay.id))
     }
+
+    // MARK: The host
+
+    /// The host has other addresses now. What was permitted before goes by those of then, until it is permitted anew.
+    public mutating func hostChanged(_ addresses: [IPAddress]) { configuration.policy.host = addresses }
 
     // MARK: Counting
 

@@ -57,9 +57,7 @@ public actor TURNService {
     public init(_ configuration: TURNServiceConfiguration, loop: NetworkLoop = NetworkLoop(name: "roost-turn")) {
         self.configuration = configuration
         self.loop = loop
-        var server = configuration.server
-        server.policy.host += configuration.addresses + server.relayAddresses.flatMap { [$0.local, $0.announced] }
-        machine = TURNServerMachine(configuration: server, random: .system)
+        machine = TURNServerMachine(configuration: configuration.server, random: .system)
         round = min(.seconds(Int64(5)), Interval(configuration.patience))
     }
 
@@ -70,6 +68,7 @@ public actor TURNService {
     public func start() throws -> Ports {
         machine.wallClockRead(unixTime: NetworkLoop.unixTime, at: NetworkLoop.now)
         guard !configuration.addresses.isEmpty else { throw TURNServiceError.noAddress }
+        noteHostAddresses()
         do {
             let port = try listen(on: configuration.port) { address in
                 let datagrams = try UDPSocket(binding: address)
@@ -204,6 +203,7 @@ public actor TURNService {
 
     func timerFired(at now: Instant) {
         machine.wallClockRead(unixTime: NetworkLoop.unixTime, at: now)
+        noteHostAddresses()
         machine.tick(at: now)
         drain(at: now)
         let patience = Interval(configuration.patience)
@@ -216,6 +216,14 @@ public actor TURNService {
         }
         flush()
         loop.schedule(link.timer, at: min(machine.nextWake ?? now + round, now + round))
+    }
+
+    /// All that lead to this host, not only those that are listened on: interfaces come and go while it runs.
+    private func noteHostAddresses() {
+        let server = configuration.server
+        let known = configuration.addresses + server.relayAddresses.flatMap { [$0.local, $0.announced] }
+        let interfaces = (try? NetworkInterface.current())?.map(\.address) ?? []
+        machine.hostChanged(server.policy.host + known + interfaces)
     }
 
     // MARK: Streams

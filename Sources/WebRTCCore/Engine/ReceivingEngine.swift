@@ -11,6 +11,7 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
         let connection: Connection
         /// The last offer that was answered.
         var offer: DescriptionScan
+        var hasFailed = false
     }
 
     private let makeConnection: MakeConnection
@@ -69,6 +70,10 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
     private func begin(_ userId: String, _ sdp: String, _ scan: DescriptionScan) async throws(WebRTCError) -> String {
         beginning.insert(userId)
         defer { beginning.remove(userId) }
+        // Who failed makes room for who comes.
+        if beginning.union(peers.keys).count > peerLimit, let gone = peers.first(where: { $0.value.hasFailed })?.key {
+            await peers.removeValue(forKey: gone)?.connection.close()
+        }
         guard beginning.union(peers.keys).count <= peerLimit else {
             throw .offerRefused(userId: userId, reason: "There are \(peerLimit) connections already.")
         }
@@ -145,6 +150,7 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
         switch happening {
         case .state(let state, let because):
             // Whoever hears that it is closed finds it freed.
+            peers[id.userId]?.hasFailed = state == .failed
             if state == .closed { await peers.removeValue(forKey: id.userId)?.connection.close() }
             broadcast.send(.connectionStateChanged(state, connection: id, because: because))
         case .candidate(let candidate): broadcast.send(.iceCandidateGenerated(candidate, connection: id))

@@ -90,12 +90,18 @@ struct Serve: AsyncParsableCommand {
         }
     }
 
-    /// Each connection and each relayed address is a file, and 1,024 are the usual limit that may be raised.
+    /// Each connection and each relayed address is a file, and 1,024 are the usual limit that may be raised. Not beyond
+    /// what the memory of a small machine bears, since nothing else bounds connections that say nothing.
     private func raiseFileLimit() {
+        #if canImport(Glibc)
+            let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+            let files = RLIMIT_NOFILE
+        #endif
         var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        guard getrlimit(files, &limit) == 0 else { return }
+        limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 65_536))
+        _ = setrlimit(files, &limit)
     }
 
     private func serve() async throws {

@@ -48,6 +48,7 @@ extension TURNRelays {
         // An allocation may move there, and then nothing else is asked for from there.
         bases += new
         for base in lost { leave(base, at: now) }
+        moveStranded(at: now)
         for base in new {
             // An allocation that can move is asked for nowhere else: it comes here when it has to, and could not if
             // there were one already.
@@ -59,15 +60,34 @@ extension TURNRelays {
 
     private mutating func leave(_ base: TransportAddress, at now: Instant) {
         for index in relays.indices where relays[index].path == .datagrams(base: base) && !relays[index].hasEnded {
-            guard let other = bases.first(where: { isFree($0, for: relays[index].server, but: index) }) else {
+            if let other = freeBase(for: index) {
+                move(index, to: other, at: now)
+            } else if relays[index].allocation.ticket == nil {
                 relays[index].allocation.abandon(.connection("there is no way to it any more"))
                 drain(index, at: now)
-                continue
             }
-            relays[index].path = .datagrams(base: other)
-            if !relays[index].allocation.pathChanged(at: now) { relays[index].allocation.abandon(.expired) }
-            drain(index, at: now)
         }
+    }
+
+    /// Allocations with a ticket whose socket went before there was another: a telephone that leaves one network has
+    /// the next one seconds later.
+    private mutating func moveStranded(at now: Instant) {
+        for index in relays.indices where !relays[index].hasEnded {
+            guard case .datagrams(let base) = relays[index].path, !bases.contains(base),
+                let other = freeBase(for: index)
+            else { continue }
+            move(index, to: other, at: now)
+        }
+    }
+
+    private func freeBase(for index: Int) -> TransportAddress? {
+        bases.first { isFree($0, for: relays[index].server, but: index) }
+    }
+
+    private mutating func move(_ index: Int, to base: TransportAddress, at now: Instant) {
+        relays[index].path = .datagrams(base: base)
+        if !relays[index].allocation.pathChanged(at: now) { relays[index].allocation.abandon(.expired) }
+        drain(index, at: now)
     }
 
     /// Whether a server can be asked from there for an allocation. RFC 8656 §5: it knows an allocation by the addresses

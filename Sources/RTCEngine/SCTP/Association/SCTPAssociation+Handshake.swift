@@ -108,7 +108,8 @@ extension SCTPAssociation {
             peerTieTag: peerTieTag)
         var answer = configuration.initiation(tag: tag, initialTSN: tsn)
         // Who does not name the extension will not use it; and pion/sctp 1.8 throws away an INIT or INIT ACK with a
-        // parameter that it does not know, against RFC 9260 §3.2.1: with such a peer its own INIT is the one that works.
+        // parameter that it does not know, against RFC 9260 §3.2.1: with such a peer its own INIT is the one that
+        // works.
         if !cookie.peer.features.contains(.zeroChecksum) {
             answer.parameters.removeAll { $0.type == SCTPParameterType.zeroChecksumAcceptable }
         }

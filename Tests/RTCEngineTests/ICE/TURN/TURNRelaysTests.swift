@@ -211,6 +211,26 @@ import Testing
         #expect(sent.first?.message.mobilityTicket == [4])
     }
 
+    @Test func `the only socket is gone: its allocation waits with a ticket for the next one`() throws {
+        var relays = makeRelays { $0.mobility = true }
+        let other = endpoint("203.0.113.99", 4_001)
+        relays.add(base: Self.base, at: .zero)
+        relays.add([Self.server()], at: .zero)
+        let asked = try #require(news(&relays).datagrams.first)
+        answer(
+            &relays, asked.message, .success,
+            [.turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600)), .turn(.mobilityTicket([4]))],
+            from: asked.to)
+        _ = news(&relays)
+        relays.basesChanged(lost: [Self.base], found: [], at: .zero)
+        let meanwhile = news(&relays)
+        #expect(meanwhile.datagrams.isEmpty && meanwhile.lost == [])
+        relays.basesChanged(lost: [], found: [other], at: .zero + .seconds(Int64(2)))
+        let sent = news(&relays).datagrams
+        #expect(sent.map { $0.from } == [other] && sent.map { $0.message.method } == [.refresh])
+        #expect(sent.first?.message.mobilityTicket == [4])
+    }
+
     @Test func `a socket that is gone while another comes: without a ticket it is asked for anew there, once`() throws {
         var relays = makeRelays()
         let other = endpoint("203.0.113.99", 4_001)
