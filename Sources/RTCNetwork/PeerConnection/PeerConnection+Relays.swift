@@ -61,6 +61,7 @@ extension PeerConnection {
     func relayStreamReady(_ token: UInt64) {
         guard let (id, stream) = relayStreams.first(where: { $0.value.token == token }) else { return }
         let now = NetworkLoop.now
+        takeQueuedData()
         let wasOpen = stream.isOpen
         let end = stream.becameReady { message in
             if !wasOpen { noteOpen(id, stream, at: now) }

@@ -26,6 +26,7 @@ extension PeerConnection {
     }
 
     func streamReceived(_ datagram: inout [UInt8], from remote: TransportAddress, to base: TransportAddress) {
+        takeQueuedData()
         machine.receive(&datagram, from: remote, to: base, at: NetworkLoop.now)
         handOutPacket(&datagram)
         flush()
