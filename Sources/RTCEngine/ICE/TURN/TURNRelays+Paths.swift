@@ -62,7 +62,7 @@ extension TURNRelays {
         for index in relays.indices where relays[index].path == .datagrams(base: base) && !relays[index].hasEnded {
             if let other = freeBase(for: index) {
                 move(index, to: other, at: now)
-            } else if relays[index].allocation.ticket == nil {
+            } else if relays[index].allocation.ticket == nil || hasAnother(than: index) {
                 relays[index].allocation.abandon(.connection("there is no way to it any more"))
                 drain(index, at: now)
             }
@@ -77,6 +77,13 @@ extension TURNRelays {
                 let other = freeBase(for: index)
             else { continue }
             move(index, to: other, at: now)
+        }
+    }
+
+    /// The same server has an allocation of ours from another socket.
+    private func hasAnother(than index: Int) -> Bool {
+        relays.indices.contains {
+            $0 != index && !relays[$0].hasEnded && relays[$0].server.address == relays[index].server.address
         }
     }
 
