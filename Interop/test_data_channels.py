@@ -17,6 +17,8 @@ PROCESSES = {"aiortc": AiortcPeer, "libdatachannel": LibdatachannelPeer, "pylibd
 ALL = [*PROCESSES, "pion", *BROWSERS]
 # The binding of the older libdatachannel makes plain channels only, and offers once.
 SETTABLE = [kind for kind in ALL if kind != "pylibdatachannel"]
+# Pion of Debian sends no message of more than 64 KiB.
+LARGE = [kind for kind in ALL if kind != "pion"]
 # libdatachannel, also with itself, begins no SCTP on a transport that has carried media alone.
 EXTENSIBLE = [kind for kind in SETTABLE if kind != "libdatachannel"]
 PLAIN = {"ordered": True, "maxRetransmits": None, "maxPacketLifeTime": None, "protocol": ""}
@@ -83,7 +85,7 @@ def test_messages_of_every_kind_both_ways(meet, kind, roost_offers):
         talk(back.wait_open(), offerer.channel("back").wait_open(), ["x"])
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", LARGE)
 def test_large_messages_arrive_intact(meet, kind):
     with meet(kind) as (roost, peer):
         roost.create("files")
@@ -176,7 +178,7 @@ def test_data_beside_media_and_data_added_to_a_call(meet, kind):
         talk(ours.wait_open(), peer.channel("late").wait_open())
 
 
-@pytest.mark.parametrize("kind", EXTENSIBLE)
+@pytest.mark.parametrize("kind", [kind for kind in EXTENSIBLE if kind != "pion"])
 def test_a_peers_call_gets_data_later(meet, kind):
     with meet(kind) as (roost, peer):
         peer.add_audio()
