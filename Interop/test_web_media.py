@@ -105,22 +105,6 @@ def test_what_is_forbidden_is_replaced_and_what_is_taken_back_too(browser_that_a
         context.close()
 
 
-def test_hanging_up_while_the_server_is_asked_for_relays_lets_the_devices_go(new_page, seed_server):
-    page = new_page()
-    # Never answered: the page waits some seconds for it, with the camera on.
-    page.route("**/ice-servers", lambda route: None)
-    page.add_init_script("""
-      const open = MediaDevices.prototype.getUserMedia;
-      MediaDevices.prototype.getUserMedia = async function (constraints) {
-        return globalThis.opened = await open.call(this, constraints);
-      };
-    """)
-    wait_in_the_call_screen(page, seed_server, new_room())
-    wait_until(lambda: page.evaluate("Boolean(globalThis.opened)"), "camera and microphone are on")
-    page.click("#chat-end")
-    assert page.evaluate("opened.getTracks().map((track) => track.readyState)") == ["ended", "ended"]
-
-
 @pytest.mark.parametrize(
     "error, words",
     [
