@@ -1,8 +1,9 @@
 """The seed's signaling server as its documents describe it, on python-socketio: seed_server.py [--web DIR]
 
 It tells only those already present about a newcomer, passes `offer`, `answer` and `candidate` on untouched to everybody
-else in the room, and validates nothing. It also serves the browser page with the headers that our server sends, so that
-the page can be tested against a server that is not ours. Prints one JSON line with its port.
+else in the room, and validates nothing. It also serves the browser page with the headers that our server sends, and says
+that it has no relays, so that the page can be tested against a server that is not ours. Prints one JSON line with its
+port.
 
 With --without-ssrcs it takes every `a=ssrc` and `a=ssrc-group` out of offers and answers, as clients and servers do
 that leave sources to be found by mid and rid (RFC 9143 §9.2, RFC 8852), and prints a line about each description.
@@ -107,6 +108,7 @@ async def main():
     application = web.Application(middlewares=middlewares)
     make_signaling(arguments.ping_interval, not arguments.without_ssrcs).attach(application)
     application.router.add_get("/", lambda request: web.FileResponse(arguments.web / "index.html"))
+    application.router.add_get("/ice-servers", lambda request: web.json_response({"iceServers": []}))
     application.router.add_static("/", arguments.web)
     runner = web.AppRunner(application, shutdown_timeout=1)
     await runner.setup()

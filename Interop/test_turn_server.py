@@ -198,3 +198,35 @@ def test_a_server_without_turn_names_none(roost_server, new_page):
     page = new_page()
     page.goto(roost_server)
     assert page.evaluate("fetch('/ice-servers').then((response) => response.json())") == {"iceServers": []}
+
+
+def test_two_pages_call_through_the_relay(start, browser):
+    relay = start()
+    room, pages = new_room(), RelayOnly(browser)
+
+    def relayed(*peers):
+        for peer in peers:
+            statistics = peer.statistics()
+            assert (statistics["local"], statistics["remote"]) == ("relay", "relay")
+        assert relay.metrics()["roost_turn_allocations"] >= 2
+
+    result = hold_call(
+        lambda: ChromiumPeer(pages, relay.url, room, "Ann", "caller"),
+        lambda: ChromiumPeer(pages, relay.url, room, "Bob", "callee"), during=relayed)
+    for evidence in (result.caller, result.callee):
+        evidence.check()
+
+
+def test_a_page_calls_roost_call_through_the_relay(start, browser, namespace, tmp_path):
+    """`roost call` knows nothing of the relay: it is reached by a socket of the server's."""
+    relay = start("--turn-insecurely-allow-peer", f"{namespace.address}/32")
+    room, pages = new_room(), RelayOnly(browser)
+
+    def relayed(caller, _):
+        assert caller.statistics()["local"] == "relay"
+
+    result = hold_call(
+        lambda: ChromiumPeer(pages, relay.url, room, "Ann", "caller"),
+        lambda: RoostPeer(namespace, relay.url, room, "Bob", "callee", tmp_path), during=relayed)
+    for evidence in (result.caller, result.callee):
+        evidence.check()

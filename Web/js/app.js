@@ -1,5 +1,6 @@
 // The coordinator: which screen shows, and what the user's wishes and the network's news lead to.
 import { Call, HELD_CANDIDATES } from './call.js';
+import { applyIceServers, fetchIceServers } from './ice.js';
 import { openMedia } from './media.js';
 import { readableName } from './names.js';
 import { preferences } from './preferences.js';
@@ -267,11 +268,16 @@ export class App {
     for (const event of this.#ringing.splice(0)) call.receive(event);
 
     const { usePattern, tone } = this.#parameters;
+    // Asked for anew with each call: credentials for a relay run out.
+    const servers = fetchIceServers();
     const media = await openMedia({ name: this.#login.name, usePattern, tone }, (change) =>
       this.#deviceLost(chat, change));
     // The call may have ended while the browser asked for the camera.
     if (this.#chat !== chat) return media.stop();
+    // From here on the end of the call ends it, also while the servers are waited for.
     chat.media = media;
+    applyIceServers(connection, await servers);
+    if (this.#chat !== chat) return;
     for (const notice of media.notices) this.#chatView.notify(notice);
     this.#applyToggles();
     this.#chatView.showLocal(media.stream, media.hasCamera);
