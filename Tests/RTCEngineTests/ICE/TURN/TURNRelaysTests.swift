@@ -58,6 +58,18 @@ import Testing
         _ = relays.receive(&bytes, by: index, at: now)
     }
 
+    /// One server gives one allocation to one socket.
+    private func allocate(on relays: inout TURNRelays, ticket: [UInt8]? = nil) throws {
+        relays.add(base: Self.base, at: .zero)
+        relays.add([Self.server()], at: .zero)
+        let asked = try #require(news(&relays).datagrams.first)
+        let granted: [STUNAttribute] = [.turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600))]
+        answer(
+            &relays, asked.message, .success, granted + (ticket.map { [.turn(.mobilityTicket($0))] } ?? []),
+            from: asked.to)
+        _ = news(&relays)
+    }
+
     private func makeRelays(_ change: (inout TURNConfiguration) -> Void = { _ in }) -> TURNRelays {
         var configuration = TURNConfiguration()
         change(&configuration)
@@ -194,14 +206,7 @@ import Testing
     @Test func `a socket that is gone: its allocation moves with a ticket`() throws {
         var relays = makeRelays { $0.mobility = true }
         let other = endpoint("203.0.113.99", 4_001)
-        relays.add(base: Self.base, at: .zero)
-        relays.add([Self.server()], at: .zero)
-        let asked = try #require(news(&relays).datagrams.first)
-        answer(
-            &relays, asked.message, .success,
-            [.turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600)), .turn(.mobilityTicket([4]))],
-            from: asked.to)
-        _ = news(&relays)
+        try allocate(on: &relays, ticket: [4])
         // It can come there when it has to: nothing else is asked for.
         relays.basesChanged(lost: [], found: [other], at: .zero)
         #expect(news(&relays).datagrams.isEmpty)
@@ -214,14 +219,7 @@ import Testing
     @Test func `the only socket is gone: its allocation waits with a ticket for the next one`() throws {
         var relays = makeRelays { $0.mobility = true }
         let other = endpoint("203.0.113.99", 4_001)
-        relays.add(base: Self.base, at: .zero)
-        relays.add([Self.server()], at: .zero)
-        let asked = try #require(news(&relays).datagrams.first)
-        answer(
-            &relays, asked.message, .success,
-            [.turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600)), .turn(.mobilityTicket([4]))],
-            from: asked.to)
-        _ = news(&relays)
+        try allocate(on: &relays, ticket: [4])
         relays.basesChanged(lost: [Self.base], found: [], at: .zero)
         let meanwhile = news(&relays)
         #expect(meanwhile.datagrams.isEmpty && meanwhile.lost == [])
@@ -234,13 +232,7 @@ import Testing
     @Test func `a socket that is gone while another comes: without a ticket it is asked for anew there, once`() throws {
         var relays = makeRelays()
         let other = endpoint("203.0.113.99", 4_001)
-        relays.add(base: Self.base, at: .zero)
-        relays.add([Self.server()], at: .zero)
-        let asked = try #require(news(&relays).datagrams.first)
-        answer(
-            &relays, asked.message, .success, [.turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600))],
-            from: asked.to)
-        _ = news(&relays)
+        try allocate(on: &relays)
         relays.basesChanged(lost: [Self.base], found: [other], at: .zero)
         let told = news(&relays)
         #expect(told.lost == [TURNScript.relayed])
