@@ -142,10 +142,12 @@ class Peer(RoomPeer):
 
 def main():
     parser = room_arguments(__doc__)
-    parser.add_argument("--srtp", choices=["gcm", "cm"], help="accept only this protection profile")
+    parser.add_argument("--srtp", choices=["gcm", "gcm-256", "cm"], help="accept only this protection profile")
     arguments = parser.parse_args()
     if arguments.srtp:
-        names = {"gcm": b"SRTP_AEAD_AES_128_GCM", "cm": b"SRTP_AES128_CM_SHA1_80"}
+        names = {
+            "gcm": b"SRTP_AEAD_AES_128_GCM", "gcm-256": b"SRTP_AEAD_AES_256_GCM", "cm": b"SRTP_AES128_CM_SHA1_80",
+        }
         rtcdtlstransport.SRTP_PROFILES[:] = [
             profile for profile in rtcdtlstransport.SRTP_PROFILES if profile.openssl_profile == names[arguments.srtp]
         ]

@@ -51,7 +51,7 @@ struct RoomOptions: ParsableArguments {
             """)
     var iceMobility = false
 
-    @Option(help: ArgumentHelp("Accept only this SRTP profile: gcm or cm.", valueName: "profile"))
+    @Option(help: ArgumentHelp("Accept only this SRTP profile: gcm, gcm-256 or cm.", valueName: "profile"))
     var srtp: SRTPChoice?
 
     @Flag(help: "Print events and statistics as one JSON object a line.")

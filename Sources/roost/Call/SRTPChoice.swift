@@ -5,11 +5,13 @@ internal import RTCSecurity
 /// `--srtp`: the one protection profile that is accepted.
 enum SRTPChoice: String, ExpressibleByArgument, CaseIterable {
     case gcm, cm
+    case gcm256 = "gcm-256"
 
     private var profile: SRTPProfile {
         switch self {
         case .gcm: .aeadAES128GCM
         case .cm: .aes128CMHMACSHA1_80
+        case .gcm256: .aeadAES256GCM
         }
     }
 
