@@ -107,11 +107,13 @@ class PagePeer:
     def wait_ice_restarted(self):
         """Until both sides have named new credentials, once, and media takes a pair that was found with them."""
 
-        def restarted():
-            named = self.page.evaluate("credentials")
-            return len(named["local"]) == len(named["remote"]) == 2 and self.statistics().get("ufrag") == named["local"][1]
+        seen = {}
 
-        wait_until(restarted, f"{self.name}: media on a pair of the second generation")
+        def restarted():
+            seen.update(self.page.evaluate("credentials"), used=self.statistics().get("ufrag"))
+            return len(seen["local"]) == len(seen["remote"]) == 2 and seen["used"] == seen["local"][1]
+
+        wait_until(restarted, lambda: f"{self.name}: media on a pair of the second generation: {seen}")
 
     def collect(self):
         """Takes what was seen so far; the page forgets it when the other side ends the call."""

@@ -20,7 +20,7 @@ class CallResult:
     callee: object
 
 
-def hold_call(make_caller, make_callee, frames=60, tones=8, during=None, first="callee"):
+def hold_call(make_caller, make_callee, frames=60, tones=6, during=None, first="callee"):
     """Joins both, talks until both have received so many frames and half seconds of sound; ends both; returns the
     evidence.
 

@@ -8,8 +8,8 @@ with other work, where a tight deadline would only say that they are."""
 
 
 def wait_until(check, what, timeout=PATIENCE):
-    """Asks until `check` is true; for what has no event to wait for."""
+    """Asks until `check` is true; for what has no event to wait for. `what` may be a function, asked in the end."""
     deadline = time.monotonic() + timeout
     while not check():
-        assert time.monotonic() < deadline, f"not in {timeout} s: {what}"
+        assert time.monotonic() < deadline, f"not in {timeout} s: {what() if callable(what) else what}"
         time.sleep(0.1)
