@@ -64,24 +64,31 @@ def test_picture_and_sound_flow_both_ways(kinds, codec, peers):
         assert evidence.codec == codec
 
 
-@pytest.mark.parametrize("kind", ["aiortc", "roost"])
+# The wire's name of each profile, and OpenSSL's.
+SRTP_PROFILES = {
+    "cm": ("SRTP_AES128_CM_HMAC_SHA1_80", "SRTP_AES128_CM_SHA1_80"),
+    "gcm": ("SRTP_AEAD_AES_128_GCM", "SRTP_AEAD_AES_128_GCM"),
+    "gcm-256": ("SRTP_AEAD_AES_256_GCM", "SRTP_AEAD_AES_256_GCM"),
+}
+
+
 @pytest.mark.parametrize("role", ["caller", "callee"])
-@pytest.mark.parametrize("srtp", ["cm", "gcm"])
-def test_a_peer_with_one_srtp_profile(srtp, role, kind, peers, namespace):
+@pytest.mark.parametrize("kind, srtp", [*(("aiortc", srtp) for srtp in SRTP_PROFILES), ("roost", "cm"), ("roost", "gcm")])
+def test_a_peer_with_one_srtp_profile(kind, srtp, role, peers, namespace):
     """`srtp` is all that the other peer has; Roost, without a choice of ours, has to agree to it."""
     other = peers(kind, role, srtp=srtp)
     ours = peers("roost", "callee" if role == "caller" else "caller")
     wire = WireListener(namespace)
     try:
         result = hold_call(other, ours) if role == "caller" else hold_call(ours, other)
-        assert wire.profiles() == {{"cm": "SRTP_AES128_CM_HMAC_SHA1_80", "gcm": "SRTP_AEAD_AES_128_GCM"}[srtp]}
+        assert wire.profiles() == {SRTP_PROFILES[srtp][0]}
     finally:
         wire.close()
     for evidence in (result.caller, result.callee):
         evidence.check()
     if kind == "aiortc":
         chosen = (result.caller if role == "caller" else result.callee).cipher
-        assert chosen == {"cm": "SRTP_AES128_CM_SHA1_80", "gcm": "SRTP_AEAD_AES_128_GCM"}[srtp]
+        assert chosen == SRTP_PROFILES[srtp][1]
 
 
 @pytest.mark.parametrize("srtp, cipher", [("cm", "SRTP_AES128_CM_HMAC_SHA1_80"), ("gcm", "SRTP_AEAD_AES_128_GCM")])

@@ -23,11 +23,14 @@ extension ICEAgent {
         }
     }
 
+    /// The controlling side's nominates again, as libwebrtc's does (RFC 8445 §8.1.1 forbids no second time): Firefox
+    /// answers the checks that come before our answer to its restart, but forgets which of them nominated.
     private mutating func sendConsentCheck(over path: SelectedPath, at now: Instant) {
         let id = STUNTransactionID(using: &random)
+        let nominates = role == .controlling && path.isNominated && path.generation == session.generation
         let datagram = checkRequest(
             id, from: path.localFragment, to: path.peer,
-            priority: Self.reflexivePriority(of: path.selection.localCandidate), nominates: false)
+            priority: Self.reflexivePriority(of: path.selection.localCandidate), nominates: nominates)
         self.path?.consent.checkSent(
             id, datagram: datagram, rto: configuration.minimumRTO, at: now, random: &random)
         counters.requestsSent += 1

@@ -44,9 +44,13 @@ extension ICEAgent {
         advance(at: now)
     }
 
-    /// It is gone: its pairs fail by their silence, and no restart tells it again.
-    public mutating func removeRelay(_ relayed: TransportAddress) {
+    /// It is gone with its allocation: its pairs end at once, as those of a socket that is gone, and no restart tells it
+    /// again.
+    ///
+    /// - Returns: our candidates that are no more.
+    public mutating func removeRelay(_ relayed: TransportAddress, at now: Instant) -> [ICECandidate] {
         relays.removeAll { $0.relayed == relayed }
+        return interfacesChanged(lost: [relayed], found: [], at: now)
     }
 
     /// A restart goes on with the allocations that there are.

@@ -92,7 +92,8 @@ extension PeerMachine {
                 ice.addRelay(relay, at: now)
                 hasNews = true
             case .lost(let relayed):
-                ice.removeRelay(relayed)
+                negotiator.removeLocalCandidates(ice.removeRelay(relayed, at: now))
+                hasNews = true
             case .failed(let error):
                 events.append(.iceCandidateError(error))
             }

@@ -45,6 +45,27 @@ import Testing
         #expect(seen.count == 40)
     }
 
+    @Test(arguments: [ICERole.controlling, .controlled])
+    func `the controlling side's consent checks nominate again, for a peer that forgot`(role: ICERole) {
+        var peer = ScriptedPeer(role: role)
+        peer.connect()
+        _ = peer.takeSent()
+        for _ in 0..<3 {
+            peer.wait(.milliseconds(6_000))
+            let checks = peer.takeRequests()
+            #expect(!checks.isEmpty)
+            for check in checks {
+                #expect(check.usesCandidate == (role == .controlling))
+                peer.confirm(check)
+            }
+        }
+        // After a restart the pair before it is only kept.
+        peer.tell { agent, now in agent.restart(local: agent.makeRestartParameters(), at: now) }
+        peer.wait(.milliseconds(6_000))
+        let checks = peer.takeRequests()
+        #expect(!checks.isEmpty && checks.allSatisfy { !$0.usesCandidate })
+    }
+
     @Test func `silence: disconnected at first, failed after 30 seconds, and nothing is sent any more`() throws {
         var duet = connected()
         duet.run(for: .milliseconds(1_000))

@@ -117,9 +117,10 @@ struct ScriptedPeer {
         send(response.encoded(key: HMACSHA1(password: password ?? parameters.password)))
     }
 
-    /// Answers the agent's requests until its pair is nominated, as the controlled peer of a controlling agent.
+    /// Answers the agent's requests until its pair is nominated, by the agent if it is the controlling one.
     mutating func connect() {
         introduce()
+        if agent.role == .controlled { check([.iceControlling(tieBreaker: 1), .useCandidate]) }
         for _ in 0..<20 where !agent.statistics.pairs.contains(where: \.isNominated) {
             for request in takeRequests() { confirm(request) }
             wait(.milliseconds(25))

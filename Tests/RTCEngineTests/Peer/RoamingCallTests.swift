@@ -61,6 +61,27 @@ import Testing
         #expect(call.violations == [])
     }
 
+    @Test(arguments: CallSimulation.Side.allCases)
+    func `a call through a relay goes on when the address that it was asked from goes`(side: CallSimulation.Side) {
+        var call = connected {
+            $0.turn = true
+            $0.policies = side == .left ? (.relay, .all) : (.all, .relay)
+        }
+        call.signaling.offersWhenNeeded = true
+        let relayed = call[side].machine.selectedPair?.base
+        #expect(relayed?.ip == CallSimulation.turnServer.ip)
+        find(side, in: &call)
+        lose(side, in: &call)
+        // Its pairs end with it, and not by their silence, which takes half a minute.
+        #expect(call[side].connectionStates.last == .disconnected)
+        let count = call.judge(.video, at: side.other).count
+        call.run(for: .seconds(Int64(5)))
+        for side in CallSimulation.Side.allCases { #expect(call[side].machine.connectionState == .connected) }
+        #expect(call[side].machine.selectedPair?.base != relayed)
+        #expect(call.judge(.video, at: side.other).count > count + 60)
+        #expect(call.violations == [])
+    }
+
     @Test func `a description that is made afterwards shows the addresses that there are`() throws {
         var call = connected()
         find(.left, in: &call)
