@@ -44,8 +44,8 @@ extension ICEAgent {
         advance(at: now)
     }
 
-    /// It is gone with its allocation: its pairs end at once, as those of a socket that is gone, and no restart tells it
-    /// again.
+    /// It is gone with its allocation: its pairs end at once, as those of a socket that is gone, and no restart tells
+    /// it again.
     ///
     /// - Returns: our candidates that are no more.
     public mutating func removeRelay(_ relayed: TransportAddress, at now: Instant) -> [ICECandidate] {
