@@ -28,6 +28,14 @@ import Testing
         #expect(!room.state.canStartCall)
     }
 
+    @Test(arguments: [true, false])
+    func `lists a thousand of those whom a server names without end`(atOnce: Bool) {
+        let others = (0..<1_001).map { CallParticipant(username: "Bob \($0)", role: .caller) }
+        connected(as: .caller, roster: atOnce ? others : [])
+        if !atOnce { for other in others { room.receive(.peerJoined(other)) } }
+        #expect(room.state.sameRoleNames.count == 1_000)
+    }
+
     @Test func `fixes the role from connecting on`() {
         room.send(.isCallerChanged(true))
         #expect(room.state.roleControl == .isCallerSwitch(true))

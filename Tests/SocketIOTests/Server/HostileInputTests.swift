@@ -66,6 +66,21 @@ struct HostileInputTests {
         }
     }
 
+    @Test func `few messages that are large are a flood as well`() async throws {
+        func counting(_ configuration: inout SocketIOServerConfiguration) {
+            configuration.flood = .init(bytesPerSecond: 1, byteBurst: 50_000)
+        }
+        try await TestServer.run(counting) { server in
+            let socket = try await RawSocket.webSocket(port: server.port)
+            socket.sendFrame("40")
+            let message = "42[\"echo\",\"" + String(repeating: "x", count: 8_000) + "\"]"
+            for _ in 0..<8 { socket.sendFrame(message) }
+            socket.sendFrame("", opcode: 8)
+            #expect(await socket.readToEnd().contains("Too many"))
+            #expect(server.server.statistics.closedByReason == ["flood": 1])
+        }
+    }
+
     /// Pongs that nobody asked for, and parts of a message that never ends, both without content.
     @Test(arguments: [10, 0] as [UInt8])
     func `frames that deliver nothing are a flood as well`(opcode: UInt8) async throws {
