@@ -60,7 +60,9 @@ struct JitterBuffer: Sendable {
     /// Storage of packets that have left, used again, the last one first. A ring of buffers of its own for each place
     /// would grow to megabytes before any was used again.
     private var spares: [[UInt8]] = []
-    private let mask: Int64
+    /// Of the places that there are; the ring grows with what has to wait in it, up to `capacity`.
+    private var mask: Int64 = 0
+    private let capacity: Int64
     let limits: Limits
     /// The next sequence number to leave, and the one after the highest known.
     var head: Int64 = 0, end: Int64 = 0
@@ -87,12 +89,14 @@ struct JitterBuffer: Sendable {
     private static let maximumSpareCapacity = 2_048
     /// Of a large picture's packets.
     private static let maximumSpares = 256
+    /// Places to begin with: a few pictures of a call. There are thousands of connections, and few lose packets.
+    private static let initialCapacity: Int64 = 64
 
     init(limits: Limits) {
         self.limits = limits
-        var size = 16
+        var size: Int64 = 16
         while size < min(limits.packets, 1 << 14) { size *= 2 }
-        mask = Int64(size - 1)
+        capacity = size
     }
 
     /// Forgets everything: the source has started over.
@@ -166,19 +170,15 @@ struct JitterBuffer: Sendable {
 
     /// Moves the window so that it holds `sequence`; otherwise says why it cannot.
     private mutating func makeRoom(for sequence: Int64, at now: Instant) -> Insertion? {
-        let capacity = mask + 1
         if isEmpty {
             isEmpty = false
-            if slots.isEmpty {
-                slots = [Slot](repeating: Slot(), count: Int(capacity))
-                payloads = [[UInt8]](repeating: [], count: Int(capacity))
-            }
             head = sequence
             end = sequence
         }
         if sequence < head {
             // Before the first frame has left, a packet from before the first one seen may still be used.
             guard !hasReleased, end - sequence <= capacity else { return .late }
+            grow(toHold: end - sequence)
             for missing in sequence..<head { markMissing(missing, since: now) }
             head = sequence
             headFollowsFrame = false
@@ -192,9 +192,27 @@ struct JitterBuffer: Sendable {
             end = head
         }
         while sequence - head >= capacity { overflow() }
+        grow(toHold: sequence + 1 - head)
         for missing in end...sequence { markMissing(missing, since: now) }
         end = sequence + 1
         return nil
+    }
+
+    /// Makes a ring of at least so many places.
+    private mutating func grow(toHold count: Int64) {
+        guard count > slots.count else { return }
+        var size = max(Int64(slots.count), min(Self.initialCapacity, capacity))
+        while size < count { size *= 2 }
+        var larger = [Slot](repeating: Slot(), count: Int(size))
+        var kept = [[UInt8]](repeating: [], count: Int(size))
+        for sequence in head..<end {
+            let index = Int(sequence & (size - 1))
+            larger[index] = slots[place(sequence)]
+            swap(&kept[index], &payloads[place(sequence)])
+        }
+        slots = larger
+        payloads = kept
+        mask = size - 1
     }
 
     private mutating func markMissing(_ sequence: Int64, since: Instant) {

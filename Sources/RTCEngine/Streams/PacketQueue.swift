@@ -54,7 +54,7 @@ public struct PacketQueue: Sendable {
     public static let bufferCapacity = 1_500
     /// Buffers that are kept for reuse at most: what leaves in one moment. A connection holds on to them for as long as
     /// it lives, and there are many connections.
-    private static let maximumSpares = 64
+    private static let maximumSpares = 32
 
     private var packets: [QueuedPacket] = []
     private var head = 0

@@ -16,25 +16,32 @@ struct SendHistory: Sendable {
     /// without a bound a peer could make us send a thousand times what it sends. Receivers ask ten times at most.
     private static let maximumResends = 10
 
-    private var slots: [Slot]
+    /// Places to begin with; sound never needs more.
+    private static let initialCount = 64
+
+    /// As many as the packets of `duration` have needed, since a server has thousands of streams; none before the first.
+    private var slots: [Slot] = []
+    private let maximumCount: Int
     /// No packet before this one has storage.
     private var oldest: UInt16?
-    private let mask: Int
     private let duration: Interval
 
-    /// - Parameter count: rounded up to a power of two, at most 16,384; 0 keeps nothing.
+    /// - Parameter count: the most that are kept; rounded up to a power of two, at most 16,384; 0 keeps nothing.
     init(count: Int, duration: Interval) {
         self.duration = duration
         var size = 1
         while size < min(count, 16_384) { size *= 2 }
-        mask = size - 1
-        slots = count > 0 ? [Slot](repeating: Slot(), count: size) : []
+        maximumCount = count > 0 ? size : 0
     }
+
+    private func place(_ sequenceNumber: UInt16) -> Int { Int(sequenceNumber) & (slots.count - 1) }
 
     /// Keeps a copy of a packet that is sent now for the first time.
     mutating func insert(_ packet: RawSpan, sequenceNumber: UInt16, at now: Instant) {
-        guard !slots.isEmpty else { return }
-        let index = Int(sequenceNumber) & mask
+        guard maximumCount > 0 else { return }
+        if slots.isEmpty { slots = [Slot](repeating: Slot(), count: min(Self.initialCount, maximumCount)) }
+        while slots.count < maximumCount, isWanted(place(sequenceNumber), at: now) { grow() }
+        let index = place(sequenceNumber)
         if slots[index].packet.capacity > 0 {
             // The ring has come round: what follows here is the oldest now.
             oldest = sequenceNumber &+ 1 &- UInt16(slots.count)
@@ -49,13 +56,26 @@ struct SendHistory: Sendable {
         slots[index].packet.append(contentsOf: packet)
     }
 
+    /// Whether the packet in this place may still be asked for.
+    private func isWanted(_ index: Int, at now: Instant) -> Bool {
+        slots[index].sentAt.map { now - $0 <= duration } ?? false
+    }
+
+    private mutating func grow() {
+        var larger = [Slot](repeating: Slot(), count: slots.count * 2)
+        for index in slots.indices where slots[index].packet.capacity > 0 {
+            swap(&larger[Int(slots[index].sequenceNumber) & (larger.count - 1)], &slots[index])
+        }
+        slots = larger
+    }
+
     /// The storage of the oldest packet if it is too old to be asked for. One for each that is inserted: a burst then
     /// finds as many as it needs, and allocates nothing.
     private mutating func takeExpired(before newest: UInt16, at now: Instant) -> [UInt8] {
         var number = oldest ?? newest
         defer { oldest = number }
         while number != newest {
-            let index = Int(number) & mask
+            let index = place(number)
             guard slots[index].packet.capacity > 0, let sentAt = slots[index].sentAt else {
                 number &+= 1
                 continue
@@ -69,6 +89,9 @@ struct SendHistory: Sendable {
         }
         return []
     }
+
+    /// How many packets there is a place for now.
+    var places: Int { slots.count }
 
     /// Packets that it has storage for.
     var packetsKept: Int { slots.count { $0.packet.capacity > 0 } }
@@ -85,7 +108,7 @@ struct SendHistory: Sendable {
     /// Looks up a missing packet and, when it is to be sent again, notes that it is now.
     mutating func request(_ sequenceNumber: UInt16, roundTrip: Interval, at now: Instant) -> Answer {
         guard !slots.isEmpty else { return .unknown }
-        let index = Int(sequenceNumber) & mask
+        let index = place(sequenceNumber)
         guard slots[index].sequenceNumber == sequenceNumber, let sentAt = slots[index].sentAt,
             now - sentAt <= duration, slots[index].resends < Self.maximumResends
         else { return .unknown }
@@ -98,7 +121,7 @@ struct SendHistory: Sendable {
     /// A packet that was sent a short time ago, for who may send something again that nobody has asked for.
     func recent(_ sequenceNumber: UInt16, at now: Instant) -> Int? {
         guard !slots.isEmpty else { return nil }
-        let index = Int(sequenceNumber) & mask
+        let index = place(sequenceNumber)
         guard slots[index].sequenceNumber == sequenceNumber, let sentAt = slots[index].sentAt,
             now - sentAt <= duration
         else { return nil }

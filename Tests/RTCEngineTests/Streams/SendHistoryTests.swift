@@ -62,6 +62,29 @@ import Testing
         #expect(!canResend(number &- 12, from: &history, at: now))
     }
 
+    @Test func `there are as many places as a second's packets need, and none before the first`() {
+        var history = SendHistory(count: 1_024, duration: .seconds(Int64(1)))
+        #expect(history.places == 0)
+        #expect(!canResend(1, from: &history, at: Self.start))
+        var now = Self.start
+        var number: UInt16 = 65_400
+        for _ in 0..<500 {
+            insert(number, into: &history, at: now)
+            number &+= 1
+            now = now + .milliseconds(20)
+        }
+        #expect(history.places == 64)
+        // Faster: what was kept stays where it can be asked for.
+        for _ in 0..<200 {
+            insert(number, into: &history, at: now)
+            number &+= 1
+            now = now + .milliseconds(1)
+        }
+        #expect(history.places == 256)
+        #expect((1...235).allSatisfy { canResend(number &- $0, from: &history, at: now) })
+        #expect(!canResend(number &- 250, from: &history, at: now))
+    }
+
     @Test func `numbers that were left out hold up nothing`() {
         var history = SendHistory(count: 64, duration: .seconds(Int64(1)))
         var now = Self.start
