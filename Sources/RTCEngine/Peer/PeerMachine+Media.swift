@@ -147,6 +147,8 @@ extension PeerMachine {
             return
         }
         receivers.entries[place].value?.stream?.receive(header, packet.span.bytes, into: &packets, at: now)
+        // Taken: a look would copy the receiver.
+        if let isOpen = receivers.entries[place].value?.stream?.isAmidPicture.take() { isAmidPicture = isOpen }
         if configuration.receivedUnit == .packets, let passed = receivers.entries[place].value?.stream?.passing.take() {
             received = (id, 0, passed)
         }

@@ -59,7 +59,10 @@ extension PeerMachine {
 
     /// Several calls of `receive` follow, and then `endBatch`: what data channels have to tell and to answer waits for
     /// it, so that one acknowledgement speaks of them all.
-    public mutating func beginBatch() { isInBatch = true }
+    public mutating func beginBatch() {
+        isInBatch = true
+        isAmidPicture = nil
+    }
 
     /// All that had come has been received.
     public mutating func endBatch(at now: Instant) {

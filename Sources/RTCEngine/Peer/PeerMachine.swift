@@ -41,6 +41,9 @@ public struct PeerMachine: ~Copyable {
     var data: DataChannels
     /// More datagrams follow: what the association makes of them waits.
     var isInBatch = false
+    /// Of the batch that came last: whether its pictures end with one of which there is more to come; nil where it had
+    /// none.
+    public internal(set) var isAmidPicture: Bool?
 
     var sentPackets = SentPackets()
     let clock: WallClock

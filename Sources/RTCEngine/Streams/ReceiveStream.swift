@@ -33,6 +33,8 @@ public struct ReceiveStream: Sendable {
     /// Where packets are passed on as they come: the one that has come, and which of the last ones have.
     var passing: PassedPacket?
     var passed = RecentSequences()
+    /// The packet that has come was not the end of its picture; nil for sound, and once it has been taken.
+    var isAmidPicture: Bool?
     /// Of one packet; kept for its storage.
     var redundantBlocks: [RedundantAudio.Block] = []
 
@@ -91,6 +93,9 @@ public struct ReceiveStream: Sendable {
         let codec = codec(of: header.payloadType)
         guard !hasEnded, accepts(header, codec) else { return }
         counters.lastPacketAt = now
+        if case .media(let format, _) = codec, format.isVideo, !header.payloadRange.isEmpty {
+            isAmidPicture = !header.marker
+        }
         if configuration.unit == .packets {
             pass(header, packet, codec, at: now)
             wish.packetReceived()

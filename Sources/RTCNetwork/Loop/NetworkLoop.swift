@@ -194,8 +194,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
 
     /// The reader that is being called has taken this many datagrams and had no answer to any: the next ones may
     /// gather.
-    func noteUnanswered(_ datagrams: Int, mayBeMore: Bool) {
-        coalescing.noteUnanswered(datagrams, mayBeMore: mayBeMore)
+    func noteUnanswered(_ datagrams: Int, mayBeMore: Bool, isAmidPicture: Bool?) {
+        coalescing.noteUnanswered(datagrams, mayBeMore: mayBeMore, isAmidPicture: isAmidPicture)
     }
 
     /// Whether the reader is also called when the descriptor behind `token` can be written.

@@ -2,7 +2,8 @@ internal import RTCEngine
 
 /// Keeps a burst of datagrams from waking the loop's thread for each of them, as network cards do with their
 /// interrupts: a picture's packets come microseconds apart, and being woken costs more than receiving one. When several
-/// reads in a row have come so fast, the sockets are left alone for a moment before the next one.
+/// reads in a row have come so fast, the sockets are left alone for a moment before the next one. Where that has
+/// gathered some, the next picture's first packet is enough, and its last one ends it.
 ///
 /// Only reads that nothing was sent in answer to count, so that request and response are never slowed down; and a pause
 /// that gathers less than a few datagrams is not followed by another.
@@ -17,6 +18,8 @@ struct WakeCoalescing {
     private static let worthwhile = 4
 
     private var wantsPause = false
+    /// What the last pause gathered was worth it.
+    private var gathers = false
     private var hasPaused = false
     private var streak = 0
     private var lastRead = Instant.zero
@@ -25,10 +28,14 @@ struct WakeCoalescing {
     private var unansweredReads = 0
     private var datagrams = 0
     private var mayBeMore = false
+    private var isAmidPicture: Bool?
 
     /// A reader has taken datagrams and has nothing to send.
-    mutating func noteUnanswered(_ datagrams: Int, mayBeMore: Bool) {
+    ///
+    /// - Parameter isAmidPicture: the last one of pictures was not the last of its picture; nil for other datagrams.
+    mutating func noteUnanswered(_ datagrams: Int, mayBeMore: Bool, isAmidPicture: Bool?) {
         unansweredReads += 1
+        if let isAmidPicture { self.isAmidPicture = self.isAmidPicture == true || isAmidPicture }
         self.datagrams += datagrams
         self.mayBeMore = self.mayBeMore || mayBeMore
     }
@@ -39,6 +46,7 @@ struct WakeCoalescing {
             unansweredReads = 0
             datagrams = 0
             mayBeMore = false
+            isAmidPicture = nil
             lastRead = now
         }
         // What waits already need not gather.
@@ -48,7 +56,15 @@ struct WakeCoalescing {
             return
         }
         streak = now - lastRead < Self.gap ? streak + 1 : 0
-        wantsPause = hasPaused && datagrams >= Self.worthwhile || streak >= Self.threshold
+        if hasPaused { gathers = datagrams >= Self.worthwhile }
+        let mayFollow =
+            switch isAmidPicture {
+            case true: true
+            // Of other sockets.
+            case false: hasPaused && reads > 1
+            case nil: hasPaused
+            }
+        wantsPause = gathers && mayFollow || streak >= Self.threshold
         hasPaused = false
     }
 

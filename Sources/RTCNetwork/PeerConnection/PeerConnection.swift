@@ -238,7 +238,9 @@ public actor PeerConnection {
         }
         machine.endBatch(at: now)
         flush()
-        if machine.datagramsSent == sent { loop.noteUnanswered(count, mayBeMore: mayBeMore) }
+        if machine.datagramsSent == sent {
+            loop.noteUnanswered(count, mayBeMore: mayBeMore, isAmidPicture: machine.isAmidPicture)
+        }
     }
 
     func timerFired(at now: Instant) {
