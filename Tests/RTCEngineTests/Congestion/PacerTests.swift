@@ -41,6 +41,25 @@ import Testing
         #expect(zip(moments, moments.dropFirst()).allSatisfy { $1 - $0 >= 4.9 })
     }
 
+    @Test func `on a fast path a picture that the estimate holds leaves in one piece`() {
+        let estimate = Bitrate.megabits(5)
+        var pacer = pacer(estimate * CongestionConfiguration().pacingFactor)
+        for number in Int64(0)..<20 {
+            let now = Instant.zero + .milliseconds(50 * number)
+            for _ in 0..<25 { pacer.enqueue(packet(), at: now) }
+            #expect(run(&pacer, from: now, for: .milliseconds(1)).count == 25)
+        }
+    }
+
+    @Test func `no burst is larger than 63 kilobytes, however fast the path is said to be`() {
+        var pacer = pacer(.megabits(80))
+        for _ in 0..<200 { pacer.enqueue(packet(), at: .zero) }
+        let left = run(&pacer, from: .zero, for: .seconds(Int64(1)))
+        #expect(left.filter { $0.at == 0 }.count == 63)
+        // 80 Mbit/s are 10,000 bytes in a millisecond.
+        #expect((18...20).contains(left.last?.at ?? 0))
+    }
+
     @Test func `the first twelve kilobytes of the first picture wait for nothing, and the rest for its turn`() {
         var pacer = Pacer(rate: .megabits(1), maximumQueueTime: .seconds(Int64(1)))
         pacer.begin(ProbeCluster(id: 1, rate: .megabits(3), at: .zero))

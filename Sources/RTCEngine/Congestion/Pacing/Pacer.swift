@@ -10,7 +10,13 @@ struct Pacer {
     }
 
     /// Leaves at once, and so often is the owner woken.
-    static let burst = Interval.milliseconds(5)
+    private static let burst = Interval.milliseconds(5)
+    /// The same from this rate on: there a picture is dozens of packets, and a timer for every few of them costs as much
+    /// as sending them. libwebrtc takes 40 ms at every rate, and the same bound in bytes; on a slow path that is a
+    /// queue which sound stands in.
+    private static let fastBurst = Interval.milliseconds(20)
+    private static let fastRate = Bitrate.megabits(10)
+    private static let burstBytes = 63_000.0
     /// Of a probe: its times are measured, so its bursts are short.
     private static let probeBurst = Interval.milliseconds(2)
     /// A probe that is so late is no longer one at its rate.
@@ -188,7 +194,8 @@ struct Pacer {
 
     private mutating func fill(_ bytes: Int) {
         debt += Double(bytes)
-        if debt >= currentRate(at: last).bytes(in: Self.burst) { isOpen = false }
+        let burst = rate >= Self.fastRate ? Self.fastBurst : Self.burst
+        if debt >= min(currentRate(at: last).bytes(in: burst), Self.burstBytes) { isOpen = false }
     }
 
     /// The rate, or what it takes for the mean packet not to wait longer than it may.
