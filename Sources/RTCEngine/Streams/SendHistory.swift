@@ -19,7 +19,8 @@ struct SendHistory: Sendable {
     /// Places to begin with; sound never needs more.
     private static let initialCount = 64
 
-    /// As many as the packets of `duration` have needed, since a server has thousands of streams; none before the first.
+    /// As many as the packets of `duration` have needed, since a server has thousands of streams; none before the
+    /// first.
     private var slots: [Slot] = []
     private let maximumCount: Int
     /// No packet before this one has storage.

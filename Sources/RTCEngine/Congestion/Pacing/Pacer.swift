@@ -11,8 +11,8 @@ struct Pacer {
 
     /// Leaves at once, and so often is the owner woken.
     private static let burst = Interval.milliseconds(5)
-    /// The same from this rate on: there a picture is dozens of packets, and a timer for every few of them costs as much
-    /// as sending them. libwebrtc takes 40 ms at every rate, and the same bound in bytes; on a slow path that is a
+    /// The same from this rate on: there a picture is dozens of packets, and a timer for every few of them costs as
+    /// much as sending them. libwebrtc takes 40 ms at every rate, and the same bound in bytes; on a slow path that is a
     /// queue which sound stands in.
     private static let fastBurst = Interval.milliseconds(20)
     private static let fastRate = Bitrate.megabits(10)
