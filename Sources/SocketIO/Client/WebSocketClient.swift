@@ -230,6 +230,7 @@ private final class WebSocketClientHandler: ChannelInboundHandler {
     private let endpoint: ClientEndpoint
     private var reader: WebSocketReader
     private var phase = Phase.open
+    private let reads = ReadsInTurn()
     private let report: (WebSocketClient.Fact) -> Void
 
     init(endpoint: ClientEndpoint, limit: Int, report: @escaping (WebSocketClient.Fact) -> Void) {
@@ -239,8 +240,11 @@ private final class WebSocketClientHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        reads.take(unwrapInboundIn(data)) { receive($0, context) }
+    }
+
+    private func receive(_ buffer: ByteBuffer, _ context: ChannelHandlerContext) {
         guard case .open = phase else { return }
-        let buffer = unwrapInboundIn(data)
         do throws(WebSocketFault) {
             try reader.receive(buffer.readableBytesSpan) { received($0, context) }
         } catch {

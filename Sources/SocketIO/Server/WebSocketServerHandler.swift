@@ -16,6 +16,7 @@ final class WebSocketServerHandler: ChannelInboundHandler {
     private let isLocal: Bool
     private var reader: WebSocketReader
     private var phase = Phase.open
+    private let reads = ReadsInTurn()
 
     init(connection: ServerConnection, link: WebSocketLink, limit: Int) {
         self.connection = connection
@@ -25,13 +26,11 @@ final class WebSocketServerHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch phase {
-        case .open: receive(unwrapInboundIn(data))
-        case .closing: break
-        }
+        reads.take(unwrapInboundIn(data)) { receive($0) }
     }
 
     private func receive(_ buffer: ByteBuffer) {
+        guard case .open = phase else { return }
         do throws(WebSocketFault) {
             try reader.receive(buffer.readableBytesSpan) { received($0) }
         } catch {

@@ -81,6 +81,26 @@ struct HostileInputTests {
         }
     }
 
+    /// A pong that cannot be written ends the connection at once, and what is left to read comes before the write
+    /// returns.
+    @Test func `a reset among many pings ends its connection only`() async throws {
+        func unlimited(_ configuration: inout SocketIOServerConfiguration) {
+            configuration.flood = .unlimited
+        }
+        try await TestServer.run(unlimited) { server in
+            let client = try await neighbour(of: server)
+            let ping: [UInt8] = [0x89, 0x80, 0, 0, 0, 0]
+            for _ in 0..<50 {
+                let socket = try await RawSocket.webSocket(port: server.port)
+                socket.send((0..<40_000).flatMap { _ in ping })
+                _ = await socket.read(until: "\u{fffd}")
+                socket.reset()
+            }
+            #expect(try await client.emit("echo", ["on"], timeout: .seconds(90)).first?.string == "on")
+            await client.disconnect()
+        }
+    }
+
     /// Pongs that nobody asked for, and parts of a message that never ends, both without content.
     @Test(arguments: [10, 0] as [UInt8])
     func `frames that deliver nothing are a flood as well`(opcode: UInt8) async throws {
