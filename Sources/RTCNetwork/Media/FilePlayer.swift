@@ -48,6 +48,8 @@ public actor FilePlayer {
             if isPaused { continue }
             frame.metadata.playoutDelay = playoutDelay
             if isCaptureTimeDue(clock.now) { frame.metadata.captureTime = .now }
+            // Noted before it goes out as well: a request may be heard before this goes on after sending.
+            if frame.isKeyFrame { lastKeyFrame = clock.now }
             do throws(PeerConnectionError) {
                 if let layer { try await sender.send(frame, rid: layer) } else { try await sender.send(frame) }
                 framesSent += 1
