@@ -74,7 +74,7 @@ public actor FilePlayer {
 
     /// A request that comes so soon after a key frame was made before that one arrived. If it was lost too, the
     /// receiver asks again.
-    private static let keyFrameAge = Duration.milliseconds(300)
+    private static let keyFrameAge = Duration.milliseconds(500)
 
     /// The receiver cannot decode: goes to the file's next key frame. A file cannot make one.
     public func keyFrameRequested() {
