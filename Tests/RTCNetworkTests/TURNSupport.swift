@@ -146,6 +146,12 @@ extension ConnectedPair {
         }
     }
 
+    /// Comes back when the pair in use is one of these kinds of candidates, ours first. A check may be there before the
+    /// peer's candidate is signalled, and what it reveals is peer-reflexive until then (RFC 8838 §11).
+    static func uses(_ types: [String], _ connection: PeerConnection) async throws {
+        while await candidateTypes(connection) != types { try await Task.sleep(for: .milliseconds(10)) }
+    }
+
     /// The kinds of candidates of the pair in use, ours first.
     static func candidateTypes(_ connection: PeerConnection) async -> [String] {
         let report = await connection.getStats()
