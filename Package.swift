@@ -125,6 +125,13 @@ let package = Package(
         library(
             "LiveKitProtocol",
             ["COpenSSL", "CZlib", .product(name: "SwiftProtobuf", package: "swift-protobuf")], exclude: ["Protos"]),
+        // A room of it, without sockets.
+        library(
+            "LiveKitCore",
+            [
+                "LiveKitProtocol", "SFUCore", "RTCEngine", "RTCWire",
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ]),
 
         // Clients.
         library("ClientKit", ["SocketIO"]),
@@ -179,6 +186,9 @@ let package = Package(
         tests("CallSignalingTests", ["CallSignaling", "SocketIO"]),
         tests(
             "LiveKitProtocolTests", ["LiveKitProtocol", .product(name: "SwiftProtobuf", package: "swift-protobuf")]),
+        tests(
+            "LiveKitCoreTests",
+            ["LiveKitCore", "LiveKitProtocol", "SFUCore", "RTCEngine", "RTCSecurity", "RTCWire"]),
         tests("ClientKitTests", ["ClientKit", "SocketIO"]),
         tests("ClientRTCTests", ["ClientRTC", "ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("ClientFeaturesTests", ["ClientFeatures", "ClientKit"]),

@@ -16,6 +16,7 @@ ALLOWED = {
     "SocketIO": set(),
     "CallSignaling": {"SocketIO"},
     "LiveKitProtocol": {"COpenSSL", "CZlib"},
+    "LiveKitCore": {"LiveKitProtocol", "SFUCore", "RTCEngine", "RTCWire"},
     "ClientKit": {"SocketIO"},
     "ClientFeatures": {"ClientKit"},
     "ClientRTC": {"ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"},
@@ -33,7 +34,7 @@ ALLOWED = {
 PURE = {"RTCWire", "RTCEngine", "SFUCore", "TURNServer/Machine"}
 FORBIDDEN_IN_PURE = {"Foundation", "FoundationEssentials", "Glibc", "Musl", "Darwin", "Dispatch", "NIOCore", "NIOPosix"}
 # Other modules that take the time as an argument.
-TIMELESS = {"LiveKitProtocol"}
+TIMELESS = {"LiveKitProtocol", "LiveKitCore"}
 CLOCKS = re.compile(r"ContinuousClock|SuspendingClock|DispatchTime|clock_gettime|Date\(\)")
 IMPORT = re.compile(r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |private |fileprivate )?import\s+(?:\w+ )?(\w+)")
 

@@ -1,0 +1,63 @@
+package import LiveKitProtocol
+
+/// How many peer connections a client has.
+package enum ConnectionMode: Sendable, Hashable {
+    /// One, in which the client always makes the offers (`/rtc/v1`).
+    case single
+    /// One to publish, in which the client offers, and one to subscribe, in which the room does (`/rtc`).
+    case dual
+}
+
+/// Somebody who wants to join: what the token allows, and what the client asked for.
+package struct Arrival: Sendable {
+    package var identity: String
+    /// Name, metadata, attributes, kind and grants, as the token has them.
+    package var claims: AccessToken.Claims
+    package var mode: ConnectionMode
+    /// Client, settings, metadata, attributes, tracks and offer. Of a client of two connections it is made from its
+    /// query.
+    package var request: LiveKitJoinRequest
+    /// TURN servers with this client's credentials; nil for the server's.
+    package var iceServers: [LiveKitICEServer]?
+
+    package init(
+        identity: String, claims: AccessToken.Claims, mode: ConnectionMode, request: LiveKitJoinRequest,
+        iceServers: [LiveKitICEServer]? = nil
+    ) {
+        self.identity = identity
+        self.claims = claims
+        self.mode = mode
+        self.request = request
+        self.iceServers = iceServers
+    }
+}
+
+/// Why somebody cannot join. Nothing has changed then.
+package enum JoinRefusal: Error, Sendable, Equatable {
+    /// The token does not let its bearer join.
+    case notAllowed
+    case noIdentity
+    /// Of the name or the identity.
+    case nameTooLong(limit: Int)
+    case metadataTooLong(limit: Int)
+    case attributesTooLong(limit: Int)
+    case roomFull(limit: Int)
+    case roomEnded
+    /// The first offer cannot be answered.
+    case badOffer(String)
+}
+
+extension JoinRefusal: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .notAllowed: "The token does not let its bearer join this room."
+        case .noIdentity: "The token names nobody."
+        case .nameTooLong(let limit): "The name or the identity is longer than \(limit) bytes."
+        case .metadataTooLong(let limit): "The metadata are longer than \(limit) bytes."
+        case .attributesTooLong(let limit): "The attributes are longer than \(limit) bytes."
+        case .roomFull(let limit): "The room is full: \(limit) participants are in it."
+        case .roomEnded: "The room has ended."
+        case .badOffer(let reason): "The offer cannot be answered: \(reason)"
+        }
+    }
+}

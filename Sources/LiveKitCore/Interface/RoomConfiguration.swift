@@ -1,0 +1,86 @@
+package import LiveKitProtocol
+package import RTCEngine
+package import RTCWire
+
+/// How a room is to be. What `CreateRoom` or a token's `roomConfig` leave open is the server's.
+package struct RoomConfiguration: Sendable {
+    package var name: String
+    package var metadata = ""
+    /// How long it stays when nobody has come yet.
+    package var emptyTimeout = Interval.seconds(Int64(300))
+    /// How long it stays after the last one has left.
+    package var departureTimeout = Interval.seconds(Int64(20))
+    /// 0: as many as come.
+    package var maximumParticipants = 0
+    /// Whether the room service may switch somebody's sound and pictures on again.
+    package var allowsRemoteUnmute = false
+    package var limits = RoomLimits()
+    package var server = ServerDescription()
+
+    package init(name: String) { self.name = name }
+}
+
+/// What clients are told of the server.
+package struct ServerDescription: Sendable {
+    /// Clients compare it: below 1.8.0 they do without calls to each other, and browsers refuse a server without one.
+    package var version = "1.13.5"
+    package var protocolVersion: Int32 = 17
+    package var region = ""
+    package var nodeID = ""
+    /// For each join and each resume, unless the arrival brings its own.
+    package var iceServers: [LiveKitICEServer] = []
+    /// Whole seconds, never 0: a client's timer fails at it.
+    package var pingInterval: Int32 = 5
+    package var pingTimeout: Int32 = 15
+
+    package init() {}
+}
+
+/// What a room's connections are made of: the worker's certificate, its port for datagrams and its port for streams.
+package struct RoomTransport: Sendable {
+    package var security: any SecurityProvider
+    /// Where datagrams for all peers come in, as clients are told it: the port that peers share, under each address.
+    package var datagramHosts: [TransportAddress]
+    /// Where TCP connections are accepted (RFC 6544).
+    package var streamHosts: [TransportAddress]
+    /// Times of connectivity checks; always of a lite agent.
+    package var ice = ICEConfiguration()
+    package var congestion = CongestionConfiguration()
+    /// What to add to an `Instant` to get the time since 1970.
+    package var wallClockOffset: Interval
+
+    package init(
+        security: any SecurityProvider, datagramHosts: [TransportAddress], streamHosts: [TransportAddress] = [],
+        wallClockOffset: Interval
+    ) {
+        self.security = security
+        self.datagramHosts = datagramHosts
+        self.streamHosts = streamHosts
+        self.wallClockOffset = wallClockOffset
+    }
+}
+
+/// The most that clients can make a room keep. LiveKit's own numbers where it has them.
+package struct RoomLimits: Sendable {
+    /// Of identities and names, in bytes.
+    package var nameBytes = 256
+    /// Of a room's or a participant's metadata.
+    package var metadataBytes = 512 << 10
+    /// Of a participant's attributes, keys and values together.
+    package var attributesBytes = 64 << 10
+    /// Published tracks and those that are announced, of one participant.
+    package var tracksPerParticipant = 64
+    /// Of a track's client id, name and stream, each.
+    package var trackNameBytes = 256
+    /// Of one message on a data channel.
+    package var dataMessageBytes = 64 << 10
+    /// Sections of sound and pictures in one connection.
+    package var transceivers = 512
+    /// Of reliable messages that are kept for those who resume, per participant.
+    package var replayBytes = 256 << 10
+    package var replayMessages = 128
+    /// Calls of the server that wait for their answer, in a room.
+    package var pendingCalls = 256
+
+    package init() {}
+}

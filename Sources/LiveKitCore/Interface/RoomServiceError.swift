@@ -1,0 +1,27 @@
+/// Why the room service cannot do something. Nothing has changed then.
+package enum RoomServiceError: Error, Sendable, Equatable {
+    case noSuchParticipant
+    case noSuchTrack
+    /// The room does not let anybody else switch tracks on.
+    case remoteUnmuteDisabled
+    case metadataTooLong(limit: Int)
+    case attributesTooLong(limit: Int)
+    case nameTooLong(limit: Int)
+    case dataTooLong(limit: Int)
+    case tooManyCalls(limit: Int)
+}
+
+extension RoomServiceError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noSuchParticipant: "participant does not exist"
+        case .noSuchTrack: "track is not found"
+        case .remoteUnmuteDisabled: "remote unmute not enabled"
+        case .metadataTooLong(let limit): "the metadata are longer than \(limit) bytes"
+        case .attributesTooLong(let limit): "the attributes are longer than \(limit) bytes"
+        case .nameTooLong(let limit): "the name is longer than \(limit) bytes"
+        case .dataTooLong(let limit): "the data are longer than \(limit) bytes"
+        case .tooManyCalls(let limit): "\(limit) calls are waiting for their answers"
+        }
+    }
+}
