@@ -74,6 +74,8 @@ package struct RoomLimits: Sendable {
     package var trackNameBytes = 256
     /// Of one message on a data channel.
     package var dataMessageBytes = 64 << 10
+    /// That a client opens in one connection.
+    package var dataChannels = 16
     /// Sections of sound and pictures in one connection.
     package var transceivers = 512
     /// Of reliable messages that are kept for those who resume, per participant.

@@ -2,51 +2,136 @@ package import LiveKitProtocol
 package import RTCEngine
 package import RTCWire
 package import SFUCore
+import SwiftProtobuf
 
 /// A room of LiveKit's protocol as a machine: who is in it, what they publish, what they are told, and through an
 /// `SFUCore.Room` their media. Without sockets and clock: whoever owns it keeps it on one thread.
 ///
-/// Requests of clients go in by `receive(_:from:at:)`, datagrams by `receive(_:for:from:to:at:)`, and the room service's
-/// commands by methods of their own, all with the time. Afterwards the owner calls `drainTransmits`, then drains
-/// `pollOutput`, and calls `tick` when `nextWake` has come.
+/// Requests of clients go in by `receive(_:from:at:)`, datagrams by `receive(_:for:from:to:at:)`, and the room
+/// service's commands by methods of their own, all with the time. Afterwards the owner calls `drainTransmits`, then
+/// drains `pollOutput`, and calls `tick` when `nextWake` has come.
+///
+/// Where to look: how somebody comes in is in `Joining`, how descriptions go to and fro in `Negotiating`, whose tracks
+/// there are in `Publishing`, who gets them in `Subscribing`, messages in `Data`, what others than clients ask for in
+/// `Service`, and what time does in `RoomMachine+Time`.
 package final class RoomMachine {
-    package private(set) var configuration: RoomConfiguration
+    enum Phase {
+        case open
+        case ended
+    }
+
+    package internal(set) var configuration: RoomConfiguration
     let transport: RoomTransport
     let media: Room
+    let sid: String
+    let createdAt: Instant
+    /// Ends frames that a server makes itself and no client is to decrypt. We make none; clients want one.
+    let serverFrameTrailer: [UInt8]
     var random: EngineRandom
+    var phase = Phase.open
+
+    /// In the order in which they came.
+    var people: [Participant] = []
+    var bySignal: [SignalID: Participant] = [:]
+    var byPeer: [RoomPeerID: Connection] = [:]
+    var tracks: [TrackSID: Track] = [:]
+    var byPublication: [PublicationID: Track] = [:]
+    var calls: [ServerCall] = []
+    /// Connections whose clients are to hear of a change by a description.
+    var unsettled: [Connection] = []
+    var lastSignal: UInt64 = 0
+    var lastCall: UInt64 = 0
+
+    /// Since when nobody is in it; nil while somebody is.
+    var emptySince: Instant?
+    var hasHadPeople = false
+    /// When what has a time-out is looked at next.
+    var nextCheck: Instant
+    var nextQuality: Instant
+
     private var outputs: [RoomOutput] = []
     private var firstOutput = 0
 
-    package init(
-        configuration: RoomConfiguration, transport: RoomTransport, random: EngineRandom, at now: Instant
-    ) {
+    /// - Parameter random: for ids and for the media.
+    package init(configuration: RoomConfiguration, transport: RoomTransport, random: EngineRandom, at now: Instant) {
         var random = random
         self.configuration = configuration
         self.transport = transport
         media = Room(random: random.split())
+        sid = random.sid("RM_")
+        serverFrameTrailer = random.bytes(18)
         self.random = random
+        createdAt = now
+        emptySince = now
+        nextCheck = now
+        nextQuality = now + Self.qualityInterval
+        tell(webhook: "room_started", at: now)
     }
 
-    // MARK: Signaling
+    // MARK: Messages
 
-    /// Somebody joins. The first output for the signaling connection is the join response.
-    package func join(_ arrival: Arrival, at now: Instant) throws(JoinRefusal) -> SignalID { throw .roomEnded }
+    /// A client's message. What is of a connection that is over is ignored.
+    package func receive(_ request: LiveKitSignalRequest, from signal: SignalID, at now: Instant) {
+        guard let participant = bySignal[signal], let message = request.message else { return }
+        switch message {
+        case .offer(let offer): takeOffer(offer, from: participant, at: now)
+        case .answer(let answer): takeAnswer(answer, from: participant, at: now)
+        case .trickle(let candidate): takeCandidate(candidate, from: participant, at: now)
+        case .addTrack(let request): addTrack(request, of: participant, at: now)
+        case .mute(let request): mute(request, by: participant, at: now)
+        case .subscription(let request):
+            updateSubscription(
+                request.trackSids + request.participantTracks.flatMap(\.trackSids), isWanted: request.subscribe,
+                of: participant, at: now)
+        case .trackSetting(let settings): takeSettings(settings, of: participant, at: now)
+        case .leave: leave(participant, at: now)
+        case .subscriptionPermission(let permission): takePermission(permission, of: participant, at: now)
+        case .syncState(let state): takeState(state, of: participant, at: now)
+        case .simulate(let scenario): simulate(scenario, for: participant, at: now)
+        case .ping: send(.pong(wallClock(now) / 1_000_000), to: participant)
+        case .pingReq(let ping):
+            send(
+                .pongResp(
+                    .with {
+                        $0.lastPingTimestamp = ping.timestamp
+                        $0.timestamp = wallClock(now) / 1_000_000
+                    }), to: participant)
+        case .updateMetadata(let request): updateOwn(request, of: participant, at: now)
+        case .updateAudioTrack(let request): updateAudio(request, of: participant, at: now)
+        case .updateVideoTrack(let request): updateVideo(request, of: participant, at: now)
+        case .publishDataTrackRequest(let request):
+            refuse(.unsupportedType, .publishDataTrack(request), "data tracks are not supported", to: participant)
+        case .unpublishDataTrackRequest(let request):
+            refuse(.notFound, .unpublishDataTrack(request), "there is no such data track", to: participant)
+        case .storeDataBlobRequest(let request):
+            refuse(.unsupportedType, nil, id: request.requestID, "blobs are not kept", to: participant)
+        case .getDataBlobRequest(let request):
+            refuse(.notFound, nil, id: request.requestID, "blobs are not kept", to: participant)
+        // Nothing is published that it could be about; and what is deprecated, no server takes notice of.
+        case .updateDataSubscription, .updateLayers: break
+        }
+        settle(at: now)
+    }
 
-    /// Somebody's signaling is back (`JoinRequest.reconnect`, `participantSid`). The first output for the new signaling
-    /// connection is a reconnect response, or, when there is nothing to go on with, a leave that asks for a new session.
-    package func resume(_ arrival: Arrival, at now: Instant) -> SignalID { SignalID(rawValue: 0) }
+    /// To the client, as long as it can be reached.
+    func send(_ message: LiveKitSignalResponse.OneOf_Message, to participant: Participant) {
+        guard case .attached(let signal) = participant.signaling else { return }
+        put(.signal(signal, .with { $0.message = message }))
+    }
 
-    /// What `resume` answers when there is no such session, for an owner that has no such room.
-    package static var staleSessionResponse: LiveKitSignalResponse { LiveKitSignalResponse() }
-
-    /// A client's message.
-    package func receive(_ request: LiveKitSignalRequest, from signal: SignalID, at now: Instant) {}
-
-    /// The connection has ended without our having asked for it.
-    package func signalClosed(_ signal: SignalID, at now: Instant) {}
-
-    /// A token that `RoomOutput.tokenWanted` asked for.
-    package func sendToken(_ token: String, to signal: SignalID) {}
+    func refuse(
+        _ reason: LiveKitRequestResponse.Reason, _ request: LiveKitRequestResponse.OneOf_Request?, id: UInt32 = 0,
+        _ text: String, to participant: Participant
+    ) {
+        send(
+            .requestResponse(
+                .with {
+                    $0.requestID = id
+                    $0.reason = reason
+                    $0.message = text
+                    $0.request = request
+                }), to: participant)
+    }
 
     // MARK: Media
 
@@ -61,16 +146,59 @@ package final class RoomMachine {
     /// A TCP connection of a peer is over.
     package func streamClosed(
         for peer: RoomPeerID, from local: TransportAddress, to remote: TransportAddress, at now: Instant
-    ) {}
+    ) {
+        media.withMachine(of: peer) { $0.streamClosed(from: local, to: remote, at: now) }
+    }
 
-    /// When `tick` is next wanted; nil when nothing is pending.
-    package var nextWake: Instant? { nil }
+    /// Whether a peer has proven to be at an address, or has named it: nothing but STUN is to be given to it from
+    /// elsewhere.
+    package func knows(_ remote: TransportAddress, of peer: RoomPeerID) -> Bool {
+        media.withMachine(of: peer) { $0.knows(remote) } ?? false
+    }
 
-    /// Does what has fallen due.
-    package func tick(at now: Instant) {}
+    /// Takes all datagrams that are to be sent, and does what the connections had to tell. The last words of a
+    /// connection may come after it was said to be removed.
+    package func drainTransmits(at now: Instant, _ send: (RoomPeerID, borrowing Transmit) -> Void) {
+        var isSettled: Bool
+        repeat {
+            isSettled = true
+            media.drainTransmits(at: now, send)
+            while let event = media.pollEvent() {
+                isSettled = false
+                take(event, at: now)
+            }
+            settle(at: now)
+        } while !isSettled
+    }
 
-    /// Takes all datagrams that are to be sent.
-    package func drainTransmits(at now: Instant, _ send: (RoomPeerID, borrowing Transmit) -> Void) {}
+    private func take(_ event: RoomEvent, at now: Instant) {
+        switch event {
+        case .peer(let id, let event):
+            guard let connection = byPeer[id] else { return }
+            take(event, of: connection, at: now)
+        case .speakersChanged(let speakers): tellSpeakers(speakers)
+        case .streamPaused(let publication, let subscriber, let isPaused):
+            tellStreamState(publication, subscriber, isPaused: isPaused)
+        case .qualityWanted(let publication, let quality): tellQuality(quality, of: publication)
+        }
+    }
+
+    private func take(_ event: PeerEvent, of connection: Connection, at now: Instant) {
+        switch event {
+        case .connectionStateChanged(let state, _): connectionChanged(connection, to: state, at: now)
+        case .dataChannel(let channel, let event): take(event, on: channel, of: connection, at: now)
+        // Negotiation is ours to begin, candidates are in the descriptions, tracks are found by their sections, and
+        // nothing is decoded here.
+        case .signalingStateChanged, .iceConnectionStateChanged, .iceGatheringStateChanged, .localCandidate,
+            .endOfLocalCandidates, .nameToResolve, .iceCandidateError, .negotiationNeeded, .trackAdded, .trackRemoved,
+            .frame, .tone, .keyFrameRequested, .packetRequested, .targetBitrateChanged:
+            break
+        }
+    }
+
+    // MARK: Outputs
+
+    func put(_ output: RoomOutput) { outputs.append(output) }
 
     /// The next output; nil when there is none. To be asked after `drainTransmits`.
     package func pollOutput() -> RoomOutput? {
@@ -83,29 +211,12 @@ package final class RoomMachine {
         return outputs[firstOutput]
     }
 
-    // MARK: Room service
-
-    package var info: LiveKitRoom { LiveKitRoom() }
-    package var participants: [LiveKitParticipantInfo] { [] }
-    package func participant(_ identity: String) throws(RoomServiceError) -> LiveKitParticipantInfo {
-        throw .noSuchParticipant
+    /// Nothing is kept of anybody, for tests.
+    var holdsNothing: Bool {
+        people.isEmpty && bySignal.isEmpty && byPeer.isEmpty && tracks.isEmpty && byPublication.isEmpty
+            && calls.isEmpty && unsettled.isEmpty && media.isEmpty
     }
-    package func removeParticipant(_ identity: String, at now: Instant) throws(RoomServiceError) {}
-    package func muteTrack(
-        _ track: TrackSID, of identity: String, isMuted: Bool, at now: Instant
-    ) throws(RoomServiceError) -> LiveKitTrackInfo { throw .noSuchTrack }
-    package func updateParticipant(
-        _ request: LiveKitUpdateParticipantRequest, at now: Instant
-    ) throws(RoomServiceError) -> LiveKitParticipantInfo { throw .noSuchParticipant }
-    package func updateSubscriptions(
-        _ request: LiveKitUpdateSubscriptionsRequest, at now: Instant
-    ) throws(RoomServiceError) {}
-    package func sendData(_ request: LiveKitSendDataRequest, at now: Instant) throws(RoomServiceError) {}
-    package func updateMetadata(_ metadata: String, at now: Instant) throws(RoomServiceError) -> LiveKitRoom { info }
-    /// The call's outcome is an output.
-    package func performRPC(
-        _ request: LiveKitPerformRpcRequest, at now: Instant
-    ) throws(RoomServiceError) -> RPCCallID { RPCCallID(rawValue: 0) }
-    /// Ends the room: everybody is told to leave.
-    package func end(_ reason: LiveKitRoomEndReason, at now: Instant) {}
+
+    /// Nanoseconds since 1970.
+    func wallClock(_ now: Instant) -> Int64 { (now + transport.wallClockOffset).nanoseconds }
 }

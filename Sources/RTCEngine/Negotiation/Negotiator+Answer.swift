@@ -33,9 +33,11 @@ extension Negotiator {
                 continue
             }
             let takesLayers = configuration.receivesSimulcast && SimulcastNegotiation.sent(by: offered).count > 1
+            // A server takes their names in sections without layers too. libwebrtc leaves out of all its later offers
+            // what the first answer did not take, and then finds that it cannot send layers.
             let extensions = HeaderExtensionNegotiation.answer(
                 offered: offered.all(SDP.ExtensionMap.self),
-                supported: configuration.extensions(withLayers: takesLayers), kind: kind,
+                supported: configuration.extensions(withLayers: configuration.receivesSimulcast), kind: kind,
                 allowsMixed: allowsMixed || offered.has(.extmapAllowMixed))
             // RFC 3264 §6.1: what the offer allows and we want.
             let direction = offer.direction(ofSection: index).reversed.intersection(transceiver.direction.described)

@@ -98,9 +98,25 @@ extension Negotiator {
     }
 
     /// The media streams that our track belongs to from the next negotiation on (W3C: setStreams).
-    public mutating func setStreams(_ streamIDs: [String], of id: TransceiverID) throws(NegotiationError) {
+    ///
+    /// - Parameter trackID: nil when it is the same track.
+    public mutating func setStreams(
+        _ streamIDs: [String], trackID: String? = nil, of id: TransceiverID
+    ) throws(NegotiationError) {
         guard signalingState != .closed else { throw .closed }
-        transceivers[try activeIndex(of: id)].streamIDs = streamIDs
+        let index = try activeIndex(of: id)
+        transceivers[index].streamIDs = streamIDs
+        if let trackID { transceivers[index].trackID = trackID }
+    }
+
+    /// Gives a transceiver that has sent before to another track: from the next negotiation on it sends with new
+    /// sources, so that nothing of the track before is mistaken for the new one's.
+    public mutating func renewSources(of id: TransceiverID) throws(NegotiationError) {
+        guard signalingState != .closed else { throw .closed }
+        let index = try activeIndex(of: id)
+        let ssrc = makeSSRC(except: 0)
+        transceivers[index].ssrc = ssrc
+        transceivers[index].rtxSSRC = makeSSRC(except: ssrc)
     }
 
     /// The transceiver of an id; nil once it has ended.

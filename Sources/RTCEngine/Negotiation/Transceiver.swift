@@ -43,9 +43,9 @@ public struct Transceiver: Sendable, Hashable, Identifiable {
 
     public let id: TransceiverID
     public let kind: MediaKind
-    /// The source that we send with, and that of retransmissions; they never change.
-    public let ssrc: UInt32
-    public let rtxSSRC: UInt32
+    /// The source that we send with, and that of retransmissions; `Negotiator.renewSources` alone changes them.
+    public internal(set) var ssrc: UInt32
+    public internal(set) var rtxSSRC: UInt32
     var origin: Origin
     var phase = Phase.active
     var wantedDirection: TransceiverDirection

@@ -23,8 +23,18 @@ extension PeerMachine {
     }
 
     /// The media streams that our track belongs to from the next negotiation on (W3C: setStreams).
-    public mutating func setStreams(_ streamIDs: [String], of id: TransceiverID) throws(PeerError) {
-        try negotiating { negotiator throws(NegotiationError) in try negotiator.setStreams(streamIDs, of: id) }
+    public mutating func setStreams(
+        _ streamIDs: [String], trackID: String? = nil, of id: TransceiverID
+    ) throws(PeerError) {
+        try negotiating { negotiator throws(NegotiationError) in
+            try negotiator.setStreams(streamIDs, trackID: trackID, of: id)
+        }
+    }
+
+    /// Gives a transceiver that has sent before to another track: it sends with new sources from the next negotiation
+    /// on.
+    public mutating func renewSources(of id: TransceiverID) throws(PeerError) {
+        try negotiating { negotiator throws(NegotiationError) in try negotiator.renewSources(of: id) }
     }
 
     /// A track to send, on a transceiver that an offer of the peer's may take over (W3C: addTrack).

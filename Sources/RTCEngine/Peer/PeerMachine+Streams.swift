@@ -23,6 +23,7 @@ extension PeerMachine {
             guard isOtherCodec || mustBeginAnew else { return }
             senders[id]?.beginAnew()
         } else {
+            if let renewed = senders[id]?.stream { end(renewed, at: now) }
             let stream = SendStream(configuration: configuration, clock: clock, random: random.split())
             senders[id] = Sender(stream: stream)
         }
@@ -33,11 +34,15 @@ extension PeerMachine {
     mutating func endSender(_ id: TransceiverID, at now: Instant) {
         endLayers(id, at: now)
         guard let sender = senders[id] else { return }
-        // W3C WebRTC §5.4: stopping a sender says goodbye for its source.
-        if secure.isProtected { sayGoodbye([sender.stream.ssrc], at: now) }
-        dropPaced(from: [sender.stream.ssrc, sender.stream.configuration.retransmission?.ssrc].compactMap { $0 })
-        sentPackets.forget(sender.stream.ssrc)
+        end(sender.stream, at: now)
         senders[id] = nil
+    }
+
+    private mutating func end(_ stream: SendStream, at now: Instant) {
+        // W3C WebRTC §5.4: stopping a sender says goodbye for its source.
+        if secure.isProtected { sayGoodbye([stream.ssrc], at: now) }
+        dropPaced(from: [stream.ssrc, stream.configuration.retransmission?.ssrc].compactMap { $0 })
+        sentPackets.forget(stream.ssrc)
     }
 
     /// Asks the application for the key frame that a stream of video has to begin with.

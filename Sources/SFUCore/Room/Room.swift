@@ -146,13 +146,13 @@ public final class Room {
 
     // MARK: Subscriptions
 
-    /// Sends a publication to a peer, on a new transceiver of which the peer is to be told
+    /// Sends a publication to a peer, on a transceiver of the room's of which the peer is to be told
     /// (`PeerEvent.negotiationNeeded`), or on one that the peer has offered to receive on.
     ///
     /// - Parameters:
     ///   - streamID: what the peer sees as the track's media stream, and `trackID` as its name.
-    ///   - existing: the transceiver that the peer offered to receive on; nil for a new one, which alone takes
-    ///     `trackID`.
+    ///   - existing: the transceiver that the peer offered to receive on; nil for one of an ended subscription, or a
+    ///     new one.
     /// - Returns: the transceiver.
     @discardableResult
     public func subscribe(
@@ -192,16 +192,18 @@ public final class Room {
     ) throws(PeerError) -> TransceiverID {
         defer { peer.touch() }
         let codec = publication.description.codec
-        if let existing {
+        let kind: MediaKind = publication.description.format.isVideo ? .video : .audio
+        if let existing = existing ?? idleTransceiver(of: peer, kind) {
             try peer.machine.setCodecPreferences([codec], of: existing)
-            try peer.machine.setStreams([streamID], of: existing)
-            // The peer's offer has made it for receiving only.
+            if peer.idle.contains(existing) { try peer.machine.renewSources(of: existing) }
+            try peer.machine.setStreams([streamID], trackID: trackID, of: existing)
+            // The peer's offer has made it for receiving only, or it was held.
             try peer.machine.setDirection(.sendonly, of: existing, at: now)
+            peer.idle.removeAll { $0 == existing }
             return existing
         }
         let transceiver = try peer.machine.addTransceiver(
-            publication.description.format.isVideo ? .video : .audio, direction: .sendonly, streamIDs: [streamID],
-            trackID: trackID)
+            kind, direction: .sendonly, streamIDs: [streamID], trackID: trackID)
         do throws(PeerError) {
             try peer.machine.setCodecPreferences([codec], of: transceiver)
         } catch {
@@ -211,7 +213,15 @@ public final class Room {
         return transceiver
     }
 
-    /// Ends a subscription. Its transceiver ends with the peer's next negotiation.
+    /// One that the peer knows to be inactive: it is not to take the new track for the one before.
+    private func idleTransceiver(of peer: RoomPeer, _ kind: MediaKind) -> TransceiverID? {
+        guard !peer.idle.isEmpty else { return nil }
+        return peer.machine.transceivers.first {
+            $0.kind == kind && $0.currentDirection == .inactive && peer.idle.contains($0.id)
+        }?.id
+    }
+
+    /// Ends a subscription. Its transceiver is inactive from the peer's next negotiation on, and then free for others.
     public func unsubscribe(_ id: RoomPeerID, from publicationID: PublicationID, at now: Instant) throws(RoomError) {
         let peer = try peer(id)
         let publication = try publication(publicationID)
@@ -231,8 +241,12 @@ public final class Room {
     }
 
     private func stop(_ subscription: Subscription, at now: Instant) {
-        try? subscription.subscriber.machine.setDirection(.stopped, of: subscription.transceiver, at: now)
-        subscription.subscriber.touch()
+        let (peer, id) = (subscription.subscriber, subscription.transceiver)
+        peer.touch()
+        guard let transceiver = peer.machine.transceivers.first(where: { $0.id == id }) else { return }
+        // One that the peer has not heard of is of no use to anybody.
+        try? peer.machine.setDirection(transceiver.mid == nil ? .stopped : .inactive, of: id, at: now)
+        if transceiver.mid != nil, !peer.idle.contains(id) { peer.idle.append(id) }
     }
 
     /// How a subscriber shows a publication.

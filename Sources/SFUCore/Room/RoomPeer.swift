@@ -9,6 +9,9 @@ final class RoomPeer {
     /// What comes on each transceiver.
     var published: [(transceiver: TransceiverID, publication: Publication)] = []
     var subscriptions: [Subscription] = []
+    /// Transceivers of subscriptions that are over, for others to come: sections are never removed, and to reject one
+    /// costs a peer more than to leave it inactive.
+    var idle: [TransceiverID] = []
     /// What its path is thought to carry; nil before anything is known.
     var available: Bitrate?
     var allocator = StreamAllocator()

@@ -1,0 +1,73 @@
+import RTCEngine
+
+/// The data channels of LiveKit's clients. What a message is goes by its channel: some clients write the kind into their
+/// packets the wrong way round.
+enum DataLabel: String, CaseIterable {
+    case reliable = "_reliable"
+    case lossy = "_lossy"
+    /// Of data tracks, which are not passed on.
+    case tracks = "_data_track"
+
+    /// How the room makes it, in a connection in which it offers.
+    var options: DataChannelInit {
+        switch self {
+        case .reliable: DataChannelInit(ordered: true)
+        case .lossy, .tracks: DataChannelInit(ordered: false, maxRetransmits: 0)
+        }
+    }
+}
+
+/// Reliable messages that wait to be sent to somebody.
+struct Outbox {
+    private var messages: [[UInt8]] = []
+    private var bytes = 0
+
+    static let maximumBytes = 1 << 20
+    static let maximumMessages = 1_024
+
+    var isEmpty: Bool { messages.isEmpty }
+    var next: [UInt8]? { messages.first }
+
+    /// Too many are passed over: a client that takes nothing is not to fill the server.
+    mutating func hold(_ message: [UInt8]) {
+        guard messages.count < Self.maximumMessages, bytes + message.count <= Self.maximumBytes else { return }
+        messages.append(message)
+        bytes += message.count
+    }
+
+    mutating func removeFirst() {
+        guard !messages.isEmpty else { return }
+        bytes -= messages.removeFirst().count
+    }
+}
+
+/// The last reliable messages of one sender, for those who were away for a moment.
+struct MessageLog {
+    struct Entry {
+        var sequence: UInt32
+        var bytes: [UInt8]
+        /// Empty: everybody.
+        var destinations: Set<String>
+    }
+
+    /// Of what has arrived; the sender counts from 1.
+    private(set) var lastSequence: UInt32 = 0
+    private(set) var entries: [Entry] = []
+    private var bytes = 0
+
+    /// - Returns: false for one that has come before.
+    mutating func isNew(_ sequence: UInt32) -> Bool {
+        guard sequence > 0 else { return true }
+        guard sequence > lastSequence else { return false }
+        lastSequence = sequence
+        return true
+    }
+
+    mutating func keep(_ entry: Entry, _ limits: RoomLimits) {
+        entries.append(entry)
+        bytes += entry.bytes.count
+        while entries.count > limits.replayMessages || bytes > limits.replayBytes, !entries.isEmpty {
+            bytes -= entries.removeFirst().bytes.count
+        }
+    }
+}

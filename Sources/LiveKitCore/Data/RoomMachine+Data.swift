@@ -1,0 +1,113 @@
+import LiveKitProtocol
+import RTCEngine
+import SFUCore
+import SwiftProtobuf
+
+/// Messages from one to others. Who sent one is filled in, to whom it goes is looked at, and nothing else.
+extension RoomMachine {
+    func take(_ event: DataChannelEvent, on channel: DataChannelID, of connection: Connection, at now: Instant) {
+        switch event {
+        case .announced(let description):
+            // The last one of a name counts: a client that makes its channels anew has given up those before.
+            guard connection.role != .subscriber, let label = DataLabel(rawValue: description.label) else { return }
+            connection.channels[label] = channel
+        case .open, .bufferedAmountLow:
+            guard connection.channels[.reliable] == channel else { return }
+            media.withMachine(of: connection.id) {
+                $0.setBufferedAmountLowThreshold(Self.lowBuffer, of: channel)
+            }
+            sendOutbox(of: connection.participant, at: now)
+        case .message(let message):
+            guard case .binary(let bytes) = message, connection === connection.participant.publisher,
+                let label = connection.channels.first(where: { $0.value == channel })?.key
+            else { return }
+            receive(bytes, label, from: connection.participant, at: now)
+        case .closed:
+            for (label, id) in connection.channels where id == channel { connection.channels[label] = nil }
+        case .bufferedAmount, .closing: break
+        }
+    }
+
+    /// What waits on a channel when more reliable messages are given to it, in bytes.
+    private static let lowBuffer = 64 << 10
+    /// A lossy message is of no use behind so much.
+    private static let lossyBuffer = 256 << 10
+
+    // MARK: In
+
+    private func receive(_ bytes: [UInt8], _ label: DataLabel, from sender: Participant, at now: Instant) {
+        let limits = configuration.limits
+        guard label != .tracks, sender.grants.mayPublishData, bytes.count <= limits.dataMessageBytes,
+            var packet = try? LiveKitDataPacket(serializedBytes: bytes)
+        else { return }
+        if label == .reliable, !sender.messages.isNew(packet.sequence) { return }
+        guard !completesCall(packet, from: sender, at: now) else { return }
+        packet.kind = label == .reliable ? .reliable : .lossy
+        // Whoever sends cannot say that it was somebody else; and of whom nobody sees nobody hears.
+        packet.participantIdentity = sender.isHidden ? "" : sender.identity
+        packet.participantSid = sender.isHidden ? "" : sender.sid.rawValue
+        var destinations = Set(packet.destinationIdentities)
+        if case .user(var user)? = packet.value {
+            user.participantSid = packet.participantSid
+            user.participantIdentity = packet.participantIdentity
+            destinations.formUnion(user.destinationIdentities)
+            for sid in user.destinationSids {
+                // A session that is over stands for nobody, and not for everybody.
+                destinations.insert(people.first { $0.sid.rawValue == sid }?.identity ?? "")
+            }
+            packet.value = .user(user)
+        }
+        guard let forwarded: [UInt8] = try? packet.serializedBytes() else { return }
+        if label == .reliable, packet.sequence > 0 {
+            sender.messages.keep(
+                MessageLog.Entry(sequence: packet.sequence, bytes: forwarded, destinations: destinations), limits)
+        }
+        let isMetrics = if case .metrics? = packet.value { true } else { false }
+        for participant in people where participant !== sender {
+            guard destinations.isEmpty || destinations.contains(participant.identity),
+                !isMetrics || participant.grants.maySubscribeToMetrics
+            else { continue }
+            deliver(forwarded, label, to: participant, at: now)
+        }
+    }
+
+    // MARK: Out
+
+    func deliver(_ bytes: [UInt8], _ label: DataLabel, to participant: Participant, at now: Instant) {
+        switch label {
+        case .reliable:
+            guard participant.outbox.isEmpty, sendNow(bytes, label, to: participant, at: now) else {
+                return participant.outbox.hold(bytes)
+            }
+        case .lossy, .tracks: _ = sendNow(bytes, label, to: participant, at: now)
+        }
+    }
+
+    private func sendNow(_ bytes: [UInt8], _ label: DataLabel, to participant: Participant, at now: Instant) -> Bool {
+        guard let connection = participant.primary, let channel = connection.channels[label] else { return false }
+        let isSent = try? media.withMachine(of: connection.id) { machine throws(DataChannelError) -> Bool in
+            if label == .lossy, machine.bufferedAmount(of: channel) > Self.lossyBuffer { return false }
+            try machine.send(.binary(bytes), on: channel, at: now)
+            return true
+        }
+        return isSent == true
+    }
+
+    private func sendOutbox(of participant: Participant, at now: Instant) {
+        while let message = participant.outbox.next, sendNow(message, .reliable, to: participant, at: now) {
+            participant.outbox.removeFirst()
+        }
+    }
+
+    /// Sends what somebody who was away has missed.
+    func replay(to participant: Participant, from states: [LiveKitDataChannelReceiveState], at now: Instant) {
+        for state in states {
+            guard let sender = people.first(where: { $0.sid.rawValue == state.publisherSid }), sender !== participant
+            else { continue }
+            for entry in sender.messages.entries where entry.sequence > state.lastSeq {
+                guard entry.destinations.isEmpty || entry.destinations.contains(participant.identity) else { continue }
+                deliver(entry.bytes, .reliable, to: participant, at: now)
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import Foundation
+package import LiveKitProtocol
+package import RTCEngine
+import SFUCore
+import SwiftProtobuf
+
+/// How somebody comes in.
+extension RoomMachine {
+    /// Somebody joins. The first output for the signaling connection is the join response.
+    package func join(_ arrival: Arrival, at now: Instant) throws(JoinRefusal) -> SignalID {
+        guard phase == .open else { throw .roomEnded }
+        let claims = try admit(arrival)
+        let offer = try readOffer(of: arrival)
+        // Nothing below is refused any more.
+        if let old = people.first(where: { $0.identity == arrival.identity }) {
+            remove(old, because: .duplicateIdentity, action: .disconnect, at: now)
+        }
+        let participant = Participant(
+            sid: ParticipantSID(rawValue: random.sid("PA_")), identity: arrival.identity, arrival: arrival,
+            claims: claims, signal: makeSignal(), at: now)
+        guard case .attached(let signal) = participant.signaling else { return makeSignal() }
+        people.append(participant)
+        bySignal[signal] = participant
+        hasHadPeople = true
+        emptySince = nil
+        nextCheck = now
+        send(.join(joinResponse(to: participant)), to: participant)
+        tellOf(participant)
+        wantToken(for: participant, at: now)
+        for request in arrival.request.addTrackRequests { addTrack(request, of: participant, at: now) }
+        // The client waits for an offer, also when there is nothing to send.
+        if participant.isSubscriberPrimary { makeSubscriber(for: participant, at: now) }
+        subscribeToAll(participant, at: now)
+        if let offer { answer(offer, id: arrival.request.publisherOffer.id, from: participant, at: now) }
+        settle(at: now)
+        return signal
+    }
+
+    /// Checks all that does not need the room to change.
+    ///
+    /// - Returns: the token's claims with what the client adds, where it may.
+    private func admit(_ arrival: Arrival) throws(JoinRefusal) -> AccessToken.Claims {
+        let limits = configuration.limits
+        var claims = arrival.claims
+        guard let grants = claims.video, grants.roomJoin else { throw .notAllowed }
+        guard !arrival.identity.isEmpty else { throw .noIdentity }
+        guard arrival.identity.utf8.count <= limits.nameBytes, claims.name.utf8.count <= limits.nameBytes else {
+            throw .nameTooLong(limit: limits.nameBytes)
+        }
+        if grants.mayUpdateOwnMetadata {
+            if !arrival.request.metadata.isEmpty { claims.metadata = arrival.request.metadata }
+            claims.attributes = claims.attributes.updated(with: arrival.request.participantAttributes)
+        }
+        guard claims.metadata.utf8.count <= limits.metadataBytes else {
+            throw .metadataTooLong(limit: limits.metadataBytes)
+        }
+        guard claims.attributes.byteCount <= limits.attributesBytes else {
+            throw .attributesTooLong(limit: limits.attributesBytes)
+        }
+        let limit = configuration.maximumParticipants
+        let others = people.count { !$0.isHidden && $0.identity != arrival.identity }
+        guard limit == 0 || grants.hidden || others < limit else { throw .roomFull(limit: limit) }
+        return claims
+    }
+
+    private func makeSignal() -> SignalID {
+        lastSignal += 1
+        return SignalID(rawValue: lastSignal)
+    }
+
+    private func joinResponse(to participant: Participant) -> LiveKitJoinResponse {
+        participant.version += 1
+        return .with {
+            $0.room = info
+            $0.participant = info(of: participant)
+            $0.otherParticipants = othersSeen(by: participant)
+            $0.serverVersion = configuration.server.version
+            $0.serverRegion = configuration.server.region
+            $0.iceServers = participant.iceServers ?? configuration.server.iceServers
+            $0.subscriberPrimary = participant.isSubscriberPrimary
+            $0.pingInterval = max(configuration.server.pingInterval, 1)
+            $0.pingTimeout = max(configuration.server.pingTimeout, 1)
+            $0.serverInfo = serverInfo
+            $0.sifTrailer = .init(serverFrameTrailer)
+            $0.enabledPublishCodecs = Self.publishableCodecs
+            $0.fastPublish = participant.grants.mayPublish
+        }
+    }
+
+    // MARK: Coming back
+
+    /// Somebody's signaling is back (`JoinRequest.reconnect`, `participantSid`). The first output for the new signaling
+    /// connection is a reconnect response, or, when there is nothing to go on with, a leave that asks for a new session.
+    package func resume(_ arrival: Arrival, at now: Instant) -> SignalID {
+        let signal = makeSignal()
+        let session = arrival.request.participantSid
+        guard phase == .open,
+            let participant = people.first(where: {
+                $0.sid.rawValue == session && $0.identity == arrival.identity && $0.mode == arrival.mode
+            }),
+            // What has closed has forgotten its keys, and cannot go on.
+            participant.connections.allSatisfy({ $0.state != .closed })
+        else {
+            put(.signal(signal, Self.staleSessionResponse))
+            put(.closeSignal(signal))
+            return signal
+        }
+        if case .attached(let old) = participant.signaling {
+            bySignal[old] = nil
+            put(.closeSignal(old))
+        }
+        participant.signaling = .attached(signal)
+        bySignal[signal] = participant
+        if let iceServers = arrival.iceServers { participant.iceServers = iceServers }
+        let fault = participant.resumeFault.take()
+        if fault == .beforeResponse { return interrupt(participant, signal, at: now) }
+        send(
+            .reconnect(
+                .with {
+                    $0.iceServers = participant.iceServers ?? configuration.server.iceServers
+                    $0.serverInfo = serverInfo
+                    $0.lastMessageSeq = participant.messages.lastSequence
+                }), to: participant)
+        if fault == .afterResponse { return interrupt(participant, signal, at: now) }
+        participant.version += 1
+        send(update(of: [info(of: participant)] + othersSeen(by: participant)), to: participant)
+        send(.roomUpdate(.with { $0.room = info }), to: participant)
+        wantToken(for: participant, at: now)
+        // The client finds new paths for the connection in which it makes the offers.
+        if let subscriber = participant.subscriber, subscriber.role == .subscriber {
+            rollBack(subscriber, at: now)
+            subscriber.needsRestart = true
+            negotiate(subscriber)
+        }
+        if let only = participant.publisher, only.role == .only, only.needsNegotiation {
+            only.asked = AskedSections()
+            unsettled.append(only)
+        }
+        settle(at: now)
+        return signal
+    }
+
+    private func interrupt(_ participant: Participant, _ signal: SignalID, at now: Instant) -> SignalID {
+        put(.closeSignal(signal))
+        bySignal[signal] = nil
+        participant.signaling = .detached(since: now)
+        return signal
+    }
+
+    /// What `resume` answers when there is no such session, for an owner that has no such room.
+    package static var staleSessionResponse: LiveKitSignalResponse {
+        leaveResponse(because: .stateMismatch, .reconnect)
+    }
+
+    static func leaveResponse(
+        because reason: LiveKitDisconnectReason, _ action: LiveKitLeaveRequest.Action
+    ) -> LiveKitSignalResponse {
+        .with {
+            $0.leave = .with {
+                $0.reason = reason
+                $0.action = action
+                $0.canReconnect = action != .disconnect
+            }
+        }
+    }
+
+    /// What a client had: what it did not want, and up to where it has the messages.
+    func takeState(_ state: LiveKitSyncState, of participant: Participant, at now: Instant) {
+        // With automatic subscription it names what it does not want, otherwise what it wants.
+        let named = state.subscription.trackSids + state.subscription.participantTracks.flatMap(\.trackSids)
+        updateSubscription(
+            named, isWanted: state.subscription.subscribe, of: participant, isRepeated: true, at: now)
+        for sid in state.trackSidsDisabled.prefix(tracks.count) {
+            let sid = TrackSID(rawValue: sid)
+            guard tracks[sid] != nil else { continue }
+            var hints = participant.hints[sid] ?? SubscriberHints()
+            hints.isDisabled = true
+            setHints(hints, for: sid, of: participant, at: now)
+        }
+        replay(to: participant, from: state.datachannelReceiveStates, at: now)
+    }
+
+    // MARK: Tokens
+
+    func wantToken(for participant: Participant, at now: Instant) {
+        guard case .attached(let signal) = participant.signaling else { return }
+        participant.tokenAt = now
+        put(.tokenWanted(signal, TokenSubject(identity: participant.identity, claims: participant.claims)))
+    }
+
+    /// A token that `RoomOutput.tokenWanted` asked for.
+    package func sendToken(_ token: String, to signal: SignalID) {
+        guard let participant = bySignal[signal] else { return }
+        send(.refreshToken(token), to: participant)
+    }
+}
+
+extension [String: String] {
+    /// An empty value removes its key.
+    func updated(with changes: [String: String]) -> [String: String] {
+        var attributes = self
+        for (key, value) in changes { attributes[key] = value.isEmpty ? nil : value }
+        return attributes
+    }
+
+    var byteCount: Int { reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
+}

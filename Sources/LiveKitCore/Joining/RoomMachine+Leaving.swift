@@ -1,0 +1,84 @@
+package import LiveKitProtocol
+package import RTCEngine
+import SFUCore
+
+/// How somebody goes, and the room with the last one.
+extension RoomMachine {
+    /// The client says goodbye.
+    func leave(_ participant: Participant, at now: Instant) {
+        remove(participant, because: .clientInitiated, action: nil, at: now)
+    }
+
+    /// The connection has ended without our having asked for it.
+    package func signalClosed(_ signal: SignalID, at now: Instant) {
+        guard let participant = bySignal.removeValue(forKey: signal) else { return }
+        participant.signaling = .detached(since: now)
+        switch participant.phase {
+        // Nobody resumes what has never begun.
+        case .joined: remove(participant, because: .signalClose, action: nil, at: now)
+        case .active, .interrupted, .left: break
+        }
+        settle(at: now)
+    }
+
+    /// Takes somebody and all that is theirs out of the room.
+    ///
+    /// - Parameter action: what the client is told to do; nil to tell it nothing.
+    func remove(
+        _ participant: Participant, because reason: LiveKitDisconnectReason, action: LiveKitLeaveRequest.Action?,
+        at now: Instant
+    ) {
+        guard !participant.hasLeft else { return }
+        let wasActive = participant.state == .active
+        if let action {
+            if case .attached(let signal) = participant.signaling {
+                put(.signal(signal, Self.leaveResponse(because: reason, action)))
+            }
+        }
+        if case .attached(let signal) = participant.signaling {
+            bySignal[signal] = nil
+            put(.closeSignal(signal))
+        }
+        for track in participant.tracks { end(track, at: now) }
+        for sid in Array(participant.subscriptions.keys) { unsubscribe(participant, from: sid, at: now) }
+        for connection in participant.connections {
+            byPeer[connection.id] = nil
+            media.remove(connection.id, at: now)
+            put(.peerRemoved(connection.id))
+        }
+        participant.signaling = .detached(since: now)
+        participant.phase = .left
+        participant.publisher = nil
+        participant.subscriber = nil
+        people.removeAll { $0 === participant }
+        participant.version += 1
+        var info = info(of: participant)
+        info.disconnectReason = reason
+        if !participant.isHidden {
+            let update = update(of: [info])
+            for other in people { send(update, to: other) }
+        }
+        failCalls(to: participant, at: now)
+        tell(webhook: wasActive ? "participant_left" : "participant_connection_aborted", participant, at: now)
+        if people.isEmpty {
+            emptySince = now
+            nextCheck = now
+        }
+    }
+
+    /// Ends the room: everybody is told to leave.
+    package func end(_ reason: LiveKitRoomEndReason, at now: Instant) {
+        guard phase == .open else { return }
+        let told: LiveKitDisconnectReason =
+            switch reason {
+            case .roomEndApiDelete: .roomDeleted
+            case .roomEndServerShutdown: .serverShutdown
+            case .roomEndIdleTimeout, .roomEndSuperseded, .roomEndOpenFailed, .roomEndUnknown, .UNRECOGNIZED:
+                .roomClosed
+            }
+        for participant in people { remove(participant, because: told, action: .disconnect, at: now) }
+        phase = .ended
+        tell(webhook: "room_finished", at: now, reason: reason)
+        put(.ended(reason))
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+
+/// The codecs of a room. Redundancy (RFC 2198) and telephone events are not among them: nothing of either is forwarded.
+enum MediaCodecs {
+    static let audio: [CodecParameters] = [.opus, .pcmu, .pcma]
+    static let video: [CodecParameters] = [.vp8, .h264, .vp9, .av1]
+
+    static func all(_ kind: MediaKind) -> [CodecParameters] {
+        switch kind {
+        case .audio: audio
+        case .video: video
+        }
+    }
+}
+
+/// Connections come into being.
+extension RoomMachine {
+    private var negotiation: NegotiatorConfiguration {
+        var negotiation = NegotiatorConfiguration(
+            fingerprint: transport.security.localFingerprint, audioCodecs: MediaCodecs.audio,
+            videoCodecs: MediaCodecs.video, isICELite: true, maximumTransceivers: configuration.limits.transceivers)
+        negotiation.receivesSimulcast = true
+        negotiation.dataChannels.maximumRemoteChannels = configuration.limits.dataChannels
+        negotiation.dataChannels.maximumRemoteNames = 4 << 10
+        return negotiation
+    }
+
+    func makeConnection(_ role: Connection.Role, for participant: Participant, at now: Instant) -> Connection {
+        var ice = transport.ice
+        ice.isLite = true
+        var configuration = PeerMachineConfiguration(
+            ice: ice, negotiation: negotiation, wallClockOffset: transport.wallClockOffset,
+            congestion: transport.congestion)
+        configuration.unit = .packets
+        var machine = PeerMachine(configuration: configuration, security: transport.security, random: random.split())
+        if !participant.prefersStreams || transport.streamHosts.isEmpty {
+            for host in transport.datagramHosts { machine.addLocalHost(host, at: now) }
+        }
+        for host in transport.streamHosts { machine.addStreamHost(host, .passive, at: now) }
+        machine.localHostsComplete(at: now)
+        let id = media.add(machine, mayPause: participant.settings.subscriberAllowPause)
+        let connection = Connection(id: id, role: role, of: participant)
+        byPeer[id] = connection
+        switch role {
+        case .only:
+            participant.publisher = connection
+            participant.subscriber = connection
+        case .publisher: participant.publisher = connection
+        case .subscriber: participant.subscriber = connection
+        }
+        return connection
+    }
+
+    /// The connection that the room sends on, in a client of two.
+    func makeSubscriber(for participant: Participant, at now: Instant) {
+        guard participant.mode == .dual, participant.subscriber == nil else { return }
+        let connection = makeConnection(.subscriber, for: participant, at: now)
+        for label in DataLabel.allCases {
+            let channel = try? media.withMachine(of: connection.id) { machine throws(DataChannelError) in
+                try machine.createDataChannel(label.rawValue, label.options, at: now)
+            }
+            connection.channels[label] = channel ?? nil
+        }
+        negotiate(connection)
+    }
+
+    /// The first offer of a client of one connection, as far as it can be judged before there is a connection.
+    func readOffer(of arrival: Arrival) throws(JoinRefusal) -> SessionDescription? {
+        guard arrival.mode == .single, arrival.request.hasPublisherOffer else { return nil }
+        do {
+            let offer = try SessionDescription(parsing: arrival.request.publisherOffer.sdp)
+            var trial = Negotiator(configuration: negotiation, random: .seeded(0))
+            _ = try trial.setRemote(.offer, offer)
+            return offer
+        } catch {
+            throw .badOffer("\(error)")
+        }
+    }
+
+    /// Tells the owner which username fragment is in a description of ours.
+    func tellFragment(of connection: Connection, in description: SessionDescription) {
+        let fragment = description.media.lazy.compactMap { $0.first(SDP.ICEUsernameFragment.self)?.value }.first
+        guard let fragment, fragment != connection.fragment else { return }
+        connection.fragment = fragment
+        put(.peerReachable(connection.id, usernameFragment: fragment))
+    }
+
+    /// A candidate of the client's. What cannot be used is no fault: a lite agent waits to be checked.
+    func takeCandidate(_ request: LiveKitTrickleRequest, from participant: Participant, at now: Instant) {
+        let connection = request.target == .subscriber ? participant.subscriber : participant.publisher
+        guard let connection,
+            let candidate = try? JSONDecoder().decode(CandidateInit.self, from: Data(request.candidateInit.utf8))
+        else { return }
+        _ = try? media.withMachine(of: connection.id) { machine throws(PeerError) in
+            try machine.addICECandidate(
+                candidate.candidate, mid: candidate.sdpMid, mLineIndex: candidate.sdpMLineIndex,
+                usernameFragment: candidate.usernameFragment, at: now)
+        }
+    }
+
+    /// A description cannot be applied: only a new session helps.
+    func negotiationFailed(_ participant: Participant, at now: Instant) {
+        remove(participant, because: .mediaFailure, action: .reconnect, at: now)
+    }
+}
+
+/// W3C's RTCIceCandidateInit.
+private struct CandidateInit: Decodable {
+    var candidate: String
+    var sdpMid: String?
+    var sdpMLineIndex: Int?
+    var usernameFragment: String?
+}

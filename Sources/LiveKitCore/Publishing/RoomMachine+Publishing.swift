@@ -1,0 +1,203 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+import SwiftProtobuf
+
+/// Tracks are announced, found in an offer, published, muted and ended.
+extension RoomMachine {
+    // MARK: Announcing
+
+    func addTrack(_ request: LiveKitAddTrackRequest, of participant: Participant, at now: Instant) {
+        let limits = configuration.limits
+        func refuse(_ reason: LiveKitRequestResponse.Reason, _ text: String) {
+            self.refuse(reason, .addTrack(request), text, to: participant)
+        }
+        guard participant.grants.mayPublish(request.source) else {
+            return refuse(.notAllowed, "not allowed to publish this source")
+        }
+        guard request.type == .audio || request.type == .video else {
+            return refuse(.unsupportedType, "this type of track is not supported")
+        }
+        // A second codec for a track that is there.
+        guard request.sid.isEmpty else { return refuse(.unsupportedType, "a track has one codec") }
+        guard !request.cid.isEmpty, request.byteCountIsWithin(limits) else {
+            return refuse(.invalidRequest, "the ids of a track are not as they should be")
+        }
+        // It asks again while it waits.
+        if let known = participant.tracks.first(where: { $0.publication == nil && $0.clientIDs.first == request.cid }) {
+            return tellPublished(known)
+        }
+        guard participant.tracks.count < limits.tracksPerParticipant else {
+            return refuse(.limitExceeded, "too many tracks")
+        }
+        let sid = TrackSID(rawValue: random.sid(request.sidPrefix))
+        let track = Track(sid: sid, of: participant, request, info: request.info(sid: sid))
+        participant.tracks.append(track)
+        tracks[sid] = track
+        tellPublished(track)
+    }
+
+    private func tellPublished(_ track: Track) {
+        send(
+            .trackPublished(
+                .with {
+                    $0.cid = track.request.cid
+                    $0.track = track.info
+                }), to: track.publisher)
+    }
+
+    // MARK: Finding
+
+    /// Tracks whose sections no longer send are over.
+    func endTracks(of participant: Participant, missingIn offer: SessionDescription, at now: Instant) {
+        guard let connection = participant.publisher else { return }
+        let sending = media.withMachine(of: connection.id) { machine in
+            machine.transceivers.filter { offer.sends($0) }.map(\.id)
+        }
+        let over = participant.tracks.filter { track in
+            track.transceiver.map { sending?.contains($0) != true } ?? false
+        }
+        guard !over.isEmpty else { return }
+        for track in over { end(track, at: now) }
+        tellOf(participant)
+    }
+
+    /// Finds the announced tracks in an offer: by the track's id of the section, or else by kind and order.
+    func bindTracks(of participant: Participant, to offer: SessionDescription, at now: Instant) {
+        guard let connection = participant.publisher else { return }
+        let taken = Set(participant.tracks.compactMap(\.transceiver))
+        let sections =
+            media.withMachine(of: connection.id) { machine in
+                machine.transceivers.filter { offer.sends($0) && !taken.contains($0.id) }
+            } ?? []
+        let named = Set(sections.compactMap(\.remoteTrackID))
+        for section in sections {
+            var waiting = participant.tracks.filter { $0.transceiver == nil && $0.kind == section.kind }
+            if let match = waiting.first(where: { track in
+                section.remoteTrackID.map { track.clientIDs.contains($0) } ?? false
+            }) {
+                waiting = [match]
+            } else {
+                // Not one that another section names.
+                waiting.removeAll { track in track.clientIDs.contains { named.contains($0) } }
+            }
+            guard let track = waiting.first else { continue }
+            track.transceiver = section.id
+            track.info.mid = section.mid ?? ""
+            if let id = section.remoteTrackID, !track.clientIDs.contains(id), !track.info.codecs.isEmpty {
+                track.info.codecs[0].sdpCid = id
+            }
+            let preferences = track.codecPreferences
+            _ = try? media.withMachine(of: connection.id) { machine throws(PeerError) in
+                try machine.setCodecPreferences(preferences, of: section.id)
+            }
+        }
+    }
+
+    /// Publishes the tracks whose sections were answered.
+    func publishBoundTracks(of participant: Participant, at now: Instant) {
+        guard let connection = participant.publisher else { return }
+        var published: [Track] = []
+        for track in participant.tracks where track.publication == nil {
+            guard let id = track.transceiver else { continue }
+            let parameters = media.withMachine(of: connection.id) { machine in
+                machine.transceivers.first { $0.id == id }?.receiveParameters
+            }
+            guard let parameters = parameters ?? nil, let description = track.describe(parameters),
+                let publication = try? media.publish(on: id, of: connection.id, description, at: now)
+            else {
+                // There is no codec in common: the client sees it in the answer.
+                track.transceiver = nil
+                continue
+            }
+            track.publication = publication
+            byPublication[publication] = track
+            if track.info.muted { try? media.setMuted(true, publication, at: now) }
+            published.append(track)
+        }
+        guard !published.isEmpty else { return }
+        // The others know of a track before its media are offered to them.
+        tellOf(participant)
+        for track in published {
+            tell(webhook: "track_published", participant, track, at: now)
+            for other in people where other !== participant { considerSubscribing(other, to: track, at: now) }
+        }
+    }
+
+    // MARK: Muting
+
+    func mute(_ request: LiveKitMuteTrackRequest, by participant: Participant, at now: Instant) {
+        guard let track = participant.tracks.first(where: { $0.sid.rawValue == request.sid }) else {
+            return refuse(.notFound, .mute(request), "there is no such track", to: participant)
+        }
+        setMuted(request.muted, track, at: now)
+    }
+
+    func setMuted(_ isMuted: Bool, _ track: Track, at now: Instant) {
+        guard track.info.muted != isMuted else { return }
+        track.info.muted = isMuted
+        guard let publication = track.publication else { return }
+        try? media.setMuted(isMuted, publication, at: now)
+        tellOf(track.publisher)
+    }
+
+    func updateAudio(_ request: LiveKitUpdateLocalAudioTrack, of participant: Participant, at now: Instant) {
+        guard let track = participant.tracks.first(where: { $0.sid.rawValue == request.trackSid }) else {
+            return refuse(.notFound, .updateAudioTrack(request), "there is no such track", to: participant)
+        }
+        let features = Array(Set(request.features)).sorted { $0.rawValue < $1.rawValue }
+        guard track.info.audioFeatures != features, features.count <= LiveKitAudioTrackFeature.allCases.count else {
+            return
+        }
+        track.info.audioFeatures = features
+        if track.publication != nil { tellOf(participant) }
+    }
+
+    func updateVideo(_ request: LiveKitUpdateLocalVideoTrack, of participant: Participant, at now: Instant) {
+        guard let track = participant.tracks.first(where: { $0.sid.rawValue == request.trackSid }) else {
+            return refuse(.notFound, .updateVideoTrack(request), "there is no such track", to: participant)
+        }
+        track.info.width = request.width
+        track.info.height = request.height
+        if track.publication != nil { tellOf(participant) }
+    }
+
+    // MARK: Ending
+
+    /// A track is over, published or not. Whoever needs to know is to be told afterwards.
+    func end(_ track: Track, at now: Instant) {
+        let participant = track.publisher
+        participant.tracks.removeAll { $0 === track }
+        tracks[track.sid] = nil
+        for other in people {
+            other.wishes[track.sid] = nil
+            other.hints[track.sid] = nil
+            guard other.subscriptions.removeValue(forKey: track.sid) != nil, let connection = other.subscriber
+            else { continue }
+            negotiate(connection)
+        }
+        guard let publication = track.publication else { return }
+        byPublication[publication] = nil
+        track.publication = nil
+        fallSilent(track)
+        try? media.unpublish(publication, at: now)
+        tell(webhook: "track_unpublished", participant, track, at: now)
+    }
+
+    /// The server takes a track away from its publisher.
+    func withdraw(_ track: Track, at now: Instant) {
+        end(track, at: now)
+        send(.trackUnpublished(.with { $0.trackSid = track.sid.rawValue }), to: track.publisher)
+    }
+}
+
+extension SessionDescription {
+    /// Whether the peer whose offer this is sends in a transceiver's section.
+    fileprivate func sends(_ transceiver: Transceiver) -> Bool {
+        guard let index = transceiver.mLineIndex, media.indices.contains(index), !media[index].isRejected else {
+            return false
+        }
+        return direction(ofSection: index).sends
+    }
+}

@@ -1,0 +1,41 @@
+import LiveKitProtocol
+import RTCEngine
+import SFUCore
+
+/// A track of a participant's, from its announcement to its end.
+final class Track {
+    let sid: TrackSID
+    unowned let publisher: Participant
+    /// As everybody is told of it.
+    var info: LiveKitTrackInfo
+    /// The client's ids of it, one for each codec that it may be sent in.
+    let clientIDs: [String]
+    let request: LiveKitAddTrackRequest
+    /// Where its media come; nil until an offer carries them.
+    var transceiver: TransceiverID?
+    /// Nil until others can be subscribed to it.
+    var publication: PublicationID?
+    /// Somebody has it: the publisher was told.
+    var wasSubscribed = false
+    /// How loud it is, as was told last.
+    var level = 0.0
+
+    init(sid: TrackSID, of publisher: Participant, _ request: LiveKitAddTrackRequest, info: LiveKitTrackInfo) {
+        self.sid = sid
+        self.publisher = publisher
+        self.request = request
+        self.info = info
+        clientIDs = [request.cid] + request.simulcastCodecs.map(\.cid).filter { !$0.isEmpty && $0 != request.cid }
+    }
+
+    var kind: MediaKind { info.type == .video ? .video : .audio }
+}
+
+/// What a participant gets of somebody else's track.
+final class SubscribedTrack {
+    unowned let track: Track
+    /// Where it is sent; nil while a client of one connection has offered no section for it.
+    var transceiver: TransceiverID?
+
+    init(_ track: Track) { self.track = track }
+}

@@ -1,0 +1,176 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+import SwiftProtobuf
+
+/// What a client says of a track before its media come.
+extension LiveKitAddTrackRequest {
+    /// Clients drop tracks whose ids do not begin with TR; the letters after it are for people who read logs.
+    var sidPrefix: String {
+        let source =
+            switch source {
+            case .camera: "C"
+            case .microphone: "M"
+            case .screenShare: "S"
+            case .screenShareAudio: "s"
+            case .unknown, .UNRECOGNIZED: "U"
+            }
+        return "TR_" + (type == .video ? "V" : "A") + source
+    }
+
+    /// Nothing in it is larger than a room keeps.
+    func byteCountIsWithin(_ limits: RoomLimits) -> Bool {
+        let texts = [cid, name, stream] + simulcastCodecs.flatMap { [$0.cid, $0.codec] } + allLayers.map(\.rid)
+        return texts.allSatisfy { $0.utf8.count <= limits.trackNameBytes } && simulcastCodecs.count <= 4
+            && allLayers.count <= 32 && audioFeatures.count <= 16 && packetTrailerFeatures.count <= 16
+    }
+
+    private var allLayers: [LiveKitVideoLayer] { layers + simulcastCodecs.flatMap(\.layers) }
+
+    /// As everybody will be told of it.
+    func info(sid: TrackSID) -> LiveKitTrackInfo {
+        let codec = simulcastCodecs.first
+        let layers = codec.map { $0.layers.isEmpty ? self.layers : $0.layers } ?? self.layers
+        return .with {
+            $0.sid = sid.rawValue
+            $0.type = type
+            $0.name = name
+            $0.muted = muted
+            $0.width = width
+            $0.height = height
+            $0.simulcast = layers.count > 1
+            $0.disableDtx = disableDtx
+            $0.source = source
+            $0.layers = layers
+            $0.mimeType = mimeType ?? ""
+            $0.codecs = [
+                .with {
+                    $0.mimeType = mimeType ?? ""
+                    $0.cid = cid
+                    $0.layers = layers
+                    $0.videoLayerMode = codec?.videoLayerMode ?? .unused
+                }
+            ]
+            $0.stereo = stereo || audioFeatures.contains(.tfStereo)
+            $0.disableRed = disableRed
+            $0.encryption = encryption
+            $0.stream = stream
+            $0.audioFeatures = features
+            $0.backupCodecPolicy = backupCodecPolicy
+            $0.packetTrailerFeatures = packetTrailerFeatures
+        }
+    }
+
+    /// With those of older clients.
+    private var features: [LiveKitAudioTrackFeature] {
+        guard type == .audio else { return [] }
+        var features = audioFeatures
+        if stereo, !features.contains(.tfStereo) { features.append(.tfStereo) }
+        if disableDtx, !features.contains(.tfNoDtx) { features.append(.tfNoDtx) }
+        return features
+    }
+
+    /// Of the codec that the client has chosen, where it says so.
+    private var mimeType: String? {
+        guard let name = simulcastCodecs.first?.codec.lowercased(), !name.isEmpty else { return nil }
+        let kind: MediaKind = type == .video ? .video : .audio
+        return MediaCodecs.all(kind).first { $0.name.lowercased() == name }?.mimeType
+    }
+}
+
+extension CodecParameters {
+    /// As `video/VP8`.
+    var mimeType: String { (payloadFormat?.isVideo == true ? "video/" : "audio/") + name }
+}
+
+extension Track {
+    /// Which codecs the publisher's section is answered with, the best first.
+    var codecPreferences: [CodecParameters] {
+        switch kind {
+        case .video:
+            // The one that the client has announced, whatever its offer names first.
+            let named = request.simulcastCodecs.first?.codec.lowercased()
+            return MediaCodecs.video.filter { $0.name.lowercased() == named }
+                + MediaCodecs.video.filter { $0.name.lowercased() != named }
+        case .audio:
+            var opus = CodecParameters.opus
+            // What an answer says of Opus is what its sender is asked to do (RFC 7587 §6.1).
+            if !info.audioFeatures.contains(.tfNoDtx) { opus.parameters.options.append(.init("usedtx", "1")) }
+            if info.audioFeatures.contains(.tfStereo) {
+                opus.parameters.options.append(.init("stereo", "1"))
+                opus.parameters.options.append(.init("maxaveragebitrate", "510000"))
+            }
+            return [opus] + MediaCodecs.audio.filter { $0.name != opus.name }
+        }
+    }
+
+    /// What the room is told of the media, and notes what everybody is to be told; nil when there is no codec that can
+    /// be forwarded.
+    func describe(_ parameters: ReceiveParameters) -> PublicationDescription? {
+        let codecs = parameters.codecs.filter { $0.payloadFormat?.isVideo == (kind == .video) }
+        guard let sent = codecs.first, let format = sent.payloadFormat,
+            // What subscribers are offered has all kinds of repair, also where the publisher has none.
+            let codec = MediaCodecs.all(kind).first(where: { $0.payloadFormat == format })
+        else { return nil }
+        info.mimeType = codec.mimeType
+        if !info.codecs.isEmpty {
+            info.codecs[0].mimeType = codec.mimeType
+            info.codecs[0].mid = info.mid
+        }
+        guard kind == .video else { return PublicationDescription(codec: codec, format: format) }
+        let streams = Self.spatialLayers(parameters.layers.map(\.rid))
+        let canBeScalable = format == .vp9 || format == .av1
+        let isScalable = streams.isEmpty && canBeScalable && info.layers.count > 1
+        return PublicationDescription(
+            codec: codec, format: format, arrangement: isScalable ? .scalable : .simulcast, spatialLayers: streams,
+            sizes: sizes(isScalable ? info.layers.count : max(streams.count, 1)),
+            isScreenShare: info.source == .screenShare)
+    }
+
+    /// The place of each layer among them, the smallest 0. LiveKit's clients call them f, h and q, with f left out where
+    /// there are two; layers told apart by their sources are numbered from the smallest; of others the first is the
+    /// largest, as LiveKit's clients have it.
+    static func spatialLayers(_ names: [String]) -> [Int] {
+        let ranks = ["q": 0, "h": 1, "f": 2]
+        let keys: [Int]
+        if names.allSatisfy({ ranks[$0] != nil }) {
+            keys = names.compactMap { ranks[$0] }
+        } else if names.allSatisfy({ Int($0) != nil }) {
+            keys = names.compactMap { Int($0) }
+        } else {
+            keys = names.indices.map { names.count - $0 }
+        }
+        let order = keys.sorted()
+        return keys.map { order.firstIndex(of: $0) ?? 0 }
+    }
+
+    /// The layers' sizes, the smallest first: as announced, or by halves of the whole.
+    private func sizes(_ count: Int) -> [SubscriberHints.Size] {
+        let announced = info.layers.sorted { ($0.quality.rawValue, $0.width) < ($1.quality.rawValue, $1.width) }
+        if announced.count >= count, announced.allSatisfy({ $0.width > 0 && $0.height > 0 }) {
+            let chosen = count == 1 ? announced.suffix(1) : announced.prefix(count)
+            return chosen.map {
+                SubscriberHints.Size(width: Int($0.width), height: Int($0.height), quality: VideoQuality($0.quality))
+            }
+        }
+        guard info.width > 0, info.height > 0 else { return [] }
+        let qualities: [VideoQuality] = count == 1 ? [.high] : [.low, .medium, .high]
+        return (0..<count).map { place in
+            SubscriberHints.Size(
+                width: Int(info.width) >> (count - 1 - place), height: Int(info.height) >> (count - 1 - place),
+                quality: qualities[min(place, qualities.count - 1)])
+        }
+    }
+}
+
+extension VideoQuality {
+    init(_ quality: LiveKitVideoQuality) {
+        switch quality {
+        case .low: self = .low
+        case .medium: self = .medium
+        case .high, .UNRECOGNIZED: self = .high
+        case .off: self = .off
+        }
+    }
+}

@@ -1,0 +1,164 @@
+import LiveKitProtocol
+import RTCEngine
+import SFUCore
+
+/// Somebody in a room, from joining to leaving. Every change to it is the room's.
+final class Participant {
+    /// How far somebody has come.
+    enum Phase: Equatable {
+        /// Has the join response; media cannot flow yet.
+        case joined(since: Instant)
+        /// Media can flow.
+        case active
+        /// They cannot any more; time is given to come back.
+        case interrupted(since: Instant)
+        case left
+    }
+
+    /// The way for messages to the client.
+    enum Signaling: Equatable {
+        case attached(SignalID)
+        case detached(since: Instant)
+    }
+
+    let sid: ParticipantSID
+    let identity: String
+    let mode: ConnectionMode
+    let client: LiveKitClientInfo
+    let settings: LiveKitConnectionSettings
+    let joinedAt: Instant
+    /// As the token had them; names, metadata, attributes and permissions change afterwards.
+    var claims: AccessToken.Claims
+    var phase: Phase
+    var signaling: Signaling
+    /// Each time that the others are told of a change.
+    var version: UInt32 = 0
+    var iceServers: [LiveKitICEServer]?
+
+    /// What carries this participant's media to the room; in a client of one connection also what carries the room's
+    /// to the participant. Nil until there is a description for it.
+    var publisher: Connection?
+    var subscriber: Connection?
+    /// Only streams are offered as paths, as the client asked to test.
+    var prefersStreams = false
+    var resumeFault: ResumeFault?
+    var simulatedSpeechUntil: Instant?
+
+    /// Announced and published, in the order of their announcement.
+    var tracks: [Track] = []
+    var subscriptions: [TrackSID: SubscribedTrack] = [:]
+    /// What was asked for or against by name, also of tracks that are not published yet by those who have them.
+    var wishes: [TrackSID: Bool] = [:]
+    var hints: [TrackSID: SubscriberHints] = [:]
+    var subscribers = SubscriberRule.everybody
+
+    var messages = MessageLog()
+    /// What waits for the channel to open or to empty.
+    var outbox = Outbox()
+    var quality = QualityRecord()
+    /// When the last token was asked for.
+    var tokenAt: Instant
+
+    init(
+        sid: ParticipantSID, identity: String, arrival: Arrival, claims: AccessToken.Claims, signal: SignalID,
+        at now: Instant
+    ) {
+        self.sid = sid
+        self.identity = identity
+        self.mode = arrival.mode
+        client = arrival.request.clientInfo
+        settings = arrival.request.connectionSettings
+        self.claims = claims
+        iceServers = arrival.iceServers
+        joinedAt = now
+        tokenAt = now
+        phase = .joined(since: now)
+        signaling = .attached(signal)
+    }
+
+    /// What they may do.
+    var grants: VideoGrants {
+        get { claims.video ?? VideoGrants() }
+        set { claims.video = newValue }
+    }
+
+    var isHidden: Bool { grants.hidden }
+
+    /// Whether the connection that the room sends on says whether the client is connected.
+    var isSubscriberPrimary: Bool { mode == .dual && grants.maySubscribe }
+
+    var primary: Connection? { isSubscriberPrimary ? subscriber : publisher }
+
+    var hasLeft: Bool { phase == .left }
+
+    var published: [Track] { tracks.filter { $0.publication != nil } }
+
+    /// Both, or the one.
+    var connections: [Connection] {
+        guard mode == .dual else { return publisher.map { [$0] } ?? [] }
+        return [publisher, subscriber].compactMap { $0 }
+    }
+}
+
+/// One peer connection of a participant.
+final class Connection {
+    enum Role {
+        /// Of a client of one connection.
+        case only
+        case publisher
+        case subscriber
+    }
+
+    let id: RoomPeerID
+    let role: Role
+    unowned let participant: Participant
+    var state = PeerConnectionState.new
+    /// The username fragment that the owner was told last.
+    var fragment: String?
+    var channels: [DataLabel: DataChannelID] = [:]
+    /// Something has changed that the client is to hear of by a description.
+    var needsNegotiation = false
+
+    // Of a connection in which the room makes the offers.
+    var lastOffer: UInt32 = 0
+    /// The next offer is to find new paths.
+    var needsRestart = false
+
+    // Of one in which the client does.
+    var asked = AskedSections()
+
+    init(id: RoomPeerID, role: Role, of participant: Participant) {
+        self.id = id
+        self.role = role
+        self.participant = participant
+    }
+}
+
+/// How many sections to receive in a client of one connection has been asked for and has not offered yet.
+struct AskedSections {
+    var audio = 0
+    var video = 0
+    /// The last request has not been answered by an offer.
+    var isOutstanding = false
+    /// Offers in a row that brought none of what was asked for: a client that cannot is not asked for ever.
+    var fruitless = 0
+    /// Subscriptions that waited for a section when the last offer had been answered.
+    var waiting = 0
+
+    static let maximumFruitless = 3
+}
+
+/// Whom a participant lets subscribe to its tracks.
+enum SubscriberRule: Equatable {
+    case everybody
+    /// Nobody but these.
+    case named([Named])
+
+    struct Named: Equatable {
+        /// One of the two, or both.
+        var sid: String
+        var identity: String
+        /// Nil: all.
+        var tracks: Set<TrackSID>?
+    }
+}

@@ -1,0 +1,113 @@
+package import LiveKitProtocol
+import RTCEngine
+import SwiftProtobuf
+
+/// What everybody is told of the room and of each other.
+extension RoomMachine {
+    /// As the room service has it.
+    package var info: LiveKitRoom {
+        .with {
+            $0.sid = sid
+            $0.name = configuration.name
+            $0.emptyTimeout = UInt32(clamping: configuration.emptyTimeout.nanoseconds / 1_000_000_000)
+            $0.departureTimeout = UInt32(clamping: configuration.departureTimeout.nanoseconds / 1_000_000_000)
+            $0.maxParticipants = UInt32(clamping: configuration.maximumParticipants)
+            $0.creationTime = wallClock(createdAt) / 1_000_000_000
+            $0.creationTimeMs = wallClock(createdAt) / 1_000_000
+            $0.enabledCodecs = Self.publishableCodecs
+            $0.metadata = configuration.metadata
+            $0.numParticipants = UInt32(clamping: people.count { !$0.isHidden })
+            $0.numPublishers = UInt32(clamping: people.count { !$0.isHidden && !$0.published.isEmpty })
+            $0.activeRecording = people.contains { $0.grants.recorder }
+        }
+    }
+
+    /// Who is in it, those whom nobody sees among them.
+    package var participants: [LiveKitParticipantInfo] { people.map { info(of: $0) } }
+
+    func info(of participant: Participant) -> LiveKitParticipantInfo {
+        .with {
+            $0.sid = participant.sid.rawValue
+            $0.identity = participant.identity
+            $0.state = participant.state
+            $0.tracks = participant.published.map(\.info)
+            $0.metadata = participant.claims.metadata
+            $0.attributes = participant.claims.attributes
+            $0.joinedAt = wallClock(participant.joinedAt) / 1_000_000_000
+            $0.joinedAtMs = wallClock(participant.joinedAt) / 1_000_000
+            $0.name = participant.claims.name
+            $0.version = participant.version
+            $0.permission = participant.grants.permission
+            $0.region = configuration.server.region
+            $0.isPublisher = !participant.published.isEmpty
+            $0.kind = participant.claims.participantKind
+            $0.kindDetails = participant.claims.participantKindDetails
+            // Peers choose the versions of calls and streams by these.
+            $0.clientProtocol = participant.client.clientProtocol
+            $0.capabilities = participant.client.capabilities
+        }
+    }
+
+    /// Tells of a change: the others, unless nobody is to see this participant, and if wanted the participant.
+    func tellOf(_ participant: Participant, alsoSelf: Bool = false) {
+        participant.version += 1
+        let update = update(of: [info(of: participant)])
+        for other in people where other !== participant && !participant.isHidden { send(update, to: other) }
+        if alsoSelf { send(update, to: participant) }
+    }
+
+    func update(of participants: [LiveKitParticipantInfo]) -> LiveKitSignalResponse.OneOf_Message {
+        .update(.with { $0.participants = participants })
+    }
+
+    /// The others that a participant sees.
+    func othersSeen(by participant: Participant) -> [LiveKitParticipantInfo] {
+        people.filter { $0 !== participant && !$0.isHidden }.map { info(of: $0) }
+    }
+
+    func tellRoom() {
+        let update = LiveKitSignalResponse.OneOf_Message.roomUpdate(.with { $0.room = info })
+        for participant in people { send(update, to: participant) }
+    }
+
+    func tell(
+        webhook event: String, _ participant: Participant? = nil, _ track: Track? = nil, at now: Instant,
+        reason: LiveKitRoomEndReason? = nil
+    ) {
+        let id = random.sid("EV_")
+        put(
+            .webhook(
+                .with {
+                    $0.event = event
+                    $0.room = info
+                    if let participant { $0.participant = info(of: participant) }
+                    if let track { $0.track = track.info }
+                    if let reason { $0.roomEndReason = reason }
+                    $0.id = id
+                    $0.createdAt = wallClock(now) / 1_000_000_000
+                }))
+    }
+
+    var serverInfo: LiveKitServerInfo {
+        .with {
+            $0.version = configuration.server.version
+            $0.protocol = configuration.server.protocolVersion
+            $0.region = configuration.server.region
+            $0.nodeID = configuration.server.nodeID
+        }
+    }
+
+    static let publishableCodecs: [LiveKitCodec] =
+        (["audio/opus"] + MediaCodecs.video.map { "video/\($0.name)" }).map { mime in .with { $0.mime = mime } }
+}
+
+extension Participant {
+    var state: LiveKitParticipantInfo.State {
+        switch phase {
+        case .joined: .joined
+        // Somebody who is expected back is still there for the others.
+        case .active, .interrupted: .active
+        case .left: .disconnected
+        }
+    }
+}

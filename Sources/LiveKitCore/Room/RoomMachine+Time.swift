@@ -1,0 +1,93 @@
+import LiveKitProtocol
+package import RTCEngine
+import SFUCore
+
+/// What time does: who does not come, does not come back, or leaves an empty room behind.
+extension RoomMachine {
+    /// Media have to flow so soon after joining.
+    static let joinTimeout = Interval.seconds(Int64(60))
+    /// So long a client has to come back whose media have stopped.
+    static let resumeTimeout = Interval.seconds(Int64(5))
+    /// And so long one without signaling, as long as its media flow: it may not even have noticed.
+    static let detachedTimeout = Interval.seconds(Int64(60))
+    /// A client has a token that is younger than this.
+    static let tokenInterval = Interval.seconds(Int64(300))
+    /// Time-outs are looked at so often while somebody is in the room.
+    static let checkInterval = Interval.milliseconds(500)
+
+    /// When `tick` is next wanted; nil when nothing is pending.
+    package var nextWake: Instant? {
+        guard phase == .open else { return media.nextWake }
+        let check = emptyDeadline.map { max($0, nextCheck) } ?? nextCheck
+        return media.nextWake.map { min($0, check) } ?? check
+    }
+
+    /// When an empty room ends; nil while somebody is in it.
+    private var emptyDeadline: Instant? {
+        emptySince.map { $0 + (hasHadPeople ? configuration.departureTimeout : configuration.emptyTimeout) }
+    }
+
+    /// Does what has fallen due.
+    package func tick(at now: Instant) {
+        media.tick(at: now)
+        guard phase == .open, now >= nextCheck else { return }
+        nextCheck = now + Self.checkInterval
+        if let emptyDeadline, now >= emptyDeadline { return end(.roomEndIdleTimeout, at: now) }
+        for participant in people { check(participant, at: now) }
+        checkCalls(at: now)
+        if now >= nextQuality {
+            nextQuality = now + Self.qualityInterval
+            judgeQuality(at: now)
+        }
+        settle(at: now)
+    }
+
+    private func check(_ participant: Participant, at now: Instant) {
+        switch participant.phase {
+        case .joined(let since) where now - since >= Self.joinTimeout:
+            return remove(participant, because: .joinFailure, action: .reconnect, at: now)
+        case .interrupted(let since) where now - since >= Self.resumeTimeout:
+            return remove(participant, because: .connectionTimeout, action: .reconnect, at: now)
+        case .joined, .interrupted, .active, .left: break
+        }
+        if let end = participant.simulatedSpeechUntil, now >= end {
+            participant.simulatedSpeechUntil = nil
+            tellSimulatedSpeech(0, of: participant)
+        }
+        switch participant.signaling {
+        case .detached(let since) where now - since >= Self.detachedTimeout:
+            return remove(participant, because: .signalClose, action: nil, at: now)
+        case .detached: break
+        case .attached:
+            if now - participant.tokenAt >= Self.tokenInterval { wantToken(for: participant, at: now) }
+        }
+    }
+
+    /// Connections come up, and fail.
+    func connectionChanged(_ connection: Connection, to state: PeerConnectionState, at now: Instant) {
+        connection.state = state
+        let participant = connection.participant
+        switch state {
+        case .connected:
+            switch participant.phase {
+            case .joined:
+                guard connection === participant.primary else { return }
+                participant.phase = .active
+                tellOf(participant)
+                tell(webhook: "participant_joined", participant, at: now)
+            case .interrupted:
+                let isBroken = participant.connections.contains { $0.state == .failed || $0.state == .closed }
+                if !isBroken { participant.phase = .active }
+            case .active, .left: break
+            }
+        case .failed, .closed:
+            guard participant.phase == .active else { return }
+            participant.phase = .interrupted(since: now)
+            // A new path may be found; what the client has closed it has to make anew.
+            let response = Self.leaveResponse(
+                because: .connectionTimeout, state == .closed ? .reconnect : .resume)
+            if let message = response.message { send(message, to: participant) }
+        case .new, .connecting, .disconnected: break
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+package import LiveKitProtocol
+package import RTCEngine
+import SwiftProtobuf
+
+/// What the room service asks for. Whether it may is its own to know.
+extension RoomMachine {
+    private func known(_ identity: String) throws(RoomServiceError) -> Participant {
+        guard let participant = people.first(where: { $0.identity == identity }) else { throw .noSuchParticipant }
+        return participant
+    }
+
+    package func participant(_ identity: String) throws(RoomServiceError) -> LiveKitParticipantInfo {
+        info(of: try known(identity))
+    }
+
+    package func removeParticipant(_ identity: String, at now: Instant) throws(RoomServiceError) {
+        remove(try known(identity), because: .participantRemoved, action: .disconnect, at: now)
+        settle(at: now)
+    }
+
+    /// Mutes somebody's track for everybody; or lets it be heard again, where the room allows that.
+    package func muteTrack(
+        _ sid: TrackSID, of identity: String, isMuted: Bool, at now: Instant
+    ) throws(RoomServiceError) -> LiveKitTrackInfo {
+        let participant = try known(identity)
+        guard let track = participant.tracks.first(where: { $0.sid == sid }) else { throw .noSuchTrack }
+        guard isMuted || configuration.allowsRemoteUnmute || !track.info.muted else { throw .remoteUnmuteDisabled }
+        if track.info.muted != isMuted {
+            send(
+                .mute(
+                    .with {
+                        $0.sid = sid.rawValue
+                        $0.muted = isMuted
+                    }), to: participant)
+            setMuted(isMuted, track, at: now)
+        }
+        settle(at: now)
+        return track.info
+    }
+
+    /// Changes what is said of somebody, and what they may do. Empty texts change nothing, and an attribute's empty
+    /// value removes it.
+    package func updateParticipant(
+        _ request: LiveKitUpdateParticipantRequest, at now: Instant
+    ) throws(RoomServiceError) -> LiveKitParticipantInfo {
+        let participant = try known(request.identity)
+        try update(
+            participant, name: request.name, metadata: request.metadata, attributes: request.attributes, at: now)
+        if request.hasPermission { setPermission(request.permission, of: participant, at: now) }
+        settle(at: now)
+        return info(of: participant)
+    }
+
+    package func updateSubscriptions(
+        _ request: LiveKitUpdateSubscriptionsRequest, at now: Instant
+    ) throws(RoomServiceError) {
+        let participant = try known(request.identity)
+        let names = request.trackSids + request.participantTracks.flatMap(\.trackSids)
+        guard names.allSatisfy({ tracks[TrackSID(rawValue: $0)] != nil }) else { throw .noSuchTrack }
+        updateSubscription(names, isWanted: request.subscribe, of: participant, at: now)
+        settle(at: now)
+    }
+
+    /// A message from nobody.
+    package func sendData(_ request: LiveKitSendDataRequest, at now: Instant) throws(RoomServiceError) {
+        let limit = configuration.limits.dataMessageBytes
+        guard request.data.count <= limit else { throw .dataTooLong(limit: limit) }
+        var destinations = Set(request.destinationIdentities)
+        for sid in request.destinationSids {
+            destinations.insert(people.first { $0.sid.rawValue == sid }?.identity ?? "")
+        }
+        let packet = LiveKitDataPacket.with {
+            $0.kind = request.kind
+            $0.destinationIdentities = request.destinationIdentities
+            $0.user = .with {
+                $0.payload = request.data
+                if request.hasTopic { $0.topic = request.topic }
+                $0.nonce = request.nonce
+                $0.destinationIdentities = request.destinationIdentities
+            }
+        }
+        guard let bytes: [UInt8] = try? packet.serializedBytes() else { return }
+        for participant in people where destinations.isEmpty || destinations.contains(participant.identity) {
+            deliver(bytes, request.kind == .lossy ? .lossy : .reliable, to: participant, at: now)
+        }
+    }
+
+    package func updateMetadata(_ metadata: String, at now: Instant) throws(RoomServiceError) -> LiveKitRoom {
+        let limit = configuration.limits.metadataBytes
+        guard metadata.utf8.count <= limit else { throw .metadataTooLong(limit: limit) }
+        configuration.metadata = metadata
+        tellRoom()
+        return info
+    }
+
+    // MARK: Names, metadata, attributes
+
+    /// A participant's own wish.
+    func updateOwn(_ request: LiveKitUpdateParticipantMetadata, of participant: Participant, at now: Instant) {
+        func respond(_ reason: LiveKitRequestResponse.Reason, _ text: String = "") {
+            refuse(reason, .updateMetadata(request), id: request.requestID, text, to: participant)
+        }
+        guard participant.grants.mayUpdateOwnMetadata else {
+            return respond(.notAllowed, "does not have permission to update own metadata")
+        }
+        do throws(RoomServiceError) {
+            try update(
+                participant, name: request.name, metadata: request.metadata, attributes: request.attributes, at: now)
+            respond(.ok)
+        } catch {
+            respond(.limitExceeded, "\(error)")
+        }
+    }
+
+    private func update(
+        _ participant: Participant, name: String, metadata: String, attributes: [String: String], at now: Instant
+    ) throws(RoomServiceError) {
+        let limits = configuration.limits
+        guard name.utf8.count <= limits.nameBytes else { throw .nameTooLong(limit: limits.nameBytes) }
+        guard metadata.utf8.count <= limits.metadataBytes else { throw .metadataTooLong(limit: limits.metadataBytes) }
+        let updated = participant.claims.attributes.updated(with: attributes)
+        guard updated.byteCount <= limits.attributesBytes else {
+            throw .attributesTooLong(limit: limits.attributesBytes)
+        }
+        guard !(name.isEmpty && metadata.isEmpty && attributes.isEmpty) else { return }
+        if !name.isEmpty { participant.claims.name = name }
+        if !metadata.isEmpty { participant.claims.metadata = metadata }
+        participant.claims.attributes = updated
+        tellOf(participant, alsoSelf: true)
+        wantToken(for: participant, at: now)
+    }
+
+    // MARK: Permissions
+
+    /// Somebody may do more, or less: what they do already and may no longer ends.
+    private func setPermission(_ permission: LiveKitParticipantPermission, of participant: Participant, at now: Instant) {
+        let before = participant.grants
+        var grants = before
+        grants.apply(permission)
+        guard grants != before else { return }
+        if grants.hidden, !before.hidden { vanish(participant, at: now) }
+        participant.grants = grants
+        for track in participant.tracks where !grants.mayPublish(track.info.source) { withdraw(track, at: now) }
+        tellOf(participant, alsoSelf: true)
+        wantToken(for: participant, at: now)
+        // Both ways: what others may have of somebody who is no longer hidden, too.
+        for track in tracks.values.sorted(by: { $0.sid.rawValue < $1.sid.rawValue }) where track.publication != nil {
+            if track.publisher === participant {
+                for other in people where other !== participant { considerSubscribing(other, to: track, at: now) }
+            } else {
+                considerSubscribing(participant, to: track, at: now)
+            }
+        }
+    }
+
+    /// For the others it is as if somebody had left.
+    private func vanish(_ participant: Participant, at now: Instant) {
+        participant.version += 1
+        var info = info(of: participant)
+        info.state = .disconnected
+        let update = update(of: [info])
+        for other in people where other !== participant { send(update, to: other) }
+    }
+}
+
+extension VideoGrants {
+    mutating func apply(_ permission: LiveKitParticipantPermission) {
+        canSubscribe = permission.canSubscribe
+        canPublish = permission.canPublish
+        canPublishData = permission.canPublishData
+        canPublishSources = permission.canPublishSources.map { $0.claimName ?? "\($0.rawValue)" }
+        canUpdateOwnMetadata = permission.canUpdateMetadata
+        canSubscribeMetrics = permission.canSubscribeMetrics
+        canManageAgentSession = permission.canManageAgentSession
+        hidden = permission.hidden
+        recorder = permission.recorder
+    }
+}

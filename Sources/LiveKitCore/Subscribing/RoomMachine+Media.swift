@@ -1,0 +1,83 @@
+import LiveKitProtocol
+import RTCEngine
+import SFUCore
+import SwiftProtobuf
+
+/// What the media tell: who speaks, what is paused, what nobody wants.
+extension RoomMachine {
+    /// To those who hear somebody, and to that one: what has changed, silence among it.
+    func tellSpeakers(_ changes: [RoomEvent.Speaker]) {
+        var changed: [Participant] = []
+        for change in changes {
+            guard let track = byPublication[change.publication] else { continue }
+            track.level = change.level
+            if !changed.contains(where: { $0 === track.publisher }) { changed.append(track.publisher) }
+        }
+        tellLevels(of: changed)
+    }
+
+    /// A track that is over is not heard any more.
+    func fallSilent(_ track: Track) {
+        guard track.level > 0 else { return }
+        track.level = 0
+        tellLevels(of: [track.publisher])
+    }
+
+    private func tellLevels(of speakers: [Participant]) {
+        guard !speakers.isEmpty else { return }
+        let told = speakers.map { speaker in
+            let level = speaker.tracks.map(\.level).max() ?? 0
+            return LiveKitSpeakerInfo.with {
+                $0.sid = speaker.sid.rawValue
+                $0.level = Float(level)
+                $0.active = level > 0
+            }
+        }
+        for listener in people {
+            let heard = zip(speakers, told).filter { speaker, _ in
+                speaker === listener || listener.sees(speaker)
+            }.map(\.1)
+            guard !heard.isEmpty else { continue }
+            send(.speakersChanged(.with { $0.speakers = heard }), to: listener)
+        }
+    }
+
+    func tellStreamState(_ publication: PublicationID, _ subscriber: RoomPeerID, isPaused: Bool) {
+        guard let track = byPublication[publication], let connection = byPeer[subscriber] else { return }
+        let state = LiveKitStreamStateInfo.with {
+            $0.participantSid = track.publisher.sid.rawValue
+            $0.trackSid = track.sid.rawValue
+            $0.state = isPaused ? .paused : .active
+        }
+        send(.streamStateUpdate(.with { $0.streamStates = [state] }), to: connection.participant)
+    }
+
+    /// Tells a publisher up to which quality anybody wants a track (dynacast).
+    func tellQuality(_ wanted: VideoQuality, of publication: PublicationID) {
+        guard let track = byPublication[publication] else { return }
+        let qualities = [LiveKitVideoQuality.low, .medium, .high].map { quality in
+            LiveKitSubscribedQuality.with {
+                $0.quality = quality
+                $0.enabled = VideoQuality(quality) <= wanted
+            }
+        }
+        let codec = track.info.mimeType.split(separator: "/").last.map { $0.lowercased() } ?? ""
+        send(
+            .subscribedQualityUpdate(
+                .with {
+                    $0.trackSid = track.sid.rawValue
+                    $0.subscribedQualities = qualities
+                    $0.subscribedCodecs = [
+                        .with {
+                            $0.codec = codec
+                            $0.qualities = qualities
+                        }
+                    ]
+                }), to: track.publisher)
+    }
+}
+
+extension Participant {
+    /// Whether it is subscribed to anything of somebody's.
+    func sees(_ other: Participant) -> Bool { other.tracks.contains { subscriptions[$0.sid] != nil } }
+}

@@ -1,0 +1,224 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+import SwiftProtobuf
+
+/// Who gets which track.
+extension RoomMachine {
+    /// What was asked for by name, or else what the client has asked for in general.
+    private func wants(_ participant: Participant, _ track: Track) -> Bool {
+        participant.wishes[track.sid] ?? participant.settings.autoSubscribe
+    }
+
+    private func maySubscribe(_ participant: Participant, _ track: Track) -> Bool {
+        participant.grants.maySubscribe && !track.publisher.isHidden && track.publisher !== participant
+            && track.publisher.subscribers.allow(participant, track.sid)
+    }
+
+    /// Begins or ends a subscription, if what is wanted and allowed has changed.
+    func considerSubscribing(_ participant: Participant, to track: Track, at now: Instant) {
+        let isWanted = track.publication != nil && wants(participant, track) && maySubscribe(participant, track)
+        switch (isWanted, participant.subscriptions[track.sid]) {
+        case (true, nil): subscribe(participant, to: track, at: now)
+        case (false, .some): unsubscribe(participant, from: track.sid, at: now)
+        case (true, .some), (false, nil): break
+        }
+    }
+
+    func subscribeToAll(_ participant: Participant, at now: Instant) {
+        for other in people where other !== participant {
+            for track in other.published { considerSubscribing(participant, to: track, at: now) }
+        }
+    }
+
+    private func subscribe(_ participant: Participant, to track: Track, at now: Instant) {
+        let subscription = SubscribedTrack(track)
+        participant.subscriptions[track.sid] = subscription
+        switch participant.mode {
+        case .dual:
+            makeSubscriber(for: participant, at: now)
+            guard let connection = participant.subscriber else { return }
+            attach(subscription, to: connection, on: nil, at: now)
+            negotiate(connection)
+        case .single:
+            // Before there is a connection its first offer is awaited.
+            if let connection = participant.subscriber { negotiate(connection) }
+        }
+    }
+
+    /// Sends a track over a connection, in a section that the client has offered or in one of the room's.
+    func attach(
+        _ subscription: SubscribedTrack, to connection: Connection, on section: TransceiverID?, at now: Instant
+    ) {
+        let (participant, track) = (connection.participant, subscription.track)
+        guard let publication = track.publication else { return }
+        do {
+            subscription.transceiver = try media.subscribe(
+                connection.id, to: publication,
+                streamID: "\(track.publisher.sid.rawValue)|\(track.sid.rawValue)", trackID: track.sid.rawValue,
+                on: section, at: now)
+        } catch {
+            return subscriptionFailed(participant, to: track, at: now)
+        }
+        if let hints = participant.hints[track.sid] {
+            try? media.setHints(hints, of: connection.id, for: publication, at: now)
+        }
+    }
+
+    func unsubscribe(_ participant: Participant, from sid: TrackSID, at now: Instant) {
+        guard let subscription = participant.subscriptions.removeValue(forKey: sid) else { return }
+        guard let connection = participant.subscriber, subscription.transceiver != nil,
+            let publication = subscription.track.publication
+        else { return }
+        try? media.unsubscribe(connection.id, from: publication, at: now)
+        negotiate(connection)
+    }
+
+    /// It is not tried again unless the client asks for it.
+    private func subscriptionFailed(_ participant: Participant, to track: Track, at now: Instant) {
+        participant.wishes[track.sid] = false
+        unsubscribe(participant, from: track.sid, at: now)
+        send(
+            .subscriptionResponse(
+                .with {
+                    $0.trackSid = track.sid.rawValue
+                    $0.err = .seCodecUnsupported
+                }), to: participant)
+    }
+
+    /// Once descriptions are agreed: a section that was to carry a track and does not has no codec for it.
+    func checkSubscriptions(on connection: Connection, at now: Instant) {
+        let agreed = media.withMachine(of: connection.id) { machine -> [TransceiverID: Bool] in
+            guard let ours = machine.localDescription?.sdp else { return [:] }
+            var agreed: [TransceiverID: Bool] = [:]
+            for transceiver in machine.transceivers {
+                // Those that were not described yet are no failure.
+                guard let index = transceiver.mLineIndex, ours.media.indices.contains(index) else { continue }
+                let isSent = transceiver.currentDirection?.sends == true
+                if isSent || ours.direction(ofSection: index).sends { agreed[transceiver.id] = isSent }
+            }
+            return agreed
+        }
+        let known = media.withMachine(of: connection.id) { Set($0.transceivers.map(\.id)) } ?? []
+        let participant = connection.participant
+        for subscription in participant.subscriptions.values.sorted(by: { $0.track.sid.rawValue < $1.track.sid.rawValue })
+        {
+            guard let transceiver = subscription.transceiver else { continue }
+            let track = subscription.track
+            switch agreed?[transceiver] {
+            case true?:
+                guard !track.wasSubscribed else { continue }
+                track.wasSubscribed = true
+                send(.trackSubscribed(.with { $0.trackSid = track.sid.rawValue }), to: track.publisher)
+            case false?: subscriptionFailed(participant, to: track, at: now)
+            case nil:
+                // Rejected, it is gone.
+                if !known.contains(transceiver) { subscriptionFailed(participant, to: track, at: now) }
+            }
+        }
+    }
+
+    // MARK: What clients ask for
+
+    /// - Parameter isRepeated: a client that is back says what it had; what is gone meanwhile is no fault.
+    func updateSubscription(
+        _ names: [String], isWanted: Bool, of participant: Participant, isRepeated: Bool = false, at now: Instant
+    ) {
+        for name in names {
+            let sid = TrackSID(rawValue: name)
+            guard let track = tracks[sid], track.publisher !== participant else {
+                guard !isRepeated, isWanted else { continue }
+                send(
+                    .subscriptionResponse(
+                        .with {
+                            $0.trackSid = name
+                            $0.err = .seTrackNotfound
+                        }), to: participant)
+                continue
+            }
+            participant.wishes[sid] = isWanted
+            considerSubscribing(participant, to: track, at: now)
+        }
+    }
+
+    /// How a client shows tracks (adaptive stream).
+    func takeSettings(_ settings: LiveKitUpdateTrackSettings, of participant: Participant, at now: Instant) {
+        let hasSize = settings.width > 0 || settings.height > 0
+        let hints = SubscriberHints(
+            isDisabled: settings.disabled, width: Int(settings.width), height: Int(settings.height),
+            framesPerSecond: Int(settings.fps),
+            // A client that tells a size leaves the quality at its default, which is the lowest.
+            quality: hasSize ? .high : VideoQuality(settings.quality))
+        for name in settings.trackSids {
+            let sid = TrackSID(rawValue: name)
+            guard tracks[sid] != nil else { continue }
+            setHints(hints, for: sid, of: participant, at: now)
+        }
+    }
+
+    func setHints(_ hints: SubscriberHints, for sid: TrackSID, of participant: Participant, at now: Instant) {
+        participant.hints[sid] = hints
+        guard let subscription = participant.subscriptions[sid], subscription.transceiver != nil,
+            let connection = participant.subscriber, let publication = subscription.track.publication
+        else { return }
+        try? media.setHints(hints, of: connection.id, for: publication, at: now)
+    }
+
+    /// Whom a publisher lets subscribe.
+    func takePermission(_ permission: LiveKitSubscriptionPermission, of participant: Participant, at now: Instant) {
+        let before = participant.subscribers
+        participant.subscribers = SubscriberRule(permission)
+        guard participant.subscribers != before else { return }
+        for track in participant.published {
+            for other in people where other !== participant && wants(other, track) {
+                let isAllowed = participant.subscribers.allow(other, track.sid)
+                guard isAllowed != before.allow(other, track.sid) else { continue }
+                send(
+                    .subscriptionPermissionUpdate(
+                        .with {
+                            $0.participantSid = participant.sid.rawValue
+                            $0.trackSid = track.sid.rawValue
+                            $0.allowed = isAllowed
+                        }), to: other)
+                considerSubscribing(other, to: track, at: now)
+            }
+        }
+    }
+}
+
+extension SubscriberRule {
+    /// So many people and tracks a publisher may name; nobody beyond them is let in.
+    static let maximumNames = 4_096
+
+    init(_ permission: LiveKitSubscriptionPermission) {
+        guard !permission.allParticipants else {
+            self = .everybody
+            return
+        }
+        var left = Self.maximumNames
+        var named: [Named] = []
+        for entry in permission.trackPermissions where left > 0 {
+            let tracks = entry.trackSids.prefix(left).map { TrackSID(rawValue: $0) }
+            left -= tracks.count + 1
+            named.append(
+                Named(
+                    sid: entry.participantSid, identity: entry.participantIdentity,
+                    tracks: entry.allTracks ? nil : Set(tracks)))
+        }
+        self = .named(named)
+    }
+
+    func allow(_ participant: Participant, _ track: TrackSID) -> Bool {
+        switch self {
+        case .everybody: true
+        case .named(let named):
+            named.contains { entry in
+                let isMeant =
+                    entry.identity.isEmpty
+                    ? entry.sid == participant.sid.rawValue : entry.identity == participant.identity
+                return isMeant && (entry.tracks?.contains(track) ?? true)
+            }
+        }
+    }
+}
