@@ -38,7 +38,9 @@ extension RoomMachine {
     private func receive(_ bytes: [UInt8], _ label: DataLabel, from sender: Participant, at now: Instant) {
         let limits = configuration.limits
         guard label != .tracks, sender.grants.mayPublishData, bytes.count <= limits.dataMessageBytes,
-            var packet = try? LiveKitDataPacket(serializedBytes: bytes)
+            var packet = try? LiveKitDataPacket(serializedBytes: bytes),
+            // What is in one may be newer than we are, but something is.
+            packet.value != nil || !packet.unknownFields.data.isEmpty
         else { return }
         if label == .reliable, !sender.messages.isNew(packet.sequence) { return }
         guard !completesCall(packet, from: sender, at: now) else { return }

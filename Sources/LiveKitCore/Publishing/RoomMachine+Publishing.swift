@@ -168,6 +168,8 @@ extension RoomMachine {
     /// A track is over, published or not. Whoever needs to know is to be told afterwards.
     func end(_ track: Track, at now: Instant) {
         let participant = track.publisher
+        // As long as it is known who hears it.
+        fallSilent(track)
         participant.tracks.removeAll { $0 === track }
         tracks[track.sid] = nil
         for other in people {
@@ -180,7 +182,6 @@ extension RoomMachine {
         guard let publication = track.publication else { return }
         byPublication[publication] = nil
         track.publication = nil
-        fallSilent(track)
         try? media.unpublish(publication, at: now)
         tell(webhook: "track_unpublished", participant, track, at: now)
     }

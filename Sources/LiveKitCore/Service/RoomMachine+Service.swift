@@ -134,7 +134,8 @@ extension RoomMachine {
     // MARK: Permissions
 
     /// Somebody may do more, or less: what they do already and may no longer ends.
-    private func setPermission(_ permission: LiveKitParticipantPermission, of participant: Participant, at now: Instant) {
+    private func setPermission(_ permission: LiveKitParticipantPermission, of participant: Participant, at now: Instant)
+    {
         let before = participant.grants
         var grants = before
         grants.apply(permission)
@@ -159,6 +160,7 @@ extension RoomMachine {
         participant.version += 1
         var info = info(of: participant)
         info.state = .disconnected
+        info.tracks = []
         let update = update(of: [info])
         for other in people where other !== participant { send(update, to: other) }
     }

@@ -24,10 +24,18 @@ extension RoomMachine {
     static let qualityInterval = Interval.seconds(Int64(5))
 
     func judgeQuality(at now: Instant) {
-        for participant in people where participant.phase == .active {
-            let observations = observe(participant, at: now)
-            participant.quality.score = observations.filter { !$0.isMuted }.map(\.score).min() ?? 100
-            _ = participant.quality.judge.observe(observations)
+        let active = people.filter { $0.phase == .active }
+        let reports = active.map { participant in
+            participant.connections.compactMap { connection in
+                media.withMachine(of: connection.id) { $0.stats(at: now) }.map { (connection: connection, report: $0) }
+            }
+        }
+        // First what comes: what did not come cannot be lost on the way to others.
+        var observations = zip(active, reports).map { observeInbound(of: $0, $1.map(\.report)) }
+        for (place, participant) in active.enumerated() {
+            observations[place] += observeOutbound(to: participant, reports[place])
+            participant.quality.score = observations[place].filter { !$0.isMuted }.map(\.score).min() ?? 100
+            _ = participant.quality.judge.observe(observations[place])
         }
         for listener in people where listener.phase == .active {
             var updates: [LiveKitConnectionQualityInfo] = []
@@ -50,43 +58,59 @@ extension RoomMachine {
         }
     }
 
-    /// What has come of each track of a participant, and how what was sent to it has arrived.
-    private func observe(_ participant: Participant, at now: Instant) -> [QualityObservation] {
+    /// What has come of each track of a participant.
+    private func observeInbound(of participant: Participant, _ reports: [StatsReport]) -> [QualityObservation] {
         var observations: [QualityObservation] = []
-        var inbound: [UInt32: QualityRecord.Counts] = [:]
-        var outbound: [UInt32: QualityRecord.Counts] = [:]
-        for connection in participant.connections {
-            guard let report = media.withMachine(of: connection.id, { $0.stats(at: now) }) else { continue }
-            let remote = report.remoteInboundRTP
-            let roundTrip = remote.compactMap(\.roundTripTime).max() ?? 0
+        var counted: [UInt32: QualityRecord.Counts] = [:]
+        for track in participant.tracks { track.lost = (0, track.lost.lately) }
+        for report in reports {
+            let roundTrip = report.remoteInboundRTP.compactMap(\.roundTripTime).max() ?? 0
             for stream in report.inboundRTP {
                 let counts = QualityRecord.Counts(
                     packets: Int64(clamping: stream.packetsReceived), lost: max(stream.packetsLost, 0))
-                inbound[stream.ssrc] = counts
+                counted[stream.ssrc] = counts
                 guard let before = participant.quality.inbound[stream.ssrc] else { continue }
                 let track = participant.tracks.first { $0.info.mid == stream.mid }
+                track?.lost.lately += max(counts.lost - before.lost, 0)
                 observations.append(
                     observation(
                         stream.kind, counts, since: before, jitter: stream.jitter, roundTrip: roundTrip,
                         // A layer that nobody wants is not sent.
                         maySleep: track?.info.muted == true || stream.kind == "video"))
             }
-            for stream in remote {
-                let sent = report.outboundRTP.first { $0.ssrc == stream.ssrc }?.packetsSent ?? 0
-                let counts = QualityRecord.Counts(packets: Int64(clamping: sent), lost: max(stream.packetsLost, 0))
-                outbound[stream.ssrc] = counts
+        }
+        participant.quality.inbound = counted
+        return observations
+    }
+
+    /// How what was sent to a participant has arrived.
+    private func observeOutbound(
+        to participant: Participant, _ reports: [(connection: Connection, report: StatsReport)]
+    ) -> [QualityObservation] {
+        var observations: [QualityObservation] = []
+        var counted: [UInt32: QualityRecord.Counts] = [:]
+        for (connection, report) in reports {
+            let sections = midMap(of: connection)
+            for stream in report.remoteInboundRTP {
+                guard let sent = report.outboundRTP.first(where: { $0.ssrc == stream.ssrc }) else { continue }
+                let counts = QualityRecord.Counts(
+                    packets: Int64(clamping: sent.packetsSent), lost: max(stream.packetsLost, 0))
+                counted[stream.ssrc] = counts
                 guard let before = participant.quality.outbound[stream.ssrc] else { continue }
-                var sentSince = counts
-                // The receiver's losses are among what was sent.
-                sentSince.packets = max(counts.packets - (counts.lost - before.lost), before.packets)
+                // What was lost before it came here keeps its number, and the receiver misses it. Its report may be of
+                // some time ago.
+                let track = sent.mid.flatMap { sections[$0] }.flatMap { tracks[TrackSID(rawValue: $0)] }
+                let missing = track.map { $0.lost.lately + $0.lost.before } ?? 0
+                let lost = max(counts.lost - before.lost - missing, 0)
                 observations.append(
                     observation(
-                        stream.kind, sentSince, since: before, jitter: stream.jitter, roundTrip: roundTrip,
-                        maySleep: true))
+                        stream.kind,
+                        QualityRecord.Counts(
+                            packets: max(counts.packets - lost, before.packets), lost: before.lost + lost),
+                        since: before, jitter: stream.jitter, roundTrip: stream.roundTripTime ?? 0, maySleep: true))
             }
         }
-        participant.quality.inbound = inbound
-        participant.quality.outbound = outbound
+        participant.quality.outbound = counted
         return observations
     }
 

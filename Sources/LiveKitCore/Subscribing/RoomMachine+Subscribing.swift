@@ -102,8 +102,9 @@ extension RoomMachine {
         }
         let known = media.withMachine(of: connection.id) { Set($0.transceivers.map(\.id)) } ?? []
         let participant = connection.participant
-        for subscription in participant.subscriptions.values.sorted(by: { $0.track.sid.rawValue < $1.track.sid.rawValue })
-        {
+        for subscription in participant.subscriptions.values.sorted(by: {
+            $0.track.sid.rawValue < $1.track.sid.rawValue
+        }) {
             guard let transceiver = subscription.transceiver else { continue }
             let track = subscription.track
             switch agreed?[transceiver] {

@@ -1,0 +1,155 @@
+import Foundation
+import LiveKitProtocol
+import RTCEngine
+import SFUCore
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitCore
+
+@Suite struct DataTests {
+    private static func gather(
+        _ venue: Venue, _ people: [(String, ConnectionMode)], grants: (inout VideoGrants) -> Void = { _ in }
+    ) throws -> [TestClient] {
+        let clients = try people.map { try venue.join($0.0, $0.1, grants: grants) }
+        for client in clients where client.mode == .dual { try client.offer() }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(500))
+        return clients
+    }
+
+    @Test func `a message goes to everybody else on the channel it came on, and its sender is who sent it`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single), ("cat", .dual)])
+        let (ann, bob, cat) = (clients[0], clients[1], clients[2])
+        try ann.say("one")
+        venue.run(for: .milliseconds(100))
+        try ann.say("two", "_lossy")
+        venue.run(for: .milliseconds(100))
+        try cat.say("three")
+        venue.run(for: .milliseconds(100))
+        #expect(bob.heard == ["ann: one", "ann: two", "cat: three"])
+        #expect(cat.heard == ["ann: one", "ann: two"])
+        #expect(ann.heard == ["cat: three"])
+        #expect(bob.messages.map(\.label) == ["_reliable", "_lossy", "_reliable"])
+        #expect(bob.messages.map(\.packet.kind) == [.reliable, .lossy, .reliable], "the channel tells, not the sender")
+        #expect(bob.messages.first?.packet.participantSid == ann.sid)
+        #expect(bob.messages.first?.packet.user.participantIdentity == "ann")
+    }
+
+    @Test func `a message with destinations goes to them only`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single), ("cat", .dual)])
+        let (ann, bob, cat) = (clients[0], clients[1], clients[2])
+        try ann.say("for bob", to: ["bob"])
+        try ann.say("for cat", "_lossy", to: ["cat", "nobody"])
+        try ann.say("in the old form") { $0.user.destinationIdentities = ["bob"] }
+        try ann.say("in the oldest") { $0.user.destinationSids = [cat.sid] }
+        try ann.say("for one who is gone") { $0.user.destinationSids = ["PA_gone"] }
+        venue.run(for: .milliseconds(200))
+        #expect(bob.heard == ["ann: for bob", "ann: in the old form"])
+        #expect(Set(cat.heard) == ["ann: for cat", "ann: in the oldest"])
+    }
+
+    @Test func `streams, calls and what is encrypted pass through as they are`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        try ann.send(.with { $0.streamHeader.streamID = "s" })
+        try ann.send(.with { $0.streamChunk.content = Data([1, 2]) })
+        try ann.send(.with { $0.rpcRequest.method = "m" })
+        try ann.send(.with { $0.encryptedPacket.encryptedValue = Data([9]) })
+        venue.run(for: .milliseconds(200))
+        #expect(
+            bob.messages.map(\.packet.value) == [
+                .streamHeader(.with { $0.streamID = "s" }), .streamChunk(.with { $0.content = Data([1, 2]) }),
+                .rpcRequest(.with { $0.method = "m" }), .encryptedPacket(.with { $0.encryptedValue = Data([9]) }),
+            ])
+    }
+
+    @Test func `who may not send data is not heard, and who is hidden has no name`() throws {
+        let venue = Venue()
+        let bob = try venue.join("bob")
+        let mute = try venue.join("mute", grants: { $0.canPublishData = false })
+        let ghost = try venue.join("ghost", grants: { $0.hidden = true })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(300))
+        try mute.say("hello")
+        try ghost.say("boo")
+        venue.run(for: .milliseconds(200))
+        #expect(bob.heard == [": boo"])
+        #expect(bob.messages.first?.packet.participantSid == "")
+    }
+
+    @Test func `a reliable message that comes twice goes out once, and one without a number each time`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        try ann.say("five", sequence: 5)
+        try ann.say("five again", sequence: 5)
+        try ann.say("four", sequence: 4)
+        try ann.say("none", sequence: 0)
+        try ann.say("none", sequence: 0)
+        try ann.say("six", sequence: 6)
+        venue.run(for: .milliseconds(200))
+        #expect(bob.heard == ["ann: five", "ann: none", "ann: none", "ann: six"])
+    }
+
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `what is said while somebody joins waits for the channel`(_ mode: ConnectionMode) throws {
+        let venue = Venue()
+        let ann = try Self.gather(venue, [("ann", .single)])[0]
+        let bob = try venue.join("bob", mode)
+        for number in 1...5 { try ann.say("\(number)") }
+        try ann.say("gone", "_lossy")
+        venue.run(for: .seconds(Int64(1)))
+        #expect(bob.heard == (1...5).map { "ann: \($0)" })
+    }
+
+    @Test func `what is no packet, and what is too large, is dropped`() throws {
+        let venue = Venue { $0.limits.dataMessageBytes = 2_000 }
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        try ann.say(String(repeating: "x", count: 2_000))
+        try ann.sendBytes([0xff, 0xff, 0xff])
+        try ann.sendBytes([])
+        try ann.say("small")
+        venue.run(for: .milliseconds(200))
+        #expect(bob.heard == ["ann: small"])
+    }
+
+    @Test func `what waits for one who takes nothing is bounded`() {
+        var outbox = Outbox()
+        for _ in 0..<10_000 { outbox.hold([UInt8](repeating: 0, count: 1_000)) }
+        var count = 0
+        while outbox.next != nil {
+            outbox.removeFirst()
+            count += 1
+        }
+        #expect(count == Outbox.maximumMessages)
+        for _ in 0..<100 { outbox.hold([UInt8](repeating: 0, count: 60_000)) }
+        count = 0
+        while outbox.next != nil {
+            outbox.removeFirst()
+            count += 1
+        }
+        #expect(count == Outbox.maximumBytes / 60_000)
+    }
+
+    @Test func `what is kept for those who were away is bounded`() {
+        var log = MessageLog()
+        var limits = RoomLimits()
+        limits.replayMessages = 10
+        limits.replayBytes = 1_000
+        for number in 1...100 {
+            let isNew = log.isNew(UInt32(number))
+            #expect(isNew)
+            log.keep(.init(sequence: UInt32(number), bytes: [UInt8](repeating: 0, count: 90), destinations: []), limits)
+        }
+        #expect(log.entries.map(\.sequence) == (91...100).map { UInt32($0) })
+        log.keep(.init(sequence: 101, bytes: [UInt8](repeating: 0, count: 900), destinations: []), limits)
+        #expect(log.entries.map(\.sequence) == [100, 101])
+        let isOldNew = log.isNew(50)
+        #expect(!isOldNew && log.lastSequence == 100)
+    }
+}

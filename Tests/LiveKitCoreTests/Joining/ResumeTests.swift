@@ -1,0 +1,183 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitCore
+
+@Suite struct ResumeTests {
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `signaling comes back, paths are found anew, and no picture is missed`(_ mode: ConnectionMode) throws {
+        let venue = Venue()
+        let ann = try venue.join("ann", mode)
+        let bob = try venue.join("bob", mode)
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        venue.run(for: .milliseconds(500))
+        _ = (ann.news(), bob.news())
+        for number in 0..<120 {
+            if number == 30 {
+                venue.cut(ann)
+                venue.cut(bob)
+            }
+            if number == 45 {
+                venue.resume(ann)
+                #expect(
+                    ann.news().prefix(3) == [
+                        "< reconnect 0", "< update ann active [camera], bob active", "< room_update ",
+                    ])
+                ann.forgetOffer()
+                try ann.offer(iceRestart: true)
+                venue.resume(bob)
+                let lines = bob.news()
+                #expect(
+                    lines.prefix(3) == [
+                        "< reconnect 0", "< update bob active, ann active [camera]", "< room_update ",
+                    ])
+                if mode == .dual {
+                    #expect(lines.last == "< offer #3 with camera" || lines.last == "< offer #2 with camera")
+                } else {
+                    bob.forgetOffer()
+                    try bob.offer(iceRestart: true)
+                }
+            }
+            try ann.picture(number, "camera")
+            venue.run(for: .milliseconds(32))
+        }
+        #expect(bob.numbers(of: ann.track("camera")) == (1...120).map { UInt8($0) })
+        #expect(venue.room.participants.map(\.state) == [.active, .active])
+        #expect(!(ann.lines + bob.lines).contains { $0.hasPrefix("!") })
+        #expect(!(ann.lines + bob.lines).contains("< an update that is not newer"))
+    }
+
+    @Test func `there is no going on with a session that is not there`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        _ = bob.news()
+        // Somebody else's session is not there either.
+        let sid = ann.sid
+        let signal = venue.room.resume(
+            Arrival(
+                identity: "bob", claims: bob.claims, mode: .single,
+                request: .with {
+                    $0.reconnect = true
+                    $0.participantSid = sid
+                }), at: venue.now)
+        let outputs = venue.pollOutputs()
+        guard case .signal(signal, let response)? = outputs.first, case .closeSignal(signal)? = outputs.last else {
+            Issue.record("another answer: \(outputs)")
+            return
+        }
+        #expect(response == RoomMachine.staleSessionResponse)
+        #expect(response.leave.reason == .stateMismatch && response.leave.action == .reconnect)
+        #expect(response.leave.canReconnect)
+        #expect(venue.room.participants.count == 2)
+    }
+
+    @Test func `who loses signaling before media flow is gone, and afterwards has time to come back`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        venue.cut(bob)
+        #expect(venue.room.participants.map(\.identity) == ["ann"])
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.cut(ann)
+        venue.run(for: .seconds(Int64(20)))
+        #expect(venue.room.participants.map(\.identity) == ["ann"], "its media flow")
+        venue.run(for: .seconds(Int64(41)))
+        #expect(venue.room.participants.isEmpty)
+    }
+
+    @Test func `who vanishes is told to come back, and is out when it does not`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.isLost = { client, _ in client === ann }
+        #expect(venue.run(atMost: .seconds(Int64(60))) { ann.lines.contains("< leave connectionTimeout resume") })
+        #expect(venue.room.participants.map(\.identity) == ["ann", "bob"])
+        venue.run(for: .seconds(Int64(6)))
+        #expect(venue.room.participants.map(\.identity) == ["bob"])
+        #expect(ann.lines.suffix(2) == ["< leave connectionTimeout reconnect", "< closed"])
+        #expect(bob.lines.last == "< update ann disconnected" || bob.lines.contains("< update ann disconnected"))
+    }
+
+    @Test func `what was said meanwhile is said again to those who come back`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(300))
+        for number in 1...4 { try ann.say("\(number)", to: number == 3 ? ["cat"] : []) }
+        venue.run(for: .milliseconds(200))
+        venue.cut(bob)
+        venue.resume(bob)
+        venue.send(
+            .syncState(
+                .with {
+                    $0.datachannelReceiveStates = [
+                        .with {
+                            $0.publisherSid = ann.sid
+                            $0.lastSeq = 1
+                        }
+                    ]
+                }), from: bob)
+        venue.run(for: .milliseconds(200))
+        #expect(bob.heard.suffix(2) == ["ann: 2", "ann: 4"])
+        venue.cut(ann)
+        venue.resume(ann)
+        #expect(ann.lines.contains("< reconnect 4"), "the sender goes on after what has arrived")
+    }
+
+    @Test func `who comes back without having asked for tracks does not get them`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        let sid = try #require(ann.track("camera")).sid
+        venue.cut(bob)
+        venue.resume(bob)
+        venue.send(
+            .syncState(
+                .with {
+                    $0.subscription.trackSids = [sid, "TR_gone"]
+                    $0.subscription.subscribe = false
+                }), from: bob)
+        bob.forgetOffer()
+        try bob.offer(iceRestart: true)
+        venue.run(for: .milliseconds(500))
+        #expect(bob.answers.last?.midToTrackID.isEmpty == true)
+    }
+
+    @Test func `clients can ask for the faults that they are to survive`() throws {
+        let venue = Venue()
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        func lines(after scenario: LiveKitSimulateScenario.OneOf_Scenario) throws -> [String] {
+            let ann = try venue.join("ann")
+            #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+            venue.run(for: .milliseconds(20))
+            _ = ann.news()
+            venue.send(.simulate(.with { $0.scenario = scenario }), from: ann)
+            return ann.news()
+        }
+        #expect(
+            try lines(after: .leaveRequestFullReconnect(true)) == [
+                "> simulate", "< leave unknownReason reconnect", "< closed",
+            ])
+        #expect(
+            try lines(after: .serverLeave(true)) == ["> simulate", "< leave serverShutdown disconnect", "< closed"])
+        #expect(try lines(after: .nodeFailure(true)) == ["> simulate", "< closed"])
+        #expect(try lines(after: .speakerUpdate(1)) == ["> simulate", "< speakers ann speaks"])
+        venue.run(for: .seconds(Int64(2)))
+        #expect(venue.clients.last?.lines.contains("< speakers ann is silent") == true)
+        #expect(bob.lines.filter { $0 == "< update ann disconnected" }.count == 3)
+    }
+}

@@ -1,0 +1,311 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitCore
+
+@Suite struct PublishingTests {
+    /// Everybody is connected, and nothing of it is left in the lines.
+    private static func gather(_ venue: Venue, _ names: [(String, ConnectionMode)]) throws -> [TestClient] {
+        let clients = try names.map { try venue.join($0.0, $0.1) }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(20))
+        for client in clients { _ = client.news() }
+        return clients
+    }
+
+    @Test(arguments: [ConnectionMode.single, .dual], [ConnectionMode.single, .dual])
+    func `sound and pictures go from one to the other, whatever each is`(
+        _ publishing: ConnectionMode, _ subscribing: ConnectionMode
+    ) throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", publishing), ("bob", subscribing)])
+        let (ann, bob) = (clients[0], clients[1])
+        try ann.publish("camera", .video)
+        #expect(ann.news() == ["> add_track camera", "< track_published camera", "> offer", "< answer"])
+        try ann.publish("voice", .audio)
+        #expect(venue.run { bob.lines.contains { $0.hasSuffix("with camera, voice") } })
+        // The others hear of a track before its media are offered to them.
+        let update = try #require(bob.lines.firstIndex(of: "< update ann active [camera]"))
+        let offer = try #require(bob.lines.firstIndex { $0.contains("with camera") })
+        #expect(update < offer)
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        venue.run(for: .seconds(Int64(1)))
+        for number in 0..<60 {
+            try ann.picture(number, "camera")
+            try ann.sound(number, "voice")
+            venue.run(for: .milliseconds(32))
+        }
+        #expect(bob.numbers(of: ann.track("camera")) == (1...60).map { UInt8($0) })
+        #expect(bob.numbers(of: ann.track("voice")) == (1...60).map { UInt8($0) })
+        #expect(!(ann.lines + bob.lines).contains { $0.hasPrefix("!") })
+    }
+
+    @Test func `over a bad path every picture comes all the same`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single), ("cat", .dual)])
+        let (ann, bob, cat) = (clients[0], clients[1], clients[2])
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        venue.run(for: .seconds(Int64(1)))
+        var count = 0
+        venue.isLost = { _, bytes in
+            guard bytes.count > 400, bytes[0] & 0xc0 == 0x80 else { return false }
+            count += 1
+            return count % 9 == 0
+        }
+        for number in 0..<90 {
+            if number == 89 { venue.isLost = { _, _ in false } }
+            try ann.picture(number, "camera", size: 2_500)
+            venue.run(for: .milliseconds(32))
+        }
+        venue.run(for: .milliseconds(500))
+        #expect(count > 100)
+        for other in [bob, cat] { #expect(other.numbers(of: ann.track("camera")) == (1...90).map { UInt8($0) }) }
+    }
+
+    @Test func `who comes later is offered what is there, and begins at a key frame`() throws {
+        let venue = Venue()
+        let ann = try Self.gather(venue, [("ann", .single)])[0]
+        try ann.publish("camera", .video)
+        venue.run(for: .milliseconds(200))
+        for number in 0..<30 {
+            try ann.picture(number, "camera")
+            venue.run(for: .milliseconds(32))
+        }
+        let bob = try venue.join("bob")
+        let cat = try venue.join("cat", .dual)
+        #expect(bob.lines == ["< join bob (ann active [camera])", "< answer with camera", "< update cat joined"])
+        #expect(cat.lines == ["< join cat (ann active [camera]) (bob joined)", "< offer #1 with camera"])
+        for number in 30..<90 {
+            try ann.picture(number, "camera")
+            venue.run(for: .milliseconds(32))
+        }
+        for other in [bob, cat] {
+            let frames = try #require(other.frames[ann.track("camera")?.sid ?? ""])
+            #expect(frames.first?.isKeyFrame == true)
+            #expect(other.numbers(of: ann.track("camera")).last == 90)
+            #expect(frames.count > 40)
+        }
+    }
+
+    @Test(arguments: [["q", "h", "f"], ["q", "h"]])
+    func `layers are known by their names, and a size is answered with the layer that fits`(_ layers: [String]) throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        try ann.publish("camera", .video, layers: layers)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        venue.run(for: .seconds(Int64(1)))
+        var number = 0
+        func watch(_ pictures: Int) throws {
+            for _ in 0..<pictures {
+                try ann.picture(number, "camera", layers: layers)
+                venue.run(for: .milliseconds(32))
+                number += 1
+            }
+        }
+        func layer() -> UInt8? {
+            bob.frames[ann.track("camera")?.sid ?? ""]?.last.map { $0.payload[$0.payload.count - 2] }
+        }
+        try watch(90)
+        #expect(layer() == UInt8(layers.count))
+        let sid = try #require(ann.track("camera")).sid
+        venue.send(
+            .trackSetting(
+                .with {
+                    $0.trackSids = [sid]
+                    $0.width = 200
+                    $0.height = 100
+                }), from: bob)
+        try watch(60)
+        #expect(layer() == 1)
+        venue.run(for: .seconds(Int64(5)))
+        #expect(ann.lines.last == "< subscribed_quality camera low")
+        venue.send(
+            .trackSetting(
+                .with {
+                    $0.trackSids = [sid]
+                    $0.quality = .medium
+                }), from: bob)
+        #expect(ann.lines.last == "< subscribed_quality camera low medium")
+        try watch(60)
+        #expect(layer() == 2)
+        venue.send(
+            .trackSetting(
+                .with {
+                    $0.trackSids = [sid]
+                    $0.disabled = true
+                }), from: bob)
+        let count = bob.frames[sid]?.count
+        try watch(20)
+        #expect(bob.frames[sid]?.count == count)
+    }
+
+    @Test(arguments: ["sdp/py120_single_vp8_simulcast_reoffer.sdp", "sdp/py120_single_h264_simulcast_reoffer.sdp"])
+    func `Python's offer with layers is answered with all three of them, and its tracks are found`(_ file: String)
+        throws
+    {
+        let text = try Vectors.text(file)
+        let offer = try SessionDescription(parsing: text)
+        let sections = offer.media.filter { $0.direction == .sendonly }
+        #expect(sections.map(\.kind).sorted() == ["audio", "video"])
+        let venue = Venue()
+        let bob = try venue.join("bob")
+        let python = try venue.join("python") { _ in
+        } claims: { _ in
+        } request: { request in
+            request.publisherOffer.sdp = text
+            request.addTrackRequests = sections.map { section in
+                .with {
+                    $0.cid = section.first(SDP.MediaStreamID.self)?.track ?? ""
+                    $0.name = section.kind
+                    $0.type = section.kind == "video" ? .video : .audio
+                    $0.source = section.kind == "video" ? .camera : .microphone
+                    if section.kind == "video" {
+                        $0.simulcastCodecs = [.with { $0.codec = file.contains("h264") ? "h264" : "vp8" }]
+                    }
+                }
+            }
+        }
+        let answer = try SessionDescription(parsing: try #require(python.answers.first).sdp)
+        let video = try #require(answer.media.first { $0.kind == "video" && $0.direction == .recvonly })
+        #expect(video.first(SDP.Simulcast.self)?.receive == [["f"], ["h"], ["q"]])
+        #expect(bob.others["python"]?.tracks.map(\.name).sorted() == ["audio", "video"])
+        let track = try #require(bob.others["python"]?.tracks.first { $0.name == "video" })
+        #expect(track.mimeType == (file.contains("h264") ? "video/H264" : "video/VP8"))
+        #expect(track.sid.hasPrefix("TR_VC"))
+        #expect(track.mid == video.mid)
+        #expect(track.codecs.first?.cid.isEmpty == false && track.codecs.first?.sdpCid == "")
+    }
+
+    @Test func `a muted track is muted for all, and goes on at a key frame`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        venue.run(for: .seconds(Int64(1)))
+        _ = bob.news()
+        let sid = try #require(ann.track("camera")).sid
+        for number in 0..<60 {
+            if number == 20 || number == 40 {
+                venue.send(
+                    .mute(
+                        .with {
+                            $0.sid = sid
+                            $0.muted = number == 20
+                        }), from: ann)
+            }
+            try ann.picture(number, "camera")
+            venue.run(for: .milliseconds(32))
+        }
+        #expect(bob.news() == ["< update ann active [camera muted]", "< update ann active [camera]"])
+        let numbers = bob.numbers(of: ann.track("camera"))
+        #expect(numbers.filter { (21...40).contains($0) }.isEmpty)
+        #expect(numbers.last == 60)
+        let after = try #require(bob.frames[sid]?.first { ($0.payload.last ?? 0) > 40 })
+        #expect(after.isKeyFrame)
+    }
+
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `a track that is no longer offered is over, and the next one takes its place`(_ mode: ConnectionMode) throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", mode), ("bob", mode)])
+        let (ann, bob) = (clients[0], clients[1])
+        var sections: Set<Int> = []
+        for round in 0..<4 {
+            try ann.publish("camera\(round)", .video)
+            #expect(venue.run { ann.lines.contains("< track_subscribed camera\(round)") })
+            venue.run(for: .milliseconds(200))
+            for number in 0..<20 {
+                try ann.picture(number, "camera\(round)")
+                venue.run(for: .milliseconds(32))
+            }
+            #expect(bob.numbers(of: ann.track("camera\(round)")) == (1...20).map { UInt8($0) })
+            _ = bob.news()
+            try ann.unpublish("camera\(round)")
+            #expect(bob.lines.first == "< update ann active")
+            venue.run(for: .milliseconds(200))
+            let description = mode == .single ? bob.answers.last : bob.offers.last
+            let sdp = try SessionDescription(parsing: try #require(description).sdp)
+            sections.insert(sdp.media.count)
+            #expect(!sdp.media.contains { $0.direction == .sendonly })
+            #expect(description?.midToTrackID.isEmpty == true)
+        }
+        #expect(sections.count == 1, "sections are used again")
+        #expect(venue.webhooks.map(\.event).filter { $0.hasPrefix("track_") }.count == 8)
+        #expect(!(ann.lines + bob.lines).contains { $0.hasPrefix("!") })
+    }
+
+    @Test func `what a participant may not publish is refused, and its media go nowhere`() throws {
+        let venue = Venue()
+        let bob = try venue.join("bob")
+        let ann = try venue.join("ann", grants: { $0.canPublishSources = ["microphone"] })
+        let cat = try venue.join("cat", grants: { $0.canPublish = false })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        #expect(ann.lines.suffix(2) == ["> add_track camera", "< request_response notAllowed"])
+        try cat.publish("voice", .audio)
+        #expect(cat.lines.last == "< request_response notAllowed")
+        try ann.publish("voice", .audio)
+        #expect(venue.run { bob.others["ann"]?.tracks.map(\.name) == ["voice"] })
+        #expect(bob.others["cat"]?.tracks.isEmpty == true)
+        let refused = cat.responses.compactMap { response in
+            if case .requestResponse(let refusal) = response { refusal.addTrack.name } else { nil }
+        }
+        #expect(refused == ["voice"], "the refusal repeats what it refuses")
+    }
+
+    @Test func `a client can make a room keep so many tracks and so much of each`() throws {
+        let venue = Venue { $0.limits.tracksPerParticipant = 2 }
+        let ann = try venue.join("ann")
+        func add(_ change: (inout LiveKitAddTrackRequest) -> Void) -> String? {
+            var request = LiveKitAddTrackRequest.with {
+                $0.cid = "c"
+                $0.source = .microphone
+            }
+            change(&request)
+            venue.send(.addTrack(request), from: ann)
+            return ann.lines.last
+        }
+        let long = String(repeating: "x", count: 257)
+        #expect(add { $0.cid = "" } == "< request_response invalidRequest")
+        #expect(add { $0.cid = long } == "< request_response invalidRequest")
+        #expect(add { $0.name = long } == "< request_response invalidRequest")
+        #expect(add { $0.stream = long } == "< request_response invalidRequest")
+        #expect(add { $0.layers = Array(repeating: .init(), count: 33) } == "< request_response invalidRequest")
+        #expect(add { $0.type = .data } == "< request_response unsupportedType")
+        #expect(add { $0.sid = "TR_x" } == "< request_response unsupportedType")
+        #expect(add { $0.name = "one" } == "< track_published one")
+        #expect(add { $0.name = "again" } == "< track_published one", "the same id while it waits is the same track")
+        #expect(add { $0.cid = "d" } == "< track_published ")
+        #expect(add { $0.cid = "e" } == "< request_response limitExceeded")
+    }
+
+    @Test func `a stereo track without pauses is asked for as one`() throws {
+        let venue = Venue()
+        let ann = try Self.gather(venue, [("ann", .single)])[0]
+        try ann.publish("music", .audio) { $0.audioFeatures = [.tfStereo, .tfNoDtx] }
+        try ann.publish("voice", .audio)
+        venue.run(for: .milliseconds(100))
+        let answer = try SessionDescription(parsing: try #require(ann.answers.last).sdp)
+        let options = answer.media.filter { $0.direction == .recvonly }.map { section in
+            section.all(SDP.FormatParameters.self).first?.parameters.text ?? ""
+        }
+        #expect(options.count == 2)
+        #expect(options[0].contains("stereo=1;maxaveragebitrate=510000") && !options[0].contains("usedtx"))
+        #expect(!options[1].contains("stereo") && options[1].contains("usedtx=1"))
+    }
+
+    @Test func `layers are in the order of their names`() {
+        #expect(Track.spatialLayers(["f", "h", "q"]) == [2, 1, 0])
+        #expect(Track.spatialLayers(["h", "q"]) == [1, 0])
+        #expect(Track.spatialLayers(["0", "1", "2"]) == [0, 1, 2])
+        #expect(Track.spatialLayers(["high", "low"]) == [1, 0])
+        #expect(Track.spatialLayers([]) == [])
+    }
+}

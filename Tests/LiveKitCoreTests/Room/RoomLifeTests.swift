@@ -1,0 +1,139 @@
+import LiveKitProtocol
+import RTCEngine
+import SFUCore
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitCore
+
+@Suite struct RoomLifeTests {
+    @Test func `a room that nobody comes to ends, and takes nobody any more`() throws {
+        let venue = Venue { $0.emptyTimeout = .seconds(Int64(30)) }
+        venue.run(for: .seconds(Int64(29)))
+        #expect(venue.ending == nil)
+        venue.run(for: .seconds(Int64(2)))
+        #expect(venue.ending == .roomEndIdleTimeout)
+        #expect(venue.webhooks.map(\.event) == ["room_started", "room_finished"])
+        #expect(venue.room.nextWake == nil)
+        #expect(throws: JoinRefusal.roomEnded) { try venue.join("ann") }
+    }
+
+    @Test func `a room that all have left ends sooner, unless somebody comes back, and keeps nothing`() throws {
+        let venue = Venue()
+        let people = [
+            try venue.join("ann"), try venue.join("bob", .dual), try venue.join("cat"),
+        ]
+        try people[1].offer()
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        for person in people {
+            try person.publish("camera-\(person.name)", .video)
+            try person.publish("voice-\(person.name)", .audio)
+        }
+        #expect(
+            venue.run {
+                people.allSatisfy { person in person.lines.contains("< track_subscribed voice-\(person.name)") }
+            })
+        for number in 0..<30 {
+            for person in people {
+                try person.picture(number, "camera-\(person.name)")
+                try person.sound(number, "voice-\(person.name)")
+                if number == 10 { try person.say("hello") }
+            }
+            venue.run(for: .milliseconds(32))
+        }
+        #expect(!venue.room.holdsNothing)
+        venue.send(.leave(.init()), from: people[0])
+        try venue.room.removeParticipant("bob", at: venue.now)
+        venue.drain()
+        venue.vanish(people[2])
+        venue.run(for: .seconds(Int64(70)))
+        #expect(venue.room.holdsNothing)
+        #expect(venue.ending == nil || venue.ending == .roomEndIdleTimeout)
+        #expect(venue.removed.count == 4)
+        let events = venue.webhooks.map(\.event)
+        #expect(events.filter { $0 == "participant_joined" }.count == 3)
+        #expect(events.filter { $0 == "participant_left" }.count == 3)
+        #expect(events.filter { $0 == "track_published" }.count == 6)
+        #expect(events.filter { $0 == "track_unpublished" }.count == 6)
+        #expect(Set(venue.webhooks.map(\.id)).count == venue.webhooks.count)
+        #expect(
+            venue.webhooks.allSatisfy {
+                $0.id.hasPrefix("EV_") && $0.createdAt > Venue.start && $0.room.name == "lounge"
+            })
+    }
+
+    @Test func `an empty room waits for its departure time-out`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        venue.send(.leave(.init()), from: ann)
+        venue.run(for: .seconds(Int64(19)))
+        #expect(venue.ending == nil)
+        let again = try venue.join("ann")
+        venue.run(for: .seconds(Int64(5)))
+        #expect(venue.ending == nil)
+        venue.send(.leave(.init()), from: again)
+        venue.run(for: .seconds(Int64(21)))
+        #expect(venue.ending == .roomEndIdleTimeout)
+        #expect(venue.room.holdsNothing)
+    }
+
+    @Test func `a room that is deleted sends everybody away`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob", .dual)
+        venue.room.end(.roomEndApiDelete, at: venue.now)
+        venue.drain()
+        for client in [ann, bob] { #expect(client.lines.suffix(2) == ["< leave roomDeleted disconnect", "< closed"]) }
+        #expect(venue.ending == .roomEndApiDelete)
+        #expect(venue.room.holdsNothing)
+        venue.room.end(.roomEndApiDelete, at: venue.now)
+        venue.drain()
+        #expect(venue.webhooks.filter { $0.event == "room_finished" }.count == 1)
+    }
+
+    @Test func `a client has a new token at once, and every five minutes`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let signal = try #require(ann.signal)
+        #expect(venue.tokens[signal] == 1)
+        venue.room.sendToken("t", to: signal)
+        venue.drain()
+        #expect(ann.lines.contains("< refresh_token"))
+        #expect(venue.run { venue.room.participants.first?.state == .active })
+        venue.run(for: .seconds(Int64(301)))
+        #expect(venue.tokens[signal] == 2)
+    }
+
+    @Test func `nonsense from a client harms nobody`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        _ = ann.news()
+        for message in [
+            LiveKitSignalRequest.OneOf_Message.trickle(.with { $0.candidateInit = "{" }),
+            .trickle(.with { $0.candidateInit = #"{"candidate":"nonsense"}"# }),
+            .answer(.with { $0.sdp = "v=0" }), .mute(.with { $0.sid = "TR_x" }),
+            .trackSetting(.with { $0.trackSids = ["TR_x"] }), .syncState(.init()), .updateLayers(.init()),
+            .updateAudioTrack(.with { $0.trackSid = "TR_x" }), .updateVideoTrack(.with { $0.trackSid = "TR_x" }),
+            .publishDataTrackRequest(.init()), .unpublishDataTrackRequest(.init()), .updateDataSubscription(.init()),
+            .storeDataBlobRequest(.with { $0.requestID = 1 }), .getDataBlobRequest(.with { $0.requestID = 2 }),
+            .simulate(.init()), .subscription(.init()),
+        ] { venue.send(message, from: ann) }
+        #expect(
+            ann.news().filter { $0.hasPrefix("< request_response") } == [
+                "< request_response notFound", "< request_response notFound", "< request_response notFound",
+                "< request_response unsupportedType", "< request_response notFound",
+                "< request_response unsupportedType", "< request_response notFound",
+            ])
+        #expect(venue.room.participants.count == 2)
+        // An offer that cannot be applied ends the session of the one who made it.
+        venue.send(.offer(.with { $0.sdp = "v=0" }), from: ann)
+        #expect(ann.lines.suffix(2) == ["< leave mediaFailure reconnect", "< closed"])
+        #expect(venue.room.participants.map(\.identity) == ["bob"])
+        #expect(bob.lines.last == "< update ann disconnected")
+        // And what comes of it later is ignored.
+        venue.room.receive(.with { $0.ping = 1 }, from: SignalID(rawValue: 1), at: venue.now)
+        venue.room.receive(.init(), from: SignalID(rawValue: 99), at: venue.now)
+    }
+}

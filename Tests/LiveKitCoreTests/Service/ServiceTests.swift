@@ -1,0 +1,289 @@
+import Foundation
+import LiveKitProtocol
+import RTCEngine
+import SFUCore
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitCore
+
+@Suite struct ServiceTests {
+    private static func gather(_ venue: Venue) throws -> (ann: TestClient, bob: TestClient) {
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob", .dual)
+        try bob.offer()
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        try ann.publish("voice", .audio)
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        venue.run(for: .milliseconds(300))
+        _ = (ann.news(), bob.news())
+        return (ann, bob)
+    }
+
+    @Test func `the room and its people are as they are`() throws {
+        let venue = Venue { $0.metadata = "m" }
+        let (ann, _) = try Self.gather(venue)
+        let info = venue.room.info
+        #expect(info.name == "lounge" && info.metadata == "m" && info.numParticipants == 2 && info.numPublishers == 1)
+        #expect(info.emptyTimeout == 300 && info.departureTimeout == 20)
+        #expect(venue.room.participants.map(\.identity) == ["ann", "bob"])
+        let participant = try venue.room.participant("ann")
+        #expect(participant.sid == ann.sid && participant.isPublisher)
+        #expect(participant.tracks.map(\.name) == ["camera", "voice"])
+        #expect(throws: RoomServiceError.noSuchParticipant) { try venue.room.participant("cat") }
+    }
+
+    @Test func `somebody is removed`() throws {
+        let venue = Venue()
+        let (ann, bob) = try Self.gather(venue)
+        try venue.room.removeParticipant("ann", at: venue.now)
+        venue.drain()
+        #expect(ann.news() == ["< leave participantRemoved disconnect", "< closed"])
+        #expect(bob.news().first == "< update ann disconnected")
+        #expect(bob.others["ann"]?.disconnectReason == .participantRemoved)
+        #expect(throws: RoomServiceError.noSuchParticipant) {
+            try venue.room.removeParticipant("ann", at: venue.now)
+        }
+    }
+
+    @Test func `a track is muted for somebody, and switched on again only where the room allows it`() throws {
+        let venue = Venue()
+        let (ann, bob) = try Self.gather(venue)
+        let sid = TrackSID(rawValue: try #require(ann.track("camera")).sid)
+        let info = try venue.room.muteTrack(sid, of: "ann", isMuted: true, at: venue.now)
+        venue.drain()
+        #expect(info.muted)
+        #expect(ann.news() == ["< mute camera true"])
+        #expect(bob.news() == ["< update ann active [camera muted, voice]"])
+        #expect(throws: RoomServiceError.remoteUnmuteDisabled) {
+            try venue.room.muteTrack(sid, of: "ann", isMuted: false, at: venue.now)
+        }
+        #expect(throws: RoomServiceError.noSuchTrack) {
+            try venue.room.muteTrack(TrackSID(rawValue: "TR_x"), of: "ann", isMuted: true, at: venue.now)
+        }
+        let open = Venue { $0.allowsRemoteUnmute = true }
+        let (cat, _) = try Self.gather(open)
+        let camera = TrackSID(rawValue: try #require(cat.track("camera")).sid)
+        _ = try open.room.muteTrack(camera, of: "ann", isMuted: true, at: open.now)
+        _ = try open.room.muteTrack(camera, of: "ann", isMuted: false, at: open.now)
+        open.drain()
+        #expect(cat.news() == ["< mute camera true", "< mute camera false"])
+    }
+
+    @Test func `names, metadata and attributes change, and everybody is told, the participant too`() throws {
+        let venue = Venue { $0.limits.metadataBytes = 10 }
+        let (ann, bob) = try Self.gather(venue)
+        let info = try venue.room.updateParticipant(
+            .with {
+                $0.identity = "ann"
+                $0.name = "Ann"
+                $0.metadata = "m"
+                $0.attributes = ["a": "1", "b": "2"]
+            }, at: venue.now)
+        venue.drain()
+        #expect(info.name == "Ann" && info.metadata == "m" && info.attributes == ["a": "1", "b": "2"])
+        #expect(bob.others["ann"]?.attributes == ["a": "1", "b": "2"])
+        #expect(ann.news() == ["< update ann active [camera, voice]"])
+        let later = try venue.room.updateParticipant(
+            .with {
+                $0.identity = "ann"
+                $0.attributes = ["a": ""]
+            }, at: venue.now)
+        #expect(later.attributes == ["b": "2"] && later.name == "Ann")
+        #expect(throws: RoomServiceError.metadataTooLong(limit: 10)) {
+            try venue.room.updateParticipant(
+                .with {
+                    $0.identity = "ann"
+                    $0.metadata = "elevenbytes"
+                }, at: venue.now)
+        }
+    }
+
+    @Test func `who may change what is said of it does, and who may not is refused`() throws {
+        let venue = Venue { $0.limits.attributesBytes = 10 }
+        let ann = try venue.join("ann", grants: { $0.canUpdateOwnMetadata = true })
+        let bob = try venue.join("bob")
+        _ = (ann.news(), bob.news())
+        func update(_ client: TestClient, _ attributes: [String: String]) -> [String] {
+            venue.send(
+                .updateMetadata(
+                    .with {
+                        $0.requestID = 4
+                        $0.attributes = attributes
+                    }), from: client)
+            return client.news()
+        }
+        #expect(update(ann, ["a": "1"]) == ["> update_metadata", "< update ann joined", "< request_response ok"])
+        #expect(bob.news() == ["< update ann joined"])
+        #expect(update(ann, ["a": "eleven bytes"]) == ["> update_metadata", "< request_response limitExceeded"])
+        #expect(update(bob, ["a": "1"]) == ["> update_metadata", "< request_response notAllowed"])
+        guard case .requestResponse(let response)? = bob.responses.last else {
+            Issue.record("no response")
+            return
+        }
+        #expect(response.requestID == 4)
+    }
+
+    @Test func `permissions change in the middle of a call`() throws {
+        let venue = Venue()
+        let (ann, bob) = try Self.gather(venue)
+        func permit(_ identity: String, _ change: (inout LiveKitParticipantPermission) -> Void) throws {
+            _ = try venue.room.updateParticipant(
+                .with {
+                    $0.identity = identity
+                    $0.permission = .with {
+                        $0.canPublish = true
+                        $0.canSubscribe = true
+                        $0.canPublishData = true
+                        change(&$0)
+                    }
+                }, at: venue.now)
+            venue.drain()
+            venue.run(for: .milliseconds(500))
+        }
+        try permit("ann") { $0.canPublishSources = [.microphone] }
+        #expect(ann.news().prefix(2) == ["< track_unpublished camera", "< update ann active [voice]"])
+        #expect(bob.others["ann"]?.tracks.map(\.name) == ["voice"])
+        try permit("bob") { $0.canSubscribe = false }
+        let count = bob.numbers(of: ann.track("voice")).count
+        for number in 0..<20 {
+            try ann.sound(number, "voice")
+            venue.run(for: .milliseconds(20))
+        }
+        #expect(bob.numbers(of: ann.track("voice")).count == count)
+        try permit("bob") { _ in }
+        for number in 20..<40 {
+            try ann.sound(number, "voice")
+            venue.run(for: .milliseconds(20))
+        }
+        #expect(bob.numbers(of: ann.track("voice")).count == count + 20)
+        _ = bob.news()
+        try permit("ann") { $0.hidden = true }
+        #expect(bob.news().first == "< update ann disconnected")
+        #expect(bob.offers.last?.midToTrackID.isEmpty == true)
+        try permit("ann") { _ in }
+        #expect(bob.news().first == "< update ann active [voice]")
+        #expect(bob.offers.last?.midToTrackID.isEmpty == false)
+    }
+
+    @Test func `subscriptions are changed for somebody`() throws {
+        let venue = Venue()
+        let (ann, bob) = try Self.gather(venue)
+        let sid = try #require(ann.track("camera")).sid
+        func update(_ names: [String], _ isWanted: Bool) throws {
+            try venue.room.updateSubscriptions(
+                .with {
+                    $0.identity = "bob"
+                    $0.trackSids = names
+                    $0.subscribe = isWanted
+                }, at: venue.now)
+            venue.drain()
+            venue.run(for: .milliseconds(200))
+        }
+        try update([sid], false)
+        #expect(bob.offers.last.map { Set($0.midToTrackID.values) } == [ann.track("voice")?.sid ?? ""])
+        try update([sid], true)
+        #expect(bob.offers.last?.midToTrackID.count == 2)
+        #expect(throws: RoomServiceError.noSuchTrack) { try update(["TR_x"], true) }
+    }
+
+    @Test func `data come from nobody, to all or to some`() throws {
+        let venue = Venue()
+        let (ann, bob) = try Self.gather(venue)
+        func send(_ text: String, _ change: (inout LiveKitSendDataRequest) -> Void = { _ in }) throws {
+            try venue.room.sendData(
+                .with {
+                    $0.data = Data(text.utf8)
+                    change(&$0)
+                }, at: venue.now)
+            venue.drain()
+            venue.run(for: .milliseconds(100))
+        }
+        try send("all") { $0.topic = "t" }
+        try send("ann") { $0.destinationIdentities = ["ann"] }
+        try send("bob") {
+            $0.destinationSids = [bob.sid]
+            $0.kind = .lossy
+        }
+        #expect(ann.heard == [": all", ": ann"])
+        #expect(bob.heard == [": all", ": bob"])
+        #expect(bob.messages.map(\.label) == ["_reliable", "_lossy"])
+        #expect(bob.messages.first?.packet.user.topic == "t")
+        #expect(throws: RoomServiceError.dataTooLong(limit: 64 << 10)) {
+            try send(String(repeating: "x", count: (64 << 10) + 1))
+        }
+    }
+
+    @Test func `a participant is called, and answers, or does not`() throws {
+        let venue = Venue { $0.limits.pendingCalls = 3 }
+        let (ann, bob) = try Self.gather(venue)
+        func call(_ identity: String = "ann", timeout: UInt32 = 0) throws -> RPCCallID {
+            let id = try venue.room.performRPC(
+                .with {
+                    $0.destinationIdentity = identity
+                    $0.method = "greet"
+                    $0.payload = "hello"
+                    $0.responseTimeoutMs = timeout
+                }, at: venue.now)
+            venue.drain()
+            venue.run(for: .milliseconds(100))
+            return id
+        }
+        let first = try call()
+        guard case .rpcRequest(let request)? = ann.messages.last?.packet.value else {
+            Issue.record("no call")
+            return
+        }
+        #expect(request.method == "greet" && request.payload == "hello" && request.version == 1)
+        try bob.send(
+            .with {
+                $0.rpcResponse = .with {
+                    $0.requestID = request.id; $0.payload = "forged"
+                }
+            })
+        try ann.send(.with { $0.rpcAck.requestID = request.id })
+        try ann.send(
+            .with {
+                $0.rpcResponse = .with {
+                    $0.requestID = request.id; $0.payload = "hi"
+                }
+            })
+        venue.run(for: .milliseconds(200))
+        #expect(venue.outcomes[first] == .payload("hi"))
+        #expect(bob.messages.isEmpty, "the answer is for nobody else")
+
+        let unheard = try call()
+        venue.run(for: .seconds(Int64(8)))
+        #expect(venue.outcomes[unheard] == .error(code: 1_501, message: "Connection timeout", data: ""))
+
+        let unanswered = try call(timeout: 3_000)
+        guard case .rpcRequest(let second)? = ann.messages.last?.packet.value else {
+            Issue.record("no call")
+            return
+        }
+        try ann.send(.with { $0.rpcAck.requestID = second.id })
+        venue.run(for: .seconds(Int64(4)))
+        #expect(venue.outcomes[unanswered] == .error(code: 1_502, message: "Response timeout", data: ""))
+
+        #expect(throws: RoomServiceError.noSuchParticipant) { try call("cat") }
+        let pending = try (0..<3).map { _ in try call() }
+        #expect(throws: RoomServiceError.tooManyCalls(limit: 3)) { try call() }
+        try venue.room.removeParticipant("ann", at: venue.now)
+        venue.drain()
+        for id in pending {
+            #expect(venue.outcomes[id] == .error(code: 1_503, message: "Recipient disconnected", data: ""))
+        }
+    }
+
+    @Test func `the room's metadata change, and everybody is told`() throws {
+        let venue = Venue { $0.limits.metadataBytes = 10 }
+        let (ann, bob) = try Self.gather(venue)
+        #expect(try venue.room.updateMetadata("new", at: venue.now).metadata == "new")
+        venue.drain()
+        #expect(ann.news() == ["< room_update new"] && bob.news() == ["< room_update new"])
+        #expect(throws: RoomServiceError.metadataTooLong(limit: 10)) {
+            try venue.room.updateMetadata("elevenbytes", at: venue.now)
+        }
+    }
+}

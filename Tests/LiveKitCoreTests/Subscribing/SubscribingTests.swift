@@ -1,0 +1,230 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitCore
+
+@Suite struct SubscribingTests {
+    private static func show(_ venue: Venue, _ client: TestClient, _ titles: [String], pictures: Int = 10) throws {
+        for number in 0..<pictures {
+            for title in titles { try client.picture(number, title) }
+            venue.run(for: .milliseconds(32))
+        }
+    }
+
+    @Test func `a client of one connection is asked for as many sections as it lacks, and no more`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        let titles = (1...5).map { "camera\($0)" }
+        for title in titles.prefix(3) { try ann.publish(title, .video) }
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera3") })
+        let asked = bob.lines.filter { $0.hasPrefix("< media_sections") }
+        #expect(asked.allSatisfy { $0 == "< media_sections 0 0" } && !asked.isEmpty, "three are there to begin with")
+        _ = bob.news()
+        for title in titles.suffix(2) { try ann.publish(title, .video) }
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera5") })
+        let more = bob.lines.filter { $0.hasPrefix("< media_sections") }.compactMap { $0.split(separator: " ").last }
+        #expect(more.compactMap { Int($0) }.reduce(0, +) == 2)
+        try Self.show(venue, ann, titles)
+        for title in titles { #expect(bob.numbers(of: ann.track(title)).last == 10) }
+        let media = try SessionDescription(parsing: try #require(bob.answers.last).sdp).media
+        #expect(media.filter { $0.kind == "video" }.count == 5)
+        #expect(
+            Set(try #require(bob.answers.last).midToTrackID.values) == Set(titles.compactMap { ann.track($0)?.sid }))
+    }
+
+    @Test func `a client that never offers what it is asked for is not asked for ever`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        for number in 1...4 { try ann.publish("camera\(number)", .video) }
+        bob.isObedient = false
+        venue.run(for: .seconds(Int64(1)))
+        for _ in 0..<20 {
+            // An offer, but nothing new in it.
+            try bob.offer()
+            venue.run(for: .milliseconds(100))
+        }
+        #expect(bob.lines.filter { $0.hasPrefix("< media_sections") }.count < 10)
+        #expect(bob.lines.suffix(4).allSatisfy { $0 == "> offer" || $0.hasPrefix("< answer") })
+    }
+
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `who asks for a track by name gets it, and no longer when it says so`(_ mode: ConnectionMode) throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob", mode, request: { $0.connectionSettings.autoSubscribe = false })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        try ann.publish("other", .video)
+        venue.run(for: .milliseconds(300))
+        let sid = try #require(ann.track("camera")).sid
+        #expect(!bob.lines.contains { $0.contains("with") })
+        for _ in 0..<3 {
+            venue.send(
+                .subscription(
+                    .with {
+                        $0.trackSids = [sid]
+                        $0.subscribe = true
+                    }), from: bob)
+            venue.run(for: .milliseconds(500))
+            let before = bob.frames[sid]?.count ?? 0
+            try Self.show(venue, ann, ["camera", "other"], pictures: 20)
+            #expect((bob.frames[sid]?.count ?? 0) > before + 10)
+            venue.send(
+                .subscription(
+                    .with {
+                        $0.participantTracks = [
+                            .with {
+                                $0.participantSid = ann.sid
+                                $0.trackSids = [sid]
+                            }
+                        ]
+                    }), from: bob)
+            venue.run(for: .milliseconds(500))
+            let after = bob.frames[sid]?.count
+            try Self.show(venue, ann, ["camera", "other"])
+            #expect(bob.frames[sid]?.count == after)
+        }
+        #expect(bob.frames[ann.track("other")?.sid ?? ""] == nil)
+        let description = mode == .single ? bob.answers.last : bob.offers.last
+        let media = try SessionDescription(parsing: try #require(description).sdp).media
+        #expect(media.filter { $0.kind == "video" }.count == (mode == .single ? 3 : 1), "the section is used again")
+        #expect(!bob.lines.contains { $0.hasPrefix("!") })
+        _ = bob.news()
+        venue.send(
+            .subscription(
+                .with {
+                    $0.trackSids = ["TR_nobody's"]
+                    $0.subscribe = true
+                }), from: bob)
+        #expect(bob.news() == ["> subscribe", "< subscription_response TR_nobody's seTrackNotfound"])
+    }
+
+    @Test func `a publisher says who may have its tracks, and both sides are told`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        let cat = try venue.join("cat", .dual)
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.send(
+            .subscriptionPermission(
+                .with {
+                    $0.trackPermissions = [
+                        .with {
+                            $0.participantIdentity = "cat"
+                            $0.allTracks = true
+                        }
+                    ]
+                }), from: ann)
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        venue.run(for: .milliseconds(500))
+        try Self.show(venue, ann, ["camera"])
+        #expect(cat.numbers(of: ann.track("camera")).count == 10)
+        #expect(bob.numbers(of: ann.track("camera")).isEmpty)
+        _ = (bob.news(), cat.news())
+        venue.send(.subscriptionPermission(.with { $0.allParticipants = true }), from: ann)
+        #expect(bob.news().first == "< subscription_permission ann camera true")
+        #expect(cat.news().isEmpty)
+        venue.run(for: .milliseconds(500))
+        try Self.show(venue, ann, ["camera"], pictures: 30)
+        #expect(!bob.numbers(of: ann.track("camera")).isEmpty)
+        _ = (bob.news(), cat.news())
+        venue.send(.subscriptionPermission(.init()), from: ann)
+        #expect(bob.news().first == "< subscription_permission ann camera false")
+        venue.run(for: .milliseconds(500))
+        let counts = [bob, cat].map { $0.numbers(of: ann.track("camera")).count }
+        try Self.show(venue, ann, ["camera"])
+        #expect([bob, cat].map { $0.numbers(of: ann.track("camera")).count } == counts)
+    }
+
+    @Test func `a codec that a subscriber has not is told, and nothing else fails`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob", codecs: [.vp9])
+        let cat = try venue.join("cat", .dual, codecs: [.vp9])
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        try ann.publish("voice", .audio)
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        venue.run(for: .milliseconds(500))
+        for client in [bob, cat] {
+            #expect(client.lines.contains("< subscription_response camera seCodecUnsupported"))
+        }
+        for number in 0..<30 {
+            try ann.sound(number, "voice")
+            venue.run(for: .milliseconds(20))
+        }
+        for client in [bob, cat] { #expect(client.numbers(of: ann.track("voice")).count == 30) }
+    }
+
+    @Test func `those who speak are told to those who hear them, and to themselves`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        let cat = try venue.join("cat", request: { $0.connectionSettings.autoSubscribe = false })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("voice", .audio)
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        venue.run(for: .milliseconds(500))
+        for number in 0..<150 {
+            try ann.sound(number, "voice", level: number < 75 ? 10 : 127)
+            venue.run(for: .milliseconds(20))
+        }
+        for client in [ann, bob] {
+            let speakers = client.lines.filter { $0.hasPrefix("< speakers") }
+            #expect(speakers.first == "< speakers ann speaks")
+            #expect(speakers.last == "< speakers ann is silent")
+        }
+        #expect(!cat.lines.contains { $0.hasPrefix("< speakers") })
+        for number in 150..<200 {
+            try ann.sound(number, "voice", level: 10)
+            venue.run(for: .milliseconds(20))
+        }
+        _ = bob.news()
+        try ann.unpublish("voice")
+        #expect(bob.lines.contains("< speakers ann is silent"), "a track that is over is not heard any more")
+    }
+
+    @Test func `how connections are is told to those whom it concerns, and again when it changes`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        let cat = try venue.join("cat", request: { $0.connectionSettings.autoSubscribe = false })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("voice", .audio)
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        var number = 0
+        func speak(_ seconds: Int) throws {
+            for _ in 0..<(seconds * 50) {
+                try ann.sound(number, "voice")
+                number += 1
+                venue.run(for: .milliseconds(20))
+            }
+        }
+        try speak(11)
+        func said(_ client: TestClient) -> [String] { client.news().filter { $0.hasPrefix("< quality") } }
+        #expect(said(bob) == ["< quality ann excellent, bob excellent"])
+        #expect(said(cat) == ["< quality cat excellent"])
+        #expect(said(ann) == ["< quality ann excellent"])
+        var count = 0
+        venue.isLost = { client, bytes in
+            guard client === ann, bytes.count > 20, bytes[0] & 0xc0 == 0x80,
+                bytes[1] & 0x7f < 72 || bytes[1] & 0x7f > 76
+            else { return false }
+            count += 1
+            return count % 4 == 0
+        }
+        try speak(11)
+        #expect(said(bob).contains("< quality ann poor"))
+        #expect(said(ann).contains("< quality ann poor"))
+        #expect(said(cat).isEmpty)
+    }
+}

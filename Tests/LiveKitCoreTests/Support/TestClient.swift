@@ -1,0 +1,344 @@
+import Foundation
+import LiveKitProtocol
+import RTCEngine
+import RTCSecurity
+import RTCWire
+import SFUCore
+import SwiftProtobuf
+
+@testable import LiveKitCore
+
+/// A client as LiveKit's are: of one peer connection, in which it offers, or of two. It answers by itself what clients
+/// answer by themselves, and keeps what was said as lines.
+final class TestClient {
+    let name: String
+    let mode: ConnectionMode
+    unowned var venue: Venue!
+    var claims = AccessToken.Claims()
+    var signal: SignalID?
+    /// It does what the room asks for; otherwise the test does.
+    var isObedient = true
+
+    private var publisher: PeerMachine
+    private var subscriber: PeerMachine
+    private let hosts: [TransportAddress]
+    private var up: [String: DataChannelID] = [:]
+    private var down: [DataChannelID: String] = [:]
+    private(set) var hasOffered = false
+    private var isNegotiating = false
+    private var mustNegotiate = false
+    private(set) var isClosed = false
+
+    /// `> …` is what the client said, `< …` what the room did.
+    var lines: [String] = []
+    private(set) var sid = ""
+    private(set) var join: LiveKitJoinResponse?
+    private(set) var responses: [LiveKitSignalResponse.OneOf_Message] = []
+    /// The last of each that was told.
+    private(set) var others: [String: LiveKitParticipantInfo] = [:]
+    private(set) var answers: [LiveKitSessionDescription] = []
+    private(set) var offers: [LiveKitSessionDescription] = []
+    /// Frames by track's sid.
+    private(set) var frames: [String: [EncodedFrame]] = [:]
+    private(set) var messages: [(label: String, packet: LiveKitDataPacket)] = []
+    private(set) var published: [String: LiveKitTrackInfo] = [:]
+    private var senders: [String: TransceiverID] = [:]
+    private var mids: [String: String] = [:]
+    private(set) var wantsKeyFrame = false
+    private var sequence: UInt32 = 0
+
+    init(_ name: String, _ mode: ConnectionMode, host: Int, codecs: [CodecParameters], at now: Instant) {
+        self.name = name
+        self.mode = mode
+        hosts = [1, 2].map { TransportAddress(.v4(0xc000_0200 | UInt32(host)), port: $0) }
+        publisher = Self.machine(codecs)
+        subscriber = Self.machine(codecs)
+        publisher.addLocalHost(hosts[0], at: now)
+        publisher.localHostsComplete(at: now)
+        subscriber.addLocalHost(hosts[1], at: now)
+        subscriber.localHostsComplete(at: now)
+        for label in ["_reliable", "_lossy", "_data_track"] {
+            let options =
+                label == "_reliable" ? DataChannelInit() : DataChannelInit(ordered: false, maxRetransmits: 0)
+            up[label] = try? publisher.createDataChannel(label, options, at: now)
+        }
+    }
+
+    private static func machine(_ codecs: [CodecParameters]) -> PeerMachine {
+        let negotiation = NegotiatorConfiguration(
+            fingerprint: Venue.security.localFingerprint, videoCodecs: codecs)
+        return PeerMachine(
+            configuration: PeerMachineConfiguration(
+                ice: ICEConfiguration(), negotiation: negotiation, wallClockOffset: .zero),
+            security: Venue.security, random: .system)
+    }
+
+    /// Between joining and the join response.
+    var isWaiting: Bool { join == nil && !isClosed }
+
+    func owns(_ address: TransportAddress) -> Bool { hosts.contains(address) }
+
+    // MARK: Negotiating
+
+    /// As Python's and the browsers' clients have it: three sections of each kind to receive in.
+    func firstOffer(at now: Instant) throws -> LiveKitSessionDescription {
+        for kind in [MediaKind.audio, .audio, .audio, .video, .video, .video] {
+            _ = try publisher.addTransceiver(kind, direction: .recvonly, streamIDs: [])
+        }
+        return try makeOffer(at: now)
+    }
+
+    private func makeOffer(iceRestart: Bool = false, at now: Instant) throws -> LiveKitSessionDescription {
+        hasOffered = true
+        isNegotiating = true
+        mustNegotiate = false
+        try publisher.setLocalDescription(.offer, try publisher.createOffer(iceRestart: iceRestart), at: now)
+        let text = publisher.localDescription?.sdp.text ?? ""
+        return .with {
+            $0.type = "offer"
+            $0.sdp = text
+        }
+    }
+
+    func offer(iceRestart: Bool = false) throws {
+        guard !isNegotiating else {
+            mustNegotiate = true
+            return
+        }
+        venue.send(.offer(try makeOffer(iceRestart: iceRestart, at: venue.now)), from: self)
+    }
+
+    /// What was offered on a connection that is gone can be offered again.
+    func forgetOffer() {
+        guard isNegotiating else { return }
+        try? publisher.setLocalDescription(.rollback, nil, at: venue.now)
+        isNegotiating = false
+    }
+
+    func take(_ response: LiveKitSignalResponse, at now: Instant) {
+        guard let message = response.message else { return }
+        responses.append(message)
+        switch message {
+        case .join(let join):
+            self.join = join
+            sid = join.participant.sid
+            for other in join.otherParticipants { others[other.identity] = other }
+        case .answer(let answer): takeAnswer(answer, at: now)
+        case .offer(let offer): takeOffer(offer, at: now)
+        case .update(let update):
+            for participant in update.participants {
+                // A client drops what is older than what it has.
+                if let known = others[participant.identity], known.sid == participant.sid {
+                    guard participant.version >= known.version else {
+                        lines.append("< an update that is not newer")
+                        continue
+                    }
+                }
+                others[participant.identity] = participant
+            }
+        case .trackPublished(let track):
+            published[track.cid] = track.track
+            venue.names[track.track.sid] = track.track.name
+        case .mediaSectionsRequirement(let requirement):
+            note(response)
+            guard isObedient else { return }
+            for _ in 0..<requirement.numAudios {
+                _ = try? publisher.addTransceiver(.audio, direction: .recvonly, streamIDs: [])
+            }
+            for _ in 0..<requirement.numVideos {
+                _ = try? publisher.addTransceiver(.video, direction: .recvonly, streamIDs: [])
+            }
+            mustNegotiate = true
+            return
+        case .leave: isClosed = true
+        case _: break
+        }
+        note(response)
+    }
+
+    private func takeAnswer(_ answer: LiveKitSessionDescription, at now: Instant) {
+        answers.append(answer)
+        isNegotiating = false
+        for (mid, track) in answer.midToTrackID { mids[mid] = track }
+        do {
+            try publisher.setRemoteDescription(.answer, try SessionDescription(parsing: answer.sdp), at: now)
+        } catch {
+            lines.append("! the answer cannot be applied: \(error)")
+        }
+    }
+
+    private func takeOffer(_ offer: LiveKitSessionDescription, at now: Instant) {
+        offers.append(offer)
+        for (mid, track) in offer.midToTrackID { mids[mid] = track }
+        guard isObedient else { return }
+        do {
+            try subscriber.setRemoteDescription(.offer, try SessionDescription(parsing: offer.sdp), at: now)
+            try subscriber.setLocalDescription(.answer, try subscriber.createAnswer(), at: now)
+        } catch {
+            lines.append("! the offer cannot be answered: \(error)")
+            return
+        }
+        pendingAnswer = .with {
+            $0.type = "answer"
+            $0.sdp = subscriber.localDescription?.sdp.text ?? ""
+            $0.id = offer.id
+        }
+    }
+
+    private var pendingAnswer: LiveKitSessionDescription?
+
+    // MARK: Publishing
+
+    /// Announces a track; it is offered as soon as the room has answered.
+    func publish(
+        _ title: String, _ kind: MediaKind, source: LiveKitTrackSource? = nil, layers: [String] = [],
+        change: (inout LiveKitAddTrackRequest) -> Void = { _ in }
+    ) throws {
+        var request = LiveKitAddTrackRequest.with {
+            $0.cid = "cid-\(name)-\(title)"
+            $0.name = title
+            $0.type = kind == .video ? .video : .audio
+            $0.source = source ?? (kind == .video ? .camera : .microphone)
+            if kind == .video {
+                $0.width = 1_280
+                $0.height = 720
+                let qualities: [LiveKitVideoQuality] = [.low, .medium, .high]
+                $0.layers = layers.indices.map { place in
+                    .with {
+                        $0.quality = qualities[place]
+                        $0.width = 1_280 >> UInt32(layers.count - 1 - place)
+                        $0.height = 720 >> UInt32(layers.count - 1 - place)
+                    }
+                }
+            }
+        }
+        change(&request)
+        venue.send(.addTrack(request), from: self)
+        guard published[request.cid] != nil else { return }
+        senders[title] = try publisher.addTransceiver(
+            kind, direction: .sendonly, streamIDs: [], trackID: request.cid,
+            encodings: layers.map { SendEncoding(rid: $0) })
+        try offer()
+    }
+
+    func unpublish(_ title: String) throws {
+        guard let sender = senders.removeValue(forKey: title) else { return }
+        try publisher.setDirection(.inactive, of: sender, at: venue.now)
+        try offer()
+    }
+
+    func track(_ title: String) -> LiveKitTrackInfo? { published["cid-\(name)-\(title)"] }
+
+    /// A picture of each layer, the lowest first; its last byte is its number, before it stands its layer.
+    func picture(_ number: Int, _ title: String, layers: [String] = [], size: Int = 900) throws {
+        guard let sender = senders[title] else { return }
+        let isKeyFrame = wantsKeyFrame || number == 0
+        wantsKeyFrame = false
+        for (layer, rid) in (layers.isEmpty ? [""] : layers).enumerated() {
+            let body = [UInt8](repeating: 1, count: size * (layer + 1)) + [UInt8(layer + 1), UInt8(number % 250 + 1)]
+            let tag: [UInt8] = isKeyFrame ? [0x10, 0, 0, 0x9d, 0x01, 0x2a, 0x40, 0x01, 0xf0, 0x00] : [0x11, 0, 0]
+            let frame = EncodedFrame(
+                payload: tag + body, timestamp: UInt32(number * 3_000), isKeyFrame: isKeyFrame, format: .vp8)
+            if rid.isEmpty {
+                try publisher.send(frame, on: sender, at: venue.now)
+            } else {
+                try publisher.send(frame, layer: rid, on: sender, at: venue.now)
+            }
+        }
+    }
+
+    func sound(_ number: Int, _ title: String, level: UInt8 = 20) throws {
+        guard let sender = senders[title] else { return }
+        var frame = EncodedFrame(
+            payload: [0x78, UInt8(number % 250 + 1)], timestamp: UInt32(number * 960), isKeyFrame: true, format: .opus)
+        frame.metadata.audioLevel = AudioLevel(isVoice: true, level: level)
+        try publisher.send(frame, on: sender, at: venue.now)
+    }
+
+    /// The numbers of what came of a track.
+    func numbers(of track: LiveKitTrackInfo?) -> [UInt8] { frames[track?.sid ?? ""]?.compactMap(\.payload.last) ?? [] }
+
+    // MARK: Data
+
+    /// - Parameter sequence: nil for the next one of a reliable message.
+    func say(
+        _ text: String, _ label: String = "_reliable", to destinations: [String] = [], sequence number: UInt32? = nil,
+        change: (inout LiveKitDataPacket) -> Void = { _ in }
+    ) throws {
+        if label == "_reliable", number == nil { sequence += 1 }
+        var packet = LiveKitDataPacket.with {
+            // As the Python client has it: the wrong way round.
+            $0.kind = label == "_reliable" ? .lossy : .reliable
+            $0.user.payload = .init(text.utf8)
+            $0.destinationIdentities = destinations
+            $0.sequence = label == "_reliable" ? number ?? sequence : 0
+            $0.participantIdentity = "somebody else"
+        }
+        change(&packet)
+        try send(packet, label)
+    }
+
+    func send(_ packet: LiveKitDataPacket, _ label: String = "_reliable") throws {
+        try sendBytes(try packet.serializedBytes(), label)
+    }
+
+    func sendBytes(_ bytes: [UInt8], _ label: String = "_reliable") throws {
+        guard let channel = up[label] else { return }
+        try publisher.send(.binary(bytes), on: channel, at: venue.now)
+    }
+
+    /// What came, as `sender: text`.
+    var heard: [String] {
+        messages.map { "\($0.packet.participantIdentity): \(String(decoding: $0.packet.user.payload, as: UTF8.self))" }
+    }
+
+    // MARK: Time
+
+    func tick(at now: Instant, send: (Transmit) -> Void) {
+        publisher.tick(at: now)
+        subscriber.tick(at: now)
+        takeEvents()
+        if let answer = pendingAnswer.take() { venue.send(.answer(answer), from: self) }
+        if mustNegotiate, signal != nil { try? offer() }
+        while let datagram = publisher.pollTransmit() { send(datagram) }
+        while let datagram = subscriber.pollTransmit() { send(datagram) }
+        takeEvents()
+    }
+
+    func receive(_ datagram: Transmit, at now: Instant) {
+        var bytes = datagram.bytes
+        if datagram.to == hosts[0] {
+            publisher.receive(&bytes, from: datagram.from, to: datagram.to, at: now)
+        } else {
+            subscriber.receive(&bytes, from: datagram.from, to: datagram.to, at: now)
+        }
+        takeEvents()
+    }
+
+    private func takeEvents() {
+        while let event = publisher.pollEvent() {
+            take(event, mid: { id in publisher.transceivers.first { $0.id == id }?.mid })
+        }
+        while let event = subscriber.pollEvent() {
+            take(event, mid: { id in subscriber.transceivers.first { $0.id == id }?.mid })
+        }
+    }
+
+    private func take(_ event: PeerEvent, mid: (TransceiverID) -> String?) {
+        switch event {
+        case .keyFrameRequested: wantsKeyFrame = true
+        case .frame(let transceiver, let frame):
+            let track = mid(transceiver).flatMap { mids[$0] } ?? "?"
+            frames[track, default: []].append(frame)
+        case .dataChannel(let id, .announced(let description)): down[id] = description.label
+        case .dataChannel(let id, .message(.binary(let bytes))):
+            guard let packet = try? LiveKitDataPacket(serializedBytes: bytes) else { return }
+            messages.append((down[id] ?? up.first { $0.value == id }?.key ?? "?", packet))
+        case _: break
+        }
+    }
+
+    var states: [PeerConnectionState] { [publisher.connectionState, subscriber.connectionState] }
+
+    func publisherStats(at now: Instant) -> StatsReport { publisher.stats(at: now) }
+}

@@ -1,0 +1,229 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCSecurity
+import RTCWire
+import SFUCore
+import SwiftProtobuf
+
+@testable import LiveKitCore
+
+/// A room in virtual time with clients that really negotiate and send, and between them what a worker does: one port
+/// for all, told apart by usernames and addresses.
+final class Venue {
+    let room: RoomMachine
+    private(set) var now = Instant.zero + .seconds(Int64(1))
+    private(set) var clients: [TestClient] = []
+    private(set) var webhooks: [LiveKitWebhookEvent] = []
+    private(set) var outcomes: [RPCCallID: RPCOutcome] = [:]
+    private(set) var ending: LiveKitRoomEndReason?
+    private(set) var tokens: [SignalID: Int] = [:]
+
+    private var fragments: [String: RoomPeerID] = [:]
+    private var addresses: [TransportAddress: RoomPeerID] = [:]
+    private(set) var removed: Set<RoomPeerID> = []
+    private var lastHost = 0
+
+    /// Datagrams on their way up or down that are lost.
+    var isLost: (TestClient, [UInt8]) -> Bool = { _, _ in false }
+
+    static let port = TransportAddress(.v4(0xc633_6401), port: 7_882)
+    static let start: Int64 = 1_700_000_000
+    static let security: OpenSSLSecurity = {
+        do {
+            return try OpenSSLSecurity()
+        } catch {
+            fatalError("\(error)")
+        }
+    }()
+
+    init(_ change: (inout RoomConfiguration) -> Void = { _ in }, seed: UInt64 = 7) {
+        var configuration = RoomConfiguration(name: "lounge")
+        change(&configuration)
+        room = RoomMachine(
+            configuration: configuration,
+            transport: RoomTransport(
+                security: Self.security, datagramHosts: [Self.port],
+                wallClockOffset: .seconds(Self.start)),
+            random: .seeded(seed), at: now)
+        drain()
+    }
+
+    // MARK: People
+
+    /// Somebody joins, with a first offer where the client has one connection.
+    @discardableResult
+    func join(
+        _ name: String, _ mode: ConnectionMode = .single, codecs: [CodecParameters] = [.vp8, .h264],
+        grants change: (inout VideoGrants) -> Void = { _ in },
+        claims changeClaims: (inout AccessToken.Claims) -> Void = { _ in },
+        request changeRequest: (inout LiveKitJoinRequest) -> Void = { _ in }
+    ) throws -> TestClient {
+        lastHost += 1
+        let client = TestClient(name, mode, host: lastHost, codecs: codecs, at: now)
+        client.venue = self
+        var grants = VideoGrants()
+        grants.roomJoin = true
+        grants.room = "lounge"
+        change(&grants)
+        var claims = AccessToken.Claims()
+        claims.video = grants
+        changeClaims(&claims)
+        var request = LiveKitJoinRequest.with {
+            $0.connectionSettings.autoSubscribe = true
+            $0.clientInfo = .with {
+                $0.sdk = .python
+                $0.protocol = 18
+                $0.clientProtocol = 2
+            }
+        }
+        if mode == .single { request.publisherOffer = try client.firstOffer(at: now) }
+        changeRequest(&request)
+        client.claims = claims
+        clients.append(client)
+        do {
+            client.signal = try room.join(
+                Arrival(identity: name, claims: claims, mode: mode, request: request), at: now)
+        } catch {
+            clients.removeAll { $0 === client }
+            throw error
+        }
+        drain()
+        return client
+    }
+
+    /// The client's signaling is back after it was lost.
+    func resume(_ client: TestClient) {
+        let request = LiveKitJoinRequest.with {
+            $0.reconnect = true
+            $0.participantSid = client.sid
+            $0.connectionSettings.autoSubscribe = true
+        }
+        client.signal = room.resume(
+            Arrival(identity: client.name, claims: client.claims, mode: client.mode, request: request), at: now)
+        drain()
+    }
+
+    func send(_ message: LiveKitSignalRequest.OneOf_Message, from client: TestClient) {
+        guard let signal = client.signal else { return }
+        client.note(message)
+        room.receive(.with { $0.message = message }, from: signal, at: now)
+        drain()
+    }
+
+    /// The WebSocket breaks.
+    func cut(_ client: TestClient) {
+        guard let signal = client.signal.take() else { return }
+        room.signalClosed(signal, at: now)
+        drain()
+    }
+
+    /// The client is gone: no signaling, and no datagram any more.
+    func vanish(_ client: TestClient) {
+        clients.removeAll { $0 === client }
+        cut(client)
+    }
+
+    subscript(name: String) -> TestClient? { clients.first { $0.name == name } }
+
+    // MARK: Time
+
+    func run(for time: Interval) {
+        let end = now + time
+        while now < end { step() }
+    }
+
+    /// Runs until something is so.
+    ///
+    /// - Returns: whether it came to be.
+    func run(atMost time: Interval = .seconds(Int64(10)), until isSo: () -> Bool) -> Bool {
+        let end = now + time
+        while now < end {
+            if isSo() { return true }
+            step()
+        }
+        return isSo()
+    }
+
+    private func step() {
+        now = now + .milliseconds(2)
+        for client in clients { client.tick(at: now) { up($0, of: client) } }
+        if let wake = room.nextWake, wake <= now { room.tick(at: now) }
+        drain()
+    }
+
+    // MARK: What a worker does
+
+    private func up(_ datagram: Transmit, of client: TestClient) {
+        guard !isLost(client, datagram.bytes) else { return }
+        var bytes = datagram.bytes
+        let from = datagram.from
+        if let first = bytes.first, first < 4, let message = try? STUNMessage(parsing: bytes.span.bytes),
+            let name = message.username?.split(separator: ":").first, let peer = fragments[String(name)]
+        {
+            addresses[from] = peer
+        }
+        guard let peer = addresses[from] else { return }
+        room.receive(&bytes, for: peer, from: from, to: Self.port, at: now)
+    }
+
+    func drain() {
+        var down: [Transmit] = []
+        repeat {
+            down = []
+            room.drainTransmits(at: now) { _, datagram in down.append(copy datagram) }
+            while let output = room.pollOutput() { take(output) }
+            for datagram in down {
+                guard let client = clients.first(where: { $0.owns(datagram.to) }), !isLost(client, datagram.bytes)
+                else { continue }
+                client.receive(datagram, at: now)
+            }
+        } while !down.isEmpty
+    }
+
+    private func take(_ output: RoomOutput) {
+        switch output {
+        case .signal(let signal, let response):
+            guard let client = client(of: signal) else { return }
+            client.take(response, at: now)
+        case .closeSignal(let signal):
+            guard let client = client(of: signal) else { return }
+            client.lines.append("< closed")
+            client.signal = nil
+        case .peerReachable(let peer, let fragment): fragments[fragment] = peer
+        case .peerRemoved(let peer):
+            removed.insert(peer)
+            fragments = fragments.filter { $0.value != peer }
+            addresses = addresses.filter { $0.value != peer }
+        case .webhook(let event): webhooks.append(event)
+        case .tokenWanted(let signal, _): tokens[signal, default: 0] += 1
+        case .rpcFinished(let call, let outcome): outcomes[call] = outcome
+        case .ended(let reason): ending = reason
+        }
+    }
+
+    /// While somebody joins, the signaling connection has no number yet: the last one it must be.
+    private func client(of signal: SignalID) -> TestClient? {
+        clients.first { $0.signal == signal } ?? clients.last { $0.signal == nil && $0.isWaiting }
+    }
+
+    /// What the room has to say, for a test that looks at it itself.
+    func pollOutputs() -> [RoomOutput] {
+        room.drainTransmits(at: now) { _, _ in }
+        var outputs: [RoomOutput] = []
+        while let output = room.pollOutput() { outputs.append(output) }
+        return outputs
+    }
+
+    // MARK: Names
+
+    /// Sids in a text, with the names of those whom they stand for.
+    func named(_ text: String) -> String {
+        var text = text
+        for client in clients where !client.sid.isEmpty { text = text.replacing(client.sid, with: client.name) }
+        for (sid, name) in names { text = text.replacing(sid, with: name) }
+        return text
+    }
+
+    /// Tracks are called by their names.
+    var names: [String: String] = [:]
+}
