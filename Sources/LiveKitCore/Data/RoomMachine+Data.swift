@@ -75,29 +75,49 @@ extension RoomMachine {
 
     // MARK: Out
 
+    private enum Sending {
+        case sent
+        /// The channel is not open, or full.
+        case tooEarly
+        /// The client takes nothing like it.
+        case impossible
+    }
+
     func deliver(_ bytes: [UInt8], _ label: DataLabel, to participant: Participant, at now: Instant) {
         switch label {
         case .reliable:
-            guard participant.outbox.isEmpty, sendNow(bytes, label, to: participant, at: now) else {
-                return participant.outbox.hold(bytes)
+            // Behind those that wait already.
+            guard participant.outbox.isEmpty else { return participant.outbox.hold(bytes) }
+            switch sendNow(bytes, label, to: participant, at: now) {
+            case .sent, .impossible: break
+            case .tooEarly: participant.outbox.hold(bytes)
             }
         case .lossy, .tracks: _ = sendNow(bytes, label, to: participant, at: now)
         }
     }
 
-    private func sendNow(_ bytes: [UInt8], _ label: DataLabel, to participant: Participant, at now: Instant) -> Bool {
-        guard let connection = participant.primary, let channel = connection.channels[label] else { return false }
-        let isSent = try? media.withMachine(of: connection.id) { machine throws(DataChannelError) -> Bool in
-            if label == .lossy, machine.bufferedAmount(of: channel) > Self.lossyBuffer { return false }
-            try machine.send(.binary(bytes), on: channel, at: now)
-            return true
-        }
-        return isSent == true
+    private func sendNow(
+        _ bytes: [UInt8], _ label: DataLabel, to participant: Participant, at now: Instant
+    ) -> Sending {
+        guard let connection = participant.primary, let channel = connection.channels[label] else { return .tooEarly }
+        return media.withMachine(of: connection.id) { machine in
+            if label == .lossy, machine.bufferedAmount(of: channel) > Self.lossyBuffer { return .tooEarly }
+            do throws(DataChannelError) {
+                try machine.send(.binary(bytes), on: channel, at: now)
+                return .sent
+            } catch {
+                if case .messageTooLarge = error { return .impossible }
+                return .tooEarly
+            }
+        } ?? .impossible
     }
 
     private func sendOutbox(of participant: Participant, at now: Instant) {
-        while let message = participant.outbox.next, sendNow(message, .reliable, to: participant, at: now) {
-            participant.outbox.removeFirst()
+        while let message = participant.outbox.next {
+            switch sendNow(message, .reliable, to: participant, at: now) {
+            case .sent, .impossible: participant.outbox.removeFirst()
+            case .tooEarly: return
+            }
         }
     }
 

@@ -39,9 +39,10 @@ package struct ServerDescription: Sendable {
 /// What a room's connections are made of: the worker's certificate, its port for datagrams and its port for streams.
 package struct RoomTransport: Sendable {
     package var security: any SecurityProvider
-    /// Where datagrams for all peers come in, as clients are told it: the port that peers share, under each address.
+    /// Where datagrams for all peers come in, as clients are told it: the port that peers share, under each address. Of
+    /// IPv4 the first one is offered, of IPv6 all, as RFC 8445 §5.2 has it for a lite agent.
     package var datagramHosts: [TransportAddress]
-    /// Where TCP connections are accepted (RFC 6544).
+    /// Where TCP connections are accepted (RFC 6544): on another port, for a path is known by its addresses alone.
     package var streamHosts: [TransportAddress]
     /// Times of connectivity checks; always of a lite agent.
     package var ice = ICEConfiguration()

@@ -111,6 +111,7 @@ extension RoomMachine {
         }
         participant.signaling = .attached(signal)
         bySignal[signal] = participant
+        if case .interrupted = participant.phase { participant.phase = .interrupted(until: now + Self.restartTimeout) }
         if let iceServers = arrival.iceServers { participant.iceServers = iceServers }
         let fault = participant.resumeFault.take()
         if fault == .beforeResponse { return interrupt(participant, signal, at: now) }

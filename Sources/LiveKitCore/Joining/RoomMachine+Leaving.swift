@@ -30,6 +30,7 @@ extension RoomMachine {
     ) {
         guard !participant.hasLeft else { return }
         let wasActive = participant.state == .active
+        let wasPublisher = !participant.published.isEmpty
         if let action {
             if case .attached(let signal) = participant.signaling {
                 put(.signal(signal, Self.leaveResponse(because: reason, action)))
@@ -54,13 +55,11 @@ extension RoomMachine {
         participant.version += 1
         var info = info(of: participant)
         info.disconnectReason = reason
-        if !participant.isHidden {
-            let update = update(of: [info])
-            for other in people { send(update, to: other) }
-        }
+        if !participant.isHidden { tellOthers(info, isUrgent: wasPublisher) }
         failCalls(to: participant, at: now)
         tell(webhook: wasActive ? "participant_left" : "participant_connection_aborted", participant, at: now)
         if people.isEmpty {
+            news = []
             emptySince = now
             nextCheck = now
         }

@@ -11,7 +11,7 @@ final class Participant {
         /// Media can flow.
         case active
         /// They cannot any more; time is given to come back.
-        case interrupted(since: Instant)
+        case interrupted(until: Instant)
         case left
     }
 

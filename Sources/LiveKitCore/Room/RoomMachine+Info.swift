@@ -48,12 +48,34 @@ extension RoomMachine {
         }
     }
 
+    /// In a room of more people than this, news of those who publish nothing are told together, twice a second: each
+    /// of a thousand who come in one after the other would else be told to all the others, twice.
+    static let maximumAudience = 50
+
     /// Tells of a change: the others, unless nobody is to see this participant, and if wanted the participant.
     func tellOf(_ participant: Participant, alsoSelf: Bool = false) {
         participant.version += 1
-        let update = update(of: [info(of: participant)])
-        for other in people where other !== participant && !participant.isHidden { send(update, to: other) }
-        if alsoSelf { send(update, to: participant) }
+        let info = info(of: participant)
+        if alsoSelf { send(update(of: [info]), to: participant) }
+        if !participant.isHidden { tellOthers(info, isUrgent: alsoSelf || info.isPublisher) }
+    }
+
+    /// - Parameter isUrgent: it is told at once however many people there are.
+    func tellOthers(_ info: LiveKitParticipantInfo, isUrgent: Bool) {
+        news.removeAll { $0.sid == info.sid }
+        guard isUrgent || people.count <= Self.maximumAudience else {
+            news.append(info)
+            return
+        }
+        let update = update(of: [info])
+        for other in people where other.sid.rawValue != info.sid { send(update, to: other) }
+    }
+
+    func tellNews() {
+        guard !news.isEmpty else { return }
+        let update = update(of: news)
+        news = []
+        for participant in people { send(update, to: participant) }
     }
 
     func update(of participants: [LiveKitParticipantInfo]) -> LiveKitSignalResponse.OneOf_Message {

@@ -8,6 +8,8 @@ extension RoomMachine {
     static let joinTimeout = Interval.seconds(Int64(60))
     /// So long a client has to come back whose media have stopped.
     static let resumeTimeout = Interval.seconds(Int64(5))
+    /// And so long to find new paths once it is back.
+    static let restartTimeout = Interval.seconds(Int64(15))
     /// And so long one without signaling, as long as its media flow: it may not even have noticed.
     static let detachedTimeout = Interval.seconds(Int64(60))
     /// A client has a token that is younger than this.
@@ -34,6 +36,7 @@ extension RoomMachine {
         nextCheck = now + Self.checkInterval
         if let emptyDeadline, now >= emptyDeadline { return end(.roomEndIdleTimeout, at: now) }
         for participant in people { check(participant, at: now) }
+        tellNews()
         checkCalls(at: now)
         if now >= nextQuality {
             nextQuality = now + Self.qualityInterval
@@ -46,7 +49,7 @@ extension RoomMachine {
         switch participant.phase {
         case .joined(let since) where now - since >= Self.joinTimeout:
             return remove(participant, because: .joinFailure, action: .reconnect, at: now)
-        case .interrupted(let since) where now - since >= Self.resumeTimeout:
+        case .interrupted(let end) where now >= end:
             return remove(participant, because: .connectionTimeout, action: .reconnect, at: now)
         case .joined, .interrupted, .active, .left: break
         }
@@ -82,7 +85,7 @@ extension RoomMachine {
             }
         case .failed, .closed:
             guard participant.phase == .active else { return }
-            participant.phase = .interrupted(since: now)
+            participant.phase = .interrupted(until: now + Self.resumeTimeout)
             // A new path may be found; what the client has closed it has to make anew.
             let response = Self.leaveResponse(
                 because: .connectionTimeout, state == .closed ? .reconnect : .resume)

@@ -39,6 +39,8 @@ package final class RoomMachine {
     var calls: [ServerCall] = []
     /// Connections whose clients are to hear of a change by a description.
     var unsettled: [Connection] = []
+    /// What the others have not been told yet, in a large room.
+    var news: [LiveKitParticipantInfo] = []
     var lastSignal: UInt64 = 0
     var lastCall: UInt64 = 0
 
@@ -214,7 +216,7 @@ package final class RoomMachine {
     /// Nothing is kept of anybody, for tests.
     var holdsNothing: Bool {
         people.isEmpty && bySignal.isEmpty && byPeer.isEmpty && tracks.isEmpty && byPublication.isEmpty
-            && calls.isEmpty && unsettled.isEmpty && media.isEmpty
+            && calls.isEmpty && unsettled.isEmpty && news.isEmpty && media.isEmpty
     }
 
     /// Nanoseconds since 1970.

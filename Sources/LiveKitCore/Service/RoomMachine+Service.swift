@@ -161,8 +161,7 @@ extension RoomMachine {
         var info = info(of: participant)
         info.state = .disconnected
         info.tracks = []
-        let update = update(of: [info])
-        for other in people where other !== participant { send(update, to: other) }
+        tellOthers(info, isUrgent: true)
     }
 }
 

@@ -118,6 +118,25 @@ import Testing
         #expect(bob.heard == ["ann: small"])
     }
 
+    @Test func `what one client cannot take is not waited for`() throws {
+        let venue = Venue { $0.limits.dataMessageBytes = 300_000 }
+        let ann = try Self.gather(venue, [("ann", .single)])[0]
+        // While bob joins, all of it waits for his channel.
+        let bob = try venue.join("bob") { _ in
+        } claims: { _ in
+        } request: {
+            $0.publisherOffer.sdp = $0.publisherOffer.sdp.replacing(
+                "max-message-size:262144", with: "max-message-size:1000")
+        }
+        try ann.say(String(repeating: "x", count: 5_000))
+        try ann.say("small")
+        venue.run(for: .seconds(Int64(1)))
+        try ann.say(String(repeating: "x", count: 5_000))
+        try ann.say("small too")
+        venue.run(for: .milliseconds(200))
+        #expect(bob.heard == ["ann: small", "ann: small too"])
+    }
+
     @Test func `what waits for one who takes nothing is bounded`() {
         var outbox = Outbox()
         for _ in 0..<10_000 { outbox.hold([UInt8](repeating: 0, count: 1_000)) }

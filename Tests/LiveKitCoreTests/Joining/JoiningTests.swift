@@ -205,6 +205,27 @@ import Testing
             ])
     }
 
+    @Test func `in a large room those who publish nothing are told of together, and those who publish at once`() throws
+    {
+        let venue = Venue()
+        let first = try venue.join("first")
+        #expect(venue.run { venue.room.participants.first?.state == .active })
+        venue.isLost = { client, _ in client !== first }
+        for number in 0..<60 { try venue.join("\(number)", .dual) }
+        venue.run(for: .milliseconds(600))
+        let told = first.news().filter { $0.hasPrefix("< update") }
+        #expect(told.count == RoomMachine.maximumAudience)
+        #expect(told.last?.split(separator: ",").count == 60 - RoomMachine.maximumAudience + 1)
+        #expect(first.others.count == 60)
+        try first.publish("camera", .video)
+        #expect(venue["59"]?.lines.contains("< update first active [camera]") == true)
+        let second = try #require(venue["0"])
+        venue.send(.leave(.init()), from: second)
+        #expect(!first.lines.contains("< update 0 disconnected"))
+        venue.run(for: .milliseconds(600))
+        #expect(first.lines.contains("< update 0 disconnected"))
+    }
+
     @Test func `pings are answered, each in its form`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

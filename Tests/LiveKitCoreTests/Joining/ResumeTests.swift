@@ -156,6 +156,42 @@ import Testing
         #expect(bob.answers.last?.midToTrackID.isEmpty == true)
     }
 
+    @Test func `who comes back in time has more of it to find new paths`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.isLost = { _, _ in true }
+        #expect(venue.run(atMost: .seconds(Int64(60))) { ann.lines.contains("< leave connectionTimeout resume") })
+        venue.run(for: .seconds(Int64(4)))
+        venue.resume(ann)
+        venue.run(for: .seconds(Int64(10)))
+        venue.isLost = { _, _ in false }
+        ann.forgetOffer()
+        try ann.offer(iceRestart: true)
+        venue.run(for: .seconds(Int64(10)))
+        #expect(venue.room.participants.map(\.state) == [.active])
+        #expect(ann.signal != nil)
+    }
+
+    @Test func `a client that asks for streams is offered nothing else when it comes back`() throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        func transports() throws -> Set<Substring> {
+            let media = try SessionDescription(parsing: try #require(ann.answers.last).sdp).media
+            return Set(media.flatMap { $0.values(of: "candidate") }.map { $0.split(separator: " ")[2] })
+        }
+        #expect(try transports().count == 2)
+        _ = ann.news()
+        venue.send(.simulate(.with { $0.switchCandidateProtocol = .tcp }), from: ann)
+        #expect(ann.news() == ["> simulate", "< leave unknownReason resume"])
+        venue.cut(ann)
+        venue.resume(ann)
+        ann.forgetOffer()
+        try ann.offer(iceRestart: true)
+        #expect(try transports().map { $0.lowercased() } == ["tcp"])
+    }
+
     @Test func `clients can ask for the faults that they are to survive`() throws {
         let venue = Venue()
         let bob = try venue.join("bob")

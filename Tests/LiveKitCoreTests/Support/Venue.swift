@@ -27,6 +27,7 @@ final class Venue {
     var isLost: (TestClient, [UInt8]) -> Bool = { _, _ in false }
 
     static let port = TransportAddress(.v4(0xc633_6401), port: 7_882)
+    static let streamPort = TransportAddress(.v4(0xc633_6401), port: 7_881)
     static let start: Int64 = 1_700_000_000
     static let security: OpenSSLSecurity = {
         do {
@@ -36,13 +37,15 @@ final class Venue {
         }
     }()
 
-    init(_ change: (inout RoomConfiguration) -> Void = { _ in }, seed: UInt64 = 7) {
+    init(
+        streamHosts: [TransportAddress] = [], seed: UInt64 = 7, _ change: (inout RoomConfiguration) -> Void = { _ in }
+    ) {
         var configuration = RoomConfiguration(name: "lounge")
         change(&configuration)
         room = RoomMachine(
             configuration: configuration,
             transport: RoomTransport(
-                security: Self.security, datagramHosts: [Self.port],
+                security: Self.security, datagramHosts: [Self.port], streamHosts: streamHosts,
                 wallClockOffset: .seconds(Self.start)),
             random: .seeded(seed), at: now)
         drain()
