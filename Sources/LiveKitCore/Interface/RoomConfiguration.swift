@@ -77,8 +77,9 @@ package struct RoomLimits: Sendable {
     package var dataMessageBytes = 64 << 10
     /// That a client opens in one connection.
     package var dataChannels = 16
-    /// Sections of sound and pictures in one connection.
-    package var transceivers = 512
+    /// Sections of sound and pictures in one connection; a description has room for 256 of all kinds
+    /// (`SDPLimits.mediaSections`).
+    package var transceivers = 250
     /// Of reliable messages that are kept for those who resume, per participant.
     package var replayBytes = 256 << 10
     package var replayMessages = 128

@@ -114,8 +114,12 @@ extension RoomMachine {
             let wanted = waiting.count { $0.track.kind == kind }
             return max(wanted - spare.count { $0 == kind } - asked, 0)
         }
-        let audio = missing(.audio, asked: connection.asked.audio)
-        let video = missing(.video, asked: connection.asked.video)
+        // More than a description has room for would end the session.
+        let count = media.withMachine(of: connection.id) { $0.transceivers.count } ?? 0
+        let room = max(
+            configuration.limits.transceivers - count - connection.asked.audio - connection.asked.video, 0)
+        let audio = min(missing(.audio, asked: connection.asked.audio), room)
+        let video = min(missing(.video, asked: connection.asked.video), room - audio)
         connection.needsNegotiation = false
         // An offer is on its way, and will find what is ready for it.
         guard !connection.asked.isOutstanding || audio + video > 0 else { return }

@@ -53,13 +53,15 @@ extension RoomMachine {
     ) {
         let (participant, track) = (connection.participant, subscription.track)
         guard let publication = track.publication else { return }
-        do {
+        do throws(RoomError) {
             subscription.transceiver = try media.subscribe(
                 connection.id, to: publication,
                 streamID: "\(track.publisher.sid.rawValue)|\(track.sid.rawValue)", trackID: track.sid.rawValue,
                 on: section, at: now)
         } catch {
-            return subscriptionFailed(participant, to: track, at: now)
+            let isCodec = error == .peer(.negotiation(.unknownCodec))
+            return subscriptionFailed(
+                participant, to: track, because: isCodec ? .seCodecUnsupported : .seUnknown, at: now)
         }
         if let hints = participant.hints[track.sid] {
             try? media.setHints(hints, of: connection.id, for: publication, at: now)
@@ -76,14 +78,17 @@ extension RoomMachine {
     }
 
     /// It is not tried again unless the client asks for it.
-    private func subscriptionFailed(_ participant: Participant, to track: Track, at now: Instant) {
+    private func subscriptionFailed(
+        _ participant: Participant, to track: Track, because error: LiveKitSubscriptionError = .seCodecUnsupported,
+        at now: Instant
+    ) {
         participant.wishes[track.sid] = false
         unsubscribe(participant, from: track.sid, at: now)
         send(
             .subscriptionResponse(
                 .with {
                     $0.trackSid = track.sid.rawValue
-                    $0.err = .seCodecUnsupported
+                    $0.err = error
                 }), to: participant)
     }
 

@@ -165,6 +165,24 @@ import Testing
         for client in [bob, cat] { #expect(client.numbers(of: ann.track("voice")).count == 30) }
     }
 
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `a connection has so many sections, and what is beyond them is not sent`(_ mode: ConnectionMode) throws {
+        let venue = Venue { $0.limits.transceivers = 7 }
+        let ann = try venue.join("ann", .dual)
+        let cat = try venue.join("cat", .dual)
+        let bob = try venue.join("bob", mode)
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        for number in 1...5 { try ann.publish("a\(number)", .video) }
+        for number in 1...5 { try cat.publish("c\(number)", .video) }
+        venue.run(for: .seconds(Int64(3)))
+        #expect(venue.room.participants.map(\.identity) == ["ann", "cat", "bob"])
+        let description = mode == .single ? bob.answers.last : bob.offers.last
+        // In a client of one connection three sections are for sound.
+        #expect(description?.midToTrackID.count == (mode == .single ? 4 : 7))
+        let refused = bob.lines.filter { $0.hasSuffix("seUnknown") }
+        #expect(refused.count == (mode == .single ? 0 : 3))
+    }
+
     @Test func `those who speak are told to those who hear them, and to themselves`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

@@ -30,6 +30,26 @@ import Testing
         #expect(alice.transceiver(video)?.currentDirection == .sendonly)
     }
 
+    @Test func `a transceiver that has sent one track sends another with sources of its own`() throws {
+        var (alice, bob) = try Self.call()
+        let id = try #require(alice.negotiator.transceivers.first).id
+        let before = try #require(alice.transceiver(id)?.sendParameters).ssrc
+        _ = try alice.negotiator.setDirection(.inactive, of: id)
+        try negotiate(&alice, &bob)
+        try alice.negotiator.renewSources(of: id)
+        try alice.negotiator.setStreams(["stream"], trackID: "other", of: id)
+        _ = try alice.negotiator.setDirection(.sendonly, of: id)
+        let change = try negotiate(&alice, &bob)
+        let after = try #require(alice.transceiver(id)?.sendParameters).ssrc
+        #expect(after != before)
+        let section = change.offer.media[0]
+        #expect(section.values(of: "msid") == ["stream other"])
+        #expect(section.values(of: "ssrc").allSatisfy { $0.hasPrefix("\(after) ") })
+        #expect(throws: NegotiationError.unknownTransceiver) {
+            try alice.negotiator.renewSources(of: TransceiverID(rawValue: 99))
+        }
+    }
+
     @Test func `the callee adds video`() throws {
         var (alice, bob) = try Self.call()
         _ = try bob.negotiator.addTransceiver(.video, direction: .sendonly)

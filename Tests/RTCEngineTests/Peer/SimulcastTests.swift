@@ -116,6 +116,21 @@ private final class SimulcastDuet {
         #expect(bob.negotiator.transceivers[0].receiveParameters?.layers == [])
     }
 
+    @Test func `a server takes layers' names where there are no layers yet, and a client does not`() throws {
+        for (isServer, expected) in [(true, true), (false, false)] {
+            var bob = Party("bob") { $0.receivesSimulcast = isServer }
+            _ = try bob.takes(try CapturedOffers.load("py120_single_join_offer"))
+            let (answer, _) = try bob.answers()
+            let video = answer.media.filter { $0.kind == "video" }
+            #expect(video.count == 3)
+            for section in video {
+                let uris = section.all(SDP.ExtensionMap.self).map(\.uri)
+                #expect(uris.contains(HeaderExtensionURI.rid) == expected)
+                #expect(uris.contains(HeaderExtensionURI.repairedRID) == expected)
+            }
+        }
+    }
+
     @Test func `the layers that an answer leaves out are not sent`() throws {
         var alice = Party("alice")
         var bob = Party("bob") { $0.receivesSimulcast = true }

@@ -223,6 +223,52 @@ import Testing
         #expect(company.room.nextWake == nil)
     }
 
+    @Test func `a transceiver whose subscription is over is used again, with sources of its own`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let first = try company.publish(ann, .video)
+        let second = try company.publish(ann, .video)
+        var sources: Set<UInt32> = []
+        var number = 0
+        for round in 0..<6 {
+            let camera = round % 2 == 0 ? first : second
+            try company.subscribe(bob, to: camera.publication)
+            company.run(for: .milliseconds(500))
+            let before = bob.received[camera.publication]?.count ?? 0
+            for _ in 0..<20 {
+                let wantsKeyFrame = ann.wantsKeyFrame
+                try company.picture(number, of: ann, first.track)
+                ann.wantsKeyFrame = wantsKeyFrame
+                try company.picture(number, of: ann, second.track)
+                number += 1
+                company.run(for: .milliseconds(33))
+            }
+            #expect((bob.received[camera.publication]?.count ?? 0) > before + 10, "round \(round)")
+            let transceivers = company.room.withMachine(of: bob.subscribing) { $0.transceivers } ?? []
+            #expect(transceivers.count == 1)
+            sources.formUnion(transceivers.compactMap { $0.sendParameters?.ssrc })
+            try company.room.unsubscribe(bob.subscribing, from: camera.publication, at: company.now)
+            try company.negotiate(bob)
+            company.run(for: .milliseconds(50))
+        }
+        #expect(sources.count == 6)
+    }
+
+    @Test func `an end that the peer has not heard of is no place for another`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let first = try company.publish(ann, .video)
+        let second = try company.publish(ann, .video)
+        try company.subscribe(bob, to: first.publication)
+        company.run(for: .milliseconds(200))
+        try company.room.unsubscribe(bob.subscribing, from: first.publication, at: company.now)
+        try company.subscribe(bob, to: second.publication)
+        let transceivers = company.room.withMachine(of: bob.subscribing) { $0.transceivers } ?? []
+        #expect(transceivers.map(\.currentDirection) == [.inactive, .sendonly])
+    }
+
     @Test func `what cannot be is refused, and changes nothing`() throws {
         let company = RoomCompany()
         let ann = company.join("ann")
