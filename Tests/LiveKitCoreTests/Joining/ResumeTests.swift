@@ -38,6 +38,10 @@ import Testing
                         "< reconnect 0", "< update bob active, ann active [camera]", "< room_update ",
                     ])
                 if mode == .dual {
+                    let fragments = try bob.offers.suffix(2).map { offer in
+                        try SessionDescription(parsing: offer.sdp).media[0].first(SDP.ICEUsernameFragment.self)?.value
+                    }
+                    #expect(fragments[0] != fragments[1], "the paths are to be new")
                     #expect(lines.last == "< offer #3 with camera" || lines.last == "< offer #2 with camera")
                 } else {
                     bob.forgetOffer()

@@ -43,15 +43,20 @@ import Testing
         let ann = try venue.join("ann")
         let bob = try venue.join("bob")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
-        for number in 1...4 { try ann.publish("camera\(number)", .video) }
         bob.isObedient = false
-        venue.run(for: .seconds(Int64(1)))
+        for number in 1...4 {
+            try ann.publish("camera\(number)", .video)
+            venue.run(for: .milliseconds(100))
+        }
         for _ in 0..<20 {
             // An offer, but nothing new in it.
             try bob.offer()
             venue.run(for: .milliseconds(100))
         }
-        #expect(bob.lines.filter { $0.hasPrefix("< media_sections") }.count < 10)
+        #expect(bob.answers.last?.midToTrackID.count == 3)
+        let asked = bob.lines.filter { $0.hasPrefix("< media_sections") }
+        #expect(asked.contains("< media_sections 0 1"))
+        #expect(asked.count < 10)
         #expect(bob.lines.suffix(4).allSatisfy { $0 == "> offer" || $0.hasPrefix("< answer") })
     }
 

@@ -44,7 +44,7 @@ final class TestClient {
     private(set) var published: [String: LiveKitTrackInfo] = [:]
     private var senders: [String: TransceiverID] = [:]
     private var mids: [String: String] = [:]
-    private(set) var wantsKeyFrame = false
+    var wantsKeyFrame = false
     private var sequence: UInt32 = 0
 
     init(_ name: String, _ mode: ConnectionMode, host: Int, codecs: [CodecParameters], at now: Instant) {

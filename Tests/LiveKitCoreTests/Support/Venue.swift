@@ -126,6 +126,9 @@ final class Venue {
         cut(client)
     }
 
+    /// The client has left, and is heard no more.
+    func forget(_ client: TestClient) { clients.removeAll { $0 === client } }
+
     subscript(name: String) -> TestClient? { clients.first { $0.name == name } }
 
     // MARK: Time
