@@ -56,6 +56,8 @@ final class Participant {
     /// What waits for the channel to open or to empty.
     var outbox = Outbox()
     var quality = QualityRecord()
+    /// In which interval of `RoomMachine.qualityTurns` its connections are judged.
+    let qualityTurn: Int
     /// When the last token was asked for.
     var tokenAt: Instant
 
@@ -74,6 +76,7 @@ final class Participant {
         tokenAt = now
         phase = .joined(since: now)
         signaling = .attached(signal)
+        qualityTurn = Int(signal.rawValue % UInt64(RoomMachine.qualityTurns))
     }
 
     /// What they may do.

@@ -38,10 +38,7 @@ extension RoomMachine {
         for participant in people { check(participant, at: now) }
         tellNews()
         checkCalls(at: now)
-        if now >= nextQuality {
-            nextQuality = now + Self.qualityInterval
-            judgeQuality(at: now)
-        }
+        judgeQuality(at: now)
         settle(at: now)
     }
 

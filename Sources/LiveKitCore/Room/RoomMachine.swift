@@ -49,7 +49,8 @@ package final class RoomMachine {
     var hasHadPeople = false
     /// When what has a time-out is looked at next.
     var nextCheck: Instant
-    var nextQuality: Instant
+    /// Whose connections are judged in this interval.
+    var qualityTurn = 0
 
     private var outputs: [RoomOutput] = []
     private var firstOutput = 0
@@ -66,7 +67,6 @@ package final class RoomMachine {
         createdAt = now
         emptySince = now
         nextCheck = now
-        nextQuality = now + Self.qualityInterval
         tell(webhook: "room_started", at: now)
     }
 

@@ -19,43 +19,52 @@ struct QualityRecord {
     }
 }
 
-/// Connection quality: every five seconds, of everybody, to those who have their tracks.
+/// Connection quality: of everybody every five seconds, to those who have their tracks. Not of all at once: statistics
+/// take time, and packets would wait.
 extension RoomMachine {
-    static let qualityInterval = Interval.seconds(Int64(5))
+    /// Five seconds' worth of `checkInterval`s. Everybody has a turn in one of them.
+    static let qualityTurns = 10
 
     func judgeQuality(at now: Instant) {
-        let active = people.filter { $0.phase == .active }
-        let reports = active.map { participant in
+        qualityTurn = (qualityTurn + 1) % Self.qualityTurns
+        let turn = people.filter { $0.phase == .active && $0.qualityTurn == qualityTurn }
+        let reports = turn.map { participant in
             participant.connections.compactMap { connection in
                 media.withMachine(of: connection.id) { $0.stats(at: now) }.map { (connection: connection, report: $0) }
             }
         }
         // First what comes: what did not come cannot be lost on the way to others.
-        var observations = zip(active, reports).map { observeInbound(of: $0, $1.map(\.report)) }
-        for (place, participant) in active.enumerated() {
+        var observations = zip(turn, reports).map { observeInbound(of: $0, $1.map(\.report)) }
+        for (place, participant) in turn.enumerated() {
             observations[place] += observeOutbound(to: participant, reports[place])
             participant.quality.score = observations[place].filter { !$0.isMuted }.map(\.score).min() ?? 100
             _ = participant.quality.judge.observe(observations[place])
         }
-        for listener in people where listener.phase == .active {
-            var updates: [LiveKitConnectionQualityInfo] = []
-            var told: [ParticipantSID: SFUCore.ConnectionQuality] = [:]
-            for participant in people where participant === listener || listener.sees(participant) {
-                let quality = participant.quality.judge.quality
-                told[participant.sid] = quality
-                guard listener.quality.told[participant.sid] != quality else { continue }
-                updates.append(
-                    .with {
-                        $0.participantSid = participant.sid.rawValue
-                        $0.quality = LiveKitConnectionQuality(quality)
-                        // Of LiveKit's scale, which ends at 5.
-                        $0.score = Float(participant.quality.score / 20)
-                    })
-            }
-            listener.quality.told = told
-            guard !updates.isEmpty else { continue }
-            send(.connectionQuality(.with { $0.updates = updates }), to: listener)
+        for participant in turn { tellQuality(to: participant) }
+    }
+
+    /// What is new of the participant itself and of those whose tracks it has.
+    private func tellQuality(to listener: Participant) {
+        var updates: [LiveKitConnectionQualityInfo] = []
+        var told: [ParticipantSID: SFUCore.ConnectionQuality] = [:]
+        for participant in [listener] + listener.subscriptions.values.map(\.track.publisher)
+        where told[participant.sid] == nil {
+            let quality = participant.quality.judge.quality
+            told[participant.sid] = quality
+            guard listener.quality.told[participant.sid] != quality else { continue }
+            updates.append(
+                .with {
+                    $0.participantSid = participant.sid.rawValue
+                    $0.quality = LiveKitConnectionQuality(quality)
+                    // Of LiveKit's scale, which ends at 5.
+                    $0.score = Float(participant.quality.score / 20)
+                })
         }
+        listener.quality.told = told
+        guard !updates.isEmpty else { return }
+        send(
+            .connectionQuality(.with { $0.updates = updates.sorted { $0.participantSid < $1.participantSid } }),
+            to: listener)
     }
 
     /// What has come of each track of a participant.
