@@ -17,8 +17,8 @@ final class Track {
     var publication: PublicationID?
     /// Somebody has it: the publisher was told.
     var wasSubscribed = false
-    /// Packets that did not come from the publisher: in the last interval of the quality, and in the one before.
-    var lost: (lately: Int64, before: Int64) = (0, 0)
+    /// Packets that did not come from the publisher, as was counted last.
+    var lost: Int64 = 0
     /// How loud it is, as was told last.
     var level = 0.0
 

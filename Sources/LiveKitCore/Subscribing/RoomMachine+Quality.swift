@@ -9,13 +9,24 @@ struct QualityRecord {
     var score = 100.0
     /// As counted last, by source.
     var inbound: [UInt32: Counts] = [:]
-    var outbound: [UInt32: Counts] = [:]
+    var outbound: [UInt32: SentCounts] = [:]
     /// Whose word this participant has, and which.
     var told: [ParticipantSID: SFUCore.ConnectionQuality] = [:]
 
     struct Counts {
         var packets: Int64
         var lost: Int64
+    }
+
+    /// Of a source that is sent.
+    struct SentCounts {
+        var packets: Int64
+        /// As the receiver reports it.
+        var lost: Int64
+        /// What the track had lost on its way here when this was first looked at.
+        let base: Int64
+        /// What of the receiver's losses cannot have been lost on the way here.
+        var own: Int64
     }
 }
 
@@ -71,16 +82,16 @@ extension RoomMachine {
     private func observeInbound(of participant: Participant, _ reports: [StatsReport]) -> [QualityObservation] {
         var observations: [QualityObservation] = []
         var counted: [UInt32: QualityRecord.Counts] = [:]
-        for track in participant.tracks { track.lost = (0, track.lost.lately) }
         for report in reports {
             let roundTrip = report.remoteInboundRTP.compactMap(\.roundTripTime).max() ?? 0
             for stream in report.inboundRTP {
                 let counts = QualityRecord.Counts(
                     packets: Int64(clamping: stream.packetsReceived), lost: max(stream.packetsLost, 0))
                 counted[stream.ssrc] = counts
-                guard let before = participant.quality.inbound[stream.ssrc] else { continue }
                 let track = participant.tracks.first { $0.info.mid == stream.mid }
-                track?.lost.lately += max(counts.lost - before.lost, 0)
+                let before = participant.quality.inbound[stream.ssrc]
+                track?.lost += max(counts.lost - (before?.lost ?? 0), 0)
+                guard let before else { continue }
                 observations.append(
                     observation(
                         stream.kind, counts, since: before, jitter: stream.jitter, roundTrip: roundTrip,
@@ -97,26 +108,30 @@ extension RoomMachine {
         to participant: Participant, _ reports: [(connection: Connection, report: StatsReport)]
     ) -> [QualityObservation] {
         var observations: [QualityObservation] = []
-        var counted: [UInt32: QualityRecord.Counts] = [:]
+        var counted: [UInt32: QualityRecord.SentCounts] = [:]
         for (connection, report) in reports {
             let sections = midMap(of: connection)
             for stream in report.remoteInboundRTP {
-                guard let sent = report.outboundRTP.first(where: { $0.ssrc == stream.ssrc }) else { continue }
-                let counts = QualityRecord.Counts(
-                    packets: Int64(clamping: sent.packetsSent), lost: max(stream.packetsLost, 0))
-                counted[stream.ssrc] = counts
-                guard let before = participant.quality.outbound[stream.ssrc] else { continue }
-                // What was lost before it came here keeps its number, and the receiver misses it. Its report may be of
-                // some time ago.
-                let track = sent.mid.flatMap { sections[$0] }.flatMap { tracks[TrackSID(rawValue: $0)] }
-                let missing = track.map { $0.lost.lately + $0.lost.before } ?? 0
-                let lost = max(counts.lost - before.lost - missing, 0)
+                guard let sent = report.outboundRTP.first(where: { $0.ssrc == stream.ssrc }),
+                    let track = sent.mid.flatMap({ sections[$0] }).flatMap({ tracks[TrackSID(rawValue: $0)] })
+                else { continue }
+                let before = participant.quality.outbound[stream.ssrc]
+                var counts = QualityRecord.SentCounts(
+                    packets: Int64(clamping: sent.packetsSent), lost: max(stream.packetsLost, 0),
+                    base: before?.base ?? track.lost, own: before?.own ?? 0)
+                defer { counted[stream.ssrc] = counts }
+                guard let before else { continue }
+                // What was lost before it came here keeps its number, and the receiver misses it. Its former report is
+                // compared with what is known now, which is at least as late: nothing is held against it by mistake.
+                counts.own = max(before.own, before.lost - (track.lost - counts.base))
+                let lost = counts.own - before.own
                 observations.append(
                     observation(
                         stream.kind,
                         QualityRecord.Counts(
                             packets: max(counts.packets - lost, before.packets), lost: before.lost + lost),
-                        since: before, jitter: stream.jitter, roundTrip: stream.roundTripTime ?? 0, maySleep: true))
+                        since: QualityRecord.Counts(packets: before.packets, lost: before.lost),
+                        jitter: stream.jitter, roundTrip: stream.roundTripTime ?? 0, maySleep: true))
             }
         }
         participant.quality.outbound = counted
