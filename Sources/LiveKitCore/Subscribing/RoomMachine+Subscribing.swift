@@ -127,14 +127,19 @@ extension RoomMachine {
 
     // MARK: What clients ask for
 
+    /// So many tracks that are not there are answered of one request: it may name a hundred thousand.
+    static let maximumRefusals = 100
+
     /// - Parameter isRepeated: a client that is back says what it had; what is gone meanwhile is no fault.
     func updateSubscription(
         _ names: [String], isWanted: Bool, of participant: Participant, isRepeated: Bool = false, at now: Instant
     ) {
+        var refusals = 0
         for name in names {
             let sid = TrackSID(rawValue: name)
             guard let track = tracks[sid], track.publisher !== participant else {
-                guard !isRepeated, isWanted else { continue }
+                guard !isRepeated, isWanted, refusals < Self.maximumRefusals else { continue }
+                refusals += 1
                 send(
                     .subscriptionResponse(
                         .with {

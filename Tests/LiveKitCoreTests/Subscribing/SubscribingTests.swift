@@ -112,6 +112,19 @@ import Testing
         #expect(bob.news() == ["> subscribe", "< subscription_response TR_nobody's seTrackNotfound"])
     }
 
+    @Test func `a request that names tracks without end is answered to an end`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        _ = ann.news()
+        venue.send(
+            .subscription(
+                .with {
+                    $0.trackSids = (0..<10_000).map { "TR_\($0)" }
+                    $0.subscribe = true
+                }), from: ann)
+        #expect(ann.news().count == 1 + RoomMachine.maximumRefusals)
+    }
+
     @Test func `a publisher says who may have its tracks, and both sides are told`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
