@@ -67,15 +67,28 @@ extension RoomMachine {
             news.append(info)
             return
         }
-        let update = update(of: [info])
+        // Clients know people by identity: that a former session is over is told before its successor, or never.
+        let former = news.filter { $0.identity == info.identity }
+        news.removeAll { $0.identity == info.identity }
+        let update = update(of: former + [info])
         for other in people where other.sid.rawValue != info.sid { send(update, to: other) }
     }
 
     func tellNews() {
         guard !news.isEmpty else { return }
-        let update = update(of: news)
+        let told = news
         news = []
-        for participant in people { send(update, to: participant) }
+        let update = update(of: told)
+        let gone = Set(told.lazy.filter { $0.state == .disconnected }.map(\.identity))
+        for participant in people {
+            guard gone.contains(participant.identity) else {
+                send(update, to: participant)
+                continue
+            }
+            // It would take the end of its former session for its own.
+            let others = told.filter { $0.identity != participant.identity || $0.sid == participant.sid.rawValue }
+            if !others.isEmpty { send(self.update(of: others), to: participant) }
+        }
     }
 
     func update(of participants: [LiveKitParticipantInfo]) -> LiveKitSignalResponse.OneOf_Message {

@@ -226,6 +226,26 @@ import Testing
         #expect(first.lines.contains("< update 0 disconnected"))
     }
 
+    @Test func `who joins again in a large room is not told to be gone afterwards`() throws {
+        let venue = Venue()
+        let first = try venue.join("first")
+        venue.isLost = { client, _ in client !== first }
+        for number in 0..<RoomMachine.maximumAudience { try venue.join("\(number)", .dual) }
+        let former = [try venue.join("ann"), try venue.join("bob")]
+        venue.run(for: .milliseconds(600))
+        _ = first.news()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        try ann.publish("camera", .video)
+        #expect(first.news().filter { $0.hasPrefix("< update") } == ["< update ann disconnected, ann joined [camera]"])
+        venue.run(for: .milliseconds(600))
+        #expect(first.news().filter { $0.hasPrefix("< update") } == ["< update bob disconnected, bob joined"])
+        for (client, old) in zip([ann, bob], former) {
+            #expect(client.sid != old.sid && first.others[client.name]?.sid == client.sid)
+            #expect(!client.lines.contains { $0.contains("\(client.name) disconnected") }, "it is there")
+        }
+    }
+
     @Test func `pings are answered, each in its form`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
