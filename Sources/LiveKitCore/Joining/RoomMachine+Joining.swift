@@ -126,6 +126,14 @@ extension RoomMachine {
         participant.version += 1
         send(update(of: [info(of: participant)] + othersSeen(by: participant)), to: participant)
         send(.roomUpdate(.with { $0.room = info }), to: participant)
+        // It may have missed that somebody wants to see it.
+        for track in participant.published where track.kind == .video {
+            guard let publication = track.publication, let quality = media.qualityWanted(of: publication) else {
+                continue
+            }
+            tellQuality(quality, of: publication)
+        }
+        participant.quality.told = [:]
         wantToken(for: participant, at: now)
         // The client finds new paths for the connection in which it makes the offers.
         if let subscriber = participant.subscriber, subscriber.role == .subscriber {

@@ -268,6 +268,10 @@ public final class Room {
         allocate(peer, at: now)
     }
 
+    /// Up to which quality the publisher was last told that anybody wants a publication (`RoomEvent.qualityWanted`);
+    /// nil when there is none.
+    public func qualityWanted(of id: PublicationID) -> VideoQuality? { publications[id]?.dynacast.told }
+
     /// The layers of a publication that go to a subscriber now; nil when none does.
     public func forwardedLayers(to id: RoomPeerID, of publicationID: PublicationID) -> LayerTarget? {
         peers[id]?.subscriptions.first { $0.publication.id == publicationID }?.forwarded

@@ -57,6 +57,36 @@ import Testing
         #expect(!(ann.lines + bob.lines).contains("< an update that is not newer"))
     }
 
+    @Test func `a publisher that comes back is told what is wanted of its pictures, and everybody's quality`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        let sid = try #require(ann.track("camera")).sid
+        func show(_ isDisabled: Bool) {
+            venue.send(
+                .trackSetting(
+                    .with {
+                        $0.trackSids = [sid]
+                        $0.disabled = isDisabled
+                        $0.quality = .high
+                    }), from: bob)
+        }
+        show(false)
+        show(true)
+        venue.run(for: .seconds(Int64(6)))
+        #expect(ann.lines.contains("< subscribed_quality camera "))
+        venue.cut(ann)
+        show(false)
+        _ = ann.news()
+        venue.resume(ann)
+        #expect(ann.news().contains("< subscribed_quality camera low medium high"))
+        venue.run(for: .seconds(Int64(6)))
+        #expect(ann.news().contains("< quality ann excellent"))
+    }
+
     @Test func `there is no going on with a session that is not there`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
