@@ -40,6 +40,8 @@ extension RoomMachine {
             bySignal[signal] = nil
             put(.closeSignal(signal))
         }
+        // What follows is for the others.
+        participant.signaling = .detached(since: now)
         for track in participant.tracks { end(track, at: now) }
         for sid in Array(participant.subscriptions.keys) { unsubscribe(participant, from: sid, at: now) }
         for connection in participant.connections {
@@ -47,7 +49,6 @@ extension RoomMachine {
             media.remove(connection.id, at: now)
             put(.peerRemoved(connection.id))
         }
-        participant.signaling = .detached(since: now)
         participant.phase = .left
         participant.publisher = nil
         participant.subscriber = nil

@@ -229,6 +229,25 @@ import Testing
         #expect(bob.lines.contains("< speakers ann is silent"), "a track that is over is not heard any more")
     }
 
+    @Test func `who leaves in the middle of a word is told nothing more, and the others that it is silent`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("voice", .audio)
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        for number in 0..<75 {
+            try ann.sound(number, "voice", level: 10)
+            venue.run(for: .milliseconds(20))
+        }
+        #expect(ann.lines.contains("< speakers ann speaks"))
+        _ = bob.news()
+        try venue.room.removeParticipant("ann", at: venue.now)
+        venue.drain()
+        #expect(ann.lines.suffix(2) == ["< leave participantRemoved disconnect", "< closed"])
+        #expect(bob.lines.contains("< speakers ann is silent"))
+    }
+
     @Test func `how connections are is told to those whom it concerns, and again when it changes`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

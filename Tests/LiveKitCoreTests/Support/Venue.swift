@@ -4,6 +4,7 @@ import RTCSecurity
 import RTCWire
 import SFUCore
 import SwiftProtobuf
+import Testing
 
 @testable import LiveKitCore
 
@@ -17,6 +18,7 @@ final class Venue {
     private(set) var outcomes: [RPCCallID: RPCOutcome] = [:]
     private(set) var ending: LiveKitRoomEndReason?
     private(set) var tokens: [SignalID: Int] = [:]
+    private var closed: Set<SignalID> = []
 
     private var fragments: [String: RoomPeerID] = [:]
     private var addresses: [TransportAddress: RoomPeerID] = [:]
@@ -189,9 +191,11 @@ final class Venue {
     private func take(_ output: RoomOutput) {
         switch output {
         case .signal(let signal, let response):
+            #expect(!closed.contains(signal), "nothing comes for a connection that is over")
             guard let client = client(of: signal) else { return }
             client.take(response, at: now)
         case .closeSignal(let signal):
+            closed.insert(signal)
             guard let client = client(of: signal) else { return }
             client.lines.append("< closed")
             client.signal = nil
