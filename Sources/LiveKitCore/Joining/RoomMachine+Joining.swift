@@ -94,7 +94,7 @@ extension RoomMachine {
     package func resume(_ arrival: Arrival, at now: Instant) -> SignalID {
         let signal = makeSignal()
         let session = arrival.request.participantSid
-        guard phase == .open,
+        guard phase == .open, arrival.claims.video?.roomJoin == true,
             let participant = people.first(where: {
                 $0.sid.rawValue == session && $0.identity == arrival.identity && $0.mode == arrival.mode
             }),

@@ -93,23 +93,27 @@ import Testing
         let bob = try venue.join("bob")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         _ = bob.news()
-        // Somebody else's session is not there either.
-        let sid = ann.sid
-        let signal = venue.room.resume(
-            Arrival(
-                identity: "bob", claims: bob.claims, mode: .single,
-                request: .with {
-                    $0.reconnect = true
-                    $0.participantSid = sid
-                }), at: venue.now)
-        let outputs = venue.pollOutputs()
-        guard case .signal(signal, let response)? = outputs.first, case .closeSignal(signal)? = outputs.last else {
-            Issue.record("another answer: \(outputs)")
-            return
+        // Somebody else's session is not there either, nor is one's own with a token for something else.
+        var other = ann.claims
+        other.video?.roomJoin = false
+        for (name, claims) in [("bob", bob.claims), ("ann", other), ("ann", AccessToken.Claims())] {
+            let sid = ann.sid
+            let signal = venue.room.resume(
+                Arrival(
+                    identity: name, claims: claims, mode: .single,
+                    request: .with {
+                        $0.reconnect = true
+                        $0.participantSid = sid
+                    }), at: venue.now)
+            let outputs = venue.pollOutputs()
+            guard case .signal(signal, let response)? = outputs.first, case .closeSignal(signal)? = outputs.last else {
+                Issue.record("another answer: \(outputs)")
+                continue
+            }
+            #expect(response == RoomMachine.staleSessionResponse)
+            #expect(response.leave.reason == .stateMismatch && response.leave.action == .reconnect)
+            #expect(response.leave.canReconnect)
         }
-        #expect(response == RoomMachine.staleSessionResponse)
-        #expect(response.leave.reason == .stateMismatch && response.leave.action == .reconnect)
-        #expect(response.leave.canReconnect)
         #expect(venue.room.participants.count == 2)
     }
 
