@@ -24,6 +24,9 @@ final class Participant {
     let sid: ParticipantSID
     let identity: String
     let mode: ConnectionMode
+    /// Whether the connection that the room sends on says whether the client is connected, and carries its messages. The
+    /// client is told when it joins, and keeps to it whatever it may do afterwards.
+    let isSubscriberPrimary: Bool
     let client: LiveKitClientInfo
     let settings: LiveKitConnectionSettings
     let joinedAt: Instant
@@ -67,7 +70,8 @@ final class Participant {
     ) {
         self.sid = sid
         self.identity = identity
-        self.mode = arrival.mode
+        mode = arrival.mode
+        isSubscriberPrimary = arrival.mode == .dual && claims.video?.maySubscribe == true
         client = arrival.request.clientInfo
         settings = arrival.request.connectionSettings
         self.claims = claims
@@ -86,9 +90,6 @@ final class Participant {
     }
 
     var isHidden: Bool { grants.hidden }
-
-    /// Whether the connection that the room sends on says whether the client is connected.
-    var isSubscriberPrimary: Bool { mode == .dual && grants.maySubscribe }
 
     var primary: Connection? { isSubscriberPrimary ? subscriber : publisher }
 

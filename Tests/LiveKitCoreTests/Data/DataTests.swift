@@ -106,6 +106,32 @@ import Testing
         #expect(bob.heard == (1...5).map { "ann: \($0)" })
     }
 
+    @Test(arguments: [true, false])
+    func `messages come while it changes who may subscribe`(_ mayAtFirst: Bool) throws {
+        let venue = Venue()
+        let ann = try Self.gather(venue, [("ann", .single)])[0]
+        let bob = try venue.join("bob", .dual, grants: { $0.canSubscribe = mayAtFirst })
+        if !mayAtFirst { try bob.offer() }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(500))
+        for isAllowed in [!mayAtFirst, mayAtFirst] {
+            _ = try venue.room.updateParticipant(
+                .with {
+                    $0.identity = "bob"
+                    $0.permission = .with {
+                        $0.canSubscribe = isAllowed
+                        $0.canPublish = true
+                        $0.canPublishData = true
+                    }
+                }, at: venue.now)
+            venue.drain()
+            try ann.say(isAllowed ? "allowed" : "forbidden")
+            venue.run(for: .milliseconds(300))
+        }
+        let said = ["ann: allowed", "ann: forbidden"]
+        #expect(bob.heard == (mayAtFirst ? said.reversed() : said))
+    }
+
     @Test func `what is no packet, and what is too large, is dropped`() throws {
         let venue = Venue { $0.limits.dataMessageBytes = 2_000 }
         let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
