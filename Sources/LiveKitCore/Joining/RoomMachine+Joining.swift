@@ -137,9 +137,9 @@ extension RoomMachine {
         wantToken(for: participant, at: now)
         // The client finds new paths for the connection in which it makes the offers.
         if let subscriber = participant.subscriber, subscriber.role == .subscriber {
-            rollBack(subscriber, at: now)
             subscriber.needsRestart = true
-            negotiate(subscriber)
+            subscriber.needsNegotiation = true
+            unsettled.append(subscriber)
         }
         if let only = participant.publisher, only.role == .only, only.needsNegotiation {
             only.asked = AskedSections()

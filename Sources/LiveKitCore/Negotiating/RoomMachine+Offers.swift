@@ -35,8 +35,11 @@ extension RoomMachine {
         let needsRestart = connection.needsRestart
         do {
             let offer = try media.withMachine(of: connection.id) { machine throws(PeerError) -> SessionDescription? in
-                // The answer to the one before is awaited; then comes the next.
-                guard machine.signalingState == .stable else { return nil }
+                // The answer to the one before is awaited; then comes the next. An answer that was lost with the
+                // signaling connection never comes: the next offer takes the place of the one before, and names its
+                // sections as that did, for the client may have taken it.
+                guard machine.signalingState == .stable || needsRestart && machine.signalingState == .haveLocalOffer
+                else { return nil }
                 try machine.setLocalDescription(
                     .offer, try machine.createOffer(iceRestart: needsRestart), at: now)
                 return machine.localDescription?.sdp
@@ -62,7 +65,7 @@ extension RoomMachine {
     /// The client's answer to an offer of ours.
     func takeAnswer(_ answer: LiveKitSessionDescription, from participant: Participant, at now: Instant) {
         guard let connection = participant.subscriber, connection.role == .subscriber,
-            // Some clients do not count. What answers an offer that was taken back is of no use.
+            // Some clients do not count. What answers an offer that another has replaced is of no use.
             answer.id == 0 || answer.id == connection.lastOffer
         else { return }
         do {
@@ -76,16 +79,6 @@ extension RoomMachine {
         }
         checkSubscriptions(on: connection, at: now)
         if connection.needsNegotiation { unsettled.append(connection) }
-    }
-
-    /// An offer whose answer can no longer come.
-    func rollBack(_ connection: Connection, at now: Instant) {
-        _ = try? media.withMachine(of: connection.id) { machine throws(PeerError) in
-            guard machine.signalingState == .haveLocalOffer else { return }
-            try machine.setLocalDescription(.rollback, nil, at: now)
-        }
-        // It was taken for told.
-        connection.needsNegotiation = false
     }
 
     /// Which track is in which section.

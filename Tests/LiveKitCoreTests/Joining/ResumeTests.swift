@@ -87,6 +87,34 @@ import Testing
         #expect(ann.news().contains("< quality ann excellent"))
     }
 
+    @Test func `sections keep their names when the answer to an offer was lost with the connection`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob", .dual)
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        bob.isObedient = false
+        try ann.publish("camera", .video)
+        #expect(venue.run { bob.lines.contains("< offer #2 with camera") })
+        venue.cut(bob)
+        bob.isObedient = true
+        venue.resume(bob)
+        try ann.publish("voice", .audio)
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        let names = try bob.offers.map { offer in
+            try SessionDescription(parsing: offer.sdp).media.map { "\($0.kind) \($0.mid ?? "")" }
+        }
+        #expect(names.count == 4 && names[1].count == 2)
+        // A client that had taken the second offer could take none in which they had others.
+        for later in names.dropFirst(2) { #expect(later.starts(with: names[1])) }
+        #expect(bob.offers[2].midToTrackID == bob.offers[1].midToTrackID)
+        for number in 0..<30 {
+            try ann.picture(number, "camera")
+            venue.run(for: .milliseconds(32))
+        }
+        #expect(bob.numbers(of: ann.track("camera")).last == 30)
+        #expect(!bob.lines.contains { $0.hasPrefix("!") })
+    }
+
     @Test func `there is no going on with a session that is not there`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
