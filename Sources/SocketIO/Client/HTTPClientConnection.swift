@@ -22,7 +22,9 @@ final class HTTPClientConnection: @unchecked Sendable {
 
     /// Sends a request and collects the response. A kept-alive connection that turns out to be closed is made again
     /// once, when the request had no effect yet (RFC 9112 §9.3.1 allows it for GET).
-    func perform(_ method: HTTPMethod, _ target: String, body: [UInt8]? = nil) -> EventLoopFuture<Response> {
+    func perform(
+        _ method: HTTPMethod, _ target: String, body: [UInt8]? = nil, headers: [(name: String, value: String)] = []
+    ) -> EventLoopFuture<Response> {
         let isReused = channel?.isActive ?? false
         return connected().flatMap { channel in
             guard !self.isClosed, channel.isActive else {
@@ -34,6 +36,7 @@ final class HTTPClientConnection: @unchecked Sendable {
                 head.headers.replaceOrAdd(name: "Content-Type", value: "text/plain;charset=UTF-8")
                 head.headers.replaceOrAdd(name: "Content-Length", value: String(body.count))
             }
+            for (name, value) in headers { head.headers.replaceOrAdd(name: name, value: value) }
             // A write that fails never reached the handler that would answer the promise.
             channel.writeAndFlush(HTTPClientExchange(head: head, body: body, promise: promise))
                 .whenFailure { promise.fail($0) }
@@ -43,7 +46,7 @@ final class HTTPClientConnection: @unchecked Sendable {
                 return self.loop.makeFailedFuture(error)
             }
             self.channel = nil
-            return self.perform(method, target, body: body)
+            return self.perform(method, target, body: body, headers: headers)
         }
     }
 

@@ -18,19 +18,26 @@ struct HTTPRouter {
         let path = parts.first.map(String.init) ?? "/"
         let query = EngineIOQuery(parts.count > 1 ? parts[1] : "")
         if server.isEnginePath(head.uri) {
-            routeEngine(head, query, body)
-        } else {
-            routeFallback(head, path, query, body)
-        }
-    }
-
-    private func routeFallback(_ head: HTTPRequestHead, _ path: String, _ query: EngineIOQuery, _ body: [UInt8]) {
-        guard let fallback = server.configuration.fallback else {
-            return handler.respond(to: head, .text("Not found\n", status: 404), context)
+            return routeEngine(head, query, body)
         }
         let request = SocketIOHTTPRequest(
             method: head.method.rawValue, path: path, query: query, headers: head.headers.map { ($0.name, $0.value) },
-            body: body, remoteAddress: context.remoteAddressText)
+            body: body, remoteAddress: context.remoteAddressText, localPort: context.localAddress?.port ?? 0)
+        if let webSockets = server.configuration.webSockets, wantsWebSocket(head) {
+            routeWebSocket(head, request, webSockets)
+        } else {
+            routeFallback(head, request)
+        }
+    }
+
+    private func wantsWebSocket(_ head: HTTPRequestHead) -> Bool {
+        head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
+    }
+
+    private func routeFallback(_ head: HTTPRequestHead, _ request: SocketIOHTTPRequest) {
+        guard let fallback = server.configuration.fallback else {
+            return handler.respond(to: head, .text("Not found\n", status: 404), context)
+        }
         let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
         let loop = context.eventLoop
         Task {
@@ -44,8 +51,8 @@ struct HTTPRouter {
         let request: EngineIORequest
         do throws(EngineIORefusal) {
             cors = try CORS.headers(head.headers, server.configuration)
-            let wantsWebSocket = head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
-            request = try EngineIORequest(method: head.method.rawValue, query: query, wantsWebSocket: wantsWebSocket)
+            request = try EngineIORequest(
+                method: head.method.rawValue, query: query, wantsWebSocket: wantsWebSocket(head))
         } catch {
             return refuse(head, error, cors: (try? CORS.headers(head.headers, server.configuration)) ?? [])
         }
@@ -164,26 +171,72 @@ struct HTTPRouter {
             body: .bytes(body))
     }
 
-    /// NIO checks the handshake's key and version and computes the accept header.
     private func becomeWebSocket(
         _ head: HTTPRequestHead, _ cors: [(name: String, value: String)],
         opened: @escaping @Sendable (ServerConnection, WebSocketLink) -> Void,
         connection: @escaping () -> ServerConnection?
     ) {
-        let upgrader = NIOWebSocketServerUpgrader(
-            shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
-            upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
         let loopBound = NIOLoopBound((self, connection), eventLoop: context.eventLoop)
-        upgrader.buildUpgradeResponse(
-            channel: context.channel, upgradeRequest: head, initialResponseHeaders: [:]
-        ).whenComplete { result in
+        acceptHeaders(for: head).whenComplete { result in
             let (router, connection) = loopBound.value
             guard case .success(let accept) = result else { return router.refuse(head, .badRequest, cors: cors) }
             guard let session = connection() else { return router.turnAway(head, "The server is going down.\n", cors) }
             let link = WebSocketLink(channel: router.context.channel)
+            let limit = router.server.configuration.maxPayload
+            let receiver = WebSocketServerHandler(connection: session, link: link, limit: limit)
             // If this fails, the channel is closed already, which is what `opened` then finds.
-            try? router.handler.upgrade(head, accept: accept, connection: session, link: link, router.context)
+            try? router.handler.upgrade(head, accept: accept, to: receiver, router.context)
             opened(session, link)
+        }
+    }
+
+    /// NIO checks the handshake's key and version and computes the accept header.
+    private func acceptHeaders(for head: HTTPRequestHead) -> EventLoopFuture<HTTPHeaders> {
+        let upgrader = NIOWebSocketServerUpgrader(
+            shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture([:]) },
+            upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
+        return upgrader.buildUpgradeResponse(
+            channel: context.channel, upgradeRequest: head, initialResponseHeaders: [:])
+    }
+
+    // MARK: Other WebSockets
+
+    /// Whoever takes it is asked when the handshake is right, and before it is answered: a refusal is an HTTP response.
+    private func routeWebSocket(
+        _ head: HTTPRequestHead, _ request: SocketIOHTTPRequest,
+        _ webSockets: @escaping @Sendable (SocketIOHTTPRequest) async -> WebSocketAnswer?
+    ) {
+        let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        acceptHeaders(for: head).whenComplete { result in
+            Task {
+                let isValid = if case .success = result { true } else { false }
+                let answer = isValid ? await webSockets(request) : nil
+                loop.execute { loopBound.value.finish(head, request, isValid ? result : nil, answer) }
+            }
+        }
+    }
+
+    private func finish(
+        _ head: HTTPRequestHead, _ request: SocketIOHTTPRequest, _ accept: Result<HTTPHeaders, any Error>?,
+        _ answer: WebSocketAnswer?
+    ) {
+        guard case .success(let accept) = accept else {
+            return handler.respond(to: head, .text("This is no WebSocket handshake.\n", status: 400), context)
+        }
+        switch answer {
+        case nil: routeFallback(head, request)
+        case .refused(let response): handler.respond(to: head, response, context)
+        case .accepted(let peer, let terms):
+            let link = WebSocketLink(channel: context.channel)
+            let receiver = WebSocketPeerHandler(peer: peer, link: link, terms: terms)
+            do {
+                guard context.channel.isActive else { throw ChannelError.ioOnClosedChannel }
+                let socket = ServerWebSocket(link, outboundLimit: terms.outboundLimit)
+                try handler.upgrade(head, accept: accept, to: receiver, context) { peer.webSocketOpened(socket) }
+            } catch {
+                peer.webSocketClosed()
+            }
         }
     }
 }

@@ -218,22 +218,23 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// Remembers the poll that this connection carries, so that its loss is told.
     func hold(_ reply: PollReply, of connection: ServerConnection) { heldPoll = (connection, reply) }
 
-    /// Answers with the headers of RFC 6455 §4.2.2 and becomes a WebSocket of `connection`.
+    /// Answers with the headers of RFC 6455 §4.2.2 and becomes a WebSocket, whose bytes `receiver` takes. `opened` is
+    /// called before it has any.
     func upgrade(
-        _ request: HTTPRequestHead, accept: HTTPHeaders, connection: ServerConnection, link: WebSocketLink,
-        _ context: ChannelHandlerContext
+        _ request: HTTPRequestHead, accept: HTTPHeaders, to receiver: some ChannelInboundHandler,
+        _ context: ChannelHandlerContext, opened: () -> Void = {}
     ) throws {
         phase = .upgraded
         let head = HTTPResponseHead(version: request.version, status: .switchingProtocols, headers: accept)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        let limit = server.configuration.maxPayload
         let pipeline = context.pipeline.syncOperations
-        try pipeline.addHandler(WebSocketServerHandler(connection: connection, link: link, limit: limit))
+        try pipeline.addHandler(receiver)
         pipeline.removeHandler(httpHandlers.errors, promise: nil)
         pipeline.removeHandler(httpHandlers.pipelining, promise: nil)
         pipeline.removeHandler(httpHandlers.encoder, promise: nil)
         pipeline.removeHandler(context: context, promise: nil)
+        opened()
         // Last: what the client sent right after its request goes on to the WebSocket.
         pipeline.removeHandler(httpHandlers.decoder, promise: nil)
     }

@@ -12,6 +12,8 @@ public struct SocketIOHTTPRequest: Sendable {
     public var body: [UInt8]
     /// The client's address, as `127.0.0.1:5000`.
     public var remoteAddress: String
+    /// The port of ours that it came to.
+    public var localPort: Int
 
     /// The first value of a header, whatever its case.
     public func header(_ name: String) -> String? {

@@ -28,6 +28,9 @@ public struct SocketIOServerConfiguration: Sendable {
     public var tls: TLS?
     /// Answers every HTTP request outside `path`; 404 without one.
     public var fallback: (@Sendable (SocketIOHTTPRequest) async -> SocketIOHTTPResponse)?
+    /// Asked about every WebSocket outside `path`, before it is accepted; what it has no answer to goes to `fallback`.
+    /// Where pages of other origins may not connect, it is for this to say.
+    public var webSockets: (@Sendable (SocketIOHTTPRequest) async -> WebSocketAnswer?)?
     /// The largest body of a request for `fallback`, in bytes; larger ones get 413.
     public var fallbackBodyLimit = 1_000_000
     /// An HTTP connection without a complete request for this long is closed.

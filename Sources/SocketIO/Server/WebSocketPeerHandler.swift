@@ -1,0 +1,106 @@
+import NIOCore
+
+/// The receiving end of one WebSocket outside the Socket.IO path: bytes in, messages to its peer.
+final class WebSocketPeerHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private enum Phase {
+        case open
+        /// A close frame or a fault came, and whatever follows is dropped.
+        case closing
+        case closed
+    }
+
+    private let peer: any WebSocketPeer
+    private let link: WebSocketLink
+    private let terms: WebSocketTerms
+    private var reader: WebSocketReader
+    private var phase = Phase.open
+    private var pings: RepeatedTask?
+    /// Pings since anything was last heard.
+    private var unanswered = 0
+
+    /// A client that is silent for so many pings has gone.
+    private static let patience = 3
+
+    init(peer: any WebSocketPeer, link: WebSocketLink, terms: WebSocketTerms) {
+        self.peer = peer
+        self.link = link
+        self.terms = terms
+        reader = WebSocketReader(side: .server, limit: terms.messageLimit)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let interval = TimeAmount(terms.pingInterval)
+        let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        pings = context.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+            let (handler, context) = loopBound.value
+            handler.ping(context)
+        }
+    }
+
+    private func ping(_ context: ChannelHandlerContext) {
+        guard unanswered < Self.patience else { return context.close(promise: nil) }
+        unanswered += 1
+        var frame = ByteBuffer()
+        WebSocketFraming.write([], opcode: WebSocketOpcode.ping, into: &frame)
+        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .open = phase else { return }
+        receive(unwrapInboundIn(data))
+    }
+
+    private func receive(_ buffer: ByteBuffer) {
+        unanswered = 0
+        do throws(WebSocketFault) {
+            try reader.receive(buffer.readableBytesSpan) { received($0) }
+        } catch {
+            phase = .closing
+            link.close(code: error.code, reason: error.text)
+        }
+    }
+
+    private func received(_ message: WebSocketReader.Message) {
+        // What came in one piece with the end of the connection came too late.
+        guard case .open = phase else { return }
+        switch message {
+        case .text(let bytes): peer.webSocketReceived(bytes, isText: true)
+        case .binary(let bytes): peer.webSocketReceived(bytes, isText: false)
+        case .ping(let payload):
+            // A client that pings and reads nothing would have us hold its pongs.
+            guard link.hasRoom(for: payload.count, limit: terms.outboundLimit) else {
+                return link.channel.close(promise: nil)
+            }
+            link.pong(payload)
+        case .pong, .fragment: break
+        case .close(let code):
+            phase = .closing
+            link.answerClose(code)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ServerShutdownEvent { link.close(code: 1001, reason: "The server is going down.") }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { end() }
+
+    private func end() {
+        pings?.cancel()
+        pings = nil
+        if case .closed = phase { return }
+        phase = .closed
+        peer.webSocketClosed()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
