@@ -133,6 +133,15 @@ let package = Package(
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ]),
 
+        // Its sockets, endpoints, room service and webhooks.
+        library(
+            "LiveKitServer",
+            [
+                "LiveKitCore", "LiveKitProtocol", "SFUCore", "RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire",
+                "SocketIO", .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                .product(name: "Logging", package: "swift-log"),
+            ] + nio),
+
         // Clients.
         library("ClientKit", ["SocketIO"]),
         library("ClientFeatures", ["ClientKit"]),
@@ -146,7 +155,7 @@ let package = Package(
             name: "roost",
             dependencies: [
                 "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC", "LiveKitProtocol",
-                "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles", "TURNServer",
+                "LiveKitServer", "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles", "TURNServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ] + nio + watching,
@@ -189,6 +198,13 @@ let package = Package(
         tests(
             "LiveKitCoreTests",
             ["LiveKitCore", "LiveKitProtocol", "SFUCore", "RTCEngine", "RTCSecurity", "RTCWire"]),
+        tests(
+            "LiveKitServerTests",
+            [
+                "LiveKitServer", "LiveKitCore", "LiveKitProtocol", "SFUCore", "RTCNetwork", "RTCEngine",
+                "RTCSecurity", "RTCWire", "SocketIO",
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ] + nio),
         tests("ClientKitTests", ["ClientKit", "SocketIO"]),
         tests("ClientRTCTests", ["ClientRTC", "ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("ClientFeaturesTests", ["ClientFeatures", "ClientKit"]),

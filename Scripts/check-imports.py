@@ -17,6 +17,9 @@ ALLOWED = {
     "CallSignaling": {"SocketIO"},
     "LiveKitProtocol": {"COpenSSL", "CZlib"},
     "LiveKitCore": {"LiveKitProtocol", "SFUCore", "RTCEngine", "RTCWire"},
+    "LiveKitServer": {
+        "LiveKitCore", "LiveKitProtocol", "SFUCore", "RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire", "SocketIO",
+    },
     "ClientKit": {"SocketIO"},
     "ClientFeatures": {"ClientKit"},
     "ClientRTC": {"ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"},
@@ -26,7 +29,7 @@ ALLOWED = {
     "WebRTCCore": {"ComposableArchitectureStandIn", "RTCNetwork", "RTCEngine"},
     "roost": {
         "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC", "WebRTCCore", "LiveKitProtocol",
-        "ComposableArchitectureStandIn",
+        "LiveKitServer", "ComposableArchitectureStandIn",
         "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles", "TURNServer",
     },
 }

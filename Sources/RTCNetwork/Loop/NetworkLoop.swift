@@ -66,6 +66,11 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     /// What the wall clock shows, in seconds since 1970.
     package static var unixTime: Int64 { cdatagram_realtime_ns() / 1_000_000_000 }
 
+    /// What to add to `now` to get the time since 1970.
+    package static var wallClockOffset: Interval {
+        Interval(nanoseconds: cdatagram_realtime_ns() - cdatagram_monotonic_ns())
+    }
+
     // MARK: Executor
 
     /// Takes a job of an actor that lives here. From any thread.
@@ -81,7 +86,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
 
     /// Runs `call` on the loop's thread, before the jobs that are enqueued later. From any thread. A job would cost a
     /// task.
-    func call(_ call: any LoopCall) {
+    package func call(_ call: any LoopCall) {
         let mustWake = inbox.withLock { inbox in
             inbox.calls.append(call)
             defer { inbox.isAwake = true }
@@ -218,7 +223,7 @@ package protocol SocketReader: AnyObject {
 }
 
 /// Something to do on the loop's thread.
-protocol LoopCall: AnyObject, Sendable {
+package protocol LoopCall: AnyObject, Sendable {
     func run()
 }
 

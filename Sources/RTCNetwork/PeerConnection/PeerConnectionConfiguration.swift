@@ -1,4 +1,3 @@
-internal import CDatagram
 public import RTCEngine
 public import RTCSecurity
 public import RTCWire
@@ -119,7 +118,7 @@ extension PeerMachineConfiguration {
         negotiation.receivesSimulcast = configuration.receivesSimulcast
         self.init(
             ice: ice, negotiation: negotiation,
-            wallClockOffset: Interval(nanoseconds: cdatagram_realtime_ns() - cdatagram_monotonic_ns()),
+            wallClockOffset: NetworkLoop.wallClockOffset,
             congestion: configuration.congestion)
         redundancyDepth = configuration.redundancyDepth
         receivesPackets = configuration.receives == .packets

@@ -1,3 +1,4 @@
+internal import LiveKitServer
 internal import SocketIO
 internal import Synchronization
 internal import TURNServer
@@ -35,6 +36,37 @@ enum Metrics {
         lines.append("# HELP roost_echo_calls_total Calls that the echo peer has answered.")
         lines.append("# TYPE roost_echo_calls_total counter")
         lines.append("roost_echo_calls_total \(EchoPeer.callsAnswered)")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// What the server of LiveKit's protocol counts.
+    static func text(_ server: LiveKitServer) -> String {
+        let statistics = server.statistics
+        let webhooks = server.webhookStatistics
+        var lines: [String] = []
+        func metric(_ name: String, _ type: String, _ help: String, _ values: [(label: String, value: Int)]) {
+            lines += ["# HELP roost_livekit_\(name) \(help)", "# TYPE roost_livekit_\(name) \(type)"]
+            lines += values.map { "roost_livekit_\(name)\($0.label) \($0.value)" }
+        }
+        func one(_ value: Int) -> [(label: String, value: Int)] { [("", value)] }
+        metric("rooms", "gauge", "Rooms that exist.", one(statistics.rooms))
+        metric("rooms_total", "counter", "Rooms made.", one(statistics.roomsMade))
+        metric("signaling_connections", "gauge", "Participants whose signaling is connected.", one(statistics.signals))
+        metric("joins_total", "counter", "Participants who have joined.", one(statistics.joins))
+        metric("peer_connections", "gauge", "Peer connections of participants.", one(statistics.peers))
+        metric("tcp_connections", "gauge", "TCP connections for media.", one(statistics.streams))
+        metric("received_packets_total", "counter", "Datagrams received.", one(statistics.datagramsReceived))
+        metric("received_bytes_total", "counter", "Bytes of them.", one(statistics.bytesReceived))
+        metric("sent_packets_total", "counter", "Datagrams sent.", one(statistics.datagramsSent))
+        metric("sent_bytes_total", "counter", "Bytes of them.", one(statistics.bytesSent))
+        metric(
+            "dropped_total", "counter", "Datagrams that were nobody's, by reason.",
+            MediaWorkerStatistics.dropReasons.map { ("{reason=\"\($0)\"}", statistics.drops[$0] ?? 0) })
+        let load = server.peersOfWorkers.enumerated().map { ("{worker=\"\($0)\"}", $1) }
+        metric("worker_peer_connections", "gauge", "Peer connections, by worker.", load)
+        metric("webhooks_delivered_total", "counter", "Webhooks delivered.", one(webhooks.delivered))
+        metric("webhooks_lost_total", "counter", "Webhooks given up.", one(webhooks.lost))
+        metric("webhook_failures_total", "counter", "Attempts that failed.", one(webhooks.failedAttempts))
         return lines.joined(separator: "\n") + "\n"
     }
 

@@ -3,6 +3,7 @@ internal import CallSignaling
 internal import ClientKit
 internal import ClientRTC
 internal import Foundation
+internal import LiveKitServer
 internal import Logging
 internal import RTCNetwork
 internal import RTCWire
@@ -15,7 +16,8 @@ struct Serve: AsyncParsableCommand {
         abstract: "Run the server.",
         discussion: """
             Serves the web page, /health and /metrics, and Socket.IO signaling for call rooms, on both ports. An echo \
-            peer waits in room 1 as callee, so that you can try a call alone. Ctrl-C ends it.
+            peer waits in room 1 as callee, so that you can try a call alone. With an API key it is a server for \
+            LiveKit's SDKs as well. Ctrl-C ends it.
             """
     )
 
@@ -53,6 +55,9 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup(title: "TURN")
     var turn: TURNOptions
+
+    @OptionGroup(title: "LiveKit")
+    var livekit: LiveKitOptions
 
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
@@ -110,7 +115,16 @@ struct Serve: AsyncParsableCommand {
         let page = try pageFolder()
         let media = echo ? try CallFiles.load(video: nil, audio: nil, codec: nil) : nil
         let relay = try await turn.start(host: host, certificate: tlsCertificate, key: tlsKey)
-        let server = makeServer(page: page, relay: relay)
+        var logger = Logger(label: "roost")
+        logger.logLevel = Logger.Level(rawValue: logLevel.rawValue) ?? .notice
+        let sfu: LiveKitService?
+        do {
+            sfu = try await livekit.start(host: host, relay: relay, logger: logger)
+        } catch {
+            await relay?.service.stop()
+            throw error
+        }
+        let server = makeServer(page: page, relay: relay, livekit: sfu, logger: logger)
         let rooms = CallRoomServer(server: server)
         let pagePort: Int
         let signaling: Int
@@ -118,7 +132,14 @@ struct Serve: AsyncParsableCommand {
             pagePort = try await server.bind(host: host, port: port)
             let isSame = signalingPort == port && port != 0
             signaling = isSame ? pagePort : try await server.bind(host: host, port: signalingPort)
+            if let livekit = sfu {
+                // The page's own port goes on showing the page.
+                if self.livekit.livekitPort != port || port == 0 {
+                    livekit.port = try await server.bind(host: host, port: self.livekit.livekitPort)
+                }
+            }
         } catch {
+            await sfu?.server.stop()
             await server.shutdown()
             await relay?.service.stop()
             throw CommandError("\(error)")
@@ -126,10 +147,11 @@ struct Serve: AsyncParsableCommand {
         var echoPeer: EchoPeer?
         if let media { echoPeer = try await makeEchoPeer(rooms, media) }
         await echoPeer?.start()
-        announce(page: pagePort, signaling: signaling, hasPage: page != nil, relay: relay)
+        announce(page: pagePort, signaling: signaling, hasPage: page != nil, relay: relay, livekit: sfu)
         for await _ in interrupts { break }
         if !json { Console.say("Going down.") }
         await echoPeer?.stop()
+        await sfu?.server.stop()
         await server.shutdown()
         await relay?.service.stop()
         withExtendedLifetime(interrupts) {}
@@ -145,7 +167,9 @@ struct Serve: AsyncParsableCommand {
         return folder
     }
 
-    private func makeServer(page folder: URL?, relay: CallRelay?) -> SocketIOServer {
+    private func makeServer(
+        page folder: URL?, relay: CallRelay?, livekit: LiveKitService?, logger: Logger
+    ) -> SocketIOServer {
         var configuration = SocketIOServerConfiguration()
         if allowOrigin.contains("*") {
             configuration.origins = .any
@@ -158,12 +182,15 @@ struct Serve: AsyncParsableCommand {
         let statistics = StatisticsSource()
         let metrics: @Sendable () -> String = {
             (statistics.read().map(Metrics.text) ?? "") + (relay.map { Metrics.text($0.service.statistics) } ?? "")
+                + (livekit.map { Metrics.text($0.server) } ?? "")
         }
         let routes = WebRoutes(
             page: folder.map(StaticFiles.init), metrics: metrics, iceServers: ICEServersRoute(relay: relay))
-        configuration.fallback = { routes.answer($0) }
-        var logger = Logger(label: "roost")
-        logger.logLevel = Logger.Level(rawValue: logLevel.rawValue) ?? .notice
+        configuration.fallback = { request in
+            if let answer = await livekit?.answer(request) { return answer }
+            return routes.answer(request)
+        }
+        if let livekit { configuration.webSockets = { await livekit.server.webSocket($0) } }
         let server = SocketIOServer(configuration: configuration, logger: logger)
         statistics.follow(server)
         return server
@@ -182,7 +209,7 @@ struct Serve: AsyncParsableCommand {
             configuration: configuration)
     }
 
-    private func announce(page: Int, signaling: Int, hasPage: Bool, relay: CallRelay?) {
+    private func announce(page: Int, signaling: Int, hasPage: Bool, relay: CallRelay?, livekit: LiveKitService?) {
         if json {
             var fields: [String: JSONField] = [
                 "event": .text("listening"), "port": .number(Double(page)),
@@ -190,6 +217,11 @@ struct Serve: AsyncParsableCommand {
             ]
             fields["turn_port"] = relay.map { .number(Double($0.ports.port)) }
             fields["turn_tls_port"] = relay?.ports.tlsPort.map { .number(Double($0)) }
+            if let livekit {
+                fields["livekit_port"] = .number(Double(livekit.port ?? page))
+                fields["media_port"] = livekit.media.first.map { .number(Double($0.port)) }
+                fields["media_tcp_port"] = livekit.media.first?.streamPort.map { .number(Double($0)) }
+            }
             Console.say(JSONField.object(fields).json)
         } else {
             let scheme = tlsCertificate == nil ? "http" : "https"
@@ -202,12 +234,21 @@ struct Serve: AsyncParsableCommand {
                 "  Signaling  \(scheme)://localhost:\(signaling)  (Socket.IO; also under /socket.io on port \(page))")
             lines.append("  Watch      \(scheme)://localhost:\(page)/health and /metrics")
             if let relay { lines.append("  Relay      " + text(relay)) }
+            if let livekit { lines.append("  LiveKit    " + text(livekit, page: page)) }
             if echo {
                 lines.append("An echo peer waits in room \(echoRoom): call it as caller to try everything alone.")
             }
             lines.append("Ctrl-C ends it.")
             Console.say(lines.joined(separator: "\n"))
         }
+    }
+
+    private func text(_ livekit: LiveKitService, page: Int) -> String {
+        let scheme = tlsCertificate == nil ? "ws" : "wss"
+        let ports = livekit.media.map { "\($0.port)" }.joined(separator: ", ")
+        let tcp = livekit.media.compactMap(\.streamPort).map { "\($0)" }.joined(separator: ", ")
+        let media = "media on UDP \(ports)" + (tcp.isEmpty ? "" : " and TCP \(tcp)")
+        return "\(scheme)://localhost:\(livekit.port ?? page)  (\(media); `roost token create` makes tokens)"
     }
 
     private func text(_ relay: CallRelay) -> String {

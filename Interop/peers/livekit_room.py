@@ -1,0 +1,127 @@
+"""`roost serve` with LiveKit's protocol in a namespace, and its participants by LiveKit's Python SDK."""
+
+import datetime
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from livekit import api
+
+from peers.roost_peer import start_server
+from support.evidence import Evidence
+from support.process import JSONProcess
+from support.waiting import PATIENCE, wait_until
+
+KEY, SECRET = "APIroost", "a-secret-of-forty-two-bytes-for-the-tests!"
+PEER = Path(__file__).with_name("livekit_peer.py")
+FETCH = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
+
+
+def token(room, identity, valid=600, **grants):
+    """By LiveKit's own package."""
+    video = api.VideoGrants(room_join=True, room=room, **grants)
+    made = api.AccessToken(KEY, SECRET).with_identity(identity).with_grants(video)
+    return made.with_ttl(datetime.timedelta(seconds=valid)).to_jwt()
+
+
+class Server:
+    """LiveKit's Rust takes no loopback for media: the server is on the namespace's own address."""
+
+    def __init__(self, namespace, *options):
+        self.namespace = namespace
+        self.process, self.page = start_server(
+            namespace, namespace.address, "--livekit-key", f"{KEY}:{SECRET}", "--livekit-port", 0,
+            "--media-port", 0, "--media-tcp-port", 0, *options)
+        self.port = self.process.wait_for("listening")["livekit_port"]
+        self.numbers = itertools.count(1)
+        self.peers = []
+
+    @property
+    def url(self):
+        return f"ws://{self.namespace.address}:{self.port}"
+
+    @property
+    def http(self):
+        return f"http://{self.namespace.address}:{self.port}"
+
+    def new_room(self):
+        return f"room {next(self.numbers)}"
+
+    def join(self, room, identity, *options, wait=True, **grants):
+        """A process that is in the room when this returns."""
+        peer = Participant(self, room, identity, options, grants)
+        self.peers.append(peer)
+        if wait:
+            peer.wait_for("joined")
+        return peer
+
+    def metrics(self):
+        text = self.namespace.run(sys.executable, "-c", FETCH, f"{self.http}/metrics").stdout
+        return {name: int(value) for name, value in re.findall(r"^(roost_livekit\S*) (\d+)$", text, re.MULTILINE)}
+
+    def wait_empty(self):
+        names = ("roost_livekit_peer_connections", "roost_livekit_signaling_connections")
+        wait_until(lambda: all(self.metrics()[name] == 0 for name in names), "nothing is kept of those who have left")
+
+    def leave_all(self):
+        for peer in self.peers:
+            peer.finish()
+        self.peers = []
+
+    def close(self):
+        self.leave_all()
+        return self.process.finish()
+
+
+class Participant:
+    def __init__(self, server, room, identity, options, grants):
+        self.identity = identity
+        command = server.namespace.command(
+            sys.executable, PEER, "--url", server.url, "--token", token(room, identity, **grants), *options)
+        self.process = JSONProcess(f"{identity} in {room}", command, stdin=subprocess.PIPE)
+        self.wait_for = self.process.wait_for
+        self.reports = 0
+
+    def do(self, what, **fields):
+        self.process.tell({"do": what, **fields})
+
+    def publish(self, codec="VP8", hertz=880, **video):
+        """Pictures and sound; back when the room knows of both."""
+        self.do("publish_video", codec=codec, **video)
+        self.do("publish_audio", hertz=hertz)
+        return [self.wait_for("own_track", name=name)["sid"] for name in ("camera", "microphone")]
+
+    def report(self, name, fresh=False):
+        self.do("report", name=name, fresh=fresh)
+        self.reports += 1
+        return self.wait_for("report", number=self.reports - 1)
+
+    def wait_until(self, name, check, what):
+        """Until a track's report is as it should be."""
+        wait_until(lambda: check(self.report(name)), f"{self.identity}: {what}\n{self.process.transcript()}")
+
+    def wait_for_picture(self, frames=45, name="camera"):
+        self.wait_until(name, lambda report: len(report["counters"]) >= frames, f"{frames} frames of {name}")
+
+    def check_picture(self, frames=45, name="camera", **limits):
+        """Decoded frames with a counter that goes forward."""
+        self.wait_for_picture(frames, name)
+        evidence = Evidence(self.identity, counters=self.report(name)["counters"])
+        evidence.check_picture(least=frames, **limits)
+
+    def check_sound(self, hertz, seconds=2.0, name="microphone"):
+        pieces = int(seconds * 2) + 1
+        self.wait_until(name, lambda report: len(report["hertz"]) >= pieces, f"{seconds} s of {name}")
+        # The first piece has the jitter buffer's beginning in it.
+        Evidence(self.identity, hertz=self.report(name)["hertz"][1:]).check_sound([hertz], seconds - 0.5)
+
+    def leave(self):
+        self.do("leave")
+        return self.process.wait(PATIENCE)
+
+    def finish(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.finish()

@@ -1,0 +1,225 @@
+"""LiveKit's Python SDK, which is libwebrtc and Rust underneath, in rooms of `roost serve`."""
+
+import pytest
+
+from peers.livekit_room import Server
+
+MODES = {"single": (), "dual": ("--dual",)}
+both_modes = pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+
+
+@pytest.fixture(scope="module")
+def sfu(namespace):
+    """One server for all tests of the file; each has a room of its own."""
+    server = Server(namespace)
+    yield server
+    assert server.close() == 0
+
+
+@pytest.fixture
+def room(sfu):
+    yield sfu.new_room()
+    sfu.leave_all()
+
+
+@both_modes
+def test_two_see_and_hear_each_other(sfu, room, mode):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.wait_for("connected", who="bob")
+    ann.publish(hertz=880)
+    bob.publish(hertz=554)
+    for listener, hertz in [(bob, 880), (ann, 554)]:
+        listener.wait_for("subscribed", name="camera")
+        listener.check_picture()
+        listener.check_sound(hertz)
+
+
+@both_modes
+def test_whoever_comes_later_is_given_what_is_there(sfu, room, mode):
+    ann = sfu.join(room, "ann", *mode)
+    ann.publish()
+    bob = sfu.join(room, "bob", *mode)
+    assert bob.wait_for("joined")["others"] == ["ann"]
+    bob.check_picture()
+    bob.check_sound(880)
+
+
+def test_one_of_each_kind_understand_each_other(sfu, room):
+    ann, bob = sfu.join(room, "ann", "--dual"), sfu.join(room, "bob")
+    ann.publish(hertz=880)
+    bob.publish(hertz=554)
+    bob.check_picture()
+    ann.check_picture()
+    bob.check_sound(880)
+    ann.check_sound(554)
+
+
+@both_modes
+def test_mute_and_unmute_are_seen(sfu, room, mode):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.publish()
+    bob.check_picture(15)
+    ann.do("mute", name="camera")
+    bob.wait_for("muted", who="ann", name="camera")
+    ann.do("unmute", name="camera")
+    bob.wait_for("unmuted", who="ann", name="camera")
+    bob.report("camera", fresh=True)
+    bob.check_picture(30)
+
+
+@both_modes
+def test_a_track_that_is_withdrawn_goes_away(sfu, room, mode):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.publish()
+    bob.check_picture(15)
+    ann.do("unpublish", name="camera")
+    bob.wait_for("unsubscribed", who="ann", name="camera")
+    bob.report("camera", fresh=True)
+    ann.do("publish_video")
+    bob.check_picture(15)
+
+
+@both_modes
+def test_data_both_ways(sfu, room, mode):
+    ann, bob, eve = (sfu.join(room, name, *mode) for name in ("ann", "bob", "eve"))
+    ann.do("send", text="to all", topic="greeting")
+    for listener in (bob, eve):
+        assert listener.wait_for("data", text="to all")["who"] == "ann"
+    bob.do("send", text="for ann", to=["ann"])
+    ann.wait_for("data", text="for ann", who="bob")
+    bob.do("send", text="lossy", reliable=False)
+    ann.wait_for("data", text="lossy", who="bob")
+    eve.wait_for("data", text="lossy")
+    assert not any(line.get("text") == "for ann" for line in eve.process.events)
+
+
+@both_modes
+def test_one_calls_a_method_of_the_other(sfu, room, mode):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.wait_for("connected", who="bob")
+    ann.do("call", who="bob", payload="hello")
+    bob.wait_for("called", who="ann")
+    ann.wait_for("answer", answer="HELLO")
+    bob.do("call", who="ann", payload="fail")
+    bob.wait_for("answer", code=1234, message="as you like")
+
+
+@pytest.mark.parametrize("codec", ["VP9", "H264", "AV1"])
+def test_other_codecs(sfu, room, codec):
+    ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
+    ann.do("publish_video", codec=codec, width=320, height=180)
+    assert codec in bob.wait_for("subscribed", name="camera")["codec"].upper()
+    bob.check_picture()
+
+
+def test_a_subscriber_chooses_among_the_layers_of_simulcast(sfu, room):
+    ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
+    ann.do("publish_video", width=960, height=540, simulcast=True)
+    bob.wait_for_picture(30)
+    for quality, width in [("LOW", 240), ("HIGH", 960), ("MEDIUM", 480), ("LOW", 240)]:
+        bob.do("quality", name="camera", quality=quality)
+        # libwebrtc sends less than was asked for where the machine is busy, in steps of its own.
+        bob.wait_until(
+            "camera", lambda report: report["sizes"] and abs(report["sizes"][-1][0] - width) <= width // 3,
+            f"pictures about {width} wide")
+    bob.report("camera", fresh=True)
+    bob.check_picture(30)
+
+
+@both_modes
+def test_a_subscription_can_be_ended_and_begun_again(sfu, room, mode):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.publish()
+    bob.check_picture(15)
+    bob.do("subscribe", name="camera", wanted=False)
+    bob.wait_for("unsubscribed", name="camera")
+    bob.report("camera", fresh=True)
+    bob.do("subscribe", name="camera", wanted=True)
+    bob.check_picture(15)
+
+
+@both_modes
+@pytest.mark.parametrize("scenario", ["SIGNAL_RECONNECT", "FULL_RECONNECT"])
+def test_it_goes_on_after_a_reconnect(sfu, room, mode, scenario):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.publish()
+    bob.check_picture(15)
+    ann.do("simulate", scenario=scenario)
+    ann.wait_for("reconnected")
+    ann.do("send", text="I am back")
+    bob.wait_for("data", text="I am back", who="ann")
+    bob.report("camera", fresh=True)
+    bob.check_picture(30, stalls=1)
+
+
+@both_modes
+def test_a_subscriber_reconnects(sfu, room, mode):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.publish()
+    bob.check_picture(15)
+    bob.do("simulate", scenario="SIGNAL_RECONNECT")
+    bob.wait_for("reconnected")
+    bob.report("camera", fresh=True)
+    bob.check_picture(30)
+
+
+def test_whoever_may_not_publish_is_told(sfu, room):
+    ann = sfu.join(room, "ann", can_publish=False)
+    ann.do("publish_audio")
+    ann.wait_for("not_published", name="microphone")
+    bob = sfu.join(room, "bob", can_publish_sources=["microphone"])
+    bob.do("publish_audio")
+    bob.wait_for("own_track", name="microphone")
+    bob.do("publish_video")
+    bob.wait_for("not_published", name="camera")
+
+
+def test_whoever_may_not_subscribe_is_given_nothing(sfu, room):
+    ann, bob, eve = sfu.join(room, "ann"), sfu.join(room, "bob"), sfu.join(room, "eve", can_subscribe=False)
+    ann.publish()
+    bob.check_picture(15)
+    assert not any(line["event"] == "subscribed" for line in eve.process.events)
+
+
+def test_a_publisher_says_who_may_subscribe(sfu, room):
+    ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
+    ann.publish()
+    bob.check_picture(15)
+    ann.do("allow", everybody=False)
+    bob.wait_for("unsubscribed", name="camera")
+
+
+def test_whoever_comes_with_the_same_name_takes_the_place(sfu, room):
+    first = sfu.join(room, "ann")
+    sfu.join(room, "ann")
+    first.wait_for("disconnected", reason="DUPLICATE_IDENTITY")
+
+
+def test_names_and_attributes_are_told(sfu, room):
+    ann, bob = sfu.join(room, "ann", can_update_own_metadata=True), sfu.join(room, "bob")
+    ann.do("metadata", name="Ann", attributes={"seat": "4"})
+    bob.wait_for("named", who="ann", name="Ann")
+    bob.wait_for("attributes", who="ann", attributes={"seat": "4"})
+
+
+def test_whoever_speaks_is_told(sfu, room):
+    ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
+    ann.do("publish_audio")
+    bob.wait_for("speakers", who=["ann"])
+
+
+@both_modes
+def test_whoever_leaves_is_gone_and_nothing_is_kept(sfu, room, mode):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.publish()
+    bob.check_picture(15)
+    assert ann.leave() == 0
+    bob.wait_for("gone", who="ann")
+    bob.leave()
+    sfu.wait_empty()
+
+
+def test_a_token_that_is_not_good_lets_nobody_in(sfu, room):
+    late = sfu.join(room, "ann", wait=False, valid=-120)
+    late.wait_for("refused")
+    assert "joined" not in {line["event"] for line in late.process.events}

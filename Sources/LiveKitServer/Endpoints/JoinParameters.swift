@@ -1,0 +1,146 @@
+internal import Foundation
+internal import LiveKitCore
+internal import LiveKitProtocol
+internal import SocketIO
+
+/// What a request for `/rtc` or `/rtc/v1` says, once its token is found to be good.
+struct JoinParameters {
+    let token: AccessToken
+    let room: String
+    let mode: ConnectionMode
+    let request: LiveKitJoinRequest
+
+    /// Reads a request.
+    init(_ request: SocketIOHTTPRequest, keys: APIKeys, at now: Date) throws(HTTPRefusal) {
+        token = try request.accessToken(keys: keys, at: now)
+        guard let grants = token.claims.video, grants.roomJoin else { throw .notAllowed }
+        room = grants.room.isEmpty ? request.query["room"] ?? "" : grants.room
+        guard !room.isEmpty else { throw .noRoomName }
+        var join: LiveKitJoinRequest
+        if let parameter = request.query["join_request"] {
+            mode = .single
+            do throws(JoinRequestRefusal) {
+                join = try LiveKitJoinRequest(parameter: parameter)
+            } catch {
+                throw HTTPRefusal(error)
+            }
+        } else if request.path.hasPrefix("/rtc/v1") {
+            throw HTTPRefusal(JoinRequestRefusal.empty)
+        } else {
+            mode = .dual
+            join = LiveKitJoinRequest(query: request.query)
+        }
+        join.clientInfo.address = request.remoteAddress
+        self.request = join
+    }
+
+    var arrival: Arrival {
+        Arrival(identity: token.identity, claims: token.claims, mode: mode, request: request)
+    }
+}
+
+extension SocketIOHTTPRequest {
+    /// The token of the header `Authorization` or, since browsers cannot set that on a WebSocket, of the query.
+    func accessToken(keys: APIKeys, at now: Date) throws(HTTPRefusal) -> AccessToken {
+        let scheme = "bearer "
+        let text: String
+        if let header = header("Authorization"), header.lowercased().hasPrefix(scheme) {
+            text = String(header.dropFirst(scheme.count))
+        } else if let parameter = query["access_token"], !parameter.isEmpty {
+            text = parameter
+        } else {
+            throw .noToken
+        }
+        do throws(AccessTokenRefusal) {
+            return try AccessToken(verifying: text, with: keys, at: now)
+        } catch {
+            throw HTTPRefusal(error)
+        }
+    }
+}
+
+extension LiveKitJoinRequest {
+    /// What clients with two connections say in their query.
+    init(query: EngineIOQuery) {
+        self.init()
+        clientInfo = LiveKitClientInfo(query: query)
+        connectionSettings.autoSubscribe = query.flag("auto_subscribe") ?? true
+        connectionSettings.adaptiveStream = query.flag("adaptive_stream") ?? false
+        connectionSettings.disableIceLite = query.flag("disable_ice_lite") ?? false
+        if let mayPause = query.flag("subscriber_allow_pause") {
+            connectionSettings.subscriberAllowPause = mayPause
+        }
+        if let subscribes = query.flag("auto_subscribe_data_track") {
+            connectionSettings.autoSubscribeDataTrack = subscribes
+        }
+        participantAttributes = query["attributes"].flatMap(Self.attributes) ?? [:]
+        reconnect = query.flag("reconnect") ?? false
+        participantSid = query["sid"] ?? ""
+        reconnectReason =
+            query["reconnect_reason"].flatMap(Int.init).flatMap(LiveKitReconnectReason.init(rawValue:)) ?? .rrUnknown
+    }
+
+    /// A JSON object in base64, of either alphabet.
+    private static func attributes(_ text: String) -> [String: String]? {
+        var standard = text.replacing("-", with: "+").replacing("_", with: "/").replacing(" ", with: "+")
+        standard = standard.filter { $0 != "=" }
+        standard += String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4)
+        return Data(base64Encoded: standard).flatMap { try? JSONDecoder().decode([String: String].self, from: $0) }
+    }
+}
+
+extension LiveKitClientInfo {
+    fileprivate init(query: EngineIOQuery) {
+        self.init()
+        sdk = query["sdk"].flatMap(SDK.init(name:)) ?? .unknown
+        version = query["version"] ?? ""
+        `protocol` = query["protocol"].flatMap(Int32.init) ?? 0
+        clientProtocol = query["client_protocol"].flatMap(Int32.init) ?? 0
+        os = query["os"] ?? ""
+        osVersion = query["os_version"] ?? ""
+        deviceModel = query["device_model"] ?? ""
+        browser = query["browser"] ?? ""
+        browserVersion = query["browser_version"] ?? ""
+        network = query["network"] ?? ""
+        capabilities = (query["capabilities"] ?? "").split(separator: ",").compactMap { Capability(name: String($0)) }
+    }
+}
+
+extension LiveKitClientInfo.SDK {
+    /// The enum's own names, whatever their case, and those that SDKs use in URLs.
+    fileprivate init?(name: String) {
+        switch name.lowercased() {
+        case "js": self = .js
+        case "swift", "ios": self = .swift
+        case "android": self = .android
+        case "flutter": self = .flutter
+        case "go": self = .go
+        case "unity": self = .unity
+        case "reactnative", "react_native": self = .reactNative
+        case "rust": self = .rust
+        case "python": self = .python
+        case "cpp": self = .cpp
+        case "unityweb", "unity_web": self = .unityWeb
+        case "node": self = .node
+        case "unreal": self = .unreal
+        case "esp32": self = .esp32
+        case "dotnet": self = .dotnet
+        default: return nil
+        }
+    }
+}
+
+extension LiveKitClientInfo.Capability {
+    fileprivate init?(name: String) {
+        switch name {
+        case "CAP_PACKET_TRAILER": self = .capPacketTrailer
+        case "CAP_COMPRESSION_DEFLATE_RAW": self = .capCompressionDeflateRaw
+        default: return nil
+        }
+    }
+}
+
+extension EngineIOQuery {
+    /// `1` and `true` are true; nil when it is missing.
+    fileprivate func flag(_ name: String) -> Bool? { self[name].map { $0 == "1" || $0.lowercased() == "true" } }
+}

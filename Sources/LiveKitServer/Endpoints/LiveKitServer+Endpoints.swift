@@ -1,0 +1,90 @@
+internal import Foundation
+internal import LiveKitCore
+internal import LiveKitProtocol
+package import SocketIO
+
+/// The paths that clients know.
+extension LiveKitServer {
+    private static let joining: Set<String> = ["/rtc", "/rtc/v1"]
+    private static let validating: Set<String> = ["/rtc/validate", "/rtc/v1/validate"]
+
+    /// Takes a WebSocket on `/rtc` or `/rtc/v1`, after the room has accepted; nil for other paths.
+    package func webSocket(_ request: SocketIOHTTPRequest) async -> WebSocketAnswer? {
+        guard Self.joining.contains(request.path) else { return nil }
+        do throws(HTTPRefusal) {
+            return .accepted(by: try await join(request), SignalConnection.terms)
+        } catch {
+            return .refused(error.response)
+        }
+    }
+
+    /// Answers what is not the upgrade: `validate` and the room service; nil for other paths.
+    package func answer(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
+        if Self.validating.contains(request.path) { return await validate(request) }
+        // As LiveKit's server has it: without an upgrade there is nothing here.
+        if Self.joining.contains(request.path) { return HTTPRefusal(404, "Not found").response }
+        return await answerTwirp(request)
+    }
+
+    private func join(_ request: SocketIOHTTPRequest) async throws(HTTPRefusal) -> SignalConnection {
+        let parameters = try JoinParameters(request, keys: configuration.keys, at: Date())
+        var arrival = parameters.arrival
+        arrival.iceServers = configuration.iceServers(request)
+        if arrival.request.reconnect {
+            let worker = worker(forRoom: parameters.room)
+            let connection = SignalConnection(inbox: worker.inbox, tokenExpires: parameters.token.expires)
+            await worker.resume(arrival, room: parameters.room, link: connection)
+            return connection
+        }
+        let room = configuration.room(parameters)
+        let mayCreate = configuration.createsRooms || parameters.token.claims.video?.roomCreate == true
+        do throws(WorkerRefusal) {
+            return try await atRoom(parameters.room) { worker throws(WorkerRefusal) in
+                let connection = SignalConnection(inbox: worker.inbox, tokenExpires: parameters.token.expires)
+                try await worker.join(arrival, room: room, mayCreate: mayCreate, link: connection)
+                return connection
+            }
+        } catch {
+            throw HTTPRefusal(error)
+        }
+    }
+
+    /// What the upgrade would be refused for, for clients that cannot see its status.
+    private func validate(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse {
+        guard request.method == "GET" || request.method == "HEAD" else { return CrossOrigin.answer(request) }
+        do throws(HTTPRefusal) {
+            let parameters = try JoinParameters(request, keys: configuration.keys, at: Date())
+            if !configuration.createsRooms, worker(ofRoom: parameters.room) == nil { throw .noSuchRoom }
+            var response = SocketIOHTTPResponse.text("success")
+            response.headers += HTTPRefusal.crossOrigin
+            return response
+        } catch {
+            return error.response
+        }
+    }
+}
+
+/// What a page of another origin asks before it asks (Fetch standard, "CORS protocol").
+enum CrossOrigin {
+    /// Answers a preflight, and refuses other methods.
+    static func answer(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse {
+        guard request.method == "OPTIONS" else { return HTTPRefusal(405, "Not allowed").response }
+        let headers = request.header("Access-Control-Request-Headers") ?? "Authorization, Content-Type"
+        return SocketIOHTTPResponse(
+            status: 204,
+            headers: HTTPRefusal.crossOrigin + [
+                ("Access-Control-Allow-Methods", "GET, HEAD, POST"), ("Access-Control-Allow-Headers", headers),
+                ("Access-Control-Max-Age", "86400"),
+            ])
+    }
+}
+
+extension LiveKitServerConfiguration {
+    /// How the room is to be that somebody brings into being by joining it.
+    fileprivate func room(_ parameters: JoinParameters) -> RoomConfiguration {
+        let described = parameters.token.claims.roomConfig ?? LiveKitRoomConfiguration()
+        return rooms.described(
+            name: parameters.room, emptyTimeout: described.emptyTimeout, departureTimeout: described.departureTimeout,
+            maximumParticipants: described.maxParticipants, metadata: described.metadata)
+    }
+}

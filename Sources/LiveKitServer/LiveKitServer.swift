@@ -1,0 +1,135 @@
+internal import Foundation
+internal import LiveKitCore
+internal import LiveKitProtocol
+package import Logging
+internal import NIOPosix
+internal import RTCNetwork
+internal import Synchronization
+
+/// A server of LiveKit's protocol: rooms on media workers, and what clients and services reach them by. It opens the
+/// ports of media itself; HTTP and WebSockets come from a `SocketIOServer`, whose `fallback` and `webSockets` ask here.
+package final class LiveKitServer: Sendable {
+    let configuration: LiveKitServerConfiguration
+    let workers: [MediaWorker]
+    private let directory: RoomDirectory
+    private let webhooks: WebhookSender
+    private let logger: Logger
+
+    package init(_ configuration: LiveKitServerConfiguration, logger: Logger = Logger(label: "livekit")) {
+        self.configuration = configuration
+        self.logger = logger
+        let directory = RoomDirectory()
+        let webhooks = WebhookSender(urls: configuration.webhooks, key: configuration.signingKey, logger: logger)
+        self.directory = directory
+        self.webhooks = webhooks
+        let key = configuration.signingKey
+        workers = (0..<max(configuration.workers, 1)).map { index in
+            let surroundings = MediaWorker.Surroundings(
+                webhook: { webhooks.send($0) },
+                sign: { Self.sign($0, expires: $1, with: key) },
+                claim: { directory.claim($0, for: index) },
+                roomEnded: { directory.release($0, by: index) })
+            return MediaWorker(
+                configuration.media.worker(index), limit: configuration.maximumRooms, surroundings: surroundings,
+                loop: NetworkLoop(name: "roost-media-\(index)"))
+        }
+    }
+
+    /// Takes the ports of media.
+    package func start() async throws -> [MediaWorker.Ports] {
+        var ports: [MediaWorker.Ports] = []
+        do {
+            for worker in workers { ports.append(try await worker.start()) }
+        } catch {
+            await stop()
+            throw error
+        }
+        return ports
+    }
+
+    /// Tells everybody that the server goes down, and gives the ports back.
+    package func stop() async {
+        for worker in workers { await worker.stop() }
+        await webhooks.finish()
+    }
+
+    /// What its workers have done; from any thread, at any time.
+    package var statistics: MediaWorkerStatistics {
+        workers.reduce(MediaWorkerStatistics()) { $0 + $1.load }
+    }
+
+    /// How many peer connections each worker has.
+    package var peersOfWorkers: [Int] { workers.map { $0.load.peers } }
+
+    /// Webhooks that were delivered, and that were given up.
+    package var webhookStatistics: WebhookStatistics { webhooks.statistics }
+
+    /// A new token: LiveKit's own servers let it live as long as the one before, and ten minutes at least.
+    private static func sign(_ subject: TokenSubject, expires: Date, with key: APIKey) -> String? {
+        let now = Date()
+        let validity = max(10 * 60, expires.timeIntervalSince(now))
+        let token = AccessToken(identity: subject.identity, claims: subject.claims, at: now, validFor: validity)
+        return try? token.signed(with: key)
+    }
+
+    // MARK: Rooms and workers
+
+    /// Which worker a room is on, or is to be on: the one with the fewest peers.
+    func worker(forRoom name: String) -> MediaWorker {
+        workers[directory.place(name, loads: workers.map { $0.load.peers })]
+    }
+
+    /// The worker that a room is on; nil when there is no such room.
+    func worker(ofRoom name: String) -> MediaWorker? { directory[name].map { workers[$0] } }
+
+    /// Asks the room's worker, and the other one when the room has moved meanwhile.
+    func atRoom<Value: Sendable>(
+        _ name: String, _ body: (MediaWorker) async throws(WorkerRefusal) -> Value
+    ) async throws(WorkerRefusal) -> Value {
+        for _ in 0..<4 {
+            do throws(WorkerRefusal) {
+                return try await body(worker(forRoom: name))
+            } catch {
+                guard error == .elsewhere else { throw error }
+            }
+        }
+        throw .elsewhere
+    }
+}
+
+/// Which room is on which worker. From any thread; written when a room is first asked for, begins and ends.
+final class RoomDirectory: Sendable {
+    private let places = Mutex<[String: Int]>([:])
+
+    subscript(name: String) -> Int? { places.withLock { $0[name] } }
+
+    /// Where it is; otherwise the least loaded, where it is not before it begins there.
+    func place(_ name: String, loads: [Int]) -> Int {
+        self[name] ?? loads.indices.min { loads[$0] < loads[$1] } ?? 0
+    }
+
+    /// It begins there. False when it is on another one.
+    func claim(_ name: String, for worker: Int) -> Bool {
+        places.withLock { places in
+            if let place = places[name] { return place == worker }
+            places[name] = worker
+            return true
+        }
+    }
+
+    func release(_ name: String, by worker: Int) {
+        places.withLock { places in
+            if places[name] == worker { places[name] = nil }
+        }
+    }
+}
+
+extension MediaWorkerConfiguration {
+    /// The ports of the worker with this index.
+    func worker(_ index: Int) -> MediaWorkerConfiguration {
+        var configuration = self
+        if port > 0 { configuration.port = port + UInt16(index) }
+        if let streamPort, streamPort > 0 { configuration.streamPort = streamPort + UInt16(index) }
+        return configuration
+    }
+}

@@ -1,0 +1,46 @@
+package import LiveKitCore
+package import LiveKitProtocol
+internal import RTCEngine
+package import SocketIO
+
+/// How a `LiveKitServer` is.
+package struct LiveKitServerConfiguration: Sendable {
+    package var keys: APIKeys
+    /// Signs the tokens that clients come back with, and webhooks.
+    package var signingKey: APIKey
+    /// Where media comes in. Further workers have the ports above.
+    package var media: MediaWorkerConfiguration
+    /// Threads for media. A room lives on one.
+    package var workers = 1
+    /// What a room is that nobody has described; its name is replaced.
+    package var rooms = RoomConfiguration(name: "")
+    /// Whether a room comes into being when somebody joins it; otherwise only by the room service.
+    package var createsRooms = true
+    /// Rooms at most, on each worker.
+    package var maximumRooms = 10_000
+    /// Where events are posted.
+    package var webhooks: [WebhookURL] = []
+    /// TURN servers for whoever sends this request.
+    package var iceServers: @Sendable (SocketIOHTTPRequest) -> [LiveKitICEServer] = { _ in [] }
+
+    package init(keys: APIKeys, signingKey: APIKey, media: MediaWorkerConfiguration) {
+        self.keys = keys
+        self.signingKey = signingKey
+        self.media = media
+    }
+}
+
+extension RoomConfiguration {
+    /// A room as a token or the room service describes it; what they leave open is as in `self`.
+    func described(
+        name: String, emptyTimeout: UInt32, departureTimeout: UInt32, maximumParticipants: UInt32, metadata: String
+    ) -> RoomConfiguration {
+        var configuration = self
+        configuration.name = name
+        if emptyTimeout > 0 { configuration.emptyTimeout = .seconds(Int64(emptyTimeout)) }
+        if departureTimeout > 0 { configuration.departureTimeout = .seconds(Int64(departureTimeout)) }
+        if maximumParticipants > 0 { configuration.maximumParticipants = Int(maximumParticipants) }
+        if !metadata.isEmpty { configuration.metadata = metadata }
+        return configuration
+    }
+}

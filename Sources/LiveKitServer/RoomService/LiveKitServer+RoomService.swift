@@ -1,0 +1,183 @@
+internal import Foundation
+internal import LiveKitCore
+internal import LiveKitProtocol
+internal import RTCEngine
+internal import SocketIO
+internal import SwiftProtobuf
+
+/// livekit.RoomService: what services ask of rooms, by Twirp. `method` is the whole table.
+extension LiveKitServer {
+    private static let prefix = "/twirp/livekit.RoomService/"
+
+    /// Nil for other paths.
+    func answerTwirp(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
+        guard request.path.hasPrefix("/twirp/") else { return nil }
+        if request.method == "OPTIONS" { return CrossOrigin.answer(request) }
+        guard request.path.hasPrefix(Self.prefix) else {
+            return TwirpError(.badRoute, "no handler for path \(request.path)").response
+        }
+        do throws(TwirpError) {
+            let token: AccessToken
+            do throws(HTTPRefusal) {
+                token = try request.accessToken(keys: configuration.keys, at: Date())
+            } catch {
+                throw TwirpError(error)
+            }
+            let name = String(request.path.dropFirst(Self.prefix.count))
+            return try await method(try TwirpCall(request, method: name, token: token))
+        } catch {
+            return error.response
+        }
+    }
+
+    private func method(_ call: TwirpCall) async throws(TwirpError) -> SocketIOHTTPResponse {
+        switch call.method {
+        case "CreateRoom":
+            try call.require(\.roomCreate)
+            return try call.response(try await create(call.argument()))
+        case "ListRooms":
+            try call.require(\.roomList)
+            return try call.response(await list(call.argument()))
+        case "DeleteRoom":
+            try call.require(\.roomCreate)
+            let request: LiveKitDeleteRoomRequest = try call.argument()
+            try await atExistingRoom(request.room) { machine, now throws(RoomServiceError) in
+                machine.end(.roomEndApiDelete, at: now)
+            }
+            return try call.response(LiveKitDeleteRoomResponse())
+        case "UpdateRoomMetadata":
+            let request: LiveKitUpdateRoomMetadataRequest = try call.administration(\.room)
+            return try call.response(
+                try await atExistingRoom(request.room) { machine, now throws(RoomServiceError) in
+                    try machine.updateMetadata(request.metadata, at: now)
+                })
+        case "ListParticipants":
+            let request: LiveKitListParticipantsRequest = try call.administration(\.room)
+            return try call.response(
+                try await atExistingRoom(request.room) { machine, _ throws(RoomServiceError) in
+                    LiveKitListParticipantsResponse.with { $0.participants = machine.participants }
+                })
+        case "GetParticipant":
+            let request: LiveKitRoomParticipantIdentity = try call.administration(\.room)
+            return try call.response(
+                try await atExistingRoom(request.room) { machine, _ throws(RoomServiceError) in
+                    try machine.participant(request.identity)
+                })
+        case "RemoveParticipant":
+            let request: LiveKitRoomParticipantIdentity = try call.administration(\.room)
+            try await atExistingRoom(request.room) { machine, now throws(RoomServiceError) in
+                try machine.removeParticipant(request.identity, at: now)
+            }
+            return try call.response(LiveKitRemoveParticipantResponse())
+        case "MutePublishedTrack":
+            let request: LiveKitMuteRoomTrackRequest = try call.administration(\.room)
+            return try call.response(
+                try await atExistingRoom(request.room) { machine, now throws(RoomServiceError) in
+                    let track = try machine.muteTrack(
+                        TrackSID(rawValue: request.trackSid), of: request.identity, isMuted: request.muted, at: now)
+                    return LiveKitMuteRoomTrackResponse.with { $0.track = track }
+                })
+        case "UpdateParticipant":
+            let request: LiveKitUpdateParticipantRequest = try call.administration(\.room)
+            return try call.response(
+                try await atExistingRoom(request.room) { machine, now throws(RoomServiceError) in
+                    try machine.updateParticipant(request, at: now)
+                })
+        case "UpdateSubscriptions":
+            let request: LiveKitUpdateSubscriptionsRequest = try call.administration(\.room)
+            try await atExistingRoom(request.room) { machine, now throws(RoomServiceError) in
+                try machine.updateSubscriptions(request, at: now)
+            }
+            return try call.response(LiveKitUpdateSubscriptionsResponse())
+        case "SendData":
+            let request: LiveKitSendDataRequest = try call.administration(\.room)
+            try await atExistingRoom(request.room) { machine, now throws(RoomServiceError) in
+                try machine.sendData(request, at: now)
+            }
+            return try call.response(LiveKitSendDataResponse())
+        case "PerformRpc":
+            return try call.response(try await performRPC(call.administration(\.room)))
+        case "ForwardParticipant", "MoveParticipant":
+            // They take a cluster: LiveKit's own open server refuses them as well.
+            throw TwirpError(.unimplemented, "not implemented")
+        default:
+            throw TwirpError(.badRoute, "no handler for path \(Self.prefix)\(call.method)")
+        }
+    }
+
+    private func create(_ request: LiveKitCreateRoomRequest) async throws(TwirpError) -> LiveKitRoom {
+        guard !request.name.isEmpty else { throw TwirpError(.invalidArgument, "the room needs a name") }
+        guard request.name.utf8.count <= configuration.rooms.limits.nameBytes else {
+            throw TwirpError(RoomServiceError.nameTooLong(limit: configuration.rooms.limits.nameBytes))
+        }
+        guard request.metadata.utf8.count <= configuration.rooms.limits.metadataBytes else {
+            throw TwirpError(RoomServiceError.metadataTooLong(limit: configuration.rooms.limits.metadataBytes))
+        }
+        let room = configuration.rooms.described(
+            name: request.name, emptyTimeout: request.emptyTimeout, departureTimeout: request.departureTimeout,
+            maximumParticipants: request.maxParticipants, metadata: request.metadata)
+        do throws(WorkerRefusal) {
+            return try await atRoom(request.name) { worker throws(WorkerRefusal) in try await worker.create(room) }
+        } catch {
+            throw TwirpError(error)
+        }
+    }
+
+    private func list(_ request: LiveKitListRoomsRequest) async -> LiveKitListRoomsResponse {
+        var rooms: [LiveKitRoom] = []
+        for worker in workers { rooms += await worker.infos(named: request.names) }
+        return LiveKitListRoomsResponse.with { $0.rooms = rooms }
+    }
+
+    private func performRPC(_ request: LiveKitPerformRpcRequest) async throws(TwirpError) -> LiveKitPerformRpcResponse {
+        guard let worker = worker(ofRoom: request.room) else { throw .noSuchRoom }
+        let outcome: RPCOutcome
+        do throws(WorkerFailure) {
+            outcome = try await worker.performRPC(request)
+        } catch {
+            throw TwirpError(error)
+        }
+        switch outcome {
+        case .payload(let payload): return LiveKitPerformRpcResponse.with { $0.payload = payload }
+        case .error(let code, let message, let data):
+            throw TwirpError(.unknown, message, meta: ["rpc_code": "\(code)", "rpc_data": data])
+        }
+    }
+
+    @discardableResult
+    private func atExistingRoom<Value: Sendable>(
+        _ name: String, _ body: @Sendable (RoomMachine, Instant) throws(RoomServiceError) -> Value
+    ) async throws(TwirpError) -> Value {
+        guard let worker = worker(ofRoom: name) else { throw .noSuchRoom }
+        do throws(WorkerFailure) {
+            return try await worker.atRoom(name, body)
+        } catch {
+            throw TwirpError(error)
+        }
+    }
+}
+
+extension TwirpCall {
+    /// The token has this grant.
+    fileprivate func require(_ grant: (VideoGrants) -> Bool) throws(TwirpError) {
+        guard let grants = token.claims.video, grant(grants) else { throw .notAllowed }
+    }
+
+    /// The argument of a method for those who administer its room.
+    fileprivate func administration<Value: SwiftProtobuf.Message>(
+        _ room: (Value) -> String
+    ) throws(TwirpError) -> Value {
+        let request: Value = try argument()
+        try require { $0.roomAdmin && !$0.room.isEmpty && $0.room == room(request) }
+        return request
+    }
+}
+
+extension TwirpError {
+    fileprivate init(_ failure: WorkerFailure) {
+        switch failure {
+        case .room(let error): self.init(error)
+        case .refused(let refusal): self.init(refusal)
+        }
+    }
+}

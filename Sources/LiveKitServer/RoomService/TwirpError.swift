@@ -1,0 +1,84 @@
+internal import Foundation
+internal import LiveKitCore
+internal import SocketIO
+
+/// An error of Twirp, the protocol of the room service (https://twitchtv.github.io/twirp/docs/spec_v7.html).
+struct TwirpError: Error, Equatable {
+    enum Code: String, CaseIterable {
+        case malformed
+        case invalidArgument = "invalid_argument"
+        case unauthenticated
+        case notFound = "not_found"
+        case badRoute = "bad_route"
+        case resourceExhausted = "resource_exhausted"
+        case failedPrecondition = "failed_precondition"
+        case unimplemented
+        case unavailable
+        case unknown
+        case `internal` = "internal"
+
+        var status: Int {
+            switch self {
+            case .malformed, .invalidArgument: 400
+            case .unauthenticated: 401
+            case .notFound, .badRoute: 404
+            case .resourceExhausted: 429
+            case .failedPrecondition: 412
+            case .unimplemented: 501
+            case .unavailable: 503
+            case .unknown, .internal: 500
+            }
+        }
+    }
+
+    var code: Code
+    var message: String
+    var meta: [String: String] = [:]
+
+    init(_ code: Code, _ message: String, meta: [String: String] = [:]) {
+        self.code = code
+        self.message = message
+        self.meta = meta
+    }
+
+    static let noSuchRoom = TwirpError(.notFound, "requested room does not exist")
+    /// A grant that is missing is this too, as LiveKit's server has it, and not `permission_denied`.
+    static let notAllowed = TwirpError(.unauthenticated, "permissions denied")
+
+    init(_ refusal: HTTPRefusal) { self.init(.unauthenticated, refusal.text) }
+
+    init(_ refusal: WorkerRefusal) {
+        switch refusal {
+        case .noSuchRoom: self = .noSuchRoom
+        case .tooManyRooms(let limit): self.init(.resourceExhausted, "the server is full: it has \(limit) rooms")
+        case .elsewhere, .goingDown: self.init(.unavailable, "try again")
+        // Only clients join.
+        case .join(let refusal): self.init(.internal, refusal.description)
+        }
+    }
+
+    init(_ error: RoomServiceError) {
+        switch error {
+        case .noSuchParticipant, .noSuchTrack: self.init(.notFound, error.description)
+        case .remoteUnmuteDisabled: self.init(.failedPrecondition, error.description)
+        case .metadataTooLong, .attributesTooLong, .nameTooLong, .dataTooLong:
+            self.init(.invalidArgument, error.description)
+        case .tooManyCalls: self.init(.resourceExhausted, error.description)
+        }
+    }
+
+    private struct Body: Encodable {
+        let code: String
+        let msg: String
+        let meta: [String: String]?
+    }
+
+    var response: SocketIOHTTPResponse {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let body = Body(code: code.rawValue, msg: message, meta: meta.isEmpty ? nil : meta)
+        return SocketIOHTTPResponse(
+            status: code.status, headers: [("Content-Type", "application/json")] + HTTPRefusal.crossOrigin,
+            body: .bytes([UInt8]((try? encoder.encode(body)) ?? Data())))
+    }
+}

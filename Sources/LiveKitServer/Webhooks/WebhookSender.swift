@@ -1,0 +1,92 @@
+internal import Foundation
+internal import LiveKitProtocol
+internal import Logging
+internal import SocketIO
+internal import Synchronization
+
+/// What became of webhooks.
+package struct WebhookStatistics: Sendable, Equatable {
+    package var delivered = 0
+    package var failedAttempts = 0
+    /// Given up after the last attempt, or for want of room.
+    package var lost = 0
+}
+
+/// Posts events, for each URL in the order in which they came, each until it is taken or has failed too often. A
+/// receiver that is down holds up nobody but itself.
+final class WebhookSender: Sendable {
+    private struct Queue {
+        let events: AsyncStream<LiveKitWebhookEvent>.Continuation
+        let delivery: Task<Void, Never>
+    }
+
+    private let queues: [Queue]
+    private let counters: Counters
+
+    /// Events that wait for one URL. Some thousand people come and go while it is down for a minute.
+    private static let limit = 10_000
+    /// Waits between the attempts: as often as LiveKit's server tries.
+    private static let pauses: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8)]
+
+    init(urls: [WebhookURL], key: APIKey, logger: Logger) {
+        let counters = Counters()
+        queues = urls.compactMap { url in
+            guard let poster = try? HTTPPoster(url: url.description) else { return nil }
+            let (stream, events) = AsyncStream.makeStream(
+                of: LiveKitWebhookEvent.self, bufferingPolicy: .bufferingOldest(Self.limit))
+            let delivery = Task {
+                for await event in stream { await Self.deliver(event, by: poster, key: key, counters, logger) }
+                await poster.close()
+            }
+            return Queue(events: events, delivery: delivery)
+        }
+        self.counters = counters
+    }
+
+    var statistics: WebhookStatistics { counters.value }
+
+    func send(_ event: LiveKitWebhookEvent) {
+        for queue in queues {
+            if case .dropped = queue.events.yield(event) { counters.change { $0.lost += 1 } }
+        }
+    }
+
+    /// Delivers what waits, at most for some seconds.
+    func finish() async {
+        for queue in queues { queue.events.finish() }
+        let patience = Task { [queues] in
+            try? await Task.sleep(for: .seconds(5))
+            for queue in queues { queue.delivery.cancel() }
+        }
+        for queue in queues { await queue.delivery.value }
+        patience.cancel()
+    }
+
+    private static func deliver(
+        _ event: LiveKitWebhookEvent, by poster: HTTPPoster, key: APIKey, _ counters: Counters, _ logger: Logger
+    ) async {
+        for attempt in 0...pauses.count where !Task.isCancelled {
+            if attempt > 0 { try? await Task.sleep(for: pauses[attempt - 1]) }
+            // Signed anew: a token is good for some minutes only.
+            guard let webhook = try? SignedWebhook(event, key: key, at: Date()) else { break }
+            let status = try? await poster.post(
+                webhook.body,
+                headers: [("Content-Type", SignedWebhook.contentType), ("Authorization", webhook.authorization)])
+            if let status, (200..<300).contains(status) { return counters.change { $0.delivered += 1 } }
+            counters.change { $0.failedAttempts += 1 }
+            // RFC 9110 §15.5: what it has understood and refused does not become right by being said again.
+            if let status, (400..<500).contains(status), status != 408, status != 429 { break }
+        }
+        counters.change { $0.lost += 1 }
+        logger.warning("a webhook was not delivered", metadata: ["event": "\(event.event)"])
+    }
+}
+
+/// Shared by the queues. From any thread.
+private final class Counters: Sendable {
+    private let state = Mutex(WebhookStatistics())
+
+    var value: WebhookStatistics { state.withLock { $0 } }
+
+    func change(_ body: (inout WebhookStatistics) -> Void) { state.withLock { body(&$0) } }
+}

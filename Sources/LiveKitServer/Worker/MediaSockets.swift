@@ -1,0 +1,74 @@
+internal import RTCEngine
+internal import RTCNetwork
+internal import RTCWire
+
+/// A UDP socket that a worker's peers share.
+struct DatagramPort {
+    let socket: UDPSocket
+    /// As clients are told it, and as the rooms know it.
+    let announced: TransportAddress
+    let token: UInt64
+    var outgoing = SendBatch()
+
+    mutating func flush() { outgoing.flush(on: socket) }
+}
+
+/// A TCP port on which clients connect (RFC 6544).
+struct StreamPort {
+    let listener: StreamListener
+    let announced: TransportAddress
+    let token: UInt64
+}
+
+/// A client's TCP connection: datagrams behind their lengths (RFC 4571).
+final class MediaStream {
+    let socket: StreamSocket
+    /// Our side, as the rooms know it.
+    let base: TransportAddress
+    let token: UInt64
+    /// Whose it is, by the last check that came over it; nil before the first.
+    var peer: MediaPeer?
+    /// The peer has answered a check over it. Until then it may take as long as this.
+    var trust: Trust
+    private var framing = StreamFraming()
+    private var received: [UInt8] = []
+
+    enum Trust: Equatable {
+        case unproven(until: Instant)
+        case proven
+    }
+
+    /// Reads in one turn of the loop, 16 KiB each: others want their turn too.
+    private static let readsInOneTurn = 8
+
+    init(_ socket: StreamSocket, base: TransportAddress, token: UInt64, until deadline: Instant) {
+        self.socket = socket
+        self.base = base
+        self.token = token
+        trust = .unproven(until: deadline)
+    }
+
+    /// Sends a datagram. What does not fit into the queue is lost, as a full line would lose it.
+    func send(_ datagram: [UInt8]) {
+        guard let frame = StreamFraming.frame(datagram) else { return }
+        _ = socket.write(frame)
+    }
+
+    /// The socket can be read or written. Gives each datagram to `body`, which says whether to go on; false when the
+    /// stream is over.
+    func becameReady(_ body: (inout [UInt8]) -> Bool) -> Bool {
+        socket.becameReady()
+        for _ in 0..<Self.readsInOneTurn {
+            received.removeAll(keepingCapacity: true)
+            switch socket.read(into: &received) {
+            case .none: return true
+            case .ended, .failed: return false
+            case .bytes: framing.append(received)
+            }
+            while var datagram = framing.next() {
+                guard body(&datagram) else { return false }
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,53 @@
+internal import LiveKitCore
+internal import LiveKitProtocol
+internal import RTCEngine
+internal import RTCNetwork
+
+/// Why a worker does not do what the room service asks.
+enum WorkerFailure: Error, Equatable {
+    case refused(WorkerRefusal)
+    case room(RoomServiceError)
+}
+
+/// What the room service asks.
+extension MediaWorker {
+    /// The room of that name, made if it is new.
+    func create(_ configuration: RoomConfiguration) throws(WorkerRefusal) -> LiveKitRoom {
+        let room = try openRoom(configuration, at: NetworkLoop.now)
+        return withRoom(room) { machine, _ in machine.info }
+    }
+
+    /// The rooms of these names; all of them for none.
+    func infos(named names: [String]) -> [LiveKitRoom] {
+        hostedRooms.filter { names.isEmpty || names.contains($0.name) }.map(\.machine.info)
+    }
+
+    func atRoom<Value: Sendable>(
+        _ name: String, _ body: @Sendable (RoomMachine, Instant) throws(RoomServiceError) -> Value
+    ) throws(WorkerFailure) -> Value {
+        guard let room = room(named: name) else { throw .refused(.noSuchRoom) }
+        do throws(RoomServiceError) {
+            return try withRoom(room, body)
+        } catch {
+            throw .room(error)
+        }
+    }
+
+    /// Calls a participant. How long it may take is in the request; the room says when it is over.
+    func performRPC(_ request: LiveKitPerformRpcRequest) async throws(WorkerFailure) -> RPCOutcome {
+        guard let room = room(named: request.room) else { throw .refused(.noSuchRoom) }
+        let now = NetworkLoop.now
+        let call: RPCCallID
+        do throws(RoomServiceError) {
+            call = try room.machine.performRPC(request, at: now)
+        } catch {
+            throw .room(error)
+        }
+        // The outcome is not told before the room is settled.
+        return await withCheckedContinuation { continuation in
+            room.calls[call] = continuation
+            touch(room)
+            settleAll(at: now)
+        }
+    }
+}

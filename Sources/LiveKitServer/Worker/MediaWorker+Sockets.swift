@@ -1,0 +1,160 @@
+internal import LiveKitCore
+internal import RTCEngine
+internal import RTCNetwork
+internal import RTCWire
+
+/// Ports, and TCP connections.
+extension MediaWorker {
+    /// Connections accepted in one turn of the loop.
+    private static let acceptsInOneTurn = 32
+
+    /// Takes its ports and begins. Once.
+    func start() throws(MediaWorkerError) -> Ports {
+        guard let first = configuration.addresses.first else { throw .noAddress }
+        do {
+            var ports = Ports(port: configuration.port)
+            for address in configuration.addresses { try openDatagrams(on: address, &ports.port) }
+            if let streamPort = configuration.streamPort {
+                var port = streamPort
+                for address in configuration.addresses { try openStreams(on: address, &port, besides: ports.port) }
+                ports.streamPort = port
+            }
+            transport = RoomTransport(
+                security: configuration.security, datagramHosts: datagramPorts.map(\.announced),
+                streamHosts: streamPorts.map(\.announced), wallClockOffset: NetworkLoop.wallClockOffset)
+            transport?.ice = configuration.ice
+            transport?.congestion = configuration.congestion
+            return ports
+        } catch {
+            stop()
+            throw .port(TransportAddress(first.local, port: configuration.port), error)
+        }
+    }
+
+    /// The first one takes a free port if it may, and the others that one.
+    private func openDatagrams(on address: MediaWorkerConfiguration.Address, _ port: inout UInt16) throws(SystemError) {
+        let socket = try UDPSocket(binding: TransportAddress(address.local, port: port))
+        let token = try loop.add(socket, reader: link)
+        port = socket.address.port
+        add(token, .datagrams(datagramPorts.count))
+        datagramPorts.append(
+            DatagramPort(
+                socket: socket, announced: TransportAddress(address.announced, port: port), token: token))
+    }
+
+    /// A free port is another one than that of datagrams: the rooms know their sockets by address alone.
+    private func openStreams(
+        on address: MediaWorkerConfiguration.Address, _ port: inout UInt16, besides other: UInt16
+    ) throws(SystemError) {
+        var listener = try StreamListener(binding: TransportAddress(address.local, port: port), backlog: 128)
+        while port == 0, listener.address.port == other {
+            listener = try StreamListener(binding: TransportAddress(address.local, port: port), backlog: 128)
+        }
+        let token = try listener.attach(to: loop, reader: link)
+        port = listener.address.port
+        add(token, .listener(streamPorts.count))
+        streamPorts.append(
+            StreamPort(listener: listener, announced: TransportAddress(address.announced, port: port), token: token))
+    }
+
+    private func add(_ token: UInt64, _ source: Source) {
+        sources[token] = source
+        link.tokens.insert(token)
+    }
+
+    private func forget(_ token: UInt64) {
+        sources[token] = nil
+        link.tokens.remove(token)
+        loop.forget([token])
+    }
+
+    func closeSockets() {
+        for port in datagramPorts { port.socket.close() }
+        for port in streamPorts { port.listener.close() }
+        for stream in streams.values { stream.socket.close() }
+        sources = [:]
+        datagramPorts = []
+        streamPorts = []
+        streams = [:]
+        streamsOfAddress = [:]
+    }
+
+    // MARK: TCP
+
+    func accept(from port: StreamPort, at now: Instant) {
+        let deadline = now + Interval(configuration.patience)
+        for _ in 0..<Self.acceptsInOneTurn {
+            guard let socket = port.listener.accept() else { return }
+            let ip = socket.remote.ip
+            guard streams.count < configuration.maximumStreams, streams[socket.remote] == nil,
+                streamsOfAddress[ip, default: 0] < configuration.maximumStreamsPerAddress,
+                let token = try? socket.attach(to: loop, reader: link)
+            else {
+                socket.close()
+                continue
+            }
+            let stream = MediaStream(socket, base: port.announced, token: token, until: deadline)
+            streams[socket.remote] = stream
+            streamsOfAddress[ip, default: 0] += 1
+            add(token, .stream(stream))
+            loop.schedule(link.timer, at: deadline)
+        }
+    }
+
+    func read(_ stream: MediaStream, at now: Instant) {
+        let remote = stream.socket.remote
+        let goesOn = stream.becameReady { datagram in
+            statistics.datagramsReceived += 1
+            statistics.bytesReceived += datagram.count
+            // RFC 6544 §7.3: a check comes first, and names whose connection it is.
+            if STUNMessage.isBindingRequest(datagram.span.bytes) {
+                guard case .peer(let peer) = demultiplexer.verdict(on: datagram.span.bytes, from: remote) else {
+                    return false
+                }
+                stream.peer = peer
+            }
+            guard let peer = stream.peer else { return false }
+            give(&datagram, to: peer, from: remote, to: stream.base, at: now)
+            return true
+        }
+        if !goesOn { end(stream, at: now) }
+    }
+
+    private func end(_ stream: MediaStream, at now: Instant) {
+        guard remove(stream), let peer = stream.peer else { return }
+        peer.room.machine.streamClosed(for: peer.id, from: stream.base, to: stream.socket.remote, at: now)
+        touch(peer.room)
+    }
+
+    private func remove(_ stream: MediaStream) -> Bool {
+        guard streams.removeValue(forKey: stream.socket.remote) != nil else { return false }
+        let ip = stream.socket.remote.ip
+        let left = streamsOfAddress[ip, default: 1] - 1
+        streamsOfAddress[ip] = left > 0 ? left : nil
+        forget(stream.token)
+        stream.socket.close()
+        return true
+    }
+
+    func closeStreams(of peer: MediaPeer) {
+        for stream in streams.values where stream.peer === peer {
+            stream.peer = nil
+            _ = remove(stream)
+        }
+    }
+
+    /// Whoever has connected and shown no credential for too long is sent away.
+    func endStrangers(at now: Instant) {
+        var next: Instant?
+        for stream in streams.values {
+            guard case .unproven(let deadline) = stream.trust else { continue }
+            if deadline <= now {
+                end(stream, at: now)
+            } else {
+                next = min(next ?? deadline, deadline)
+            }
+        }
+        if let next { loop.schedule(link.timer, at: next) }
+        settleAll(at: now)
+    }
+}

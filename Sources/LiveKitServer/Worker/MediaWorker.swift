@@ -1,0 +1,388 @@
+internal import Foundation
+internal import LiveKitCore
+internal import LiveKitProtocol
+internal import RTCEngine
+package import RTCNetwork
+internal import RTCWire
+internal import SFUCore
+internal import Synchronization
+
+/// Rooms and their media on one thread: a `NetworkLoop`, the sockets that all its peers share, and `RoomMachine`s.
+///
+/// A datagram is read, decrypted, forwarded and written on that thread, without lock, await or hop. What clients say
+/// comes through the `SignalInbox`; the room service calls.
+package actor MediaWorker {
+    /// The thread that it lives on.
+    nonisolated package let loop: NetworkLoop
+    nonisolated package var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// The ports that it listens on.
+    package struct Ports: Sendable, Equatable {
+        package var port: UInt16
+        /// Nil without TCP.
+        package var streamPort: UInt16?
+    }
+
+    /// Whom a worker tells things, on its thread.
+    struct Surroundings: Sendable {
+        var webhook: @Sendable (LiveKitWebhookEvent) -> Void
+        /// Signs a client's next token.
+        var sign: @Sendable (TokenSubject, _ expires: Date) -> String?
+        /// Whether a room of this name may begin here: false when it is somewhere else by now.
+        var claim: @Sendable (_ room: String) -> Bool
+        var roomEnded: @Sendable (_ room: String) -> Void
+    }
+
+    /// What can be read, by the loop's name for it.
+    enum Source {
+        case datagrams(Int)
+        case listener(Int)
+        case stream(MediaStream)
+    }
+
+    let configuration: MediaWorkerConfiguration
+    private let surroundings: Surroundings
+    private let limit: Int
+    var transport: RoomTransport?
+    var sources: [UInt64: Source] = [:]
+    var datagramPorts: [DatagramPort] = []
+    var streamPorts: [StreamPort] = []
+    /// By the client's address.
+    var streams: [TransportAddress: MediaStream] = [:]
+    var streamsOfAddress: [IPAddress: Int] = [:]
+    var demultiplexer = Demultiplexer<MediaPeer>()
+    private var rooms: [Int: HostedRoom] = [:]
+    private var numbers: [String: Int] = [:]
+    private var lastNumber = 0
+    /// Rooms that have been given something since they were last asked.
+    private var touched: [HostedRoom] = []
+    private var drops: [Demultiplexer<MediaPeer>.Drop: Int] = [:]
+    var statistics = MediaWorkerStatistics()
+    private var isStopped = false
+    lazy var link = MediaWorkerLink(self)
+    nonisolated private let published = Mutex(MediaWorkerStatistics())
+    /// For what clients say.
+    nonisolated private let inboxes = Mutex<SignalInbox?>(nil)
+
+    /// - Parameter limit: rooms at most.
+    init(
+        _ configuration: MediaWorkerConfiguration, limit: Int, surroundings: Surroundings,
+        loop: NetworkLoop = NetworkLoop(name: "roost-media")
+    ) {
+        self.configuration = configuration
+        self.limit = limit
+        self.surroundings = surroundings
+        self.loop = loop
+    }
+
+    /// What it has done; from any thread, at any time.
+    nonisolated package var load: MediaWorkerStatistics { published.withLock { $0 } }
+
+    /// Where signaling connections put what their clients say.
+    nonisolated var inbox: SignalInbox {
+        inboxes.withLock { inbox in
+            if let inbox { return inbox }
+            let made = SignalInbox(self)
+            inbox = made
+            return made
+        }
+    }
+
+    // MARK: Rooms
+
+    /// Lets somebody in, into a new room if there is none of the name. What the client is told first is given to `link`
+    /// before this returns.
+    func join(
+        _ arrival: Arrival, room configuration: RoomConfiguration, mayCreate: Bool, link: any SignalLink
+    ) throws(WorkerRefusal) {
+        let now = NetworkLoop.now
+        let room = try openRoom(configuration, mayCreate: mayCreate, at: now)
+        let signal: SignalID
+        do throws(JoinRefusal) {
+            signal = try room.machine.join(arrival, at: now)
+        } catch {
+            touch(room)
+            settleAll(at: now)
+            throw .join(error)
+        }
+        statistics.joins += 1
+        attach(link, to: room, as: signal, at: now)
+    }
+
+    /// Somebody's signaling is back. Where there is nothing to go on with, the client is told so.
+    func resume(_ arrival: Arrival, room name: String, link: any SignalLink) {
+        let now = NetworkLoop.now
+        guard let room = room(named: name) else {
+            link.send(RoomMachine.staleSessionResponse)
+            return link.close()
+        }
+        attach(link, to: room, as: room.machine.resume(arrival, at: now), at: now)
+    }
+
+    private func attach(_ link: any SignalLink, to room: HostedRoom, as signal: SignalID, at now: Instant) {
+        room.signals[signal] = link
+        statistics.signals += 1
+        link.attached(as: SignalAddress(room: room.number, signal: signal))
+        touch(room)
+        settleAll(at: now)
+    }
+
+    func room(named name: String) -> HostedRoom? { numbers[name].flatMap { rooms[$0] } }
+
+    /// The room of that name, made if it is new.
+    func openRoom(
+        _ configuration: RoomConfiguration, mayCreate: Bool = true, at now: Instant
+    ) throws(WorkerRefusal) -> HostedRoom {
+        if let room = room(named: configuration.name) { return room }
+        guard let transport, !isStopped else { throw .goingDown }
+        guard mayCreate else { throw .noSuchRoom }
+        guard rooms.count < limit else { throw .tooManyRooms(limit: limit) }
+        guard surroundings.claim(configuration.name) else { throw .elsewhere }
+        lastNumber += 1
+        let machine = RoomMachine(configuration: configuration, transport: transport, random: .system, at: now)
+        let room = HostedRoom(number: lastNumber, name: configuration.name, machine: machine, worker: self)
+        rooms[room.number] = room
+        numbers[room.name] = room.number
+        statistics.roomsMade += 1
+        statistics.rooms = rooms.count
+        return room
+    }
+
+    /// Does something with a room, and sends what comes of it.
+    func withRoom<Value, Failure: Error>(
+        _ room: HostedRoom, _ body: (RoomMachine, Instant) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let now = NetworkLoop.now
+        defer {
+            touch(room)
+            settleAll(at: now)
+        }
+        return try body(room.machine, now)
+    }
+
+    /// Every room on this worker.
+    var hostedRooms: [HostedRoom] { rooms.values.sorted { $0.number < $1.number } }
+
+    /// Ends everything: everybody is told, and the ports are given back.
+    func stop() {
+        guard !isStopped else { return }
+        isStopped = true
+        let now = NetworkLoop.now
+        for room in rooms.values {
+            room.machine.end(.roomEndServerShutdown, at: now)
+            touch(room)
+        }
+        settleAll(at: now)
+        for room in rooms.values { forget(room) }
+        link.leave()
+        closeSockets()
+        publish()
+    }
+
+    // MARK: From the loop
+
+    /// Clients have spoken.
+    func receive(_ entries: [(SignalAddress, SignalInbox.News)]) {
+        let now = NetworkLoop.now
+        for (address, news) in entries {
+            let room = rooms[address.room]
+            switch news {
+            case .request(let request, let link):
+                link.messageTaken()
+                guard let room, room.signals[address.signal] != nil else { continue }
+                room.machine.receive(request, from: address.signal, at: now)
+                touch(room)
+            case .closed:
+                guard let room, room.signals.removeValue(forKey: address.signal) != nil else { continue }
+                statistics.signals -= 1
+                room.machine.signalClosed(address.signal, at: now)
+                touch(room)
+            }
+        }
+        settleAll(at: now)
+    }
+
+    func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
+        let now = NetworkLoop.now
+        switch sources[token] {
+        case .datagrams(let index):
+            let port = datagramPorts[index]
+            let base = port.announced
+            _ = batch.receive(from: port.socket) { datagram, sender in
+                statistics.datagramsReceived += 1
+                statistics.bytesReceived += datagram.count
+                switch demultiplexer.verdict(on: datagram.span.bytes, from: sender) {
+                case .peer(let peer): give(&datagram, to: peer, from: sender, to: base, at: now)
+                case .stranger(let drop): drops[drop, default: 0] += 1
+                }
+            }
+        case .listener(let index): accept(from: streamPorts[index], at: now)
+        case .stream(let stream): read(stream, at: now)
+        case nil: return
+        }
+        settleAll(at: now)
+    }
+
+    func give(
+        _ datagram: inout [UInt8], to peer: MediaPeer, from remote: TransportAddress, to base: TransportAddress,
+        at now: Instant
+    ) {
+        peer.room.machine.receive(&datagram, for: peer.id, from: remote, to: base, at: now)
+        touch(peer.room)
+    }
+
+    func timerFired(ofRoom number: Int, at now: Instant) {
+        guard let room = rooms[number] else { return }
+        room.machine.tick(at: now)
+        touch(room)
+        settleAll(at: now)
+    }
+
+    func touch(_ room: HostedRoom) {
+        guard !room.isTouched else { return }
+        room.isTouched = true
+        touched.append(room)
+    }
+
+    // MARK: What comes of it
+
+    /// Sends all that there is to send, and asks to be woken.
+    func settleAll(at now: Instant) {
+        while let room = touched.popLast() {
+            room.isTouched = false
+            settle(room, at: now)
+        }
+        for index in datagramPorts.indices { datagramPorts[index].flush() }
+        publish()
+    }
+
+    private func settle(_ room: HostedRoom, at now: Instant) {
+        var mayHaveMore = true
+        while mayHaveMore {
+            mayHaveMore = false
+            room.machine.drainTransmits(at: now) { send($1, of: $0, in: room) }
+            while let output = room.machine.pollOutput() {
+                handle(output, of: room)
+                mayHaveMore = true
+            }
+        }
+        if rooms[room.number] != nil, let wake = room.machine.nextWake { loop.schedule(room.timer, at: wake) }
+    }
+
+    private func handle(_ output: RoomOutput, of room: HostedRoom) {
+        switch output {
+        case .signal(let signal, let response): room.signals[signal]?.send(response)
+        case .closeSignal(let signal):
+            guard let link = room.signals.removeValue(forKey: signal) else { return }
+            statistics.signals -= 1
+            link.close()
+        case .peerReachable(let id, let fragment):
+            let peer = room.peers[id] ?? MediaPeer(id, in: room)
+            if room.peers.updateValue(peer, forKey: id) == nil { statistics.peers += 1 }
+            demultiplexer.add(fragment: fragment, of: peer)
+        case .peerRemoved(let id):
+            guard let peer = room.peers.removeValue(forKey: id) else { return }
+            statistics.peers -= 1
+            forget(peer)
+        case .webhook(let event): surroundings.webhook(event)
+        case .tokenWanted(let signal, let subject):
+            guard let link = room.signals[signal], let token = surroundings.sign(subject, link.tokenExpires) else {
+                return
+            }
+            room.machine.sendToken(token, to: signal)
+        case .rpcFinished(let call, let outcome): room.calls.removeValue(forKey: call)?.resume(returning: outcome)
+        case .ended: forget(room)
+        }
+    }
+
+    /// The room is over.
+    private func forget(_ room: HostedRoom) {
+        guard rooms.removeValue(forKey: room.number) != nil else { return }
+        numbers[room.name] = nil
+        statistics.rooms = rooms.count
+        statistics.signals -= room.signals.count
+        statistics.peers -= room.peers.count
+        for link in room.signals.values { link.close() }
+        for peer in room.peers.values { forget(peer) }
+        for call in room.calls.values { call.resume(returning: .error(code: 0, message: "the room is over", data: "")) }
+        room.signals = [:]
+        room.peers = [:]
+        room.calls = [:]
+        surroundings.roomEnded(room.name)
+    }
+
+    private func forget(_ peer: MediaPeer) {
+        demultiplexer.remove(peer)
+        closeStreams(of: peer)
+    }
+
+    private func send(_ transmit: borrowing Transmit, of peer: RoomPeerID, in room: HostedRoom) {
+        let to = transmit.to
+        statistics.datagramsSent += 1
+        statistics.bytesSent += transmit.bytes.count
+        let isProof = STUNMessage.isBindingSuccess(transmit.bytes)
+        if let index = portIndex(of: transmit.from) {
+            if isProof, let peer = room.peers[peer] { demultiplexer.learn(to, of: peer) }
+            datagramPorts[index].outgoing.append(transmit.bytes.span.bytes, to: to)
+            if datagramPorts[index].outgoing.isFull { datagramPorts[index].flush() }
+        } else if let stream = streams[to] {
+            if isProof { stream.trust = .proven }
+            stream.send(transmit.bytes)
+        }
+    }
+
+    private func portIndex(of address: TransportAddress) -> Int? {
+        for index in datagramPorts.indices where datagramPorts[index].announced == address { return index }
+        return nil
+    }
+
+    private func publish() {
+        statistics.streams = streams.count
+        if drops.isEmpty == false {
+            for (drop, count) in drops { statistics.drops[drop.rawValue] = count }
+        }
+        published.withLock { $0 = statistics }
+    }
+}
+
+/// Why a worker does not take somebody in.
+enum WorkerRefusal: Error, Equatable {
+    case join(JoinRefusal)
+    case noSuchRoom
+    case tooManyRooms(limit: Int)
+    /// The room is on another worker.
+    case elsewhere
+    case goingDown
+}
+
+/// What the loop knows of a worker: it holds this weakly, and this holds the worker weakly.
+final class MediaWorkerLink: SocketReader, TimerTarget {
+    let timer = LoopTimer()
+    /// Of what is read for the worker.
+    var tokens: Set<UInt64> = []
+    private weak var worker: MediaWorker?
+    private let loop: NetworkLoop
+
+    init(_ worker: MediaWorker) {
+        self.worker = worker
+        loop = worker.loop
+        timer.target = self
+    }
+
+    deinit { loop.forget(Array(tokens)) }
+
+    /// The sockets are closed, and nothing is to be told any more.
+    func leave() {
+        loop.forget(Array(tokens))
+        tokens = []
+        timer.target = nil
+    }
+
+    func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {
+        worker?.assumeIsolated { $0.socketReadable(token, &batch) }
+    }
+
+    func timerFired(at now: Instant) {
+        worker?.assumeIsolated { $0.endStrangers(at: now) }
+    }
+}

@@ -1,0 +1,68 @@
+package import RTCEngine
+package import RTCNetwork
+package import RTCWire
+
+/// Where a `MediaWorker` sends and receives, and its limits.
+package struct MediaWorkerConfiguration: Sendable {
+    /// An address of this host, and the one under which clients reach it: another where a NAT stands in front that maps
+    /// one to one.
+    package struct Address: Sendable, Equatable {
+        package var local: IPAddress
+        package var announced: IPAddress
+
+        package init(local: IPAddress, announced: IPAddress? = nil) {
+            self.local = local
+            self.announced = announced ?? local
+        }
+    }
+
+    /// Each gets a socket of its own, so that answers leave from the address that was asked. Not `0.0.0.0` nor `::`.
+    /// RFC 8445 §5.2: clients are told of the first of IPv4, and of all of IPv6.
+    package var addresses: [Address]
+    /// For UDP; 0 takes one that is free on all addresses.
+    package var port: UInt16 = 7_882
+    /// For TCP (RFC 6544); 0 likewise, nil for none.
+    package var streamPort: UInt16? = 7_881
+    package var security: any SecurityProvider
+    package var ice = ICEConfiguration()
+    package var congestion = CongestionConfiguration()
+
+    /// TCP connections in all, and from one address.
+    package var maximumStreams = 2_000
+    package var maximumStreamsPerAddress = 64
+    /// How long a TCP connection may take to show a credential.
+    package var patience = Duration.seconds(10)
+
+    package init(addresses: [Address], security: any SecurityProvider) {
+        self.addresses = addresses
+        self.security = security
+    }
+
+    /// What to listen on for an address that may stand for all of this host's: those that are not loopback, or loopback
+    /// where there is nothing else, as browsers gather them.
+    package static func addresses(for ip: IPAddress) throws(SystemError) -> [IPAddress] {
+        guard ip.isUnspecified else { return [ip] }
+        let interfaces = try NetworkInterface.current().filter { ip.isIPv6 || !$0.address.isIPv6 }
+        let reachable = interfaces.filter { !$0.isLoopback }
+        var addresses: [IPAddress] = []
+        for interface in reachable.isEmpty ? interfaces : reachable where !addresses.contains(interface.address) {
+            addresses.append(interface.address)
+        }
+        return addresses
+    }
+}
+
+/// Why a worker did not start.
+package enum MediaWorkerError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// A port could not be taken.
+    case port(TransportAddress, SystemError)
+    /// There is no address to listen on.
+    case noAddress
+
+    package var description: String {
+        switch self {
+        case .port(let address, let error): "The port for media cannot be taken: \(address): \(error)"
+        case .noAddress: "There is no address for media to come in on."
+        }
+    }
+}

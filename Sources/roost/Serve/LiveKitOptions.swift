@@ -1,0 +1,182 @@
+internal import ArgumentParser
+internal import Foundation
+internal import LiveKitProtocol
+internal import LiveKitServer
+internal import Logging
+internal import RTCSecurity
+internal import RTCWire
+internal import SocketIO
+
+/// `roost serve` as a server of LiveKit's protocol, for its client SDKs and services.
+struct LiveKitOptions: ParsableArguments {
+    private static let defaults = (port: 7880, mediaPort: 7882, mediaTCPPort: 7881, workers: 1)
+    /// What LiveKit's own development server has; the secret is in every tutorial.
+    private static let developmentKey = (id: "devkey", secret: "secret")
+
+    @Option(
+        help: ArgumentHelp(
+            "Serve LiveKit's protocol to whoever has a token signed with this API key; may be repeated. Others on this "
+                + "machine can read it in the list of processes: better in $ROOST_LIVEKIT_KEYS, with commas between.",
+            valueName: "name:secret"))
+    var livekitKey: [String] = []
+
+    @Flag(help: "Serve LiveKit's protocol with its development key (devkey, secret); on loopback only.")
+    var livekitDev = false
+
+    @Option(help: "The port for LiveKit alone, where its SDKs look; 0 takes a free one. The page's port has it as well.")
+    var livekitPort = defaults.port
+
+    @Option(help: ArgumentHelp("Post LiveKit's webhooks there; may be repeated.", valueName: "url"))
+    var livekitWebhook: [String] = []
+
+    @Flag(inversion: .prefixedNo, help: "Whether joining a room that does not exist makes it.")
+    var livekitAutoCreate = true
+
+    @Option(help: "The UDP port for LiveKit's media; 0 takes a free one.")
+    var mediaPort = defaults.mediaPort
+
+    @Option(help: "The TCP port for media of networks that let no UDP through; 0 takes a free one.")
+    var mediaTcpPort = defaults.mediaTCPPort
+
+    @Flag(inversion: .prefixedNo, help: "Whether media comes in over TCP as well.")
+    var mediaTcp = true
+
+    @Option(
+        help: ArgumentHelp(
+            "The address of this machine for LiveKit's media; may be repeated. Clients are told the first of IPv4, and "
+                + "all of IPv6. Default: those of --host.", valueName: "ip"))
+    var mediaAddress: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The address under which the internet reaches this machine's media, if no interface has it; one of each "
+                + "family.", valueName: "ip"))
+    var mediaPublicAddress: [String] = []
+
+    @Option(help: "Threads for media; each has a port of its own, counted up from the first. A room is on one.")
+    var mediaWorkers = defaults.workers
+
+    func validate() throws {
+        for (name, value) in [
+            ("--livekit-port", livekitPort), ("--media-port", mediaPort), ("--media-tcp-port", mediaTcpPort),
+        ] where !(0...65_535).contains(value) {
+            throw ValidationError("\(name) takes a number from 0 to 65535.")
+        }
+        guard (1...64).contains(mediaWorkers) else { throw ValidationError("--media-workers takes a number from 1 to 64.") }
+        guard mediaPort + mediaWorkers <= 65_536, mediaTcpPort + mediaWorkers <= 65_536 else {
+            throw ValidationError("There are not enough ports above those for media for so many workers.")
+        }
+        guard !mediaTcp || mediaPort == 0 || mediaPort != mediaTcpPort else {
+            throw ValidationError("--media-port and --media-tcp-port have to be different.")
+        }
+        for text in mediaAddress + mediaPublicAddress where IPAddress(text) == nil {
+            throw ValidationError("--media-address and --media-public-address take IP addresses, not '\(text)'.")
+        }
+        for family in [false, true] where mediaPublicAddress.count(where: { IPAddress($0)?.isIPv6 == family }) > 1 {
+            throw ValidationError("--media-public-address takes one address of each family.")
+        }
+        for text in livekitKey where text.split(separator: ":", maxSplits: 1).count != 2 {
+            throw ValidationError("--livekit-key takes a name and a secret with a colon between.")
+        }
+        for text in livekitWebhook where WebhookURL(text) == nil {
+            throw ValidationError("--livekit-webhook takes an http or https URL, not '\(text)'.")
+        }
+    }
+
+    /// Starts it, if there is a key.
+    func start(host: String, relay: CallRelay?, logger: Logger) async throws -> LiveKitService? {
+        let keys = try apiKeys(host: host)
+        guard let first = keys.first else {
+            if let option = unusedOption { throw CommandError("\(option) needs --livekit-key or --livekit-dev.") }
+            return nil
+        }
+        do {
+            var media = MediaWorkerConfiguration(
+                addresses: try addresses(host: host), security: try OpenSSLSecurity())
+            media.port = UInt16(mediaPort)
+            media.streamPort = mediaTcp ? UInt16(mediaTcpPort) : nil
+            var configuration = LiveKitServerConfiguration(
+                keys: try APIKeys(keys), signingKey: first, media: media)
+            configuration.workers = mediaWorkers
+            configuration.createsRooms = livekitAutoCreate
+            configuration.webhooks = livekitWebhook.compactMap(WebhookURL.init)
+            if let relay {
+                configuration.iceServers = { request in
+                    relay.iceServers(asked: request.header("Host")).map(Self.described)
+                }
+            }
+            let server = LiveKitServer(configuration, logger: logger)
+            return LiveKitService(server: server, media: try await server.start())
+        } catch let error as CommandError {
+            throw error
+        } catch {
+            throw CommandError("\(error)")
+        }
+    }
+
+    private static func described(_ server: CallRelay.ICEServer) -> LiveKitICEServer {
+        var described = LiveKitICEServer()
+        described.urls = server.urls
+        described.username = server.username
+        described.credential = server.credential
+        return described
+    }
+
+    private func apiKeys(host: String) throws -> [APIKey] {
+        var texts = livekitKey
+        if let more = ProcessInfo.processInfo.environment["ROOST_LIVEKIT_KEYS"] {
+            texts += more.split { $0 == "," || $0.isNewline }.map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        do {
+            var keys: [APIKey] = []
+            for text in texts {
+                let parts = text.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+                guard parts.count == 2 else {
+                    throw CommandError("ROOST_LIVEKIT_KEYS has a name and a secret with a colon between, or several.")
+                }
+                keys.append(try APIKey(parts[0], secret: parts[1]))
+            }
+            if livekitDev {
+                // Whoever reaches a server with this key may do all with it.
+                guard ["localhost", "::1"].contains(host) || IPAddress(host)?.isLoopback == true else {
+                    throw CommandError("--livekit-dev needs --host 127.0.0.1: everybody knows its key.")
+                }
+                let key = Self.developmentKey
+                keys.append(try APIKey(key.id, secret: key.secret, allowsShortSecret: true))
+            }
+            return keys
+        } catch let problem as APIKeyProblem {
+            throw CommandError(problem.description)
+        }
+    }
+
+    private func addresses(host: String) throws -> [MediaWorkerConfiguration.Address] {
+        var addresses = mediaAddress.compactMap { IPAddress($0) }
+        if addresses.isEmpty {
+            guard let ip = IPAddress(host == "localhost" ? "127.0.0.1" : host) else {
+                throw CommandError("LiveKit's media needs an address in --host or --media-address, not \"\(host)\".")
+            }
+            addresses = try MediaWorkerConfiguration.addresses(for: ip)
+        }
+        let announced = mediaPublicAddress.compactMap { IPAddress($0) }
+        for ip in announced where !addresses.contains(where: { $0.isIPv6 == ip.isIPv6 }) {
+            throw CommandError("Media comes in on no address of the family of \(ip).")
+        }
+        return addresses.map { local in
+            MediaWorkerConfiguration.Address(local: local, announced: announced.first { $0.isIPv6 == local.isIPv6 })
+        }
+    }
+
+    /// An option that was given and has no effect without a key.
+    private var unusedOption: String? {
+        let defaults = LiveKitOptions.defaults
+        let changed: [(String, Bool)] = [
+            ("--livekit-port", livekitPort != defaults.port), ("--livekit-webhook", !livekitWebhook.isEmpty),
+            ("--no-livekit-auto-create", !livekitAutoCreate), ("--media-port", mediaPort != defaults.mediaPort),
+            ("--media-tcp-port", mediaTcpPort != defaults.mediaTCPPort), ("--no-media-tcp", !mediaTcp),
+            ("--media-address", !mediaAddress.isEmpty), ("--media-public-address", !mediaPublicAddress.isEmpty),
+            ("--media-workers", mediaWorkers != defaults.workers),
+        ]
+        return changed.first { $0.1 }?.0
+    }
+}

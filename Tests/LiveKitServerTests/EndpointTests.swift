@@ -1,0 +1,195 @@
+import Foundation
+import LiveKitProtocol
+import SocketIO
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitServer
+
+/// `/rtc` and what belongs to it, over real sockets on loopback.
+@Suite(.timeLimit(.minutes(2))) struct EndpointTests {
+    private static func bearer(_ token: String) -> [String: String] { ["Authorization": "Bearer \(token)"] }
+
+    private static func response(in message: WebSocketReader.Message?) throws -> LiveKitSignalResponse {
+        switch message {
+        case .binary(let bytes): try LiveKitSignalResponse(serializedBytes: bytes)
+        case .text(let bytes): try LiveKitSignalResponse(jsonUTF8Bytes: bytes)
+        default: throw TestServer.Unusable()
+        }
+    }
+
+    /// The next response of a kind, past those of others.
+    private static func next<Value>(
+        _ socket: TestWebSocket, _ kind: (LiveKitSignalResponse.OneOf_Message) -> Value?
+    ) async throws -> (value: Value, isText: Bool) {
+        while let message = try await socket.next() {
+            let isText = if case .text = message { true } else { false }
+            if let response = try response(in: message).message, let value = kind(response) { return (value, isText) }
+        }
+        throw TestServer.Unusable()
+    }
+
+    @Test(arguments: [true, false]) func `whoever may join is told of the room first`(inHeader: Bool) async throws {
+        try await TestServer.run { server in
+            let token = try TestServer.token()
+            let target = "/rtc?sdk=swift&protocol=16&auto_subscribe=1"
+            let socket =
+                inHeader
+                ? try await server.openWebSocket(target, headers: Self.bearer(token))
+                : try await server.openWebSocket(target + "&access_token=\(token)")
+            let response = try Self.response(in: try await socket.next())
+            #expect(response.join.room.name == "kitchen")
+            #expect(response.join.participant.identity == "ann")
+            #expect(response.join.pingInterval > 0)
+            #expect(server.livekit.statistics.signals == 1)
+        }
+    }
+
+    @Test func `a client that speaks JSON is answered in JSON, from then on`() async throws {
+        try await TestServer.run { server in
+            let socket = try await server.openWebSocket("/rtc?protocol=16", headers: Self.bearer(TestServer.token()))
+            let first = try await socket.next()
+            guard case .binary = first else { throw TestServer.Unusable() }
+            await socket.send(Array(#"{"pingReq":{"timestamp":"7"},"news":1}"#.utf8), isText: true)
+            let pong = try await Self.next(socket) { if case .pongResp(let pong) = $0 { pong } else { nil } }
+            #expect(pong.isText && pong.value.lastPingTimestamp == 7)
+            let ping = LiveKitSignalRequest.with { $0.pingReq.timestamp = 8 }
+            await socket.send(try ping.serializedBytes())
+            let again = try await Self.next(socket) { if case .pongResp(let pong) = $0 { pong } else { nil } }
+            #expect(!again.isText && again.value.lastPingTimestamp == 8)
+        }
+    }
+
+    @Test func `what is no message ends the connection with its reason`() async throws {
+        try await TestServer.run { server in
+            let socket = try await server.openWebSocket("/rtc?protocol=16", headers: Self.bearer(TestServer.token()))
+            _ = try await socket.next()
+            await socket.send([0xff, 0xff, 0xff])
+            var last: WebSocketReader.Message?
+            while let message = try await socket.next() { last = message }
+            #expect(last == .close(code: 1007))
+        }
+    }
+
+    @Test func `a message of more than two mebibytes ends it as well`() async throws {
+        try await TestServer.run { server in
+            let socket = try await server.openWebSocket("/rtc?protocol=16", headers: Self.bearer(TestServer.token()))
+            _ = try await socket.next()
+            await socket.send([UInt8](repeating: 0, count: 2 << 20 | 1))
+            var last: WebSocketReader.Message?
+            while let message = try await socket.next() { last = message }
+            #expect(last == .close(code: 1009))
+        }
+    }
+
+    enum Fault: CaseIterable {
+        case noToken, wrongToken, expired, noGrant, noRoom, noIdentity, noJoinRequest, badJoinRequest
+
+        var status: Int {
+            switch self {
+            case .noToken, .wrongToken, .expired, .noGrant: 401
+            case .noRoom, .noIdentity, .noJoinRequest, .badJoinRequest: 400
+            }
+        }
+
+        func target() throws -> String {
+            switch self {
+            case .noToken: "/rtc"
+            case .wrongToken: "/rtc?access_token=a.b.c"
+            case .expired: "/rtc?access_token=\(try TestServer.token(validFor: -120))"
+            case .noGrant: "/rtc?access_token=\(try TestServer.token { $0.roomJoin = false })"
+            case .noRoom: "/rtc?access_token=\(try TestServer.token(room: ""))"
+            case .noIdentity: "/rtc?access_token=\(try TestServer.token(identity: ""))"
+            case .noJoinRequest: "/rtc/v1?access_token=\(try TestServer.token())"
+            case .badJoinRequest: "/rtc/v1?join_request=!&access_token=\(try TestServer.token())"
+            }
+        }
+    }
+
+    @Test(arguments: Fault.allCases) func `whoever may not join is refused by status, in a sentence`(
+        fault: Fault
+    ) async throws {
+        try await TestServer.run { server in
+            let socket = try await server.openWebSocket(try fault.target())
+            #expect(socket.answer.hasPrefix("HTTP/1.1 \(fault.status) "))
+            #expect(socket.answer.contains("Access-Control-Allow-Origin: *"))
+            #expect(server.livekit.statistics.signals == 0)
+        }
+    }
+
+    @Test(arguments: ["/rtc", "/rtc/v1"]) func `what is no upgrade is not found`(path: String) async throws {
+        try await TestServer.run { server in
+            #expect(try await server.ask(path, headers: Self.bearer(TestServer.token())).status == 404)
+        }
+    }
+
+    @Test func `other paths are somebody else's`() async throws {
+        try await TestServer.run { server in
+            #expect(try await server.ask("/rtcx").body == "elsewhere\n")
+            let socket = try await server.openWebSocket("/rtcx")
+            #expect(!(await socket.isOpen))
+        }
+    }
+
+    @Test func `validate says what the upgrade would, to pages of other origins too`() async throws {
+        try await TestServer.run { server in
+            let good = try await server.ask("/rtc/validate?access_token=\(TestServer.token())")
+            #expect(good.status == 200 && good.body == "success")
+            #expect(good.headers.contains("Access-Control-Allow-Origin: *"))
+            let bad = try await server.ask("/rtc/v1/validate?access_token=a.b.c")
+            #expect(bad.status == 401 && bad.body.hasSuffix("."))
+            #expect(bad.headers.contains("Access-Control-Allow-Origin: *"))
+            let preflight = try await server.ask("/rtc/validate", method: "OPTIONS")
+            #expect(preflight.status == 204 && preflight.headers.contains("Access-Control-Allow-Headers"))
+            #expect(server.livekit.statistics.rooms == 0)
+        }
+    }
+
+    @Test func `where rooms are not made by joining, one that is missing is said to be`() async throws {
+        try await TestServer.run({ $0.createsRooms = false }) { server in
+            let token = try TestServer.token()
+            let socket = try await server.openWebSocket("/rtc?access_token=\(token)")
+            #expect(socket.answer.hasPrefix("HTTP/1.1 404"))
+            #expect(socket.answer.hasSuffix("requested room does not exist"))
+            let asked = try await server.ask("/rtc/validate?access_token=\(token)")
+            #expect(asked.status == 404 && asked.body == "requested room does not exist")
+        }
+    }
+
+    @Test func `whoever comes back to a session that is over is told to begin anew`() async throws {
+        try await TestServer.run { server in
+            let socket = try await server.openWebSocket(
+                "/rtc?reconnect=1&sid=PA_gone&protocol=16", headers: Self.bearer(TestServer.token()))
+            let response = try Self.response(in: try await socket.next())
+            #expect(response.leave.action == .reconnect && response.leave.reason == .stateMismatch)
+            guard case .close = try await socket.next() else { throw TestServer.Unusable() }
+        }
+    }
+
+    @Test func `a server that goes down tells everybody`() async throws {
+        try await TestServer.run { server in
+            let socket = try await server.openWebSocket("/rtc?protocol=16", headers: Self.bearer(TestServer.token()))
+            _ = try await socket.next()
+            await server.livekit.stop()
+            let leave = try await Self.next(socket) { if case .leave(let leave) = $0 { leave } else { nil } }
+            #expect(leave.value.reason == .serverShutdown)
+            let late = try await server.openWebSocket("/rtc?protocol=16", headers: Self.bearer(TestServer.token()))
+            #expect(late.answer.hasPrefix("HTTP/1.1 503"))
+        }
+    }
+
+    @Test func `what clients with two connections say in their query is read`() {
+        let query = EngineIOQuery(
+            "sdk=swift&version=2.16.0&protocol=16&client_protocol=1&os=iOS&device_model=iPhone&auto_subscribe=false"
+                + "&adaptive_stream=1&reconnect=1&sid=PA_1&reconnect_reason=2"
+                + "&capabilities=CAP_PACKET_TRAILER,CAP_NEWER&attributes=eyJzZWF0IjoiPz8-In0")
+        let request = LiveKitJoinRequest(query: query)
+        #expect(request.clientInfo.sdk == .swift && request.clientInfo.protocol == 16)
+        #expect(request.clientInfo.clientProtocol == 1 && request.clientInfo.capabilities == [.capPacketTrailer])
+        #expect(!request.connectionSettings.autoSubscribe && request.connectionSettings.adaptiveStream)
+        #expect(request.reconnect && request.participantSid == "PA_1")
+        #expect(request.reconnectReason == .rrPublisherFailed)
+        #expect(request.participantAttributes == ["seat": "??>"])
+        #expect(LiveKitJoinRequest(query: EngineIOQuery("")).connectionSettings.autoSubscribe)
+    }
+}

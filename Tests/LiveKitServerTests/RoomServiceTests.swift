@@ -1,0 +1,151 @@
+import Foundation
+import LiveKitProtocol
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitServer
+
+/// Twirp: errors, grants and forms. What the methods do to rooms is the room's to show.
+@Suite(.timeLimit(.minutes(2))) struct RoomServiceTests {
+    private struct Failure: Decodable, Equatable {
+        let code: String
+        let msg: String
+    }
+
+    private static func call(
+        _ server: TestServer, _ method: String, _ json: String, token: String?, type: String = "application/json"
+    ) async throws -> (status: Int, body: String) {
+        var headers = ["Content-Type": type]
+        headers["Authorization"] = token.map { "Bearer \($0)" }
+        let answer = try await server.ask(
+            "/twirp/livekit.RoomService/\(method)", method: "POST", headers: headers, body: Array(json.utf8))
+        return (answer.status, answer.body)
+    }
+
+    /// The status and the code of a call that fails.
+    private static func failure(
+        _ server: TestServer, _ method: String, _ json: String, token: String?, type: String = "application/json"
+    ) async throws -> String {
+        let answer = try await call(server, method, json, token: token, type: type)
+        return "\(answer.status) \(try JSONDecoder().decode(Failure.self, from: Data(answer.body.utf8)).code)"
+    }
+
+    @Test func `rooms are made, listed, changed and ended`() async throws {
+        try await TestServer.run { server in
+            let maker = try TestServer.serviceToken {
+                $0.roomCreate = true
+                $0.roomList = true
+            }
+            let made = try await Self.call(
+                server, "CreateRoom", #"{"name":"kitchen","max_participants":4,"metadata":"warm"}"#, token: maker)
+            let room = try LiveKitRoom(jsonString: made.body)
+            #expect(made.status == 200 && room.name == "kitchen" && room.sid.hasPrefix("RM_"))
+            #expect(room.maxParticipants == 4 && room.metadata == "warm")
+            // In JSON names are as in the .proto files.
+            #expect(made.body.contains("max_participants"))
+            // Once more is the same room.
+            let again = try await Self.call(server, "CreateRoom", #"{"name":"kitchen"}"#, token: maker)
+            #expect(try LiveKitRoom(jsonString: again.body).sid == room.sid)
+
+            let admin = try TestServer.serviceToken {
+                $0.roomAdmin = true
+                $0.room = "kitchen"
+            }
+            let changed = try await Self.call(
+                server, "UpdateRoomMetadata", #"{"room":"kitchen","metadata":"hot"}"#, token: admin)
+            #expect(try LiveKitRoom(jsonString: changed.body).metadata == "hot")
+
+            let listed = try await Self.call(server, "ListRooms", "{}", token: maker)
+            #expect(try LiveKitListRoomsResponse(jsonString: listed.body).rooms.map(\.name) == ["kitchen"])
+            #expect(try await Self.call(server, "DeleteRoom", #"{"room":"kitchen"}"#, token: maker).status == 200)
+            let gone = try await Self.call(server, "ListRooms", "{}", token: maker)
+            #expect(try LiveKitListRoomsResponse(jsonString: gone.body).rooms.isEmpty)
+            #expect(server.livekit.statistics.rooms == 0)
+        }
+    }
+
+    @Test func `bytes are answered with bytes`() async throws {
+        try await TestServer.run { server in
+            let token = try TestServer.serviceToken { $0.roomCreate = true }
+            let request = LiveKitCreateRoomRequest.with { $0.name = "kitchen" }
+            let answer = try await server.ask(
+                "/twirp/livekit.RoomService/CreateRoom", method: "POST",
+                headers: ["Content-Type": "application/protobuf", "Authorization": "Bearer \(token)"],
+                body: try request.serializedBytes())
+            #expect(answer.status == 200 && answer.headers.contains("Content-Type: application/protobuf"))
+            #expect(answer.body.contains("kitchen"))
+        }
+    }
+
+    @Test(arguments: [
+        ("CreateRoom", #"{"name":"kitchen"}"#), ("DeleteRoom", #"{"room":"kitchen"}"#), ("ListRooms", "{}"),
+        ("ListParticipants", #"{"room":"kitchen"}"#),
+        ("GetParticipant", #"{"room":"kitchen","identity":"ann"}"#),
+        ("RemoveParticipant", #"{"room":"kitchen","identity":"ann"}"#),
+        ("MutePublishedTrack", #"{"room":"kitchen","identity":"ann"}"#),
+        ("UpdateParticipant", #"{"room":"kitchen","identity":"ann"}"#),
+        ("UpdateSubscriptions", #"{"room":"kitchen","identity":"ann"}"#),
+        ("SendData", #"{"room":"kitchen"}"#), ("UpdateRoomMetadata", #"{"room":"kitchen"}"#),
+        ("PerformRpc", #"{"room":"kitchen","destination_identity":"ann"}"#),
+    ])
+    func `every method takes its grant`(method: String, json: String) async throws {
+        try await TestServer.run { server in
+            #expect(try await Self.failure(server, method, json, token: nil) == "401 unauthenticated")
+            let guest = try TestServer.token()
+            #expect(try await Self.failure(server, method, json, token: guest) == "401 unauthenticated")
+            // Of another room, and all else besides.
+            let other = try TestServer.serviceToken {
+                $0.roomAdmin = true
+                $0.room = "cellar"
+                $0.roomRecord = true
+                $0.ingressAdmin = true
+            }
+            #expect(try await Self.failure(server, method, json, token: other) == "401 unauthenticated")
+        }
+    }
+
+    @Test(arguments: [
+        "ListParticipants", "GetParticipant", "RemoveParticipant", "MutePublishedTrack", "UpdateParticipant",
+        "UpdateSubscriptions", "SendData", "UpdateRoomMetadata", "PerformRpc",
+    ])
+    func `a room that does not exist is not found`(method: String) async throws {
+        try await TestServer.run { server in
+            let admin = try TestServer.serviceToken {
+                $0.roomAdmin = true
+                $0.room = "nowhere"
+            }
+            #expect(try await Self.failure(server, method, #"{"room":"nowhere"}"#, token: admin) == "404 not_found")
+        }
+    }
+
+    @Test func `what is no such request is refused as Twirp says`() async throws {
+        try await TestServer.run { server in
+            let token = try TestServer.serviceToken {
+                $0.roomCreate = true
+                $0.roomList = true
+            }
+            #expect(try await Self.failure(server, "Dance", "{}", token: token) == "404 bad_route")
+            let text = try await Self.failure(server, "ListRooms", "{}", token: token, type: "text/plain")
+            #expect(text == "404 bad_route")
+            #expect(try await Self.failure(server, "ListRooms", "{", token: token) == "400 malformed")
+            #expect(try await Self.failure(server, "CreateRoom", "{}", token: token) == "400 invalid_argument")
+            let moved = try await Self.failure(server, "MoveParticipant", "{}", token: token)
+            #expect(moved == "501 unimplemented")
+            let get = try await server.ask(
+                "/twirp/livekit.RoomService/ListRooms", headers: ["Authorization": "Bearer \(token)"])
+            #expect(get.status == 404)
+            let egress = try await server.ask("/twirp/livekit.Egress/ListEgress", method: "POST")
+            #expect(egress.status == 404)
+        }
+    }
+
+    @Test func `each code has Twirp's status`() {
+        let statuses = TwirpError.Code.allCases.map { "\($0.rawValue) \($0.status)" }
+        #expect(
+            statuses == [
+                "malformed 400", "invalid_argument 400", "unauthenticated 401", "not_found 404", "bad_route 404",
+                "resource_exhausted 429", "failed_precondition 412", "unimplemented 501", "unavailable 503",
+                "unknown 500", "internal 500",
+            ])
+    }
+}
