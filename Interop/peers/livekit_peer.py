@@ -273,7 +273,12 @@ def main():
     parser.add_argument("--dynacast", action="store_true")
     parser.add_argument("--no-subscribe", action="store_true", help="subscribe to nothing unasked")
     parser.set_defaults(reports=0)
-    asyncio.run(Peer(parser.parse_args()).run())
+    asyncio.run(run(parser.parse_args()))
+
+
+async def run(arguments):
+    # The room takes the loop that runs when it is made.
+    await Peer(arguments).run()
 
 
 if __name__ == "__main__":

@@ -119,7 +119,8 @@ import Testing
 
     @Test(arguments: ["/rtc", "/rtc/v1"]) func `what is no upgrade is not found`(path: String) async throws {
         try await TestServer.run { server in
-            #expect(try await server.ask(path, headers: Self.bearer(TestServer.token())).status == 404)
+            let answer = try await server.ask(path, headers: Self.bearer(TestServer.token()))
+            #expect(answer.status == 404)
         }
     }
 
