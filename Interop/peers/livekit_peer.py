@@ -63,7 +63,7 @@ class Peer:
     def __init__(self, arguments):
         self.arguments = arguments
         self.room = rtc.Room()
-        self.tasks, self.tracks, self.received = set(), {}, {}
+        self.tasks, self.tracks, self.received, self.streams = set(), {}, {}, {}
         self.ended = asyncio.Event()
         on = self.room.on
         on("participant_connected", lambda who: say("connected", who=who.identity))
@@ -71,7 +71,7 @@ class Peer:
         on("track_published", lambda track, who: say("published", who=who.identity, name=track.name))
         on("track_unpublished", lambda track, who: say("unpublished", who=who.identity, name=track.name))
         on("track_subscribed", self.subscribed)
-        on("track_unsubscribed", lambda _, track, who: say("unsubscribed", who=who.identity, name=track.name))
+        on("track_unsubscribed", self.unsubscribed)
         on("track_muted", lambda who, track: say("muted", who=who.identity, name=track.name))
         on("track_unmuted", lambda who, track: say("unmuted", who=who.identity, name=track.name))
         on("data_received", self.data_received)
@@ -101,7 +101,14 @@ class Peer:
         else:
             stream = rtc.AudioStream(track, sample_rate=RATE, num_channels=1)
             self.start(self.take(stream, received.hear))
+        self.streams[publication.sid] = stream
         say("subscribed", who=who.identity, name=publication.name, codec=publication.mime_type)
+
+    def unsubscribed(self, _, publication, who):
+        # libwebrtc uses a receiver again, and whoever looked at the old track would see the new one.
+        if stream := self.streams.pop(publication.sid, None):
+            self.start(stream.aclose())
+        say("unsubscribed", who=who.identity, name=publication.name)
 
     async def take(self, stream, into):
         async for event in stream:
