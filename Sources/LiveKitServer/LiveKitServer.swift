@@ -50,8 +50,10 @@ package final class LiveKitServer: Sendable {
     /// Tells everybody that the server goes down, and gives the ports back.
     package func stop() async {
         for worker in workers { await worker.stop() }
-        await webhooks.finish()
     }
+
+    /// Delivers the webhooks that wait, for some seconds at most. After `stop`.
+    package func finish() async { await webhooks.finish() }
 
     /// What its workers have done; from any thread, at any time.
     package var statistics: MediaWorkerStatistics {

@@ -1,3 +1,4 @@
+import RTCEngine
 import RTCWire
 import Testing
 
@@ -9,6 +10,7 @@ struct DemultiplexerTests {
     private let ann = Peer()
     private let bob = Peer()
     private var demultiplexer = Demultiplexer<Peer>()
+    private var now = Instant.zero
 
     private static func address(_ port: UInt16) -> TransportAddress { TransportAddress(.v4(0xc000_0201), port: port) }
 
@@ -49,7 +51,7 @@ struct DemultiplexerTests {
     @Test mutating func `other datagrams go by an address that was learned`() {
         demultiplexer.add(fragment: "anna", of: ann)
         #expect(drop(of: Self.hello, from: 1) == .unknownAddress)
-        demultiplexer.learn(Self.address(1), of: ann)
+        demultiplexer.learn(Self.address(1), of: ann, at: now)
         #expect(receiver(of: Self.hello, from: 1) === ann)
         #expect(drop(of: Self.hello, from: 2) == .unknownAddress)
         #expect(drop(of: [], from: 2) == .unknownAddress)
@@ -58,11 +60,17 @@ struct DemultiplexerTests {
     @Test mutating func `a check from an address of somebody else's is its own receiver's`() {
         demultiplexer.add(fragment: "anna", of: ann)
         demultiplexer.add(fragment: "bobb", of: bob)
-        demultiplexer.learn(Self.address(1), of: ann)
+        demultiplexer.learn(Self.address(1), of: ann, at: now)
         #expect(receiver(of: Self.check("bobb:theirs"), from: 1) === bob)
-        // Not before the check is answered does the address change hands.
+        // The address changes hands when nothing has been heard of the one before for a while: anybody can write
+        // another's address on a datagram.
+        now = now + .seconds(Int64(10))
+        demultiplexer.learn(Self.address(1), of: ann, at: now)
+        now = now + .seconds(Int64(10))
+        demultiplexer.learn(Self.address(1), of: bob, at: now)
         #expect(receiver(of: Self.hello, from: 1) === ann)
-        demultiplexer.learn(Self.address(1), of: bob)
+        now = now + .seconds(Int64(10))
+        demultiplexer.learn(Self.address(1), of: bob, at: now)
         #expect(receiver(of: Self.hello, from: 1) === bob)
         demultiplexer.remove(ann)
         #expect(receiver(of: Self.hello, from: 1) === bob)
@@ -77,18 +85,23 @@ struct DemultiplexerTests {
 
     @Test mutating func `nothing is left of a peer that is removed`() {
         demultiplexer.add(fragment: "anna", of: ann)
-        demultiplexer.learn(Self.address(1), of: ann)
+        demultiplexer.learn(Self.address(1), of: ann, at: now)
         demultiplexer.remove(ann)
         #expect(drop(of: Self.check("anna:theirs"), from: 1) == .unknownFragment)
         #expect(drop(of: Self.hello, from: 1) == .unknownAddress)
         // Its last answers may still be on their way out.
-        demultiplexer.learn(Self.address(1), of: ann)
+        demultiplexer.learn(Self.address(1), of: ann, at: now)
         #expect(demultiplexer.addressCount == 0)
     }
 
     @Test mutating func `one peer has no more addresses and fragments than it can use`() {
         demultiplexer.add(fragment: "anna", of: ann)
-        for port in 1...100 as ClosedRange<UInt16> { demultiplexer.learn(Self.address(port), of: ann) }
+        for port in 1...100 as ClosedRange<UInt16> {
+            demultiplexer.learn(Self.address(port), of: ann, at: now)
+            // One that is in use stays.
+            demultiplexer.learn(Self.address(7), of: ann, at: now)
+        }
+        #expect(receiver(of: Self.hello, from: 7) === ann)
         #expect(demultiplexer.addressCount == Demultiplexer<Peer>.addressesOfPeer)
         #expect(receiver(of: Self.hello, from: 100) === ann)
         #expect(drop(of: Self.hello, from: 1) == .unknownAddress)

@@ -83,12 +83,13 @@ import Testing
     }
 
     enum Fault: CaseIterable {
-        case noToken, wrongToken, expired, noGrant, noRoom, noIdentity, noJoinRequest, badJoinRequest
+        case noToken, wrongToken, expired, noGrant, noRoom, longRoom, noIdentity, longName, noJoinRequest
+        case badJoinRequest
 
         var status: Int {
             switch self {
             case .noToken, .wrongToken, .expired, .noGrant: 401
-            case .noRoom, .noIdentity, .noJoinRequest, .badJoinRequest: 400
+            case .noRoom, .longRoom, .noIdentity, .longName, .noJoinRequest, .badJoinRequest: 400
             }
         }
 
@@ -99,6 +100,10 @@ import Testing
             case .expired: "/rtc?access_token=\(try TestServer.token(validFor: -120))"
             case .noGrant: "/rtc?access_token=\(try TestServer.token { $0.roomJoin = false })"
             case .noRoom: "/rtc?access_token=\(try TestServer.token(room: ""))"
+            case .longRoom:
+                "/rtc?room=\(String(repeating: "r", count: 257))&access_token=\(try TestServer.token(room: ""))"
+            case .longName:
+                "/rtc?access_token=\(try TestServer.token(identity: String(repeating: "n", count: 257)))"
             case .noIdentity: "/rtc?access_token=\(try TestServer.token(identity: ""))"
             case .noJoinRequest: "/rtc/v1?access_token=\(try TestServer.token())"
             case .badJoinRequest: "/rtc/v1?join_request=!&access_token=\(try TestServer.token())"
@@ -113,7 +118,8 @@ import Testing
             let socket = try await server.openWebSocket(try fault.target())
             #expect(socket.answer.hasPrefix("HTTP/1.1 \(fault.status) "))
             #expect(socket.answer.contains("Access-Control-Allow-Origin: *"))
-            #expect(server.livekit.statistics.signals == 0)
+            // And it makes no room.
+            #expect(server.livekit.statistics == MediaWorkerStatistics())
         }
     }
 
@@ -154,6 +160,10 @@ import Testing
             #expect(socket.answer.hasSuffix("requested room does not exist"))
             let asked = try await server.ask("/rtc/validate?access_token=\(token)")
             #expect(asked.status == 404 && asked.body == "requested room does not exist")
+            // Who may make rooms makes it.
+            let maker = try TestServer.token { $0.roomCreate = true }
+            #expect(try await server.ask("/rtc/validate?access_token=\(maker)").status == 200)
+            #expect(await (try server.openWebSocket("/rtc?access_token=\(maker)")).isOpen)
         }
     }
 

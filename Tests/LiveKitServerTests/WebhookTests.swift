@@ -42,7 +42,7 @@ import Testing
         let url = try #require(WebhookURL("http://127.0.0.1:\(port)/hooks?kind=test"))
         let sender = WebhookSender(urls: [url], key: key, logger: Logger(label: "test"))
         try await body(sender)
-        await sender.finish()
+        await sender.finish(within: .seconds(60))
         await server.shutdown()
     }
 
@@ -57,7 +57,7 @@ import Testing
         let names = (1...20).map { "event \($0)" }
         try await Self.run(receiver) { sender in
             for name in names { sender.send(Self.event(name)) }
-            await sender.finish()
+            await sender.finish(within: .seconds(60))
             #expect(receiver.events == names)
             #expect(sender.statistics == WebhookStatistics(delivered: 20, failedAttempts: 0, lost: 0))
         }
@@ -68,7 +68,7 @@ import Testing
         try await Self.run(receiver) { sender in
             sender.send(Self.event("first"))
             sender.send(Self.event("second"))
-            while sender.statistics.delivered < 2 { await Task.yield() }
+            await sender.finish(within: .seconds(60))
             #expect(receiver.events == ["first", "first", "first", "second"])
             #expect(sender.statistics == WebhookStatistics(delivered: 2, failedAttempts: 2, lost: 0))
         }
@@ -79,7 +79,7 @@ import Testing
         try await Self.run(receiver) { sender in
             sender.send(Self.event("first"))
             sender.send(Self.event("second"))
-            await sender.finish()
+            await sender.finish(within: .seconds(60))
             #expect(receiver.events == ["first", "second"])
             #expect(sender.statistics == WebhookStatistics(delivered: 1, failedAttempts: 1, lost: 1))
         }

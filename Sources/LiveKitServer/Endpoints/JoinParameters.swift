@@ -11,11 +11,20 @@ struct JoinParameters {
     let request: LiveKitJoinRequest
 
     /// Reads a request.
-    init(_ request: SocketIOHTTPRequest, keys: APIKeys, at now: Date) throws(HTTPRefusal) {
+    init(
+        _ request: SocketIOHTTPRequest, keys: APIKeys, limits: RoomLimits, at now: Date
+    ) throws(HTTPRefusal) {
         token = try request.accessToken(keys: keys, at: now)
         guard let grants = token.claims.video, grants.roomJoin else { throw .notAllowed }
         room = grants.room.isEmpty ? request.query["room"] ?? "" : grants.room
         guard !room.isEmpty else { throw .noRoomName }
+        guard !token.identity.isEmpty else { throw .noIdentity }
+        guard room.utf8.count <= limits.nameBytes else {
+            throw HTTPRefusal(400, "The room's name is longer than \(limits.nameBytes) bytes.")
+        }
+        guard (token.claims.roomConfig?.metadata.utf8.count ?? 0) <= limits.metadataBytes else {
+            throw HTTPRefusal(400, "The room's metadata are longer than \(limits.metadataBytes) bytes.")
+        }
         var join: LiveKitJoinRequest
         if let parameter = request.query["join_request"] {
             mode = .single

@@ -27,7 +27,7 @@ extension LiveKitServer {
     }
 
     private func join(_ request: SocketIOHTTPRequest) async throws(HTTPRefusal) -> SignalConnection {
-        let parameters = try JoinParameters(request, keys: configuration.keys, at: Date())
+        let parameters = try parameters(of: request)
         var arrival = parameters.arrival
         arrival.iceServers = configuration.iceServers(request)
         if arrival.request.reconnect {
@@ -37,7 +37,7 @@ extension LiveKitServer {
             return connection
         }
         let room = configuration.room(parameters)
-        let mayCreate = configuration.createsRooms || parameters.token.claims.video?.roomCreate == true
+        let mayCreate = mayCreate(parameters)
         do throws(WorkerRefusal) {
             return try await atRoom(parameters.room) { worker throws(WorkerRefusal) in
                 let connection = SignalConnection(inbox: worker.inbox, tokenExpires: parameters.token.expires)
@@ -49,12 +49,20 @@ extension LiveKitServer {
         }
     }
 
+    private func parameters(of request: SocketIOHTTPRequest) throws(HTTPRefusal) -> JoinParameters {
+        try JoinParameters(request, keys: configuration.keys, limits: configuration.rooms.limits, at: Date())
+    }
+
+    private func mayCreate(_ parameters: JoinParameters) -> Bool {
+        configuration.createsRooms || parameters.token.claims.video?.roomCreate == true
+    }
+
     /// What the upgrade would be refused for, for clients that cannot see its status.
     private func validate(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse {
         guard request.method == "GET" || request.method == "HEAD" else { return CrossOrigin.answer(request) }
         do throws(HTTPRefusal) {
-            let parameters = try JoinParameters(request, keys: configuration.keys, at: Date())
-            if !configuration.createsRooms, worker(ofRoom: parameters.room) == nil { throw .noSuchRoom }
+            let parameters = try parameters(of: request)
+            if !mayCreate(parameters), worker(ofRoom: parameters.room) == nil { throw .noSuchRoom }
             var response = SocketIOHTTPResponse.text("success")
             response.headers += HTTPRefusal.crossOrigin
             return response

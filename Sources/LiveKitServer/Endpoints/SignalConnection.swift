@@ -31,9 +31,12 @@ final class SignalConnection: SignalLink, WebSocketPeer {
 
     /// What of a client waits for its worker at most: then it is not read from, until half of it is done.
     private static let untakenLimit = 128
-    /// LiveKit's limit for a message, and ours for what waits to be sent.
+    /// What waits for the handshake at most, in messages.
+    private static let waitingLimit = 1_024
+    /// LiveKit's limit for a message; ours for what waits to be sent, and for how fast a client may speak.
     static let terms = WebSocketTerms(
-        messageLimit: 2 << 20, outboundLimit: 8 << 20, pingInterval: .seconds(10))
+        messageLimit: 2 << 20, outboundLimit: 8 << 20, pingInterval: .seconds(10),
+        flood: .init(messagesPerSecond: 100, messageBurst: 1_000, bytesPerSecond: 262_144, byteBurst: 4_194_304))
 
     init(inbox: SignalInbox, tokenExpires: Date) {
         self.inbox = inbox
@@ -48,7 +51,9 @@ final class SignalConnection: SignalLink, WebSocketPeer {
         let (socket, usesJSON) = state.withLock { state -> (ServerWebSocket?, Bool) in
             switch state.phase {
             case .opening(let waiting, let isLast):
-                state.phase = .opening(waiting: waiting + [response], isLast: isLast)
+                // A handshake takes no time; where it does, the client is too late.
+                let isFull = waiting.count >= Self.waitingLimit
+                state.phase = .opening(waiting: isFull ? waiting : waiting + [response], isLast: isLast || isFull)
                 return (nil, false)
             case .open(let socket): return (socket, state.usesJSON)
             case .closed: return (nil, false)
@@ -79,7 +84,11 @@ final class SignalConnection: SignalLink, WebSocketPeer {
             state.isReading = true
             return socket
         }
-        socket?.setReading(true)
+        if let socket { updateReading(socket) }
+    }
+
+    private func updateReading(_ socket: ServerWebSocket) {
+        socket.updateReading { [weak self] in self?.state.withLock { $0.isReading } ?? true }
     }
 
     private static func write(_ response: LiveKitSignalResponse, to socket: ServerWebSocket, usesJSON: Bool) {
@@ -95,14 +104,22 @@ final class SignalConnection: SignalLink, WebSocketPeer {
     // MARK: From the socket
 
     func webSocketOpened(_ socket: ServerWebSocket) {
-        let isLast = state.withLock { state in
-            guard case .opening(let waiting, let isLast) = state.phase else { return false }
-            // Under the lock, so that nothing of the worker's gets in front.
+        // What the worker says meanwhile waits behind. Not under the lock: a write that fails ends the socket at once.
+        while true {
+            let (waiting, isLast) = state.withLock { state -> ([LiveKitSignalResponse], Bool?) in
+                guard case .opening(let waiting, let isLast) = state.phase else { return ([], false) }
+                guard waiting.isEmpty else {
+                    state.phase = .opening(waiting: [], isLast: isLast)
+                    return (waiting, nil)
+                }
+                state.phase = .open(socket)
+                return ([], isLast)
+            }
             for response in waiting { Self.write(response, to: socket, usesJSON: false) }
-            state.phase = .open(socket)
-            return isLast
+            guard let isLast else { continue }
+            if isLast { socket.close() }
+            return
         }
-        if isLast { socket.close() }
     }
 
     func webSocketReceived(_ message: [UInt8], isText: Bool) {
@@ -124,7 +141,7 @@ final class SignalConnection: SignalLink, WebSocketPeer {
             state.isReading = false
             return (address, socket)
         }
-        paused?.setReading(false)
+        if let paused { updateReading(paused) }
         if let address { inbox.append(.request(request, from: self), at: address) }
     }
 

@@ -51,15 +51,16 @@ final class WebhookSender: Sendable {
         }
     }
 
-    /// Delivers what waits, at most for some seconds.
-    func finish() async {
+    /// Delivers what waits, at most for so long.
+    func finish(within patience: Duration = .seconds(5)) async {
         for queue in queues { queue.events.finish() }
-        let patience = Task { [queues] in
-            try? await Task.sleep(for: .seconds(5))
+        let end = Task { [queues] in
+            try? await Task.sleep(for: patience)
+            guard !Task.isCancelled else { return }
             for queue in queues { queue.delivery.cancel() }
         }
         for queue in queues { await queue.delivery.value }
-        patience.cancel()
+        end.cancel()
     }
 
     private static func deliver(
@@ -78,6 +79,7 @@ final class WebhookSender: Sendable {
             if let status, (400..<500).contains(status), status != 408, status != 429 { break }
         }
         counters.change { $0.lost += 1 }
+        guard !Task.isCancelled else { return }
         logger.warning("a webhook was not delivered", metadata: ["event": "\(event.event)"])
     }
 }

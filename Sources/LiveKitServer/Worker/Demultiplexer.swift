@@ -1,3 +1,4 @@
+internal import RTCEngine
 internal import RTCWire
 
 /// Finds whose a datagram is, on a socket that many peers share.
@@ -30,12 +31,23 @@ struct Demultiplexer<Peer: AnyObject> {
 
     private var entries: [ObjectIdentifier: Entry] = [:]
     private var byFragment: [String: Peer] = [:]
-    private var byAddress: [TransportAddress: Peer] = [:]
+    private var byAddress: [TransportAddress: Place] = [:]
 
     /// Addresses of one peer: a client that moves between networks has few, and NATs that change ports some more.
     static var addressesOfPeer: Int { 16 }
     /// Fragments of one peer: that of its last restart, and what still travels under those before.
     static var fragmentsOfPeer: Int { 4 }
+
+    /// Who is found at an address.
+    private struct Place {
+        let peer: Peer
+        /// When it last answered a check from there.
+        var provenAt: Instant
+    }
+
+    /// For so long an address stays with whom it is known to be of, whoever sends checks from it: datagrams can bear
+    /// another's address. Clients check the path that they use more often.
+    static var tenure: Interval { .seconds(Int64(15)) }
 
     /// How many addresses are known.
     var addressCount: Int { byAddress.count }
@@ -50,15 +62,20 @@ struct Demultiplexer<Peer: AnyObject> {
         entries[ObjectIdentifier(peer)] = entry
     }
 
-    /// The peer has answered an authentic check from this address. One that was another's has moved on: a NAT has given
-    /// its port to somebody else.
-    mutating func learn(_ address: TransportAddress, of peer: Peer) {
-        let former = byAddress[address]
-        guard former !== peer, var entry = entries[ObjectIdentifier(peer)] else { return }
-        if let former { entries[ObjectIdentifier(former)]?.addresses.removeAll { $0 == address } }
+    /// The peer has answered an authentic check from this address. One that was another's, and of which that one has
+    /// not been heard for a while, has moved on: a NAT has given its port to somebody else.
+    mutating func learn(_ address: TransportAddress, of peer: Peer, at now: Instant) {
+        guard var entry = entries[ObjectIdentifier(peer)] else { return }
+        if let former = byAddress[address], former.peer !== peer {
+            guard now - former.provenAt > Self.tenure else { return }
+            entries[ObjectIdentifier(former.peer)]?.addresses.removeAll { $0 == address }
+        }
+        byAddress[address] = Place(peer: peer, provenAt: now)
+        guard entry.addresses.last != address else { return }
+        // The one that is not used goes first.
+        entry.addresses.removeAll { $0 == address }
         if entry.addresses.count == Self.addressesOfPeer { byAddress[entry.addresses.removeFirst()] = nil }
         entry.addresses.append(address)
-        byAddress[address] = peer
         entries[ObjectIdentifier(peer)] = entry
     }
 
@@ -77,7 +94,7 @@ struct Demultiplexer<Peer: AnyObject> {
             }
             return .peer(peer)
         }
-        guard let peer = byAddress[remote] else { return .stranger(.unknownAddress) }
-        return .peer(peer)
+        guard let place = byAddress[remote] else { return .stranger(.unknownAddress) }
+        return .peer(place.peer)
     }
 }

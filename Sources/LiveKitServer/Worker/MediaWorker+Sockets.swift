@@ -10,25 +10,48 @@ extension MediaWorker {
 
     /// Takes its ports and begins. Once.
     func start() throws(MediaWorkerError) -> Ports {
-        guard let first = configuration.addresses.first else { throw .noAddress }
-        do {
-            var ports = Ports(port: configuration.port)
-            for address in configuration.addresses { try openDatagrams(on: address, &ports.port) }
-            if let streamPort = configuration.streamPort {
-                var port = streamPort
-                for address in configuration.addresses { try openStreams(on: address, &port, besides: ports.port) }
-                ports.streamPort = port
+        guard !configuration.addresses.isEmpty else { throw .noAddress }
+        // A port that is free on one address may be taken on another.
+        let isFree = configuration.port == 0 || configuration.streamPort == 0
+        var attemptsLeft = isFree ? 16 : 1
+        while true {
+            attemptsLeft -= 1
+            do throws(MediaWorkerError) {
+                let ports = try open()
+                var transport = RoomTransport(
+                    security: configuration.security, datagramHosts: datagramPorts.map(\.announced),
+                    streamHosts: streamPorts.map(\.announced), wallClockOffset: NetworkLoop.wallClockOffset)
+                transport.ice = configuration.ice
+                transport.congestion = configuration.congestion
+                self.transport = transport
+                return ports
+            } catch {
+                link.forgetAll()
+                closeSockets()
+                if attemptsLeft == 0 { throw error }
             }
-            transport = RoomTransport(
-                security: configuration.security, datagramHosts: datagramPorts.map(\.announced),
-                streamHosts: streamPorts.map(\.announced), wallClockOffset: NetworkLoop.wallClockOffset)
-            transport?.ice = configuration.ice
-            transport?.congestion = configuration.congestion
-            return ports
-        } catch {
-            stop()
-            throw .port(TransportAddress(first.local, port: configuration.port), error)
         }
+    }
+
+    private func open() throws(MediaWorkerError) -> Ports {
+        var ports = Ports(port: configuration.port)
+        for address in configuration.addresses {
+            do throws(SystemError) {
+                try openDatagrams(on: address, &ports.port)
+            } catch {
+                throw .port("UDP", TransportAddress(address.local, port: ports.port), error)
+            }
+        }
+        guard var port = configuration.streamPort else { return ports }
+        for address in configuration.addresses {
+            do throws(SystemError) {
+                try openStreams(on: address, &port, besides: ports.port)
+            } catch {
+                throw .port("TCP", TransportAddress(address.local, port: port), error)
+            }
+        }
+        ports.streamPort = port
+        return ports
     }
 
     /// The first one takes a free port if it may, and the others that one.
@@ -85,7 +108,7 @@ extension MediaWorker {
         let deadline = now + Interval(configuration.patience)
         for _ in 0..<Self.acceptsInOneTurn {
             guard let socket = port.listener.accept() else { return }
-            let ip = socket.remote.ip
+            let ip = socket.remote.ip.site
             guard streams.count < configuration.maximumStreams, streams[socket.remote] == nil,
                 streamsOfAddress[ip, default: 0] < configuration.maximumStreamsPerAddress,
                 let token = try? socket.attach(to: loop, reader: link)
@@ -128,7 +151,7 @@ extension MediaWorker {
 
     private func remove(_ stream: MediaStream) -> Bool {
         guard streams.removeValue(forKey: stream.socket.remote) != nil else { return false }
-        let ip = stream.socket.remote.ip
+        let ip = stream.socket.remote.ip.site
         let left = streamsOfAddress[ip, default: 1] - 1
         streamsOfAddress[ip] = left > 0 ? left : nil
         forget(stream.token)
@@ -156,5 +179,15 @@ extension MediaWorker {
         }
         if let next { loop.schedule(link.timer, at: next) }
         settleAll(at: now)
+    }
+}
+
+extension IPAddress {
+    /// Whom connections are counted for: a host of IPv6 has a whole /64 (RFC 7217).
+    fileprivate var site: IPAddress {
+        switch self {
+        case .v4: self
+        case .v6(let high, _): .v6(high, 0)
+        }
     }
 }

@@ -96,12 +96,19 @@ package actor MediaWorker {
         _ arrival: Arrival, room configuration: RoomConfiguration, mayCreate: Bool, link: any SignalLink
     ) throws(WorkerRefusal) {
         let now = NetworkLoop.now
+        let isNew = self.room(named: configuration.name) == nil
         let room = try openRoom(configuration, mayCreate: mayCreate, at: now)
         let signal: SignalID
         do throws(JoinRefusal) {
             signal = try room.machine.join(arrival, at: now)
         } catch {
-            touch(room)
+            if isNew {
+                // Nobody has been told of it.
+                statistics.roomsMade -= 1
+                forget(room)
+            } else {
+                touch(room)
+            }
             settleAll(at: now)
             throw .join(error)
         }
@@ -260,7 +267,7 @@ package actor MediaWorker {
         var mayHaveMore = true
         while mayHaveMore {
             mayHaveMore = false
-            room.machine.drainTransmits(at: now) { send($1, of: $0, in: room) }
+            room.machine.drainTransmits(at: now) { send($1, of: $0, in: room, at: now) }
             while let output = room.machine.pollOutput() {
                 handle(output, of: room)
                 mayHaveMore = true
@@ -316,13 +323,13 @@ package actor MediaWorker {
         closeStreams(of: peer)
     }
 
-    private func send(_ transmit: borrowing Transmit, of peer: RoomPeerID, in room: HostedRoom) {
+    private func send(_ transmit: borrowing Transmit, of peer: RoomPeerID, in room: HostedRoom, at now: Instant) {
         let to = transmit.to
         statistics.datagramsSent += 1
         statistics.bytesSent += transmit.bytes.count
         let isProof = STUNMessage.isBindingSuccess(transmit.bytes)
         if let index = portIndex(of: transmit.from) {
-            if isProof, let peer = room.peers[peer] { demultiplexer.learn(to, of: peer) }
+            if isProof, let peer = room.peers[peer] { demultiplexer.learn(to, of: peer, at: now) }
             datagramPorts[index].outgoing.append(transmit.bytes.span.bytes, to: to)
             if datagramPorts[index].outgoing.isFull { datagramPorts[index].flush() }
         } else if let stream = streams[to] {
@@ -373,9 +380,14 @@ final class MediaWorkerLink: SocketReader, TimerTarget {
 
     /// The sockets are closed, and nothing is to be told any more.
     func leave() {
+        forgetAll()
+        timer.target = nil
+    }
+
+    /// The sockets are closed.
+    func forgetAll() {
         loop.forget(Array(tokens))
         tokens = []
-        timer.target = nil
     }
 
     func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch) {

@@ -55,13 +55,14 @@ package struct MediaWorkerConfiguration: Sendable {
 /// Why a worker did not start.
 package enum MediaWorkerError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A port could not be taken.
-    case port(TransportAddress, SystemError)
+    case port(_ transport: String, TransportAddress, SystemError)
     /// There is no address to listen on.
     case noAddress
 
     package var description: String {
         switch self {
-        case .port(let address, let error): "The port for media cannot be taken: \(address): \(error)"
+        case .port(let transport, let address, let error):
+            "Media cannot come in by \(transport) on \(address): \(error)"
         case .noAddress: "There is no address for media to come in on."
         }
     }

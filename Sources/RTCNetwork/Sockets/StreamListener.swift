@@ -7,6 +7,9 @@ package final class StreamListener {
     /// The address it is bound to; the port is never 0.
     package let address: TransportAddress
     private var isClosed = false
+    /// A descriptor that is given up for whoever connects when there is none left: one that is not accepted would wake
+    /// the loop again at once, for ever.
+    private var spare: Int32 = cdatagram_poller_open()
 
     /// - Parameter backlog: how many connections wait to be accepted at most.
     package init(binding address: TransportAddress, backlog: Int32 = 16) throws(SystemError) {
@@ -31,7 +34,10 @@ package final class StreamListener {
         var remote = cdatagram_address()
         var local = cdatagram_address()
         let accepted = cdatagram_stream_accept(descriptor, &remote, &local)
-        guard accepted >= 0 else { return nil }
+        guard accepted >= 0 else {
+            if SystemError("accept", negated: accepted).isOutOfDescriptors { sendAway() }
+            return nil
+        }
         guard let there = TransportAddress(remote), let here = TransportAddress(local) else {
             cdatagram_close(accepted)
             return nil
@@ -39,9 +45,20 @@ package final class StreamListener {
         return StreamSocket(accepted: accepted, local: here, remote: there, limit: limit)
     }
 
+    private func sendAway() {
+        guard spare >= 0 else { return spare = cdatagram_poller_open() }
+        cdatagram_close(spare)
+        var remote = cdatagram_address()
+        var local = cdatagram_address()
+        let accepted = cdatagram_stream_accept(descriptor, &remote, &local)
+        if accepted >= 0 { cdatagram_close(accepted) }
+        spare = cdatagram_poller_open()
+    }
+
     package func close() {
         guard !isClosed else { return }
         isClosed = true
+        if spare >= 0 { cdatagram_close(spare) }
         cdatagram_close(descriptor)
     }
 

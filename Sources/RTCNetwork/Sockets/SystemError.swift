@@ -21,5 +21,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Nothing is wrong: the call would have had to wait.
     var isWouldBlock: Bool { code == EAGAIN || code == EWOULDBLOCK }
 
+    /// The process, or the system, has no descriptor left.
+    var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
+
     public var description: String { "\(call) failed: \(String(cString: strerror(code)))" }
 }

@@ -29,15 +29,21 @@ package actor HTTPPoster {
 
     /// The answer's status.
     package func post(_ body: [UInt8], headers: [(name: String, value: String)]) async throws -> Int {
-        let connection = self.connection ?? HTTPClientConnection(
-            endpoint: endpoint, loop: loop, limit: Self.responseLimit)
+        let connection =
+            self.connection
+            ?? HTTPClientConnection(
+                endpoint: endpoint, loop: loop, limit: Self.responseLimit)
         self.connection = connection
         let (loop, target) = (loop, target)
         let answer = loop.flatSubmit { connection.perform(.POST, target, body: body, headers: headers) }
         let patience = loop.scheduleTask(in: TimeAmount(timeout) * 2) { _ = connection.close() }
         defer { patience.cancel() }
         do {
-            return try await answer.get().status
+            return try await withTaskCancellationHandler {
+                try await answer.get().status
+            } onCancel: {
+                loop.execute { _ = connection.close() }
+            }
         } catch {
             // The next one begins with a new connection.
             self.connection = nil

@@ -19,6 +19,9 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         case upgraded
     }
 
+    /// What is held of a connection that is not parsed on: more than any head has.
+    static let bufferLimit = 3 << 20
+
     let server: SocketIOServer
     private let httpHandlers: HTTPHandlers
     private var phase = Phase.idle
@@ -35,7 +38,8 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// The handlers that leave when the connection becomes a WebSocket.
     struct HTTPHandlers {
         let encoder = HTTPResponseEncoder()
-        let decoder = ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes))
+        let decoder = ByteToMessageHandler(
+            HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes), maximumBufferSize: HTTPServerHandler.bufferLimit)
         let pipelining = HTTPServerPipelineHandler()
         let errors = HTTPServerProtocolErrorHandler()
     }
@@ -164,7 +168,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         var headers = HTTPHeaders(response.headers.map { ($0.name, $0.value) })
         // The encoder takes it out of a 204 and a 304 (RFC 9110 §8.6).
         headers.replaceOrAdd(name: "Content-Length", value: String(length))
-        if !keepAlive || !request.isKeepAlive || isGoingDown {
+        if !staysOpen(after: request, keepAlive) {
             headers.replaceOrAdd(name: "Connection", value: "close")
         }
         let head = HTTPResponseHead(
@@ -172,9 +176,14 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         context.write(wrapOutboundOut(.head(head)), promise: nil)
     }
 
+    /// After a request for an upgrade nothing more is parsed as HTTP: who was refused it makes a new connection.
+    private func staysOpen(after request: HTTPRequestHead, _ keepAlive: Bool) -> Bool {
+        keepAlive && request.isKeepAlive && !isGoingDown && !request.headers.contains(name: "upgrade")
+    }
+
     private func finishResponse(_ request: HTTPRequestHead, keepAlive: Bool, _ context: ChannelHandlerContext) {
         heldPoll = nil
-        let staysOpen = keepAlive && request.isKeepAlive && !isGoingDown
+        let staysOpen = staysOpen(after: request, keepAlive)
         let channel = context.channel
         let promise: EventLoopPromise<Void>? = staysOpen ? nil : context.eventLoop.makePromise()
         promise?.futureResult.whenComplete { _ in channel.close(promise: nil) }

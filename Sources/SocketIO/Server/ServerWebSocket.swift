@@ -1,9 +1,12 @@
 import NIOCore
+import Synchronization
 
 /// A WebSocket of the server outside the Socket.IO path. From any thread.
 public final class ServerWebSocket: Sendable {
     private let link: WebSocketLink
     private let outboundLimit: Int
+    /// Bytes of other threads on their way to the channel's loop.
+    private let handedOver = Atomic<Int>(0)
 
     init(_ link: WebSocketLink, outboundLimit: Int) {
         self.link = link
@@ -12,21 +15,35 @@ public final class ServerWebSocket: Sendable {
 
     /// Sends a message. Whoever does not read what was sent before is dropped.
     public func send(_ message: [UInt8], isText: Bool = false) {
+        guard !link.channel.eventLoop.inEventLoop else { return write(message, isText: isText) }
+        let count = message.count
+        let waiting = handedOver.wrappingAdd(count, ordering: .relaxed).newValue
+        // What is on its way counts like what the channel holds.
+        guard waiting <= outboundLimit else { return link.channel.close(promise: nil) }
+        link.channel.eventLoop.execute {
+            self.handedOver.wrappingSubtract(count, ordering: .relaxed)
+            self.write(message, isText: isText)
+        }
+    }
+
+    private func write(_ message: [UInt8], isText: Bool) {
         guard link.hasRoom(for: message.count, limit: outboundLimit) else { return link.channel.close(promise: nil) }
         let opcode = isText ? WebSocketOpcode.text : WebSocketOpcode.binary
         var frame = ByteBuffer()
         frame.reserveCapacity(message.count + WebSocketFraming.headLimit)
         WebSocketFraming.write(message[...], opcode: opcode, into: &frame)
-        let count = frame.readableBytes
         link.channel.writeAndFlush(frame, promise: nil)
-        link.noteWritten(count)
     }
 
     /// Says goodbye with a close frame, after what was sent before, and closes when the client has answered, or soon.
-    public func close(code: UInt16 = 1000, reason: String = "") { link.close(code: code, reason: reason) }
+    public func close(code: UInt16 = 1000, reason: String = "") {
+        link.channel.eventLoop.execute { self.link.close(code: code, reason: reason) }
+    }
 
-    /// Whether messages are read. Those that wait stay with the client.
-    public func setReading(_ isReading: Bool) {
-        link.channel.setOption(.autoRead, value: isReading).whenComplete { _ in }
+    /// Has messages read, or left with the client. Asked on the socket's loop, so that the latest wish holds, whoever
+    /// has changed it.
+    public func updateReading(_ isWanted: @escaping @Sendable () -> Bool) {
+        let channel = link.channel
+        channel.eventLoop.execute { channel.setOption(.autoRead, value: isWanted()).whenComplete { _ in } }
     }
 }

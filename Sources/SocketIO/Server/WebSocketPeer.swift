@@ -23,10 +23,14 @@ public struct WebSocketTerms: Sendable {
     public var outboundLimit: Int
     /// How often it is pinged (RFC 6455 §5.5.2). Silent for three of them, it is closed.
     public var pingInterval: Duration
+    /// How fast the client may send; faster, the connection is closed.
+    public var flood: SocketIOServerConfiguration.FloodLimit
 
     public init(
-        messageLimit: Int = 1_000_000, outboundLimit: Int = 4 * 1024 * 1024, pingInterval: Duration = .seconds(10)
+        messageLimit: Int = 1_000_000, outboundLimit: Int = 4 * 1024 * 1024, pingInterval: Duration = .seconds(10),
+        flood: SocketIOServerConfiguration.FloodLimit = .init()
     ) {
+        self.flood = flood
         self.messageLimit = messageLimit
         self.outboundLimit = outboundLimit
         self.pingInterval = pingInterval

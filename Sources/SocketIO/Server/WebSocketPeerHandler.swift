@@ -17,6 +17,11 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
     private let terms: WebSocketTerms
     private var reader: WebSocketReader
     private var phase = Phase.open
+    /// Bytes that came while others were being read: a write that fails has the channel read what is left at once.
+    private var pending: [ByteBuffer] = []
+    private var isReceiving = false
+    private var messageBucket: TokenBucket
+    private var byteBucket: TokenBucket
     private var pings: RepeatedTask?
     /// Pings since anything was last heard.
     private var unanswered = 0
@@ -29,6 +34,9 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
         self.link = link
         self.terms = terms
         reader = WebSocketReader(side: .server, limit: terms.messageLimit)
+        let flood = terms.flood
+        messageBucket = TokenBucket(perSecond: flood.messagesPerSecond, burst: flood.messageBurst, at: .now)
+        byteBucket = TokenBucket(perSecond: flood.bytesPerSecond, burst: flood.byteBurst, at: .now)
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -50,11 +58,17 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .open = phase else { return }
-        receive(unwrapInboundIn(data))
+        pending.append(unwrapInboundIn(data))
+        guard !isReceiving else { return }
+        isReceiving = true
+        while case .open = phase, !pending.isEmpty { receive(pending.removeFirst()) }
+        pending = []
+        isReceiving = false
     }
 
     private func receive(_ buffer: ByteBuffer) {
         unanswered = 0
+        guard byteBucket.take(Double(buffer.readableBytes), at: .now) else { return endFlood() }
         do throws(WebSocketFault) {
             try reader.receive(buffer.readableBytesSpan) { received($0) }
         } catch {
@@ -66,6 +80,7 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
     private func received(_ message: WebSocketReader.Message) {
         // What came in one piece with the end of the connection came too late.
         guard case .open = phase else { return }
+        guard messageBucket.take(1, at: .now) else { return endFlood() }
         switch message {
         case .text(let bytes): peer.webSocketReceived(bytes, isText: true)
         case .binary(let bytes): peer.webSocketReceived(bytes, isText: false)
@@ -80,6 +95,11 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
             phase = .closing
             link.answerClose(code)
         }
+    }
+
+    private func endFlood() {
+        phase = .closing
+        link.close(code: 1008, reason: "flood")
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

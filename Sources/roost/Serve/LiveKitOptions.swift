@@ -23,7 +23,8 @@ struct LiveKitOptions: ParsableArguments {
     @Flag(help: "Serve LiveKit's protocol with its development key (devkey, secret); on loopback only.")
     var livekitDev = false
 
-    @Option(help: "The port for LiveKit alone, where its SDKs look; 0 takes a free one. The page's port has it as well.")
+    @Option(
+        help: "The port for LiveKit alone, where its SDKs look; 0 takes a free one. The page's port has it as well.")
     var livekitPort = defaults.port
 
     @Option(help: ArgumentHelp("Post LiveKit's webhooks there; may be repeated.", valueName: "url"))
@@ -62,7 +63,9 @@ struct LiveKitOptions: ParsableArguments {
         ] where !(0...65_535).contains(value) {
             throw ValidationError("\(name) takes a number from 0 to 65535.")
         }
-        guard (1...64).contains(mediaWorkers) else { throw ValidationError("--media-workers takes a number from 1 to 64.") }
+        guard (1...64).contains(mediaWorkers) else {
+            throw ValidationError("--media-workers takes a number from 1 to 64.")
+        }
         guard mediaPort + mediaWorkers <= 65_536, mediaTcpPort + mediaWorkers <= 65_536 else {
             throw ValidationError("There are not enough ports above those for media for so many workers.")
         }
@@ -161,6 +164,12 @@ struct LiveKitOptions: ParsableArguments {
         let announced = mediaPublicAddress.compactMap { IPAddress($0) }
         for ip in announced where !addresses.contains(where: { $0.isIPv6 == ip.isIPv6 }) {
             throw CommandError("Media comes in on no address of the family of \(ip).")
+        }
+        // Behind a NAT that maps one to one there is one address of ours for the one that clients are told.
+        for ip in announced {
+            let ours = addresses.filter { $0.isIPv6 == ip.isIPv6 }
+            let one = ours.first { $0 == ip } ?? ours.first
+            addresses.removeAll { $0.isIPv6 == ip.isIPv6 && $0 != one }
         }
         return addresses.map { local in
             MediaWorkerConfiguration.Address(local: local, announced: announced.first { $0.isIPv6 == local.isIPv6 })

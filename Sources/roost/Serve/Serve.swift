@@ -133,8 +133,9 @@ struct Serve: AsyncParsableCommand {
             let isSame = signalingPort == port && port != 0
             signaling = isSame ? pagePort : try await server.bind(host: host, port: signalingPort)
             if let livekit = sfu {
-                // The page's own port goes on showing the page.
-                if self.livekit.livekitPort != port || port == 0 {
+                // A port that there is already goes on showing the page.
+                let wanted = self.livekit.livekitPort
+                if wanted == 0 || wanted != port && wanted != signalingPort {
                     livekit.port = try await server.bind(host: host, port: self.livekit.livekitPort)
                 }
             }
@@ -153,6 +154,7 @@ struct Serve: AsyncParsableCommand {
         await echoPeer?.stop()
         await sfu?.server.stop()
         await server.shutdown()
+        await sfu?.server.finish()
         await relay?.service.stop()
         withExtendedLifetime(interrupts) {}
     }

@@ -163,4 +163,43 @@ import Testing
             await echo.wait()
         }
     }
+
+    @Test func `whoever floods is closed`() async throws {
+        var terms = WebSocketTerms()
+        terms.flood = .init(messagesPerSecond: 1, messageBurst: 10)
+        try await Self.run(terms) { server, echo in
+            let socket = try await Self.open("/echo", port: server.port)
+            _ = await socket.read(until: "welcome")
+            for _ in 0..<20 { socket.sendFrame("x") }
+            #expect(await socket.read(until: "flood").contains("flood"))
+            socket.close()
+            await echo.wait()
+        }
+    }
+
+    /// A write that fails has the channel read what is left at once, inside of what is being read.
+    @Test func `a client that pings and is gone ends nobody but itself`() async throws {
+        var terms = WebSocketTerms()
+        terms.flood = .unlimited
+        try await Self.run(terms) { server, echo in
+            for _ in 0..<20 {
+                let socket = try await Self.open("/echo", port: server.port)
+                _ = await socket.read(until: "welcome")
+                let ping: [UInt8] = [0x89, 0x84, 0, 0, 0, 0, 1, 2, 3, 4]
+                socket.send([UInt8]((0..<50_000).map { _ in ping }.joined()))
+                socket.reset()
+                await echo.wait()
+            }
+        }
+    }
+
+    @Test func `a refused upgrade ends the connection, for nothing more is parsed on it`() async throws {
+        try await Self.run { server, _ in
+            for path in ["/locked", "/unknown"] {
+                let socket = try await Self.open(path, port: server.port)
+                let answer = await socket.readToEnd()
+                #expect(answer.lowercased().contains("connection: close"))
+            }
+        }
+    }
 }

@@ -1,0 +1,175 @@
+"""The room service and the webhooks of `roost serve` for LiveKit's own package for Python, with its SDK in the rooms."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from livekit import api
+
+from peers.livekit_room import KEY, SECRET, Server
+from support.process import JSONProcess
+from support.waiting import wait_until
+
+# Run inside the namespace: a call of the room service by LiveKit's package, its answer as JSON.
+CALL = """
+import asyncio, json, sys
+from google.protobuf.json_format import MessageToDict, ParseDict
+from livekit import api
+
+async def main(url, key, secret, method, request):
+    async with api.LiveKitAPI(url, key, secret) as livekit:
+        kind, fields = request
+        message = ParseDict(fields, getattr(api, kind)())
+        try:
+            answer = await getattr(livekit.room, method)(message)
+            print(json.dumps({"answer": MessageToDict(answer, preserving_proto_field_name=True)}))
+        except api.TwirpError as error:
+            print(json.dumps({"code": error.code, "status": error.status, "message": error.message}))
+
+asyncio.run(main(*sys.argv[1:5], json.loads(sys.argv[5])))
+"""
+
+# Run inside the namespace: takes webhooks and prints each with its header, as a line of JSON.
+RECEIVER = """
+import json, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        print(json.dumps({"event": "webhook", "body": body, "token": self.headers["Authorization"],
+                          "type": self.headers["Content-Type"]}), flush=True)
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+    def log_message(self, *_): pass
+
+server = HTTPServer((sys.argv[1], 0), Handler)
+print(json.dumps({"event": "listening", "port": server.server_port}), flush=True)
+server.serve_forever()
+"""
+
+
+@pytest.fixture(scope="module")
+def hooks(namespace):
+    process = JSONProcess("webhooks", namespace.command(sys.executable, "-c", RECEIVER, namespace.address))
+    yield process
+    process.kill()
+    process.finish()
+
+
+@pytest.fixture(scope="module")
+def sfu(namespace, hooks):
+    url = f"http://{namespace.address}:{hooks.wait_for('listening')['port']}/"
+    server = Server(namespace, "--livekit-webhook", url)
+    yield server
+    assert server.close() == 0
+
+
+@pytest.fixture
+def room(sfu):
+    yield sfu.new_room()
+    sfu.leave_all()
+
+
+@pytest.fixture
+def service(sfu):
+    def call(method, message, key=KEY, secret=SECRET, **fields):
+        command = sfu.namespace.command(
+            sys.executable, "-c", CALL, sfu.http, key, secret, method, json.dumps([message, fields]))
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return call
+
+
+def test_rooms_are_made_and_ended(service, room):
+    made = service("create_room", "CreateRoomRequest", name=room, metadata="warm", max_participants=3)["answer"]
+    assert made["name"] == room and made["sid"].startswith("RM_") and made["metadata"] == "warm"
+    listed = service("list_rooms", "ListRoomsRequest", names=[room])["answer"]["rooms"]
+    assert [one["sid"] for one in listed] == [made["sid"]]
+    assert service("delete_room", "DeleteRoomRequest", room=room) == {"answer": {}}
+    assert service("list_rooms", "ListRoomsRequest", names=[room])["answer"].get("rooms", []) == []
+    assert service("delete_room", "DeleteRoomRequest", room=room)["code"] == "not_found"
+
+
+def test_another_secret_is_refused(service):
+    refused = service("list_rooms", "ListRoomsRequest", secret="another secret that is as long as the first")
+    assert (refused["code"], refused["status"]) == ("unauthenticated", 401)
+
+
+def test_participants_are_listed_changed_muted_and_removed(service, sfu, room):
+    ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
+    _, microphone = ann.publish()
+    bob.check_picture(15)
+    people = service("list_participants", "ListParticipantsRequest", room=room)["answer"]["participants"]
+    assert {one["identity"] for one in people} == {"ann", "bob"}
+
+    service("update_participant", "UpdateParticipantRequest", room=room, identity="ann", name="Ann")
+    bob.wait_for("named", who="ann", name="Ann")
+    service("update_room_metadata", "UpdateRoomMetadataRequest", room=room, metadata="late")
+    bob.wait_for("metadata", metadata="late")
+
+    muted = service(
+        "mute_published_track", "MuteRoomTrackRequest", room=room, identity="ann", track_sid=microphone, muted=True)
+    assert muted["answer"]["track"]["muted"]
+    bob.wait_for("muted", who="ann", name="microphone")
+
+    one = service("get_participant", "RoomParticipantIdentity", room=room, identity="ann")["answer"]
+    assert {track["name"] for track in one["tracks"]} == {"camera", "microphone"}
+    assert service("remove_participant", "RoomParticipantIdentity", room=room, identity="ann") == {"answer": {}}
+    ann.wait_for("disconnected", reason="PARTICIPANT_REMOVED")
+    bob.wait_for("gone", who="ann")
+    gone = service("get_participant", "RoomParticipantIdentity", room=room, identity="ann")
+    assert (gone["code"], gone["status"]) == ("not_found", 404)
+
+
+def test_permissions_are_taken_away(service, sfu, room):
+    ann = sfu.join(room, "ann")
+    permission = {"can_subscribe": True, "can_publish": False, "can_publish_data": False}
+    service("update_participant", "UpdateParticipantRequest", room=room, identity="ann", permission=permission)
+    ann.wait_for("permission", who="ann", may_publish=False)
+    ann.do("publish_audio")
+    ann.wait_for("not_published", name="microphone")
+
+
+def test_the_server_sends_data(service, sfu, room):
+    ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
+    # ParseDict takes bytes in base64.
+    service("send_data", "SendDataRequest", room=room, data="aGVsbG8=", kind="RELIABLE", topic="news",
+            destination_identities=["ann"])
+    ann.wait_for("data", text="hello", topic="news", who=None)
+    assert not any(line["event"] == "data" for line in bob.process.events)
+
+
+def test_a_room_that_is_deleted_sends_everybody_away(service, sfu, room):
+    ann = sfu.join(room, "ann")
+    service("delete_room", "DeleteRoomRequest", room=room)
+    ann.wait_for("disconnected", reason="ROOM_DELETED")
+
+
+def test_events_are_posted_signed_and_in_order(sfu, room, hooks, service):
+    ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
+    ann.do("publish_audio")
+    bob.wait_for("subscribed", name="microphone")
+    ann.leave()
+    bob.wait_for("gone", who="ann")
+    service("delete_room", "DeleteRoomRequest", room=room)
+    receiver = api.WebhookReceiver(api.TokenVerifier(KEY, SECRET))
+
+    def events():
+        posted = [line for line in list(hooks.events) if line["event"] == "webhook"]
+        assert all(line["type"] == "application/webhook+json" for line in posted)
+        received = [receiver.receive(line["body"], line["token"]) for line in posted]
+        return [
+            event.event for event in received
+            if event.room.name == room and event.participant.identity in ("", "ann")
+        ]
+
+    wait_until(lambda: "room_finished" in events(), "the last webhook has come")
+    seen = events()
+    assert seen[0] == "room_started" and seen[-1] == "room_finished", seen
+    in_order = ["participant_joined", "track_published", "track_unpublished", "participant_left"]
+    assert [name for name in seen if name in in_order] == in_order, seen
