@@ -3,6 +3,7 @@
 import pytest
 
 from peers.livekit_room import Server
+from support.namespace import Namespace
 
 MODES = {"single": (), "dual": ("--dual",)}
 both_modes = pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
@@ -227,3 +228,25 @@ def test_a_token_that_is_not_good_lets_nobody_in(sfu, room):
     late = sfu.join(room, "ann", wait=False, valid=-120)
     late.wait_for("refused")
     assert "joined" not in {line["event"] for line in late.process.events}
+
+
+@both_modes
+def test_a_network_that_lets_no_udp_through(mode):
+    network = Namespace().add_interface()
+    server = Server(network)
+    try:
+        # Addresses of this host are looked up after the rule instead of before everything else.
+        port = server.process.wait_for("listening")["media_port"]
+        network.ip("rule", "add", "pref", 100, "lookup", "local")
+        network.ip("rule", "del", "pref", 0)
+        network.ip("rule", "add", "pref", 10, "ipproto", "udp", "dport", port, "blackhole")
+        ann, bob = (server.join("kitchen", name, *mode, wait=False) for name in ("ann", "bob"))
+        for peer in (ann, bob):
+            peer.wait_for("joined")
+        ann.publish()
+        bob.check_picture()
+        bob.check_sound(880)
+        assert server.metrics()["roost_livekit_tcp_connections"] >= 2
+    finally:
+        assert server.close() == 0
+        network.close()

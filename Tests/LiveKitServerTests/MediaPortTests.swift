@@ -1,0 +1,122 @@
+import Foundation
+import RTCNetwork
+import RTCSecurity
+import RTCWire
+import Testing
+
+@testable import LiveKitServer
+
+/// The ports of media, with strangers at them.
+@Suite(.timeLimit(.minutes(2))) struct MediaPortTests {
+    private static let loopback = IPAddress.v4(0x7f00_0001)
+
+    private static func eventually(_ check: () -> Bool) async throws {
+        while !check() { try await Task.sleep(for: .milliseconds(10)) }
+    }
+
+    @Test func `datagrams of strangers are counted by reason, and not answered`() async throws {
+        try await TestServer.run { server in
+            let socket = try UDPSocket(binding: TransportAddress(Self.loopback, port: 0))
+            let port = try #require(server.media.first?.port)
+            var random = SystemRandomNumberGenerator()
+            let check = STUNMessage(
+                .request, transactionID: STUNTransactionID(using: &random),
+                attributes: [.username("nobody:me"), .priority(1)])
+            var batch = SendBatch()
+            for datagram in [check.encoded(key: HMACSHA1(password: "guess")), [22, 254, 253, 0], [0x80, 96, 0, 0]] {
+                batch.append(datagram.span.bytes, to: TransportAddress(Self.loopback, port: port))
+            }
+            batch.flush(on: socket)
+            try await Self.eventually { server.livekit.statistics.datagramsReceived == 3 }
+            #expect(server.livekit.statistics.drops == ["unknown_fragment": 1, "unknown_address": 2])
+            #expect(server.livekit.statistics.datagramsSent == 0)
+        }
+    }
+
+    @Test(arguments: [[0, 3, 22, 254, 253], [0x47, 0x45, 0x54, 0x20]] as [[UInt8]])
+    func `whoever begins a TCP connection with anything but a check is sent away`(bytes: [UInt8]) async throws {
+        try await TestServer.run { server in
+            let port = try #require(server.media.first?.streamPort)
+            let socket = try await RawSocket(port: Int(port))
+            // A length, and what it announces.
+            socket.send(bytes + [UInt8](repeating: 1, count: 70_000))
+            #expect(await socket.readToEnd().isEmpty)
+            try await Self.eventually { server.livekit.statistics.streams == 0 }
+        }
+    }
+
+    @Test func `whoever connects and says nothing is sent away after a while`() async throws {
+        try await TestServer.run({ $0.media.patience = .milliseconds(100) }) { server in
+            let port = try #require(server.media.first?.streamPort)
+            let socket = try await RawSocket(port: Int(port))
+            #expect(await socket.readToEnd().isEmpty)
+        }
+    }
+
+    @Test func `one address has so many TCP connections and no more`() async throws {
+        try await TestServer.run({ $0.media.maximumStreamsPerAddress = 2 }) { server in
+            let port = try #require(server.media.first?.streamPort)
+            let sockets = [try await RawSocket(port: Int(port)), try await RawSocket(port: Int(port))]
+            try await Self.eventually { server.livekit.statistics.streams == 2 }
+            let third = try await RawSocket(port: Int(port))
+            #expect(await third.readToEnd().isEmpty)
+            #expect(server.livekit.statistics.streams == 2)
+            for socket in sockets { socket.close() }
+            try await Self.eventually { server.livekit.statistics.streams == 0 }
+        }
+    }
+
+    @Test func `a port that is taken is named, and after the end it is free`() async throws {
+        var taken: MediaWorker.Ports?
+        try await TestServer.run { server in
+            let ports = try #require(server.media.first)
+            taken = ports
+            await #expect(throws: MediaWorkerError.self) {
+                try await TestServer.run({ $0.media.port = ports.port }) { _ in }
+            }
+            do {
+                try await TestServer.run({ $0.media.streamPort = ports.streamPort }) { _ in }
+                Issue.record("the port is taken")
+            } catch let error as MediaWorkerError {
+                #expect(error.description.contains("TCP on 127.0.0.1:\(ports.streamPort ?? 0)"))
+            }
+        }
+        let ports = try #require(taken)
+        try await TestServer.run({
+            $0.media.port = ports.port
+            $0.media.streamPort = ports.streamPort
+        }) { server in
+            #expect(server.media == [ports])
+        }
+    }
+
+    @Test func `each worker has ports of its own, and a room is on one of them`() async throws {
+        try await TestServer.run({ $0.workers = 3 }) { server in
+            #expect(Set(server.media.map(\.port)).count == 3)
+            let token = try TestServer.token()
+            let first = try await server.openWebSocket("/rtc?protocol=16&access_token=\(token)")
+            _ = try await first.next()
+            let other = try TestServer.token(identity: "bob")
+            let second = try await server.openWebSocket("/rtc?protocol=16&access_token=\(other)")
+            _ = try await second.next()
+            #expect(server.livekit.workers.map(\.load.rooms).sorted() == [0, 0, 1])
+            // The next room begins where there are fewer people.
+            let third = try TestServer.token(identity: "eve", room: "cellar")
+            let another = try await server.openWebSocket("/rtc?protocol=16&access_token=\(third)")
+            _ = try await another.next()
+            #expect(server.livekit.workers.map(\.load.rooms).sorted() == [0, 1, 1])
+        }
+    }
+
+    @Test func `a room is where it began until it ends`() {
+        let directory = RoomDirectory()
+        #expect(directory.place("kitchen", loads: [3, 1, 2]) == 1)
+        #expect(directory.claim("kitchen", for: 1))
+        #expect(!directory.claim("kitchen", for: 0))
+        #expect(directory.place("kitchen", loads: [0, 9, 0]) == 1)
+        directory.release("kitchen", by: 0)
+        #expect(directory["kitchen"] == 1)
+        directory.release("kitchen", by: 1)
+        #expect(directory["kitchen"] == nil)
+    }
+}
