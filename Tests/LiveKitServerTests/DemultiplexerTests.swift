@@ -96,15 +96,16 @@ struct DemultiplexerTests {
 
     @Test mutating func `one peer has no more addresses and fragments than it can use`() {
         demultiplexer.add(fragment: "anna", of: ann)
-        for port in 1...100 as ClosedRange<UInt16> {
+        demultiplexer.learn(Self.address(7), of: ann, at: now)
+        for port in 8...100 as ClosedRange<UInt16> {
             demultiplexer.learn(Self.address(port), of: ann, at: now)
             // One that is in use stays.
+            #expect(receiver(of: Self.hello, from: 7) === ann)
             demultiplexer.learn(Self.address(7), of: ann, at: now)
         }
-        #expect(receiver(of: Self.hello, from: 7) === ann)
         #expect(demultiplexer.addressCount == Demultiplexer<Peer>.addressesOfPeer)
         #expect(receiver(of: Self.hello, from: 100) === ann)
-        #expect(drop(of: Self.hello, from: 1) == .unknownAddress)
+        #expect(drop(of: Self.hello, from: 8) == .unknownAddress)
         for number in 1...10 { demultiplexer.add(fragment: "restart\(number)", of: ann) }
         #expect(drop(of: Self.check("anna:theirs"), from: 1) == .unknownFragment)
         #expect(receiver(of: Self.check("restart10:theirs"), from: 1) === ann)
