@@ -2,6 +2,10 @@ import RTCWire
 
 /// Any bytes: the parser neither crashes nor runs long, and what it has understood survives being written and read.
 func fuzzSTUN(_ bytes: RawSpan) {
+    // What a socket that many peers share looks at, before anything is known to be a message.
+    if STUNMessage.isBindingRequest(bytes), let fragment = STUNMessage.receiverFragment(ofCheck: bytes) {
+        precondition(!fragment.contains(":"))
+    }
     guard let message = try? STUNMessage(parsing: bytes) else { return }
     let key = HMACSHA1(password: "a password of some length")
     _ = message.isAuthentic(in: bytes, key: key)
