@@ -48,7 +48,7 @@ if [ "$what" = all ] || [ "$what" = unit ]; then
     step "benchmarks" Scripts/check-benchmarks.sh
     # Engines run in virtual time and keep every core busy (a thousand calls, and calls of an hour), and tests of media
     # files wait for ffmpeg. Tests with sockets and real peers have deadlines, so they do not run beside them.
-    engines='^(RTCWire|RTCEngine|SFUCore|RTCSecurity|MediaFiles|FuzzReplay)Tests\.'
+    engines='^(RTCWire|RTCEngine|SFUCore|LiveKitCore|RTCSecurity|MediaFiles|FuzzReplay)Tests\.'
     step "engine tests" limited 900 swift test --skip-build --filter "$engines"
     # Every parser, for as long as one waits for in a test; `make fuzz` takes its time.
     step "fuzz" limited 900 Fuzz/run.sh all 2

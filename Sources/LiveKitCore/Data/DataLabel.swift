@@ -1,7 +1,7 @@
 import RTCEngine
 
-/// The data channels of LiveKit's clients. What a message is goes by its channel: some clients write the kind into their
-/// packets the wrong way round.
+/// The data channels of LiveKit's clients. What a message is goes by its channel: some clients write the kind into
+/// their packets the wrong way round.
 enum DataLabel: String, CaseIterable {
     case reliable = "_reliable"
     case lossy = "_lossy"

@@ -90,7 +90,8 @@ extension RoomMachine {
     // MARK: Coming back
 
     /// Somebody's signaling is back (`JoinRequest.reconnect`, `participantSid`). The first output for the new signaling
-    /// connection is a reconnect response, or, when there is nothing to go on with, a leave that asks for a new session.
+    /// connection is a reconnect response, or, when there is nothing to go on with, a leave that asks for a new
+    /// session.
     package func resume(_ arrival: Arrival, at now: Instant) -> SignalID {
         let signal = makeSignal()
         let session = arrival.request.participantSid

@@ -128,9 +128,9 @@ extension Track {
             isScreenShare: info.source == .screenShare)
     }
 
-    /// The place of each layer among them, the smallest 0. LiveKit's clients call them f, h and q, with f left out where
-    /// there are two; layers told apart by their sources are numbered from the smallest; of others the first is the
-    /// largest, as LiveKit's clients have it.
+    /// The place of each layer among them, the smallest 0. LiveKit's clients call them f, h and q, with f left out
+    /// where there are two; layers told apart by their sources are numbered from the smallest; of others the first is
+    /// the largest, as LiveKit's clients have it.
     static func spatialLayers(_ names: [String]) -> [Int] {
         let ranks = ["q": 0, "h": 1, "f": 2]
         let keys: [Int]

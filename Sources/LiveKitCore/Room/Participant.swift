@@ -24,8 +24,8 @@ final class Participant {
     let sid: ParticipantSID
     let identity: String
     let mode: ConnectionMode
-    /// Whether the connection that the room sends on says whether the client is connected, and carries its messages. The
-    /// client is told when it joins, and keeps to it whatever it may do afterwards.
+    /// Whether the connection that the room sends on says whether the client is connected, and carries its messages.
+    /// The client is told when it joins, and keeps to it whatever it may do afterwards.
     let isSubscriberPrimary: Bool
     let client: LiveKitClientInfo
     let settings: LiveKitConnectionSettings

@@ -17,9 +17,7 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
     private let terms: WebSocketTerms
     private var reader: WebSocketReader
     private var phase = Phase.open
-    /// Bytes that came while others were being read: a write that fails has the channel read what is left at once.
-    private var pending: [ByteBuffer] = []
-    private var isReceiving = false
+    private let reads = ReadsInTurn()
     private var messageBucket: TokenBucket
     private var byteBucket: TokenBucket
     private var pings: RepeatedTask?
@@ -57,16 +55,11 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard case .open = phase else { return }
-        pending.append(unwrapInboundIn(data))
-        guard !isReceiving else { return }
-        isReceiving = true
-        while case .open = phase, !pending.isEmpty { receive(pending.removeFirst()) }
-        pending = []
-        isReceiving = false
+        reads.take(unwrapInboundIn(data)) { receive($0) }
     }
 
     private func receive(_ buffer: ByteBuffer) {
+        guard case .open = phase else { return }
         unanswered = 0
         guard byteBucket.take(Double(buffer.readableBytes), at: .now) else { return endFlood() }
         do throws(WebSocketFault) {
