@@ -73,6 +73,8 @@ package struct RoomLimits: Sendable {
     package var tracksPerParticipant = 64
     /// Of a track's client id, name and stream, each.
     package var trackNameBytes = 256
+    /// Of all that a client says of a track.
+    package var trackRequestBytes = 16 << 10
     /// Of one message on a data channel.
     package var dataMessageBytes = 64 << 10
     /// That a client opens in one connection.

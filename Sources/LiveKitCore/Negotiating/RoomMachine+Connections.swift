@@ -42,7 +42,7 @@ extension RoomMachine {
         }
         for host in transport.streamHosts { machine.addStreamHost(host, .passive, at: now) }
         machine.localHostsComplete(at: now)
-        let id = media.add(machine, mayPause: participant.settings.subscriberAllowPause)
+        let id = media.add(machine, mayPause: participant.mayPause)
         let connection = Connection(id: id, role: role, of: participant)
         byPeer[id] = connection
         switch role {

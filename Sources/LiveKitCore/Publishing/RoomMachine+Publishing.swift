@@ -10,6 +10,9 @@ extension RoomMachine {
 
     func addTrack(_ request: LiveKitAddTrackRequest, of participant: Participant, at now: Instant) {
         let limits = configuration.limits
+        guard let request = request.known(within: limits.trackRequestBytes) else {
+            return self.refuse(.invalidRequest, nil, "the description of a track is too long", to: participant)
+        }
         func refuse(_ reason: LiveKitRequestResponse.Reason, _ text: String) {
             self.refuse(reason, .addTrack(request), text, to: participant)
         }

@@ -19,6 +19,16 @@ extension LiveKitAddTrackRequest {
         return "TR_" + (type == .video ? "V" : "A") + source
     }
 
+    /// Without what we do not know: everybody would be sent it, and nobody could check it.
+    ///
+    /// - Returns: nil when it is longer than that.
+    func known(within limit: Int) -> Self? {
+        guard let bytes: [UInt8] = try? serializedBytes(), bytes.count <= limit else { return nil }
+        var options = BinaryDecodingOptions()
+        options.discardUnknownFields = true
+        return try? Self(serializedBytes: bytes, options: options)
+    }
+
     /// Nothing in it is larger than a room keeps.
     func byteCountIsWithin(_ limits: RoomLimits) -> Bool {
         let texts = [cid, name, stream] + simulcastCodecs.flatMap { [$0.cid, $0.codec] } + allLayers.map(\.rid)

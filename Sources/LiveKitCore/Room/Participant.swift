@@ -27,8 +27,10 @@ final class Participant {
     /// Whether the connection that the room sends on says whether the client is connected, and carries its messages.
     /// The client is told when it joins, and keeps to it whatever it may do afterwards.
     let isSubscriberPrimary: Bool
-    let client: LiveKitClientInfo
-    let settings: LiveKitConnectionSettings
+    let clientProtocol: Int32
+    let capabilities: [LiveKitClientInfo.Capability]
+    let autoSubscribe: Bool
+    let mayPause: Bool
     let joinedAt: Instant
     /// As the token had them; names, metadata, attributes and permissions change afterwards.
     var claims: AccessToken.Claims
@@ -72,8 +74,12 @@ final class Participant {
         self.identity = identity
         mode = arrival.mode
         isSubscriberPrimary = arrival.mode == .dual && claims.video?.maySubscribe == true
-        client = arrival.request.clientInfo
-        settings = arrival.request.connectionSettings
+        let client = arrival.request.clientInfo
+        clientProtocol = client.clientProtocol
+        let capabilities = Set(client.capabilities)
+        self.capabilities = LiveKitClientInfo.Capability.allCases.filter { capabilities.contains($0) }
+        autoSubscribe = arrival.request.connectionSettings.autoSubscribe
+        mayPause = arrival.request.connectionSettings.subscriberAllowPause
         self.claims = claims
         iceServers = arrival.iceServers
         joinedAt = now

@@ -43,8 +43,8 @@ extension RoomMachine {
             $0.kind = participant.claims.participantKind
             $0.kindDetails = participant.claims.participantKindDetails
             // Peers choose the versions of calls and streams by these.
-            $0.clientProtocol = participant.client.clientProtocol
-            $0.capabilities = participant.client.capabilities
+            $0.clientProtocol = participant.clientProtocol
+            $0.capabilities = participant.capabilities
         }
     }
 

@@ -8,7 +8,7 @@ import SwiftProtobuf
 extension RoomMachine {
     /// What was asked for by name, or else what the client has asked for in general.
     private func wants(_ participant: Participant, _ track: Track) -> Bool {
-        participant.wishes[track.sid] ?? participant.settings.autoSubscribe
+        participant.wishes[track.sid] ?? participant.autoSubscribe
     }
 
     private func maySubscribe(_ participant: Participant, _ track: Track) -> Bool {

@@ -286,6 +286,42 @@ import Testing
         #expect(add { $0.cid = "e" } == "< request_response limitExceeded")
     }
 
+    @Test func `what a client says beyond the protocol goes to nobody`() throws {
+        let venue = Venue()
+        let bob = try venue.join("bob")
+        // A field of number 1,000 with a text in it.
+        func unknown(_ count: Int) -> [UInt8] {
+            let length = [UInt8(count & 0x7f) | 0x80, UInt8(count >> 7 & 0x7f) | 0x80, UInt8(count >> 14)]
+            return [0xc2, 0x3e] + length + [UInt8](repeating: 0x78, count: count)
+        }
+        func request(_ cid: String, _ count: Int) throws -> LiveKitAddTrackRequest {
+            let layer = try LiveKitVideoLayer(serializedBytes: unknown(count))
+            #expect(layer.unknownFields.data.count > count)
+            return .with {
+                $0.cid = cid
+                $0.type = .video
+                $0.source = .camera
+                $0.layers = [layer]
+            }
+        }
+        let ann = try venue.join("ann") { _ in
+        } claims: { _ in
+        } request: {
+            $0.clientInfo.capabilities = Array(repeating: .capPacketTrailer, count: 100_000) + [.UNRECOGNIZED(99)]
+        }
+        #expect(bob.others["ann"]?.capabilities == [.capPacketTrailer])
+        venue.send(.addTrack(try request("a", 10_000)), from: ann)
+        #expect(ann.lines.last == "< track_published ")
+        #expect(ann.published["a"]?.layers == [LiveKitVideoLayer()])
+        venue.send(.addTrack(try request("b", 20_000)), from: ann)
+        #expect(ann.lines.last == "< request_response invalidRequest")
+        guard case .requestResponse(let response)? = ann.responses.last else {
+            Issue.record("no refusal")
+            return
+        }
+        #expect(response.request == nil, "it would be sent as much again")
+    }
+
     @Test func `a stereo track without pauses is asked for as one`() throws {
         let venue = Venue()
         let ann = try Self.gather(venue, [("ann", .single)])[0]
