@@ -53,10 +53,7 @@ extension RoomMachine {
             user.participantSid = packet.participantSid
             user.participantIdentity = packet.participantIdentity
             destinations.formUnion(user.destinationIdentities)
-            for sid in user.destinationSids {
-                // A session that is over stands for nobody, and not for everybody.
-                destinations.insert(people.first { $0.sid.rawValue == sid }?.identity ?? "")
-            }
+            destinations.formUnion(identities(ofSessions: user.destinationSids))
             packet.value = .user(user)
         }
         guard let forwarded: [UInt8] = try? packet.serializedBytes() else { return }
@@ -71,6 +68,15 @@ extension RoomMachine {
             else { continue }
             deliver(forwarded, label, to: participant, at: now)
         }
+    }
+
+    /// For whom sessions stand. One that is over stands for nobody, and not for everybody.
+    func identities(ofSessions sids: [String]) -> Set<String> {
+        guard !sids.isEmpty else { return [] }
+        let sids = Set(sids)
+        let identities = people.lazy.filter { sids.contains($0.sid.rawValue) }.map(\.identity)
+        // Nobody has an empty one.
+        return Set(identities).union([""])
     }
 
     // MARK: Out
@@ -123,10 +129,10 @@ extension RoomMachine {
 
     /// Sends what somebody who was away has missed.
     func replay(to participant: Participant, from states: [LiveKitDataChannelReceiveState], at now: Instant) {
-        for state in states {
-            guard let sender = people.first(where: { $0.sid.rawValue == state.publisherSid }), sender !== participant
-            else { continue }
-            for entry in sender.messages.entries where entry.sequence > state.lastSeq {
+        let received = Dictionary(states.map { ($0.publisherSid, $0.lastSeq) }) { first, _ in first }
+        for sender in people where sender !== participant {
+            guard let last = received[sender.sid.rawValue] else { continue }
+            for entry in sender.messages.entries where entry.sequence > last {
                 guard entry.destinations.isEmpty || entry.destinations.contains(participant.identity) else { continue }
                 deliver(entry.bytes, .reliable, to: participant, at: now)
             }

@@ -135,6 +135,7 @@ extension RoomMachine {
             tellQuality(quality, of: publication)
         }
         participant.quality.told = [:]
+        participant.maySyncState = true
         wantToken(for: participant, at: now)
         // The client finds new paths for the connection in which it makes the offers.
         if let subscriber = participant.subscriber, subscriber.role == .subscriber {
@@ -174,18 +175,18 @@ extension RoomMachine {
         }
     }
 
-    /// What a client had: what it did not want, and up to where it has the messages.
+    /// What a client that is back had: what it did not want, and up to where it has the messages.
     func takeState(_ state: LiveKitSyncState, of participant: Participant, at now: Instant) {
+        guard participant.maySyncState else { return }
+        participant.maySyncState = false
         // With automatic subscription it names what it does not want, otherwise what it wants.
         let named = state.subscription.trackSids + state.subscription.participantTracks.flatMap(\.trackSids)
         updateSubscription(
             named, isWanted: state.subscription.subscribe, of: participant, isRepeated: true, at: now)
-        for sid in state.trackSidsDisabled.prefix(tracks.count) {
-            let sid = TrackSID(rawValue: sid)
-            guard tracks[sid] != nil else { continue }
-            var hints = participant.hints[sid] ?? SubscriberHints()
+        for track in known(state.trackSidsDisabled) {
+            var hints = participant.hints[track.sid] ?? SubscriberHints()
             hints.isDisabled = true
-            setHints(hints, for: sid, of: participant, at: now)
+            setHints(hints, for: track.sid, of: participant, at: now)
         }
         replay(to: participant, from: state.datachannelReceiveStates, at: now)
     }

@@ -47,6 +47,8 @@ final class Participant {
     /// Only streams are offered as paths, as the client asked to test.
     var prefersStreams = false
     var resumeFault: ResumeFault?
+    /// It has come back, and has not said yet what it had.
+    var maySyncState = false
     var simulatedSpeechUntil: Instant?
 
     /// Announced and published, in the order of their announcement.
@@ -161,14 +163,13 @@ struct AskedSections {
 /// Whom a participant lets subscribe to its tracks.
 enum SubscriberRule: Equatable {
     case everybody
-    /// Nobody but these.
-    case named([Named])
+    /// Nobody but these, by session or by identity.
+    case named(sids: [String: Tracks], identities: [String: Tracks])
 
-    struct Named: Equatable {
-        /// One of the two, or both.
-        var sid: String
-        var identity: String
-        /// Nil: all.
-        var tracks: Set<TrackSID>?
+    struct Tracks: Equatable {
+        var includesAll = false
+        var sids: Set<TrackSID> = []
+
+        func contains(_ track: TrackSID) -> Bool { includesAll || sids.contains(track) }
     }
 }

@@ -66,10 +66,8 @@ extension RoomMachine {
     package func sendData(_ request: LiveKitSendDataRequest, at now: Instant) throws(RoomServiceError) {
         let limit = configuration.limits.dataMessageBytes
         guard request.data.count <= limit else { throw .dataTooLong(limit: limit) }
-        var destinations = Set(request.destinationIdentities)
-        for sid in request.destinationSids {
-            destinations.insert(people.first { $0.sid.rawValue == sid }?.identity ?? "")
-        }
+        let destinations = Set(request.destinationIdentities)
+            .union(identities(ofSessions: request.destinationSids))
         let packet = LiveKitDataPacket.with {
             $0.kind = request.kind
             $0.destinationIdentities = request.destinationIdentities

@@ -161,11 +161,13 @@ extension RoomMachine {
             framesPerSecond: Int(settings.fps),
             // A client that tells a size leaves the quality at its default, which is the lowest.
             quality: hasSize ? .high : VideoQuality(settings.quality))
-        for name in settings.trackSids {
-            let sid = TrackSID(rawValue: name)
-            guard tracks[sid] != nil else { continue }
-            setHints(hints, for: sid, of: participant, at: now)
-        }
+        for track in known(settings.trackSids) { setHints(hints, for: track.sid, of: participant, at: now) }
+    }
+
+    /// The tracks that are there, each once: a request may name one a hundred thousand times.
+    func known(_ names: [String]) -> [Track] {
+        var seen: Set<TrackSID> = []
+        return names.compactMap { tracks[TrackSID(rawValue: $0)] }.filter { seen.insert($0.sid).inserted }
     }
 
     func setHints(_ hints: SubscriberHints, for sid: TrackSID, of participant: Participant, at now: Instant) {
@@ -208,28 +210,30 @@ extension SubscriberRule {
             return
         }
         var left = Self.maximumNames
-        var named: [Named] = []
+        var named: [String: Tracks] = [:]
+        var identified: [String: Tracks] = [:]
         for entry in permission.trackPermissions where left > 0 {
             let tracks = entry.trackSids.prefix(left).map { TrackSID(rawValue: $0) }
             left -= tracks.count + 1
-            named.append(
-                Named(
-                    sid: entry.participantSid, identity: entry.participantIdentity,
-                    tracks: entry.allTracks ? nil : Set(tracks)))
+            func add(to permitted: inout Tracks) {
+                permitted.includesAll = permitted.includesAll || entry.allTracks
+                permitted.sids.formUnion(tracks)
+            }
+            if entry.participantIdentity.isEmpty {
+                add(to: &named[entry.participantSid, default: Tracks()])
+            } else {
+                add(to: &identified[entry.participantIdentity, default: Tracks()])
+            }
         }
-        self = .named(named)
+        self = .named(sids: named, identities: identified)
     }
 
     func allow(_ participant: Participant, _ track: TrackSID) -> Bool {
         switch self {
         case .everybody: true
-        case .named(let named):
-            named.contains { entry in
-                let isMeant =
-                    entry.identity.isEmpty
-                    ? entry.sid == participant.sid.rawValue : entry.identity == participant.identity
-                return isMeant && (entry.tracks?.contains(track) ?? true)
-            }
+        case .named(let sids, let identities):
+            sids[participant.sid.rawValue]?.contains(track) == true
+                || identities[participant.identity]?.contains(track) == true
         }
     }
 }

@@ -51,6 +51,25 @@ import Testing
         #expect(Set(cat.heard) == ["ann: for cat", "ann: in the oldest"])
     }
 
+    @Test func `what was missed is said once for each time of coming back`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        try ann.say("one")
+        venue.run(for: .milliseconds(200))
+        let state = LiveKitSyncState.with {
+            $0.datachannelReceiveStates = Array(repeating: .with { $0.publisherSid = ann.sid }, count: 1_000)
+        }
+        venue.send(.syncState(state), from: bob)
+        venue.run(for: .milliseconds(200))
+        #expect(bob.heard == ["ann: one"], "who has not been away has missed nothing")
+        venue.cut(bob)
+        venue.resume(bob)
+        for _ in 0..<3 { venue.send(.syncState(state), from: bob) }
+        venue.run(for: .milliseconds(500))
+        #expect(bob.heard == ["ann: one", "ann: one"])
+    }
+
     @Test func `streams, calls and what is encrypted pass through as they are`() throws {
         let venue = Venue()
         let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])

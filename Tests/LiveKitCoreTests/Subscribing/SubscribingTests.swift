@@ -125,6 +125,47 @@ import Testing
         #expect(ann.news().count == 1 + RoomMachine.maximumRefusals)
     }
 
+    @Test func `who may have a track is named by session or identity, for all tracks or some`() throws {
+        let venue = Venue()
+        for name in ["ann", "bob", "cat"] { try venue.join(name) }
+        let (ann, bob, cat) = (venue.room.people[0], venue.room.people[1], venue.room.people[2])
+        let (camera, voice) = (TrackSID(rawValue: "TR_camera"), TrackSID(rawValue: "TR_voice"))
+        let rule = SubscriberRule(
+            .with {
+                $0.trackPermissions = [
+                    .with {
+                        $0.participantSid = ann.sid.rawValue
+                        $0.trackSids = [camera.rawValue]
+                    },
+                    .with {
+                        $0.participantIdentity = "bob"
+                        $0.allTracks = true
+                    },
+                    .with {
+                        $0.participantIdentity = "bob"
+                        $0.trackSids = [camera.rawValue]
+                    },
+                    // The identity counts, where there are both.
+                    .with {
+                        $0.participantSid = cat.sid.rawValue
+                        $0.participantIdentity = "dan"
+                        $0.allTracks = true
+                    },
+                ]
+            })
+        #expect([ann, bob, cat].map { rule.allow($0, camera) } == [true, true, false])
+        #expect([ann, bob, cat].map { rule.allow($0, voice) } == [false, true, false])
+        #expect(SubscriberRule(.with { $0.allParticipants = true }).allow(cat, voice))
+    }
+
+    @Test func `a track that is named without end is looked at once`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        try ann.publish("camera", .video)
+        let sid = try #require(ann.track("camera")).sid
+        #expect(venue.room.known(Array(repeating: sid, count: 1_000) + ["TR_gone"]).map(\.sid.rawValue) == [sid])
+    }
+
     @Test func `a publisher says who may have its tracks, and both sides are told`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
