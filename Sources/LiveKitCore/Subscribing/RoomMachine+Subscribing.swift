@@ -182,9 +182,10 @@ extension RoomMachine {
     func takePermission(_ permission: LiveKitSubscriptionPermission, of participant: Participant, at now: Instant) {
         let before = participant.subscribers
         participant.subscribers = SubscriberRule(permission)
-        guard participant.subscribers != before else { return }
+        // Nobody has anything of those whom nobody sees, or is to hear of them.
+        guard participant.subscribers != before, !participant.isHidden else { return }
         for track in participant.published {
-            for other in people where other !== participant && wants(other, track) {
+            for other in people where other !== participant && other.grants.maySubscribe && wants(other, track) {
                 let isAllowed = participant.subscribers.allow(other, track.sid)
                 guard isAllowed != before.allow(other, track.sid) else { continue }
                 send(

@@ -204,6 +204,20 @@ import Testing
         #expect([bob, cat].map { $0.numbers(of: ann.track("camera")).count } == counts)
     }
 
+    @Test func `of whose tracks somebody has nothing anyway, it is not told who may have them`() throws {
+        let venue = Venue()
+        let bob = try venue.join("bob")
+        let cat = try venue.join("cat", grants: { $0.canSubscribe = false })
+        for name in ["ghost", "ann"] {
+            let publisher = try venue.join(name, grants: { $0.hidden = name == "ghost" })
+            try publisher.publish("\(name)'s", .audio)
+            venue.send(.subscriptionPermission(.init()), from: publisher)
+        }
+        func told(_ client: TestClient) -> [String] { client.lines.filter { $0.contains("subscription_permission") } }
+        #expect(told(bob) == ["< subscription_permission ann ann's false"])
+        #expect(told(cat).isEmpty)
+    }
+
     @Test func `a codec that a subscriber has not is told, and nothing else fails`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
