@@ -76,8 +76,9 @@ extension RoomMachine {
             case .roomEndIdleTimeout, .roomEndSuperseded, .roomEndOpenFailed, .roomEndUnknown, .UNRECOGNIZED:
                 .roomClosed
             }
-        for participant in people { remove(participant, because: told, action: .disconnect, at: now) }
+        // First, for nobody is told of the others' leaving any more.
         phase = .ended
+        for participant in people { remove(participant, because: told, action: .disconnect, at: now) }
         tell(webhook: "room_finished", at: now, reason: reason)
         put(.ended(reason))
     }

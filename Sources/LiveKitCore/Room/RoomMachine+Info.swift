@@ -62,6 +62,7 @@ extension RoomMachine {
 
     /// - Parameter isUrgent: it is told at once however many people there are.
     func tellOthers(_ info: LiveKitParticipantInfo, isUrgent: Bool) {
+        guard phase == .open else { return }
         news.removeAll { $0.sid == info.sid }
         guard isUrgent || people.count <= Self.maximumAudience else {
             news.append(info)

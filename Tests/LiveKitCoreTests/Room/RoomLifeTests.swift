@@ -77,6 +77,16 @@ import Testing
         #expect(venue.room.holdsNothing)
     }
 
+    @Test func `those who are sent away together are not told of each other`() throws {
+        let venue = Venue()
+        let people = try ["ann", "bob", "cat"].map { try venue.join($0) }
+        for person in people { try person.publish("voice", .audio) }
+        for person in people { _ = person.news() }
+        venue.room.end(.roomEndApiDelete, at: venue.now)
+        venue.drain()
+        for person in people { #expect(person.news() == ["< leave roomDeleted disconnect", "< closed"]) }
+    }
+
     @Test func `a room that is deleted sends everybody away`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
