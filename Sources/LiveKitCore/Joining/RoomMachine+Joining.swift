@@ -196,6 +196,7 @@ extension RoomMachine {
     func wantToken(for participant: Participant, at now: Instant) {
         guard case .attached(let signal) = participant.signaling else { return }
         participant.tokenAt = now
+        participant.isTokenStale = false
         put(.tokenWanted(signal, TokenSubject(identity: participant.identity, claims: participant.claims)))
     }
 

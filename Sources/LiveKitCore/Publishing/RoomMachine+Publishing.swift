@@ -142,7 +142,7 @@ extension RoomMachine {
         track.info.muted = isMuted
         guard let publication = track.publication else { return }
         try? media.setMuted(isMuted, publication, at: now)
-        tellOf(track.publisher)
+        tellOfChange(of: track.publisher)
     }
 
     func updateAudio(_ request: LiveKitUpdateLocalAudioTrack, of participant: Participant, at now: Instant) {
@@ -154,16 +154,17 @@ extension RoomMachine {
             return
         }
         track.info.audioFeatures = features
-        if track.publication != nil { tellOf(participant) }
+        if track.publication != nil { tellOfChange(of: participant) }
     }
 
     func updateVideo(_ request: LiveKitUpdateLocalVideoTrack, of participant: Participant, at now: Instant) {
         guard let track = participant.tracks.first(where: { $0.sid.rawValue == request.trackSid }) else {
             return refuse(.notFound, .updateVideoTrack(request), "there is no such track", to: participant)
         }
+        guard (track.info.width, track.info.height) != (request.width, request.height) else { return }
         track.info.width = request.width
         track.info.height = request.height
-        if track.publication != nil { tellOf(participant) }
+        if track.publication != nil { tellOfChange(of: participant) }
     }
 
     // MARK: Ending

@@ -65,8 +65,11 @@ final class Participant {
     var quality = QualityRecord()
     /// In which interval of `RoomMachine.qualityTurns` its connections are judged.
     let qualityTurn: Int
+    var changes = Changes()
     /// When the last token was asked for.
     var tokenAt: Instant
+    /// It does not say what has changed since.
+    var isTokenStale = false
 
     init(
         sid: ParticipantSID, identity: String, arrival: Arrival, claims: AccessToken.Claims, signal: SignalID,
@@ -110,6 +113,19 @@ final class Participant {
         guard mode == .dual else { return publisher.map { [$0] } ?? [] }
         return [publisher, subscriber].compactMap { $0 }
     }
+}
+
+/// Changes that were asked for in this interval.
+struct Changes {
+    enum Audience {
+        case others
+        case everybody
+    }
+
+    /// How many were told.
+    var count = 0
+    /// To whom the last of them is still to be told.
+    var untold: Audience?
 }
 
 /// One peer connection of a participant.

@@ -54,10 +54,34 @@ extension RoomMachine {
 
     /// Tells of a change: the others, unless nobody is to see this participant, and if wanted the participant.
     func tellOf(_ participant: Participant, alsoSelf: Bool = false) {
+        let alsoSelf = alsoSelf || participant.changes.untold == .everybody
+        participant.changes.untold = nil
         participant.version += 1
         let info = info(of: participant)
         if alsoSelf { send(update(of: [info]), to: participant) }
         if !participant.isHidden { tellOthers(info, isUrgent: alsoSelf || info.isPublisher) }
+    }
+
+    /// So many changes that a client asks for are told at once in a `checkInterval`. A request of a few bytes is told
+    /// to everybody, with all metadata and tracks: of more of them the last state is told at the interval's end.
+    static let maximumChanges = 10
+
+    /// Tells of a change that the participant, or a service, may ask for again and again.
+    func tellOfChange(of participant: Participant, alsoSelf: Bool = false) {
+        guard participant.changes.count < Self.maximumChanges else {
+            if alsoSelf || participant.changes.untold == nil {
+                participant.changes.untold = alsoSelf ? .everybody : .others
+            }
+            return
+        }
+        participant.changes.count += 1
+        tellOf(participant, alsoSelf: alsoSelf)
+    }
+
+    /// Tells what had to wait, and lets new changes be told.
+    func tellChanges(of participant: Participant) {
+        participant.changes.count = 0
+        if participant.changes.untold != nil { tellOf(participant) }
     }
 
     /// - Parameter isUrgent: it is told at once however many people there are.

@@ -14,6 +14,8 @@ extension RoomMachine {
     static let detachedTimeout = Interval.seconds(Int64(60))
     /// A client has a token that is younger than this.
     static let tokenInterval = Interval.seconds(Int64(300))
+    /// And one whose claims a client changes is not made more often.
+    static let changedTokenInterval = Interval.seconds(Int64(1))
     /// Time-outs are looked at so often while somebody is in the room.
     static let checkInterval = Interval.milliseconds(500)
 
@@ -54,12 +56,15 @@ extension RoomMachine {
             participant.simulatedSpeechUntil = nil
             tellSimulatedSpeech(0, of: participant)
         }
+        tellChanges(of: participant)
         switch participant.signaling {
         case .detached(let since) where now - since >= Self.detachedTimeout:
             return remove(participant, because: .signalClose, action: nil, at: now)
         case .detached: break
         case .attached:
-            if now - participant.tokenAt >= Self.tokenInterval { wantToken(for: participant, at: now) }
+            let isDue =
+                now - participant.tokenAt >= (participant.isTokenStale ? Self.changedTokenInterval : Self.tokenInterval)
+            if isDue { wantToken(for: participant, at: now) }
         }
     }
 

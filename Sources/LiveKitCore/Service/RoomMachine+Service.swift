@@ -125,8 +125,12 @@ extension RoomMachine {
         if !name.isEmpty { participant.claims.name = name }
         if !metadata.isEmpty { participant.claims.metadata = metadata }
         participant.claims.attributes = updated
-        tellOf(participant, alsoSelf: true)
-        wantToken(for: participant, at: now)
+        tellOfChange(of: participant, alsoSelf: true)
+        if now - participant.tokenAt >= Self.changedTokenInterval {
+            wantToken(for: participant, at: now)
+        } else {
+            participant.isTokenStale = true
+        }
     }
 
     // MARK: Permissions

@@ -322,6 +322,41 @@ import Testing
         #expect(response.request == nil, "it would be sent as much again")
     }
 
+    @Test func `changes without end are told in bounds, and the last of them in the end`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann", grants: { $0.canUpdateOwnMetadata = true })
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        venue.run(for: .seconds(Int64(2)))
+        let sid = try #require(ann.track("camera")).sid
+        let tokens = venue.tokens.values.reduce(0, +)
+        _ = bob.news()
+        for number in 1...101 {
+            venue.send(
+                .mute(
+                    .with {
+                        $0.sid = sid
+                        $0.muted = number % 2 == 1
+                    }), from: ann)
+            venue.send(.updateMetadata(.with { $0.metadata = "\(number)" }), from: ann)
+            for _ in 0..<2 {
+                venue.send(
+                    .updateVideoTrack(
+                        .with {
+                            $0.trackSid = sid
+                            $0.width = UInt32(number)
+                        }), from: ann)
+            }
+        }
+        venue.run(for: .seconds(Int64(2)))
+        #expect(bob.news().count { $0.hasPrefix("< update") } <= RoomMachine.maximumChanges + 1)
+        let told = try #require(bob.others["ann"])
+        #expect(told.metadata == "101" && told.tracks.map(\.muted) == [true] && told.tracks.map(\.width) == [101])
+        #expect(ann.others["ann"]?.metadata == "101", "it is told itself, too")
+        #expect(venue.tokens.values.reduce(0, +) - tokens == 2)
+    }
+
     @Test func `a stereo track without pauses is asked for as one`() throws {
         let venue = Venue()
         let ann = try Self.gather(venue, [("ann", .single)])[0]
