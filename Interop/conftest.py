@@ -1,5 +1,6 @@
 """Fixtures: a namespace, a browser and servers for each test process; they go when it ends."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from peers.roost_peer import find_roost, start_server  # noqa: E402
 from support.command import RoostProcesses  # noqa: E402
 from support.namespace import Namespace, Wire  # noqa: E402
 from support.process import JSONProcess  # noqa: E402
+
+# Whoever is started in the background by a shell ignores Ctrl-C, and so do its children: each of our peers would wait to be
+# killed instead of ending.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SEED_SERVER = Path(__file__).with_name("seed_server.py")
 
