@@ -225,3 +225,19 @@ let package = Package(
         tests("FuzzReplayTests", ["FuzzTargets"]),
     ] + standIn
 )
+
+// SwiftPM compiles a module anew when a module that it names has changed. A struct of ours can hold one of a module
+// further down, and grow with it without any change to the module between; what is not compiled anew then reads it
+// where it was, and crashes. So every target names all of our modules that it stands on.
+func modules(below target: Target, of all: [String: Target]) -> Set<String> {
+    target.dependencies.reduce(into: []) { found, dependency in
+        guard case .byNameItem(let name, _) = dependency, let next = all[name] else { return }
+        found.formUnion(modules(below: next, of: all).union([name]))
+    }
+}
+let ours = Dictionary(uniqueKeysWithValues: package.targets.map { ($0.name, $0) })
+for target in package.targets {
+    let below = modules(below: target, of: ours)
+    let already = target.dependencies.compactMap { if case .byNameItem(let name, _) = $0 { name } else { nil } }
+    target.dependencies += below.subtracting(already).sorted().map { .byName(name: $0) }
+}
