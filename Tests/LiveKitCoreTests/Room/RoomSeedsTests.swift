@@ -1,3 +1,4 @@
+import Foundation
 import LiveKitProtocol
 import RTCEngine
 import RTCWire
@@ -9,8 +10,17 @@ import Testing
 
 /// Rooms in which people come, go, publish, mute, look away and lose their signaling at random, over paths that lose
 /// packets.
+///
+/// More of them, or one again: `ROOST_ROOM_SEEDS=100 ROOST_FIRST_SEED=1 swift test --filter RoomSeedsTests`, as
+/// `make simulate` does.
 @Suite struct RoomSeedsTests {
-    @Test(arguments: 1...6)
+    private static let seeds: Range<UInt64> = {
+        let environment = ProcessInfo.processInfo.environment
+        let first = environment["ROOST_FIRST_SEED"].flatMap { UInt64($0) } ?? 1
+        return first..<first + (environment["ROOST_ROOM_SEEDS"].flatMap { UInt64($0) } ?? 6)
+    }()
+
+    @Test(arguments: seeds)
     func `whatever people do, descriptions fit, pictures come, and nothing is left in the end`(_ seed: UInt64) throws {
         let venue = Venue(seed: seed)
         var random = EngineRandom.seeded(seed &* 7_919)
