@@ -163,7 +163,8 @@ return { frames: inbound.framesDecoded ?? 0, samples: inbound.totalSamplesReceiv
 CONCEALED = """
 const all = [...(await globalThis.connection.getStats()).values()];
 const inbound = all.find(({ type }) => type === 'inbound-rtp') ?? {};
-return { lost: inbound.packetsLost ?? 0, concealed: inbound.concealedSamples / inbound.totalSamplesReceived };
+const { packetsLost: lost = 0, packetsReceived: received, packetsDiscarded: discarded } = inbound;
+return { lost, received, discarded, concealed: inbound.concealedSamples / inbound.totalSamplesReceived };
 """
 # The loudest frequency below and above 1,050 Hz, 25 times a second, where both sound or either does.
 HEARD = """
@@ -232,9 +233,8 @@ def tenth():
         wire.close()
 
 
-@pytest.mark.parametrize(
-    "options, least, most", [(["--redundant"], 0, 0.04), ([], 0.06, 1)], ids=["redundant", "alone"])
-def test_chromium_takes_lost_sound_from_later_packets(tenth, playwright, options, least, most):
+@pytest.mark.parametrize("options", [["--redundant"], []], ids=["redundant", "alone"])
+def test_chromium_takes_lost_sound_from_later_packets(tenth, playwright, options):
     """It makes up a tenth of the sound, but of redundant sound only where two packets in a row were lost."""
     near, far = tenth.ends
     browser = Browser(playwright, far)
@@ -248,7 +248,14 @@ def test_chromium_takes_lost_sound_from_later_packets(tenth, playwright, options
         assert ("red/48000" in offer["sdp"]) == bool(options)
         player.tell(run(RECEIVE, offer))
         wait_until(lambda: run(CONCEALED)["lost"] >= 30, "30 packets are lost")
-        assert least <= run(CONCEALED)["concealed"] <= most
+        heard = run(CONCEALED)
+        if options:
+            # Each packet repeats the one before. What had come already is discarded, the rest is what was lost. Nine of
+            # ten can be had; a computer that is busy may play past one of them.
+            assert heard["received"] - heard["discarded"] >= 0.6 * heard["lost"], heard
+            assert heard["concealed"] <= 0.08, heard
+        else:
+            assert heard["discarded"] == 0 and heard["concealed"] >= 0.06, heard
         heard = run(HEARD.replace("DURATION", "4000"))
         # The file's notes, one a second; a change between two of them is neither.
         right = [any(abs(one - tone) < 15 for one in pair for tone in TONES) for pair in heard]

@@ -162,8 +162,14 @@ def test_broadcast_shows_one_file_to_viewers_who_come_and_go(start):
 def test_perfect_negotiation_survives_offers_that_cross(start):
     polite, impolite = start("perfect-negotiation", "--polite"), start("perfect-negotiation")
 
+    both_offered = threading.Barrier(2)
+
     def carry(source, target):
+        crossing = True
         while (line := source.lines.get()) is not None:
+            if crossing:
+                both_offered.wait(PATIENCE)
+                crossing = False
             try:
                 target.process.stdin.write(line)
                 target.process.stdin.flush()

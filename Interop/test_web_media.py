@@ -165,7 +165,7 @@ def test_sound_that_the_browser_holds_back_waits_for_a_touch(playwright, namespa
         wait_until(lambda: bob.evaluate("document.getElementById('chat-remote').currentTime") > 0, "the picture")
         bob.click("#chat-sound")
         wait_until(lambda: not bob.evaluate("document.getElementById('chat-remote').muted"), "the sound")
-        assert bob.is_hidden("#chat-sound")
+        wait_until(lambda: bob.is_hidden("#chat-sound"), "the button goes")
         assert bob.evaluate("document.activeElement.id") == "chat-mute"
     finally:
         silent.close()

@@ -71,6 +71,9 @@ for (const side of ['local', 'remote']) {
 class PagePeer:
     """The page as caller or callee, with its test picture and tone, started by parameters in its address."""
 
+    returns = 0
+    """How often pictures may come again: `Evidence.returns`."""
+
     def __init__(self, browser, server, room, name, role, codec=None, tone=440):
         self.name, self.tones = name, [tone]
         self.page = browser.new_page()
@@ -120,6 +123,7 @@ class PagePeer:
         statistics, seen = self.statistics(), self.page.evaluate("seen")
         codec = (statistics["codec"] or "/").split("/")[1]
         self.evidence = Evidence(self.name, seen["counters"], seen["hertz"], codec, statistics["cipher"])
+        self.evidence.returns = self.returns
 
     def finish(self):
         self.status = 0

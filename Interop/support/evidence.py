@@ -37,6 +37,8 @@ class Evidence:
     cipher: str | None = None
     tones: list = field(default_factory=lambda: list(TONES))
     """What the other side sends: the notes of the test sound one after the other, or one tone."""
+    returns: int = 0
+    """How often the picture may go back to pictures of the last second, as a receiver does that is made anew."""
 
     @property
     def readable(self):
@@ -57,7 +59,8 @@ class Evidence:
         )
         steps = [(after - before) % FRAMES for before, after in zip(readable, readable[1:])]
         stalled = sum(FRAMES // 2 < step <= FRAMES * 8 // 10 for step in steps)
-        backwards = sum(step > FRAMES // 2 for step in steps) - min(stalled, stalls)
+        returned = sum(step >= FRAMES - frame_counter.RATE for step in steps)
+        backwards = sum(step > FRAMES // 2 for step in steps) - min(stalled, stalls) - min(returned, self.returns)
         forward = sum(0 < step <= FRAMES // 2 for step in steps)
         still = max((len(list(run)) for step, run in groupby(steps) if step == 0), default=0)
         assert backwards == 0, f"{self.who} saw the counter go back {backwards} times: {readable}"
