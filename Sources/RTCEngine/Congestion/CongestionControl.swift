@@ -32,6 +32,13 @@ struct CongestionControl {
 
     /// Whether packets go through `pace`.
     var isPacing: Bool { configuration.pacing == .video }
+    /// Whether `pace` may begin a probe or go on with one.
+    var mayProbe: Bool { isPacing && (!hasStarted || pacer.isProbing || plan.hasWaiting) }
+    /// Whether there is padding for probes; without it they are made of media that wait.
+    var canPad: Bool {
+        get { pacer.canPad }
+        set { pacer.canPad = newValue }
+    }
     /// Whether `pace` has something to do when nothing new is in the queue.
     var isBusy: Bool { !pacer.isEmpty || pacer.isProbing || plan.hasWaiting }
 

@@ -9,6 +9,7 @@ extension PeerMachine {
     /// - Parameter canSend: without a way to the peer nothing waits for it: what is in the queue is dropped there.
     mutating func pacePackets(canSend: Bool, at now: Instant) {
         guard canSend, secure.isProtected else { return dropPaced(from: nil) }
+        if congestion.mayProbe { congestion.canPad = canPad }
         congestion.pace(&packets, at: now)
         while fillProbe(at: now) { congestion.release(into: &packets, at: now) }
     }
@@ -21,6 +22,20 @@ extension PeerMachine {
         let made = pad(wish.bytes, probe: wish.probe, at: now)
         congestion.padded(made, packets: packets.count - before, at: now)
         return made > 0
+    }
+
+    /// Whether a stream that flows negotiated retransmissions.
+    private var canPad: Bool {
+        for index in senders.entries.indices where senders.entries[index].value?.phase == .flowing {
+            if senders.entries[index].value?.stream.canPad == true { return true }
+        }
+        for index in layerSenders.entries.indices {
+            for place in layerSenders.entries[index].value?.indices ?? 0..<0
+            where layerSenders.entries[index].value?[place].phase == .flowing {
+                if layerSenders.entries[index].value?[place].stream.canPad == true { return true }
+            }
+        }
+        return false
     }
 
     /// Queues padding of the first stream that has some to give, of layers the last: the one with most to repeat.

@@ -7,6 +7,9 @@ extension SendStream {
     /// Newest packets that are sent again, in turn: if one of them is lost, the receiver has it before it asks.
     private static let usefulPackets: UInt16 = 16
 
+    /// Whether `pad` has something to give, now or once the first packet is sent.
+    var canPad: Bool { configuration.retransmission != nil }
+
     /// Queues at least `wanted` bytes on the stream of retransmissions: packets of the last moments again (RFC 4588),
     /// and where there are none, packets that hold nothing but padding.
     ///

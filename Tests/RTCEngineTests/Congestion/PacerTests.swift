@@ -165,12 +165,26 @@ import Testing
     @Test func `without padding a probe waits for media that are enough for it`() {
         var pacer = pacer(.kilobits(100))
         pacer.begin(ProbeCluster(id: 1, rate: .megabits(4), at: .zero))
+        // What the owner does not know before it tries: nothing has left under the probe's name yet.
         #expect(pacer.paddingWanted(at: .zero).bytes > 0)
         pacer.padded(0, packets: 0, at: .zero)
-        // Not started yet: padding was refused when it began.
-        pacer.begin(ProbeCluster(id: 2, rate: .megabits(4), at: .zero))
-        _ = pacer.paddingWanted(at: .zero)
-        #expect(pacer.nextWake != nil)
+        #expect(pacer.isProbing)
+        #expect(pacer.paddingWanted(at: .zero).bytes == 0)
+        #expect(pacer.nextWake == nil)
+        // 15 ms of 4 Mbit/s are 7,500 bytes: seven packets are too few, and leave as they would without a probe.
+        for _ in 0..<7 { pacer.enqueue(packet(), at: .zero) }
+        let first = pacer.next(at: .zero)
+        #expect(first?.probe == 0)
+        #expect(pacer.next(at: .zero) == nil)
+        for _ in 0..<3 { pacer.enqueue(packet(), at: .zero) }
+        var probes = 0
+        for step in 0..<8 {
+            while let packet = pacer.next(at: .zero + .milliseconds(Int64(2 * step))) {
+                probes += packet.probe == 1 ? 1 : 0
+            }
+        }
+        #expect(probes == 8)
+        #expect(!pacer.isProbing)
     }
 
     @Test func `the packets of a source that ends are taken out`() {

@@ -59,7 +59,8 @@ struct Pacer {
     private var isOpen = true
 
     private var probe: Probe?
-    private var canPad = true
+    /// Whether a probe may go on with padding when the media have nothing for it; the owner says.
+    var canPad = true
 
     init(rate: Bitrate, maximumQueueTime: Interval, initialWindow: Int = Self.initialWindow) {
         self.rate = rate
@@ -100,7 +101,6 @@ struct Pacer {
     /// The next packets make a probe.
     mutating func begin(_ cluster: ProbeCluster) {
         probe = Probe(cluster: cluster)
-        canPad = true
     }
 
     // MARK: Out
@@ -147,8 +147,8 @@ struct Pacer {
     mutating func padded(_ bytes: Int, packets: Int, at now: Instant) {
         guard bytes > 0 else {
             canPad = false
-            // Without padding a probe cannot go on when the media stop.
-            if probe?.startedAt != nil { probe = nil }
+            // Without padding a probe cannot go on when the media stop, but it can wait for enough of them to begin.
+            if probe?.packets == 0 { probe?.startedAt = nil } else { probe = nil }
             return
         }
         fill(bytes)
@@ -244,7 +244,9 @@ struct Pacer {
     private mutating func startProbe(hasPadding: Bool, at now: Instant) -> Bool {
         guard let current = probe else { return false }
         if current.startedAt != nil { return true }
-        guard hasPadding || queuedBytes >= current.cluster.bytes else { return false }
+        guard hasPadding || queuedBytes >= current.cluster.bytes && queuedPackets >= current.cluster.packets else {
+            return false
+        }
         probe?.startedAt = now
         return true
     }
