@@ -88,7 +88,7 @@ extension PeerMachine {
                 packets.recycle(packet.bytes)
                 continue
             }
-            if packet.kind == .rtp { sentPackets.insert(packet.bytes) }
+            if packet.kind == .rtp { sentPackets.insert(packet.bytes, at: now) }
             transmit(packet.bytes, from: route.base, to: route.remote, at: now)
         }
     }
