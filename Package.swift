@@ -89,6 +89,7 @@ let package = Package(
         .library(name: "RoostRTC", targets: ["RTCWire", "RTCEngine", "RTCSecurity", "RTCNetwork", "MediaFiles"]),
         .library(name: "SocketIO", targets: ["SocketIO"]),
         .library(name: "RoostKit", targets: ["ClientKit", "ClientFeatures"]),
+        .library(name: "LiveKitClient", targets: ["LiveKitClient"]),
         .library(name: "WebRTCCore", targets: ["WebRTCCore"]),
         .executable(name: "roost", targets: ["roost"]),
     ],
@@ -147,6 +148,14 @@ let package = Package(
         library("ClientFeatures", ["ClientKit"]),
         library("ClientRTC", ["ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
 
+        // A participant of LiveKit's rooms.
+        library(
+            "LiveKitClient",
+            [
+                "LiveKitProtocol", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles", "SocketIO",
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ]),
+
         // Receiving video in an app's reducer.
         library("WebRTCCore", receiving, exclude: ["README.md"]),
 
@@ -155,8 +164,8 @@ let package = Package(
             name: "roost",
             dependencies: [
                 "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC", "LiveKitProtocol",
-                "LiveKitServer", "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles", "TURNServer",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "LiveKitClient", "LiveKitServer", "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles",
+                "TURNServer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ] + nio + watching,
             swiftSettings: swiftSettings
@@ -205,6 +214,12 @@ let package = Package(
                 "RTCSecurity", "RTCWire", "SocketIO",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ] + nio),
+        tests(
+            "LiveKitClientTests",
+            [
+                "LiveKitClient", "LiveKitProtocol", "RTCNetwork", "RTCEngine", "RTCWire",
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+            ]),
         tests("ClientKitTests", ["ClientKit", "SocketIO"]),
         tests("ClientRTCTests", ["ClientRTC", "ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("ClientFeaturesTests", ["ClientFeatures", "ClientKit"]),

@@ -7,7 +7,8 @@ public import RTCWire
 ///
 /// Frames that are due while nothing can be sent, or while it is paused, are passed over: a call is live.
 public actor FilePlayer {
-    private var source: MediaSource
+    /// What is played, where it is now: for another player that is to go on from there.
+    public private(set) var source: MediaSource
     private let sender: RTPSender
     private let layer: String?
     private let playoutDelay: PlayoutDelayLimits?
@@ -37,7 +38,8 @@ public actor FilePlayer {
     /// Plays until the source ends, the connection closes or the task is cancelled.
     public func run() async {
         let clock = ContinuousClock()
-        var started = clock.now
+        // A source that another player has begun goes on.
+        var started = clock.now - (source.nextDue ?? .zero).duration
         while let due = source.nextDue, !Task.isCancelled {
             try? await clock.sleep(until: started + due.duration, tolerance: .zero)
             // The source may have been moved in the meantime.

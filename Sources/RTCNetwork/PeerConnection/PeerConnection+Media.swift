@@ -75,6 +75,23 @@ extension PeerConnection {
         machine.transceivers.first { $0.id == transceiver.id }?.mid
     }
 
+    /// The id under which the peer knows the track that we send on a transceiver (W3C: MediaStreamTrack.id); the second
+    /// part of `a=msid`.
+    public func trackID(of transceiver: RTPTransceiver) -> String? {
+        machine.transceivers.first { $0.id == transceiver.id }?.trackID
+    }
+
+    /// The id that the track which the peer sends has over there, by its last description that sent one; nil when it
+    /// has not said.
+    public func remoteTrackID(of transceiver: RTPTransceiver) -> String? {
+        machine.transceivers.first { $0.id == transceiver.id }?.remoteTrackID
+    }
+
+    /// The media streams that this track belongs to (W3C: RTCTrackEvent.streams).
+    public func remoteStreams(of transceiver: RTPTransceiver) -> [String] {
+        machine.transceivers.first { $0.id == transceiver.id }?.remoteStreamIDs ?? []
+    }
+
     /// What the next negotiation is to make of a transceiver (W3C: direction).
     public func direction(of transceiver: RTPTransceiver) -> TransceiverDirection {
         machine.transceivers.first { $0.id == transceiver.id }?.direction ?? .stopped

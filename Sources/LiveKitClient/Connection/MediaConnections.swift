@@ -1,0 +1,254 @@
+internal import Foundation
+internal import LiveKitProtocol
+internal import RTCEngine
+internal import RTCNetwork
+internal import RTCWire
+
+/// Both peer connections of one session. Commands are done one after the other, in the order in which they were given;
+/// what comes of them and what the connections do by themselves is reported.
+actor MediaConnections {
+    /// What is offered and accepted. Servers of this protocol have all of them.
+    static let audioCodecs: [CodecParameters] = [.opus, .pcmu, .pcma]
+    static let videoCodecs = CodecParameters.defaultVideo
+
+    private let publisher: PeerConnection
+    private let subscriber: PeerConnection
+    private let report: @Sendable (MediaFact) async -> Void
+
+    private nonisolated let commands: AsyncStream<MediaCommand>.Continuation
+    private let commandStream: AsyncStream<MediaCommand>
+    private nonisolated let outgoing: AsyncStream<(DataLabel, [UInt8])>.Continuation
+    private let outgoingStream: AsyncStream<(DataLabel, [UInt8])>
+
+    private var channels: [DataLabel: DataChannel] = [:]
+    private var senders: [LocalTrackID: RTPTransceiver] = [:]
+    private var receivers: [TransceiverID: RTPTransceiver] = [:]
+    /// Candidates of the server's that came before its first description.
+    private var early: [SignalTarget: [ICECandidateInit]] = [.publisher: [], .subscriber: []]
+    private var tasks: [Task<Void, Never>] = []
+    private var isClosed = false
+    /// Told when the peer of a track of ours cannot decode.
+    private let keyFrameRequested: @Sendable (LocalTrackID) async -> Void
+
+    init(
+        configuration: PeerConnectionConfiguration, report: @escaping @Sendable (MediaFact) async -> Void,
+        keyFrameRequested: @escaping @Sendable (LocalTrackID) async -> Void
+    ) {
+        publisher = PeerConnection(configuration: configuration)
+        subscriber = PeerConnection(configuration: configuration)
+        self.report = report
+        self.keyFrameRequested = keyFrameRequested
+        (commandStream, commands) = AsyncStream.makeStream()
+        (outgoingStream, outgoing) = AsyncStream.makeStream()
+    }
+
+    /// Called once, before anything else.
+    func start() async {
+        // Made before the first offer, which carries them.
+        for (label, options) in [
+            (DataLabel.reliable, DataChannelInit()), (.lossy, DataChannelInit(ordered: false, maxRetransmits: 0)),
+        ] {
+            guard let channel = try? await publisher.createDataChannel(label.rawValue, options) else { continue }
+            channels[label] = channel
+            tasks.append(
+                Task { [report] in
+                    guard (try? await channel.waitUntilOpen()) != nil, !Task.isCancelled else { return }
+                    await report(.channelOpen(label))
+                })
+            // A server of clients with one connection answers on the same channel.
+            listen(to: channel, label)
+        }
+        for (target, connection) in [(SignalTarget.publisher, publisher), (.subscriber, subscriber)] {
+            let events = connection.events
+            tasks.append(Task { [weak self] in for await event in events { await self?.happened(event, target) } })
+        }
+        let (commands, outgoing) = (commandStream, outgoingStream)
+        tasks.append(Task { [weak self] in for await command in commands { await self?.perform(command) } })
+        tasks.append(Task { [weak self] in for await (label, bytes) in outgoing { await self?.send(bytes, label) } })
+    }
+
+    nonisolated func enqueue(_ command: MediaCommand) { commands.yield(command) }
+
+    nonisolated func enqueue(_ bytes: [UInt8], _ label: DataLabel) { outgoing.yield((label, bytes)) }
+
+    /// Ends both connections, with a goodbye to the server.
+    func close() async {
+        isClosed = true
+        commands.finish()
+        outgoing.finish()
+        for task in tasks { task.cancel() }
+        tasks = []
+        await publisher.close()
+        await subscriber.close()
+    }
+
+    func sender(of track: LocalTrackID) -> RTPSender? { senders[track]?.sender }
+
+    func receiver(of transceiver: TransceiverID) -> RTPReceiver? { receivers[transceiver]?.receiver }
+
+    func requestKeyFrame(on transceiver: TransceiverID) async {
+        if let receiver = receivers[transceiver] { await subscriber.requestKeyFrame(on: receiver) }
+    }
+
+    func stats(_ target: SignalTarget) async -> StatsReport {
+        switch target {
+        case .publisher: await publisher.getStats()
+        case .subscriber: await subscriber.getStats()
+        }
+    }
+
+    // MARK: Commands
+
+    private func perform(_ command: MediaCommand) async {
+        guard !isClosed else { return }
+        switch command {
+        case .makeOffer(let id, let iceRestart):
+            await trying(.publisher) { () async throws(PeerConnectionError) in
+                let offer = try await self.publisher.createOffer(iceRestart: iceRestart)
+                let described = try await self.publisher.setLocalDescription(offer)
+                await self.report(.offerMade(id: id, sdp: described.sdp))
+            }
+        case .takeAnswer(let sdp):
+            await trying(.publisher) { () async throws(PeerConnectionError) in
+                try await self.publisher.setRemoteDescription(SessionDescriptionInit(type: .answer, sdp: sdp))
+                await self.addEarlyCandidates(.publisher)
+                await self.report(.answerTaken)
+            }
+        case .takeOffer(let id, let sdp):
+            await trying(.subscriber) { () async throws(PeerConnectionError) in
+                try await self.subscriber.setRemoteDescription(SessionDescriptionInit(type: .offer, sdp: sdp))
+                await self.addEarlyCandidates(.subscriber)
+                let described = try await self.subscriber.setLocalDescription()
+                await self.report(.answerMade(id: id, sdp: described.sdp))
+                await self.reportStreams()
+            }
+        case .addCandidate(let target, let json): await addCandidate(target, json)
+        case .addTrack(let id, let format):
+            do throws(PeerConnectionError) {
+                try await addTrack(id, format)
+            } catch {
+                if !isClosed { await report(.trackRefused(id, "\(error)")) }
+            }
+        case .removeTrack(let id):
+            guard let transceiver = senders.removeValue(forKey: id) else { return }
+            try? await publisher.setDirection(.inactive, of: transceiver)
+        }
+    }
+
+    private func trying(
+        _ target: SignalTarget, _ work: () async throws(PeerConnectionError) -> Void
+    ) async {
+        do throws(PeerConnectionError) {
+            try await work()
+        } catch {
+            if !isClosed { await report(.failed(target, "\(error)")) }
+        }
+    }
+
+    private func addTrack(_ id: LocalTrackID, _ format: PayloadFormat) async throws(PeerConnectionError) {
+        let kind: MediaKind = format.isVideo ? .video : .audio
+        // What was encoded already can be sent as nothing else.
+        let codecs = (Self.audioCodecs + Self.videoCodecs).filter { $0.payloadFormat == format }
+        guard !codecs.isEmpty else { return await report(.trackRefused(id, "\(format.codecName) is not sent")) }
+        let transceiver = try await publisher.addTransceiver(kind, direction: .sendonly)
+        try await publisher.setCodecPreferences(codecs, of: transceiver)
+        senders[id] = transceiver
+        let name = await publisher.trackID(of: transceiver) ?? ""
+        await report(.trackAdded(id, cid: name))
+    }
+
+    private func addCandidate(_ target: SignalTarget, _ json: String) async {
+        guard let candidate = try? JSONDecoder().decode(ICECandidateInit.self, from: Data(json.utf8)) else { return }
+        if early[target] != nil {
+            early[target]?.append(candidate)
+            return
+        }
+        // One that does not fit is none; another may.
+        try? await connection(target).addICECandidate(candidate)
+    }
+
+    private func addEarlyCandidates(_ target: SignalTarget) async {
+        for candidate in early.removeValue(forKey: target) ?? [] {
+            try? await connection(target).addICECandidate(candidate)
+        }
+    }
+
+    private func connection(_ target: SignalTarget) -> PeerConnection {
+        switch target {
+        case .publisher: publisher
+        case .subscriber: subscriber
+        }
+    }
+
+    private func reportStreams() async {
+        var streams: [RemoteStream] = []
+        for transceiver in await subscriber.transceivers {
+            guard await subscriber.currentDirection(of: transceiver)?.receives == true else { continue }
+            receivers[transceiver.id] = transceiver
+            let track = await subscriber.remoteTrackID(of: transceiver) ?? ""
+            for stream in await subscriber.remoteStreams(of: transceiver) {
+                streams.append(RemoteStream(stream: stream, track: track, transceiver: transceiver.id))
+            }
+        }
+        await report(.receiving(streams))
+    }
+
+    private func send(_ bytes: [UInt8], _ label: DataLabel) async {
+        guard let channel = channels[label] else { return }
+        while !isClosed {
+            do throws(DataChannelError) {
+                return try await channel.send(bytes)
+            } catch .bufferFull {
+                // A lossy message is for now; a reliable one waits its turn.
+                guard label == .reliable, (try? await channel.waitForBufferedAmountLow()) != nil else { return }
+            } catch {
+                return
+            }
+        }
+    }
+
+    // MARK: Events
+
+    private func happened(_ event: PeerConnectionEvent, _ target: SignalTarget) async {
+        guard !isClosed else { return }
+        switch event {
+        case .iceCandidate(let candidate):
+            guard let json = Self.json(candidate) else { return }
+            await report(.candidate(target, json: json, isLast: candidate.candidate.isEmpty))
+        case .connectionStateChange(let state, _): await report(.stateChanged(target, state))
+        case .keyFrameRequested(let transceiver):
+            guard let track = senders.first(where: { $0.value == transceiver })?.key else { return }
+            await keyFrameRequested(track)
+        case .dataChannel(let channel):
+            if let label = DataLabel(rawValue: channel.label) { listen(to: channel, label) }
+        case .negotiationNeeded, .iceCandidateError, .signalingStateChange, .iceConnectionStateChange,
+            .iceGatheringStateChange, .track, .trackEnded:
+            break
+        }
+    }
+
+    private func listen(to channel: DataChannel, _ label: DataLabel) {
+        tasks.append(
+            Task { [report] in
+                for await message in channel.messages {
+                    // A text is nothing that LiveKit sends.
+                    if case .binary(let bytes) = message { await report(.message(label, bytes)) }
+                }
+            })
+    }
+
+    /// With all three members: SDKs and servers read strictly.
+    private static func json(_ candidate: ICECandidateInit) -> String? {
+        struct Strict: Encodable {
+            let candidate: String
+            let sdpMid: String
+            let sdpMLineIndex: Int
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let strict = Strict(
+            candidate: candidate.candidate, sdpMid: candidate.sdpMid ?? "0",
+            sdpMLineIndex: candidate.sdpMLineIndex ?? 0)
+        return (try? encoder.encode(strict)).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

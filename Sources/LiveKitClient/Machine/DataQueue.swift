@@ -1,0 +1,148 @@
+internal import Foundation
+internal import LiveKitProtocol
+internal import RTCEngine
+internal import SwiftProtobuf
+
+/// Messages on the data channels: what waits to go out, what may have to go out again, and what has come.
+struct DataQueue {
+    /// What a server takes; SDKs send no more.
+    static let largestMessage = 64_000
+    /// Together, of what waits and of what may be wanted again.
+    private static let limit = 4 << 20
+
+    private(set) var openLabels: [DataLabel] = []
+    private var waiting: [(label: DataLabel, bytes: [UInt8])] = []
+    private var waitingBytes = 0
+    /// Reliable ones that were sent, oldest first.
+    private var sent: [(sequence: UInt32, bytes: [UInt8])] = []
+    private var sentBytes = 0
+    private var lastSequence: UInt32 = 0
+    /// By the publisher's sid.
+    private(set) var lastReceived: [String: UInt32] = [:]
+
+    /// The channels are those of new connections. What waits is sent over them.
+    mutating func newSession() {
+        openLabels = []
+        sent = []
+        sentBytes = 0
+        lastReceived = [:]
+    }
+
+    mutating func nextSequence() -> UInt32 {
+        lastSequence &+= 1
+        return lastSequence
+    }
+
+    enum Admission { case now, later, full }
+
+    mutating func admit(_ label: DataLabel, _ bytes: [UInt8], sequence: UInt32) -> Admission {
+        if label == .reliable {
+            sent.append((sequence, bytes))
+            sentBytes += bytes.count
+            while sentBytes > Self.limit { sentBytes -= sent.removeFirst().bytes.count }
+        }
+        guard !openLabels.contains(label) else { return .now }
+        guard waitingBytes + bytes.count <= Self.limit else { return .full }
+        waiting.append((label, bytes))
+        waitingBytes += bytes.count
+        return .later
+    }
+
+    /// What has waited for a channel.
+    mutating func opened(_ label: DataLabel) -> [[UInt8]] {
+        guard !openLabels.contains(label) else { return [] }
+        openLabels.append(label)
+        let ready = waiting.filter { $0.label == label }.map(\.bytes)
+        waiting.removeAll { $0.label == label }
+        waitingBytes = waiting.reduce(0) { $0 + $1.bytes.count }
+        return ready
+    }
+
+    /// What the server has not got.
+    mutating func sent(after sequence: UInt32) -> [[UInt8]] {
+        sent.removeAll { $0.sequence <= sequence }
+        sentBytes = sent.reduce(0) { $0 + $1.bytes.count }
+        return sent.map(\.bytes)
+    }
+
+    /// Whether a reliable message is another than those that have come; one without a number always is.
+    mutating func isNew(_ packet: LiveKitDataPacket) -> Bool {
+        guard packet.sequence > 0, !packet.participantSid.isEmpty else { return true }
+        guard packet.sequence > lastReceived[packet.participantSid] ?? 0 else { return false }
+        lastReceived[packet.participantSid] = packet.sequence
+        return true
+    }
+
+    mutating func forget(_ publisher: String) { lastReceived[publisher] = nil }
+}
+
+extension RoomClientMachine {
+    /// Sends a message to those who are named, or to everybody.
+    mutating func sendData(
+        _ payload: [UInt8], isReliable: Bool, to destinations: [ParticipantIdentity], topic: String?, at now: Instant
+    ) throws(RoomError) {
+        let packet = LiveKitDataPacket.with { packet in
+            packet.kind = isReliable ? .reliable : .lossy
+            packet.destinationIdentities = destinations.map(\.rawValue)
+            packet.user = .with { user in
+                user.payload = Data(payload)
+                if let topic { user.topic = topic }
+            }
+        }
+        try send(packet, isReliable ? .reliable : .lossy, at: now)
+    }
+
+    mutating func send(
+        _ packet: LiveKitDataPacket, _ label: DataLabel, at now: Instant
+    ) throws(RoomError) {
+        guard isInRoom else { throw .notConnected }
+        var packet = packet
+        packet.participantIdentity = roster.local.identity
+        packet.participantSid = roster.local.sid
+        if label == .reliable { packet.sequence = data.nextSequence() }
+        guard let bytes: [UInt8] = try? packet.serializedBytes(), bytes.count <= DataQueue.largestMessage else {
+            throw .dataTooLarge(limit: DataQueue.largestMessage)
+        }
+        switch data.admit(label, bytes, sequence: packet.sequence) {
+        case .now: put(.sendData(label, bytes))
+        case .later: break
+        case .full: throw .dataBacklog
+        }
+        // Messages go over the connection that we offer, which may not be there yet.
+        if !negotiation.hasOffered { negotiatePublisher(at: now) }
+    }
+
+    mutating func channelOpened(_ label: DataLabel) {
+        for bytes in data.opened(label) { put(.sendData(label, bytes)) }
+    }
+
+    /// The server has heard up to this number.
+    mutating func resendData(after sequence: UInt32) {
+        guard sequence > 0 else { return }
+        for bytes in data.sent(after: sequence) where data.openLabels.contains(.reliable) {
+            put(.sendData(.reliable, bytes))
+        }
+    }
+
+    mutating func messageReceived(_ bytes: [UInt8], _ label: DataLabel, at now: Instant) {
+        guard let packet = try? LiveKitDataPacket(serializedBytes: bytes) else { return }
+        if label == .reliable, !data.isNew(packet) { return }
+        let sender = packet.participantIdentity.isEmpty ? nil : ParticipantIdentity(packet.participantIdentity)
+        switch packet.value {
+        case .user(let user)?:
+            put(
+                .tell(
+                    .dataReceived(
+                        DataReceived(
+                            payload: [UInt8](user.payload), topic: user.hasTopic ? user.topic : nil, sender: sender,
+                            isReliable: label == .reliable))))
+        case .rpcRequest(let request)?: callReceived(request, from: sender, at: now)
+        case .rpcAck(let acknowledgement)?: calls.acknowledged(acknowledgement.requestID)
+        case .rpcResponse(let response)?: callAnswered(response, by: sender)
+        // Of features that are not ours.
+        case .sipDtmf?, .transcription?, .metrics?, .chatMessage?, .streamHeader?, .streamChunk?, .streamTrailer?,
+            .encryptedPacket?, nil:
+            break
+        }
+    }
+}

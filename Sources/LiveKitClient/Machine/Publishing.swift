@@ -1,0 +1,253 @@
+internal import LiveKitProtocol
+internal import RTCEngine
+internal import RTCWire
+internal import SwiftProtobuf
+
+/// What we publish, over all connections.
+struct Publishing {
+    enum Step: Equatable {
+        /// The peer connection makes a sender for it.
+        case adding
+        /// The server knows of it, or will.
+        case announced(until: Instant)
+        case published
+    }
+
+    struct Track {
+        let id: LocalTrackID
+        let format: PayloadFormat
+        let options: TrackPublishOptions
+        var step = Step.adding
+        /// What the offer of this connection calls it.
+        var cid: String?
+        var info: LiveKitTrackInfo?
+        var isMuted: Bool
+        /// Until it is published for the first time.
+        var request: RequestID?
+    }
+
+    var tracks: [Track] = []
+    /// Whom our tracks are for, if that was said.
+    var permissions: LiveKitSubscriptionPermission?
+
+    var deadline: Instant? {
+        tracks.compactMap { if case .announced(let until) = $0.step { until } else { nil } }.min()
+    }
+
+    func place(of id: LocalTrackID) -> Int? { tracks.firstIndex { $0.id == id } }
+    func place(of sid: TrackSID) -> Int? { tracks.firstIndex { $0.info?.sid == sid.rawValue } }
+
+    mutating func takeRequests() -> [RequestID] {
+        defer { for place in tracks.indices { tracks[place].request = nil } }
+        return tracks.compactMap(\.request)
+    }
+}
+
+extension RoomClientMachine {
+    /// Publishes a track; `request` is decided when the server has a name for it.
+    mutating func publish(
+        _ id: LocalTrackID, _ format: PayloadFormat, _ options: TrackPublishOptions, request: RequestID
+    ) {
+        guard isInRoom else { return put(.complete(request, .failure(.notConnected))) }
+        publishing.tracks.append(
+            Publishing.Track(
+                id: id, format: format, options: options, isMuted: options.isMuted, request: request))
+        // Otherwise it is added with the others to the connection that is being made.
+        if mediaExists { put(.media(.addTrack(id, format))) }
+    }
+
+    private var mediaExists: Bool {
+        switch phase {
+        case .connected, .connecting, .signaling(.resume, _), .waiting(.resume, _): true
+        case .idle, .signaling, .waiting, .disconnected: false
+        }
+    }
+
+    /// After a session was lost: the same tracks, in a new one.
+    mutating func publishAgain() {
+        for place in publishing.tracks.indices {
+            publishing.tracks[place].step = .adding
+            publishing.tracks[place].cid = nil
+            publishing.tracks[place].info = nil
+            put(.media(.addTrack(publishing.tracks[place].id, publishing.tracks[place].format)))
+        }
+        sayPermissions()
+    }
+
+    mutating func trackAdded(_ id: LocalTrackID, cid: String, at now: Instant) {
+        guard let place = publishing.place(of: id) else { return }
+        publishing.tracks[place].cid = cid
+        publishing.tracks[place].step = .announced(until: now + Self.answerTimeout)
+        say(.addTrack(publishing.tracks[place].announcement(cid: cid)))
+    }
+
+    mutating func trackPublished(_ published: LiveKitTrackPublishedResponse, at now: Instant) {
+        guard let place = publishing.tracks.firstIndex(where: { $0.cid == published.cid }),
+            published.hasTrack
+        else { return }
+        let isNew = publishing.tracks[place].step != .published
+        publishing.tracks[place].info = published.track
+        publishing.tracks[place].step = .published
+        let track = publishing.tracks[place]
+        // The announcement goes before the offer that carries the track.
+        negotiatePublisher(at: now)
+        guard isNew else { return }
+        let sid = TrackSID(published.track.sid)
+        if let request = track.request {
+            publishing.tracks[place].request = nil
+            put(.complete(request, .success(.published(sid))))
+        }
+        put(.tell(.localTrackPublished(sid, name: track.options.name)))
+        // It may have changed while the server had no name for it.
+        if track.isMuted != published.track.muted { sayMuted(sid, track.isMuted) }
+    }
+
+    mutating func trackRefused(_ id: LocalTrackID, _ why: String) {
+        if let place = publishing.place(of: id) { publishingFailed(place, .media(why)) }
+    }
+
+    private mutating func publishingFailed(_ place: Int, _ error: RoomError) {
+        let track = publishing.tracks.remove(at: place)
+        put(.media(.removeTrack(track.id)))
+        if let request = track.request { put(.complete(request, .failure(error))) }
+    }
+
+    mutating func publishingTimePassed(at now: Instant) {
+        // SDKs give up after ten seconds, for servers that refuse without a word. While the server does not hear us, it
+        // does not answer either.
+        while let place = publishing.tracks.firstIndex(where: {
+            if case .announced(let until) = $0.step { until <= now } else { false }
+        }) {
+            guard isSignalOpen else {
+                publishing.tracks[place].step = .announced(until: now + Self.answerTimeout)
+                continue
+            }
+            publishingFailed(place, .timedOut)
+        }
+    }
+
+    /// Withdraws a track. There is no request for it: it is no longer offered.
+    mutating func unpublish(_ id: LocalTrackID, at now: Instant) {
+        guard let place = publishing.place(of: id) else { return }
+        let track = publishing.tracks.remove(at: place)
+        if let request = track.request { put(.complete(request, .failure(.notConnected))) }
+        put(.media(.removeTrack(id)))
+        if negotiation.hasOffered { negotiatePublisher(at: now) }
+        if let sid = track.info?.sid { put(.tell(.localTrackUnpublished(TrackSID(sid)))) }
+    }
+
+    /// The server has ended a track of ours.
+    mutating func trackUnpublished(_ sid: TrackSID, at now: Instant) {
+        guard let place = publishing.place(of: sid) else { return }
+        unpublish(publishing.tracks[place].id, at: now)
+    }
+
+    mutating func setMuted(_ id: LocalTrackID, _ isMuted: Bool) {
+        guard let place = publishing.place(of: id), publishing.tracks[place].isMuted != isMuted else { return }
+        publishing.tracks[place].isMuted = isMuted
+        guard let sid = publishing.tracks[place].info?.sid else { return }
+        publishing.tracks[place].info?.muted = isMuted
+        sayMuted(TrackSID(sid), isMuted)
+    }
+
+    private mutating func sayMuted(_ sid: TrackSID, _ isMuted: Bool) {
+        say(
+            .mute(
+                .with {
+                    $0.sid = sid.rawValue
+                    $0.muted = isMuted
+                }))
+    }
+
+    mutating func serverMuted(_ sid: TrackSID, _ isMuted: Bool) {
+        guard let place = publishing.place(of: sid), publishing.tracks[place].isMuted != isMuted else { return }
+        publishing.tracks[place].isMuted = isMuted
+        publishing.tracks[place].info?.muted = isMuted
+        put(.tell(.localTrackMuted(sid, isMuted)))
+    }
+
+    /// Who may subscribe to our tracks: everybody, or those who are named.
+    mutating func setTrackPermissions(allowing identities: [ParticipantIdentity]?) {
+        publishing.permissions = .with {
+            $0.allParticipants = identities == nil
+            $0.trackPermissions = (identities ?? []).map { identity in
+                .with {
+                    $0.participantIdentity = identity.rawValue
+                    $0.allTracks = true
+                }
+            }
+        }
+        sayPermissions()
+    }
+
+    /// After each connection, for the server forgets them with a session.
+    mutating func sayPermissions() {
+        if let permissions = publishing.permissions { say(.subscriptionPermission(permissions)) }
+    }
+
+    /// The server has taken a request, or refused it.
+    mutating func requestAnswered(_ response: LiveKitRequestResponse) {
+        guard let refusal = RequestRefusal(response.reason) else {
+            if case .updateMetadata? = response.request {
+                requests.answered(response.requestID).map { put(.complete($0, .success(.done))) }
+            }
+            return
+        }
+        let error = RoomError.requestRefused(refusal, message: response.message)
+        if case .addTrack(let announced)? = response.request {
+            guard let place = publishing.tracks.firstIndex(where: { $0.cid == announced.cid }) else { return }
+            return publishingFailed(place, error)
+        }
+        if let request = requests.answered(response.requestID) { put(.complete(request, .failure(error))) }
+    }
+}
+
+extension Publishing.Track {
+    /// What the server is told of it before it is offered.
+    fileprivate func announcement(cid: String) -> LiveKitAddTrackRequest {
+        .with { request in
+            request.cid = cid
+            request.name = options.name
+            request.type = format.isVideo ? .video : .audio
+            request.source = options.source.message
+            request.muted = isMuted
+            guard format.isVideo else {
+                request.disableRed = true
+                if options.isStereo { request.audioFeatures = [.tfStereo] }
+                return
+            }
+            request.width = UInt32(clamping: options.width)
+            request.height = UInt32(clamping: options.height)
+            let layer = LiveKitVideoLayer.with {
+                $0.quality = .high
+                $0.width = UInt32(clamping: options.width)
+                $0.height = UInt32(clamping: options.height)
+                $0.bitrate = UInt32(clamping: options.bitrate)
+            }
+            request.layers = [layer]
+            request.simulcastCodecs = [
+                .with {
+                    $0.codec = format.codecName
+                    $0.cid = cid
+                    $0.layers = [layer]
+                }
+            ]
+        }
+    }
+}
+
+extension PayloadFormat {
+    /// As LiveKit's SDKs write it.
+    var codecName: String {
+        switch self {
+        case .h264: "h264"
+        case .h265: "h265"
+        case .vp8: "vp8"
+        case .vp9: "vp9"
+        case .av1: "av1"
+        case .opus: "opus"
+        case .pcmu: "pcmu"
+        case .pcma: "pcma"
+        }
+    }
+}

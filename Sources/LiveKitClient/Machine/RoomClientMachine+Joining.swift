@@ -1,0 +1,188 @@
+internal import LiveKitProtocol
+internal import RTCEngine
+internal import SwiftProtobuf
+
+/// The way into the room, and what the server says.
+extension RoomClientMachine {
+    /// Joins; `request` is decided when media can flow, or it failed.
+    mutating func connect(token: String, request: RequestID, at now: Instant) {
+        switch phase {
+        case .idle, .disconnected: break
+        case .signaling, .connecting, .connected, .waiting:
+            return put(.complete(request, .failure(.alreadyConnected)))
+        }
+        self.token = token
+        requests.connecting = request
+        attempt = 0
+        openSignal(.join, at: now)
+    }
+
+    mutating func openSignal(_ purpose: Purpose, at now: Instant) {
+        move(to: .signaling(purpose, until: now + Self.signalTimeout))
+        put(.openSignal(signalPath(purpose)))
+    }
+
+    /// Leaves the room.
+    mutating func leave(at now: Instant) {
+        sayNow(
+            .leave(
+                .with {
+                    $0.reason = .clientInitiated
+                    $0.action = .disconnect
+                }))
+        end(.clientInitiated)
+    }
+
+    /// The server's next message.
+    mutating func receive(_ response: LiveKitSignalResponse.OneOf_Message, at now: Instant) {
+        pings.heard(at: now)
+        switch (phase, response) {
+        case (.idle, _), (.disconnected, _), (.waiting, _): return
+        case (_, .leave(let leave)): return leaveReceived(leave, at: now)
+        // The first message of a session is `join`, that of one that goes on is `reconnect`.
+        case (.signaling(.resume(let reason), _), .reconnect(let response)):
+            return reconnectReceived(response, reason, at: now)
+        case (.signaling(let purpose, _), .join(let response)) where purpose == .join || purpose == .rejoin:
+            return joinReceived(response, purpose, at: now)
+        case (.signaling, _): return signalLost(.unreachable("its first message is not one of LiveKit's"), at: now)
+        case (.connecting, _), (.connected, _): break
+        }
+        received(response, at: now)
+    }
+
+    private mutating func received(_ response: LiveKitSignalResponse.OneOf_Message, at now: Instant) {
+        switch response {
+        case .answer(let answer): answerReceived(answer, at: now)
+        case .offer(let offer): put(.media(.takeOffer(id: offer.id, sdp: offer.sdp)))
+        case .trickle(let trickle):
+            guard let target = SignalTarget(trickle.target), !trickle.candidateInit.isEmpty else { return }
+            put(.media(.addCandidate(target, json: trickle.candidateInit)))
+        case .update(let update): participantsChanged(update.participants, at: now)
+        case .trackPublished(let published): trackPublished(published, at: now)
+        case .trackUnpublished(let unpublished): trackUnpublished(TrackSID(unpublished.trackSid), at: now)
+        case .mute(let mute): serverMuted(TrackSID(mute.sid), mute.muted)
+        case .speakersChanged(let changed): speakersChanged(changed.speakers)
+        case .roomUpdate(let update): roomChanged(update.room)
+        case .connectionQuality(let update): qualityChanged(update.updates)
+        case .streamStateUpdate(let update):
+            for state in update.streamStates {
+                put(.tell(.trackPaused(TrackSID(state.trackSid), state.state == .paused)))
+            }
+        case .subscriptionPermissionUpdate(let update):
+            put(.tell(.subscriptionPermissionChanged(TrackSID(update.trackSid), isAllowed: update.allowed)))
+        case .subscriptionResponse(let response):
+            put(.tell(.trackSubscriptionFailed(TrackSID(response.trackSid), SubscriptionFailure(response.err))))
+        case .refreshToken(let token):
+            self.token = token
+            put(.tell(.tokenRefreshed))
+        case .pong, .pongResp: pongReceived(response, at: now)
+        case .requestResponse(let response): requestAnswered(response)
+        case .roomMoved(let moved): roomMoved(moved, at: now)
+        // Twice in one connection; handled before this.
+        case .join, .reconnect, .leave: break
+        // Of use to encoders, to clients of one connection, or for features that are not ours.
+        case .subscribedQualityUpdate, .subscribedAudioCodecUpdate, .mediaSectionsRequirement, .trackSubscribed,
+            .publishDataTrackResponse, .unpublishDataTrackResponse, .dataTrackSubscriberHandles,
+            .storeDataBlobResponse, .getDataBlobResponse:
+            break
+        }
+    }
+
+    private mutating func joinReceived(_ response: LiveKitJoinResponse, _ purpose: Purpose, at now: Instant) {
+        session = Session(
+            sid: response.participant.sid, roomSID: response.room.sid, roomName: response.room.name,
+            roomMetadata: response.room.metadata, isSubscriberPrimary: response.subscriberPrimary,
+            iceServers: response.iceServers)
+        pings = Pings(
+            interval: response.pingInterval, timeout: response.pingTimeout, at: now)
+        negotiation = Negotiation()
+        data.newSession()
+        move(to: .connecting(purpose, until: now + Self.mediaTimeout))
+        put(.openMedia(response.iceServers))
+        rosterBegins(response.participant, response.otherParticipants, at: now)
+        // Otherwise the publishing connection is made when there is something to publish.
+        if response.fastPublish || !response.subscriberPrimary { negotiatePublisher(at: now) }
+        if purpose == .rejoin {
+            // They are for the session that is over: those that are for this one are said by what follows.
+            forgetHeld()
+            subscriptionsBeginAnew()
+            publishAgain()
+        }
+        sayHeld()
+    }
+
+    private mutating func reconnectReceived(
+        _ response: LiveKitReconnectResponse, _ reason: LiveKitReconnectReason, at now: Instant
+    ) {
+        pings.restart(at: now)
+        if !response.iceServers.isEmpty { session.iceServers = response.iceServers }
+        move(to: .connecting(.resume(reason), until: now + Self.mediaTimeout))
+        put(.send(.syncState(syncState())))
+        // The server restarts ICE where it offers, and we do where we offer.
+        if negotiation.hasOffered || negotiation.isNeededAgain {
+            negotiatePublisher(iceRestart: negotiation.hasOffered, at: now)
+        }
+        sayPermissions()
+        sayHeld()
+        resendData(after: response.lastMessageSeq)
+        considerConnected(at: now)
+    }
+
+    /// Media can flow: we are in, or in again.
+    mutating func considerConnected(at now: Instant) {
+        guard case .connecting(let purpose, _) = phase, mediaIsUp else { return }
+        move(to: .connected)
+        attempt = 0
+        switch purpose {
+        case .join:
+            put(.tell(.connected))
+            if let request = requests.connecting { put(.complete(request, .success(.done))) }
+            requests.connecting = nil
+        case .resume, .rejoin: put(.tell(.reconnected))
+        }
+    }
+
+    /// The server ends the connection, with what is to be done next.
+    private mutating func leaveReceived(_ leave: LiveKitLeaveRequest, at now: Instant) {
+        switch leave.action {
+        case .resume: lose(.resume(.rrUnknown), because: .disconnected(DisconnectReason(leave.reason)), at: now)
+        case .reconnect: lose(.rejoin, because: .disconnected(DisconnectReason(leave.reason)), at: now)
+        case .disconnect, .UNRECOGNIZED:
+            // Servers from before there were actions say it so.
+            if leave.canReconnect, leave.reason == .unknownReason {
+                lose(.rejoin, because: .disconnected(.unknown), at: now)
+            } else {
+                end(DisconnectReason(leave.reason))
+            }
+        }
+    }
+
+    /// It is over for good.
+    mutating func end(_ reason: DisconnectReason, because error: RoomError? = nil) {
+        if case .disconnected = phase { return }
+        if case .idle = phase { return }
+        let wasInRoom = isInRoom
+        move(to: .disconnected(reason))
+        put(.closeSignal)
+        put(.closeMedia)
+        forgetHeld()
+        let error = error ?? .disconnected(reason)
+        for request in requests.takeAll() { put(.complete(request, .failure(error))) }
+        for request in publishing.takeRequests() { put(.complete(request, .failure(error))) }
+        for call in calls.takeAll() { put(.completeCall(call, .failure(.recipientDisconnected))) }
+        for sid in subscribing.takeAll() { put(.unsubscribed(sid)) }
+        negotiation = Negotiation()
+        publishing = Publishing()
+        if wasInRoom { put(.tell(.disconnected(reason))) }
+    }
+
+    /// A cloud's server moves a participant into another room over the same connection.
+    private mutating func roomMoved(_ moved: LiveKitRoomMovedResponse, at now: Instant) {
+        token = moved.token.isEmpty ? token : moved.token
+        session.sid = moved.participant.sid
+        session.roomSID = moved.room.sid
+        session.roomName = moved.room.name
+        roomChanged(moved.room)
+        rosterBegins(moved.participant, moved.otherParticipants, at: now)
+    }
+}

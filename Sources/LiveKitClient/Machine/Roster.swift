@@ -1,0 +1,162 @@
+internal import LiveKitProtocol
+internal import RTCEngine
+
+/// Who is in the room, as the server has told.
+struct Roster {
+    var local = LiveKitParticipantInfo()
+    /// By sid.
+    var remote: [String: LiveKitParticipantInfo] = [:]
+    /// Who is heard.
+    var speakers: [String: Float] = [:]
+
+    var localIdentity: ParticipantIdentity { ParticipantIdentity(local.identity) }
+
+    func identity(of sid: String) -> ParticipantIdentity? {
+        if sid == local.sid { return localIdentity }
+        return remote[sid].map { ParticipantIdentity($0.identity) }
+    }
+
+    func has(_ identity: ParticipantIdentity) -> Bool {
+        remote.values.contains { $0.identity == identity.rawValue }
+    }
+
+    /// A track, and whose it is.
+    func track(_ sid: TrackSID) -> (publication: RemoteTrackPublication, participant: RemoteParticipant)? {
+        for info in remote.values {
+            guard let track = info.tracks.first(where: { $0.sid == sid.rawValue }),
+                let publication = RemoteTrackPublication(track)
+            else { continue }
+            return (publication, RemoteParticipant(info))
+        }
+        return nil
+    }
+}
+
+extension RoomClientMachine {
+    /// The room as it is when we come in, perhaps again: what has changed since then is told.
+    mutating func rosterBegins(
+        _ local: LiveKitParticipantInfo, _ others: [LiveKitParticipantInfo], at now: Instant
+    ) {
+        roster.local = local
+        roster.speakers = [:]
+        let sids = Set(others.map(\.sid))
+        for info in roster.remote.values.filter({ !sids.contains($0.sid) }).sorted(by: { $0.sid < $1.sid }) {
+            participantLeft(info, at: now)
+        }
+        participantsChanged(others, at: now)
+    }
+
+    mutating func participantsChanged(_ participants: [LiveKitParticipantInfo], at now: Instant) {
+        for info in participants {
+            if info.sid == roster.local.sid {
+                localChanged(info)
+            } else if info.identity == roster.local.identity {
+                // A session of ours that is over.
+                continue
+            } else if info.state == .disconnected {
+                if let known = roster.remote[info.sid] { participantLeft(known, at: now) }
+            } else if let known = roster.remote[info.sid] {
+                // What was said before is older than what we have.
+                if info.version >= known.version { participantChanged(from: known, to: info) }
+            } else {
+                // Of an identity there is one session: the old one's end may be told later.
+                if let old = roster.remote.values.first(where: { $0.identity == info.identity }) {
+                    participantLeft(old, at: now)
+                }
+                participantCame(info)
+            }
+        }
+        matchStreams()
+    }
+
+    private mutating func participantCame(_ info: LiveKitParticipantInfo) {
+        roster.remote[info.sid] = info
+        let participant = RemoteParticipant(info)
+        put(.tell(.participantConnected(participant)))
+        for track in participant.tracks { put(.tell(.trackPublished(track, participant))) }
+    }
+
+    private mutating func participantLeft(_ info: LiveKitParticipantInfo, at now: Instant) {
+        roster.remote[info.sid] = nil
+        roster.speakers[info.sid] = nil
+        let participant = RemoteParticipant(info)
+        for track in participant.tracks {
+            unsubscribed(track.sid)
+            put(.tell(.trackUnpublished(track, participant)))
+        }
+        data.forget(info.sid)
+        put(.tell(.participantDisconnected(participant)))
+        for call in calls.recipientLeft(participant.identity) {
+            put(.completeCall(call, .failure(.recipientDisconnected)))
+        }
+    }
+
+    private mutating func participantChanged(from old: LiveKitParticipantInfo, to new: LiveKitParticipantInfo) {
+        roster.remote[new.sid] = new
+        let (before, after) = (RemoteParticipant(old), RemoteParticipant(new))
+        for track in before.tracks where !after.tracks.contains(where: { $0.sid == track.sid }) {
+            unsubscribed(track.sid)
+            put(.tell(.trackUnpublished(track, after)))
+        }
+        for track in after.tracks {
+            guard let known = before.tracks.first(where: { $0.sid == track.sid }) else {
+                put(.tell(.trackPublished(track, after)))
+                continue
+            }
+            if known.isMuted != track.isMuted {
+                put(.tell(track.isMuted ? .trackMuted(track, after) : .trackUnmuted(track, after)))
+            }
+        }
+        tellChanges(of: ParticipantIdentity(new.identity), from: old, to: new)
+    }
+
+    private mutating func localChanged(_ info: LiveKitParticipantInfo) {
+        let old = roster.local
+        guard info.state != .disconnected, info.version >= old.version else { return }
+        roster.local = info
+        tellChanges(of: roster.localIdentity, from: old, to: info)
+        let (before, after) = (LocalParticipant(old).permissions, LocalParticipant(info).permissions)
+        if info.hasPermission, before != after { put(.tell(.permissionsChanged(after))) }
+        metadataConfirmed(info)
+    }
+
+    private mutating func tellChanges(
+        of identity: ParticipantIdentity, from old: LiveKitParticipantInfo, to new: LiveKitParticipantInfo
+    ) {
+        if old.name != new.name { put(.tell(.participantNameChanged(identity, name: new.name))) }
+        if old.metadata != new.metadata {
+            put(.tell(.participantMetadataChanged(identity, metadata: new.metadata)))
+        }
+        if old.attributes != new.attributes {
+            put(.tell(.participantAttributesChanged(identity, attributes: new.attributes)))
+        }
+    }
+
+    mutating func roomChanged(_ room: LiveKitRoom) {
+        if !room.sid.isEmpty { session.roomSID = room.sid }
+        guard room.metadata != session.roomMetadata else { return }
+        session.roomMetadata = room.metadata
+        put(.tell(.roomMetadataChanged(room.metadata)))
+    }
+
+    /// What has changed, silence too.
+    mutating func speakersChanged(_ changes: [LiveKitSpeakerInfo]) {
+        for change in changes { roster.speakers[change.sid] = change.active ? change.level : nil }
+        let speakers = roster.speakers.compactMap { sid, level in
+            roster.identity(of: sid).map { Speaker(identity: $0, level: level) }
+        }
+        put(
+            .tell(
+                .activeSpeakersChanged(
+                    speakers.sorted { ($1.level, $0.identity.rawValue) < ($0.level, $1.identity.rawValue) })))
+    }
+
+    mutating func qualityChanged(_ updates: [LiveKitConnectionQualityInfo]) {
+        for update in updates {
+            guard let identity = roster.identity(of: update.participantSid),
+                let quality = ConnectionQuality(update.quality)
+            else { continue }
+            put(.tell(.connectionQualityChanged(identity, quality)))
+        }
+    }
+}

@@ -1,0 +1,38 @@
+internal import Foundation
+internal import LiveKitProtocol
+
+/// What is asked of the server when the WebSocket is opened.
+struct SignalPath: Sendable, Equatable {
+    /// The server's "protocol" that we speak: what LiveKit's own SDKs of today do.
+    static let protocolVersion = 16
+
+    var path = "/rtc"
+    var query: [QueryItem]
+    var token: String
+
+    struct QueryItem: Sendable, Equatable {
+        var name: String
+        var value: String
+    }
+}
+
+extension RoomClientMachine {
+    /// `/rtc`, which stands for two peer connections.
+    func signalPath(_ purpose: Purpose) -> SignalPath {
+        var items: [(String, String)] = [
+            ("protocol", String(SignalPath.protocolVersion)), ("version", options.version),
+            ("auto_subscribe", options.autoSubscribe ? "1" : "0"), ("adaptive_stream", "0"),
+        ]
+        if !options.operatingSystem.isEmpty { items.append(("os", options.operatingSystem)) }
+        switch purpose {
+        case .join, .rejoin:
+            if !options.attributes.isEmpty, let json = try? JSONEncoder().encode(options.attributes) {
+                let text = json.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+                items.append(("attributes", text))
+            }
+        case .resume(let reason):
+            items += [("reconnect", "1"), ("sid", session.sid), ("reconnect_reason", String(reason.rawValue))]
+        }
+        return SignalPath(query: items.map { .init(name: $0.0, value: $0.1) }, token: token)
+    }
+}

@@ -1,0 +1,18 @@
+public import RTCNetwork
+
+/// How a room is joined.
+public struct ConnectOptions: Sendable {
+    /// Everything that is published is received unasked.
+    public var autoSubscribe = true
+    /// What we are told to say of ourselves; the token has to allow it.
+    public var attributes: [String: String] = [:]
+    /// On which addresses of this machine media is sent and received; nil for all but loopback, and for loopback too
+    /// where the server is there.
+    public var addresses: PeerConnectionConfiguration.Addresses?
+    /// Nothing but the server's TURN servers is used for media.
+    public var relayOnly = false
+    /// Whether the server's certificate is checked. Only tests have a reason to say no.
+    public var verifiesCertificates = true
+
+    public init() {}
+}

@@ -1,0 +1,48 @@
+/// Why a call of a method did not succeed: one of LiveKit's own codes, or one that the method chose.
+public struct RPCError: Error, Sendable, Hashable {
+    public var code: UInt32
+    public var message: String
+    /// Whatever the method wants to add.
+    public var data: String
+
+    public init(code: UInt32, message: String, data: String = "") {
+        self.code = code
+        self.message = message
+        self.data = data
+    }
+
+    /// The most bytes that a request or an answer may have.
+    public static let largestPayload = 15 << 10
+
+    /// Who is called has no method of that name.
+    public static let unsupportedMethod = RPCError(code: 1400, message: "Method not supported at destination")
+    /// Nobody of that identity is in the room.
+    public static let recipientNotFound = RPCError(code: 1401, message: "Recipient not found")
+    public static let requestPayloadTooLarge = RPCError(code: 1402, message: "Request payload too large")
+    /// The call is of a form that who is called does not know.
+    public static let unsupportedVersion = RPCError(code: 1404, message: "Unsupported RPC version")
+    /// The method failed with something that is no `RPCError`.
+    public static let applicationError = RPCError(code: 1500, message: "Application error in method handler")
+    /// Who is called did not say that it heard.
+    public static let connectionTimeout = RPCError(code: 1501, message: "Connection timeout")
+    /// It heard, and did not answer in time.
+    public static let responseTimeout = RPCError(code: 1502, message: "Response timeout")
+    public static let recipientDisconnected = RPCError(code: 1503, message: "Recipient disconnected")
+    public static let responsePayloadTooLarge = RPCError(code: 1504, message: "Response payload too large")
+    /// It could not be sent.
+    public static let sendFailed = RPCError(code: 1505, message: "Failed to send")
+}
+
+extension RPCError: CustomStringConvertible {
+    public var description: String { "\(message) (\(code))" }
+}
+
+/// A call of one of our methods.
+public struct RPCInvocation: Sendable, Hashable {
+    public let requestID: String
+    public let caller: ParticipantIdentity
+    public let method: String
+    public let payload: String
+    /// How long the caller waits.
+    public let responseTimeout: Duration
+}

@@ -1,0 +1,73 @@
+internal import LiveKitProtocol
+
+/// Why something asked of a `Room` did not come about. Each has a sentence that a person can read.
+public enum RoomError: Error, Sendable, Hashable {
+    /// The URL is not one of a server: `ws://host:port` or `wss://host`.
+    case invalidURL(String)
+    /// The server answered the request to join with this HTTP status.
+    case refused(status: Int)
+    /// The server cannot be reached, or what it says makes no sense; a part of a sentence.
+    case unreachable(String)
+    /// The server did not go on in time.
+    case timedOut
+    /// The room let us in and then sent us away, or we have left.
+    case disconnected(DisconnectReason)
+    /// There is no connection to ask over, or there is one already.
+    case notConnected, alreadyConnected
+    /// The server refused what we asked for.
+    case requestRefused(RequestRefusal, message: String)
+    /// Our side of a peer connection failed.
+    case media(String)
+    /// A message is longer than so many bytes.
+    case dataTooLarge(limit: Int)
+    /// More is waiting to be sent than is kept.
+    case dataBacklog
+}
+
+/// Why the server refused a request (LiveKit's names).
+public enum RequestRefusal: String, Sendable, Hashable {
+    case notFound = "not_found"
+    case notAllowed = "not_allowed"
+    case limitExceeded = "limit_exceeded"
+    case unsupported
+    case invalid
+    case unclassified
+
+    /// Nil where the request was taken.
+    init?(_ reason: LiveKitRequestResponse.Reason) {
+        switch reason {
+        case .ok, .queued: return nil
+        case .notFound: self = .notFound
+        case .notAllowed: self = .notAllowed
+        case .limitExceeded: self = .limitExceeded
+        case .unsupportedType: self = .unsupported
+        case .invalidHandle, .invalidName, .duplicateHandle, .duplicateName, .invalidRequest: self = .invalid
+        case .unclassifiedError, .UNRECOGNIZED: self = .unclassified
+        }
+    }
+}
+
+extension RoomError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .invalidURL(let url): "\"\(url)\" is no URL of a server: they read ws://host:port or wss://host."
+        case .refused(let status):
+            switch status {
+            case 401, 403: "The server does not take this token (status \(status))."
+            case 404: "The server has no such room, or does not speak LiveKit's protocol (status 404)."
+            case 429, 503: "The server takes nobody more at the moment (status \(status))."
+            default: "The server refused to let us in (status \(status))."
+            }
+        case .unreachable(let how): "There is no connection to the server: \(how)."
+        case .timedOut: "The server did not answer in time."
+        case .disconnected(let reason): reason.sentence
+        case .notConnected: "There is no connection to a room."
+        case .alreadyConnected: "There is a connection already."
+        case .requestRefused(let reason, let message):
+            "The server refused it (\(reason.rawValue))" + (message.isEmpty ? "." : ": \(message)")
+        case .media(let how): "The media connection failed: \(how)"
+        case .dataTooLarge(let limit): "The message is longer than \(limit) bytes."
+        case .dataBacklog: "Too many messages wait to be sent."
+        }
+    }
+}

@@ -1,0 +1,20 @@
+/// What the room is told of a track that we publish.
+public struct TrackPublishOptions: Sendable, Hashable {
+    public var name: String
+    public var source: TrackSource
+    /// It begins muted.
+    public var isMuted = false
+    /// In pixels; 0 for sound.
+    public var width = 0
+    /// In pixels; 0 for sound.
+    public var height = 0
+    /// In bits a second, about; for servers that choose by it. 0 if nobody knows.
+    public var bitrate = 0
+    /// Opus with two channels that differ.
+    public var isStereo = false
+
+    public init(name: String, source: TrackSource) {
+        self.name = name
+        self.source = source
+    }
+}

@@ -1,0 +1,97 @@
+internal import MediaFiles
+public import RTCEngine
+internal import RTCNetwork
+internal import RTCWire
+internal import Synchronization
+
+/// A track that we publish. It stays the same over reconnects.
+public final class LocalTrackPublication: Sendable {
+    public let name: String
+    public let source: TrackSource
+    public let kind: MediaKind
+
+    let id: LocalTrackID
+    private weak let room: Room?
+
+    private struct State {
+        var sid: TrackSID
+        var isMuted: Bool
+        var sender: RTPSender?
+        /// What is played, if it is a file.
+        var media: MediaSource?
+        var player: FilePlayer?
+        var task: Task<Void, Never>?
+    }
+
+    /// Written by the room; read by whoever sends.
+    private let state: Mutex<State>
+
+    init(id: LocalTrackID, options: TrackPublishOptions, kind: MediaKind, media: MediaSource?, room: Room) {
+        self.id = id
+        self.room = room
+        self.kind = kind
+        name = options.name
+        source = options.source
+        state = Mutex(State(sid: TrackSID(""), isMuted: options.isMuted, media: media))
+    }
+
+    /// What the server calls it; another one in a new session.
+    public var sid: TrackSID { state.withLock { $0.sid } }
+    /// Others are told that it is silent, and nothing is sent.
+    public var isMuted: Bool { state.withLock { $0.isMuted } }
+
+    /// Packs and sends one frame now: whoever encodes sets the pace. Passed over while there is no connection, while
+    /// the track is muted, and in another format than it was published in.
+    public func send(_ frame: EncodedFrame) async {
+        let sender = state.withLock { $0.isMuted ? nil : $0.sender }
+        try? await sender?.send(frame)
+    }
+
+    /// Mutes the track for everybody, or lets it be heard or seen again.
+    public func setMuted(_ isMuted: Bool) async { await room?.setMuted(self, isMuted) }
+
+    /// Withdraws the track. Repeatable.
+    public func unpublish() async { await room?.unpublish(self) }
+
+    // MARK: From the room
+
+    func published(as sid: TrackSID) { state.withLock { $0.sid = sid } }
+
+    func mutedChanged(_ isMuted: Bool) async {
+        let player = state.withLock { state in
+            state.isMuted = isMuted
+            return state.player
+        }
+        await player?.setPaused(isMuted)
+    }
+
+    /// The connection that it goes over is another one.
+    func use(_ sender: RTPSender) async {
+        let (old, media, isMuted) = state.withLock { state in (state.player, state.media, state.isMuted) }
+        var player: FilePlayer?
+        var task: Task<Void, Never>?
+        if let media {
+            // A file goes on where it was.
+            let source = if let old { await old.source } else { media }
+            let next = FilePlayer(playing: source, on: sender)
+            await next.setPaused(isMuted)
+            (player, task) = (next, Task { await next.run() })
+        }
+        let last = state.withLock { state in
+            defer { (state.sender, state.player, state.task) = (sender, player, task) }
+            return state.task
+        }
+        last?.cancel()
+    }
+
+    func keyFrameRequested() async { await state.withLock { $0.player }?.keyFrameRequested() }
+
+    func stop() {
+        let task = state.withLock { state in
+            state.sender = nil
+            defer { state.task = nil }
+            return state.task
+        }
+        task?.cancel()
+    }
+}

@@ -1,0 +1,116 @@
+internal import Foundation
+internal import LiveKitProtocol
+internal import RTCEngine
+internal import RTCNetwork
+internal import RTCWire
+internal import SocketIO
+internal import SwiftProtobuf
+
+/// The WebSocket and the peer connections, and what comes of them.
+extension Room {
+    // MARK: Signaling
+
+    func openSignal(_ path: SignalPath) {
+        socket?.close()
+        socketGeneration += 1
+        let generation = socketGeneration
+        var target = BinarySocket.Target(url: url, path: path.path)
+        target.query = path.query.map { ($0.name, $0.value) }
+        target.headers = [("Authorization", "Bearer \(path.token)")]
+        target.verifiesCertificates = options.verifiesCertificates
+        let (facts, source) = AsyncStream.makeStream(of: BinarySocket.Fact.self)
+        Task { [weak self] in
+            for await fact in facts { await self?.signalHappened(fact, generation) }
+        }
+        socket = BinarySocket(to: target) { fact in
+            source.yield(fact)
+            if case .closed = fact { source.finish() }
+        }
+    }
+
+    func signalHappened(_ fact: BinarySocket.Fact, _ generation: Int) async {
+        guard generation == socketGeneration else { return }
+        let now = NetworkLoop.now
+        switch fact {
+        case .open: return
+        case .message(let bytes):
+            // What cannot be read, or is of a protocol newer than ours, is passed over.
+            guard let message = try? LiveKitSignalResponse(serializedBytes: bytes).message else { return }
+            machine.receive(message, at: now)
+        case .closed(.invalidURL): machine.signalLost(.invalidURL(url), at: now)
+        case .closed(.refused(let status)): machine.signalLost(.refused(status: status), at: now)
+        case .closed(.lost(let how)): machine.signalLost(.unreachable(how), at: now)
+        }
+        await apply()
+    }
+
+    // MARK: Media
+
+    func openMedia(_ servers: [LiveKitICEServer]) async {
+        await closeMedia()
+        let generation = mediaGeneration
+        do throws(PeerConnectionError) {
+            let connections = MediaConnections(configuration: try configuration(servers)) { [weak self] fact in
+                await self?.mediaHappened(fact, generation)
+            } keyFrameRequested: { [weak self] track in
+                await self?.publications[track]?.keyFrameRequested()
+            }
+            media = connections
+            await connections.start()
+        } catch {
+            machine.mediaChanged(.failed(.publisher, "\(error)"), at: NetworkLoop.now)
+        }
+    }
+
+    func closeMedia() async {
+        mediaGeneration += 1
+        guard let old = media else { return }
+        media = nil
+        await old.close()
+    }
+
+    func configuration(_ servers: [LiveKitICEServer]) throws(PeerConnectionError) -> PeerConnectionConfiguration {
+        let usable = servers.flatMap { server in
+            server.urls.map { url in
+                PeerConnectionConfiguration.ICEServer(
+                    urls: [url], username: server.username.isEmpty ? nil : server.username,
+                    credential: server.credential.isEmpty ? nil : server.credential)
+            }
+        }.filter { (try? $0.check()) != nil }
+        var configuration = try PeerConnectionConfiguration(
+            iceServers: usable, addresses: options.addresses ?? (isServerHere ? .all : .automatic),
+            audioCodecs: MediaConnections.audioCodecs, videoCodecs: MediaConnections.videoCodecs)
+        // The server's port for networks that let no UDP through.
+        configuration.tcp = .active
+        if options.relayOnly { configuration.iceTransportPolicy = .relay }
+        return configuration
+    }
+
+    /// It is on this machine: media may have to go by loopback.
+    var isServerHere: Bool {
+        guard let host = URLComponents(string: url)?.host else { return false }
+        return host == "localhost" || IPAddress(host.trimmingCharacters(in: ["[", "]"]))?.isLoopback == true
+    }
+
+    func mediaHappened(_ fact: MediaFact, _ generation: Int) async {
+        guard generation == mediaGeneration else { return }
+        if case .trackAdded(let id, _) = fact, let sender = await media?.sender(of: id) {
+            await publications[id]?.use(sender)
+            guard generation == mediaGeneration else { return }
+        }
+        machine.mediaChanged(fact, at: NetworkLoop.now)
+        await apply()
+    }
+
+    func subscribed(_ sid: TrackSID) async {
+        guard let media, let (publication, participant) = machine.roster.track(sid),
+            let transceiver = machine.subscribing.subscribed[sid], let receiver = await media.receiver(of: transceiver)
+        else { return }
+        tracks.removeValue(forKey: sid)?.end()
+        let track = RemoteTrack(publication: publication, participant: participant, receiver: receiver) {
+            [weak media] in await media?.requestKeyFrame(on: transceiver)
+        }
+        tracks[sid] = track
+        broadcast.send(.trackSubscribed(track))
+    }
+}

@@ -1,0 +1,76 @@
+internal import RTCEngine
+internal import RTCNetwork
+
+/// Messages, calls of methods, and what others see of us.
+extension Room {
+    /// Sends a message to those who are named, or to everybody. Back when it is on its way; it waits for a connection
+    /// that is being made.
+    ///
+    /// - Parameter isReliable: repeated until it arrives, in order; otherwise sent once.
+    public func publish(
+        data: [UInt8], isReliable: Bool = true, to destinations: [ParticipantIdentity] = [], topic: String? = nil
+    ) async throws(RoomError) {
+        do throws(RoomError) {
+            try machine.sendData(
+                data, isReliable: isReliable, to: destinations, topic: topic, at: NetworkLoop.now)
+        } catch {
+            await apply()
+            throw error
+        }
+        await apply()
+    }
+
+    /// Calls a method of somebody's and waits for its answer.
+    ///
+    /// - Parameter responseTimeout: how long; 15 seconds unless something else is said.
+    public func performRPC(
+        _ method: String, payload: String, of destination: ParticipantIdentity, responseTimeout: Duration? = nil
+    ) async throws(RPCError) -> String {
+        let id = nextRequest()
+        let result = await withCheckedContinuation { continuation in
+            callers[id] = continuation
+            machine.performRPC(
+                method, payload: payload, of: destination, timeout: responseTimeout.map(Interval.init), request: id,
+                at: NetworkLoop.now)
+            Task { await self.apply() }
+        }
+        return try result.get()
+    }
+
+    /// Lets others call a method of ours; nil takes it away.
+    public func registerRPCMethod(_ method: String, _ handler: RPCHandler?) {
+        methods[method] = handler
+        if handler == nil { machine.calls.methods.remove(method) } else { machine.calls.methods.insert(method) }
+    }
+
+    /// Changes what others see of us, where the token allows it. What is nil stays; an attribute is removed by an empty
+    /// value.
+    public func updateMetadata(
+        name: String? = nil, metadata: String? = nil, attributes: [String: String] = [:]
+    ) async throws(RoomError) {
+        _ = try await request { machine, request, now in
+            machine.updateMetadata(
+                name: name, metadata: metadata, attributes: attributes, request: request, at: now)
+        }
+    }
+
+    // MARK: Methods of ours
+
+    func invoke(_ call: RPCInvocation) {
+        guard let handler = methods[call.method] else { return }
+        Task { [weak self] in
+            let outcome: Result<String, RPCError>
+            do {
+                outcome = .success(try await handler(call))
+            } catch {
+                outcome = .failure((error as? RPCError) ?? .applicationError)
+            }
+            await self?.answer(call, outcome)
+        }
+    }
+
+    func answer(_ call: RPCInvocation, _ outcome: Result<String, RPCError>) async {
+        machine.answerRPC(call.requestID, outcome, at: NetworkLoop.now)
+        await apply()
+    }
+}

@@ -1,0 +1,68 @@
+public import MediaFiles
+public import RTCEngine
+internal import RTCNetwork
+public import RTCWire
+
+/// What we publish, and whom it is for.
+extension Room {
+    /// Publishes a track of frames that are handed in by `LocalTrackPublication.send`; back when the server knows of it.
+    public func publish(
+        _ format: PayloadFormat, options: TrackPublishOptions
+    ) async throws(RoomError) -> LocalTrackPublication {
+        try await publish(format, options, playing: nil)
+    }
+
+    /// Publishes a file's track, which is played at its speed, again and again or once.
+    ///
+    /// - Parameter roundLength: how long a round of a loop is at least: tracks of one file that differ in length stay
+    ///   side by side when it is that of the longest one.
+    public func publish(
+        playing track: MediaTrack, ending: MediaSource.Ending = .loop, roundLength: Interval? = nil,
+        options: TrackPublishOptions
+    ) async throws(RoomError) -> LocalTrackPublication {
+        var options = options
+        if track.format.isVideo { (options.width, options.height) = (track.width, track.height) }
+        return try await publish(
+            track.format, options, playing: MediaSource(track: track, ending: ending, roundLength: roundLength))
+    }
+
+    private func publish(
+        _ format: PayloadFormat, _ options: TrackPublishOptions, playing media: MediaSource?
+    ) async throws(RoomError) -> LocalTrackPublication {
+        lastTrack += 1
+        let id = LocalTrackID(rawValue: lastTrack)
+        let publication = LocalTrackPublication(
+            id: id, options: options, kind: format.isVideo ? .video : .audio, media: media, room: self)
+        publications[id] = publication
+        do throws(RoomError) {
+            let done = try await request { machine, request, _ in
+                machine.publish(id, format, options, request: request)
+            }
+            if case .published(let sid) = done { publication.published(as: sid) }
+        } catch {
+            publications[id] = nil
+            publication.stop()
+            throw error
+        }
+        return publication
+    }
+
+    func unpublish(_ publication: LocalTrackPublication) async {
+        machine.unpublish(publication.id, at: NetworkLoop.now)
+        publications[publication.id] = nil
+        publication.stop()
+        await apply()
+    }
+
+    func setMuted(_ publication: LocalTrackPublication, _ isMuted: Bool) async {
+        machine.setMuted(publication.id, isMuted)
+        await publication.mutedChanged(isMuted)
+        await apply()
+    }
+
+    /// Whom our tracks are for: those who are named, or everybody again.
+    public func setTrackSubscriptionPermissions(allowing identities: [ParticipantIdentity]?) async {
+        machine.setTrackPermissions(allowing: identities)
+        await apply()
+    }
+}

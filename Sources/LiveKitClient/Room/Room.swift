@@ -1,0 +1,216 @@
+internal import LiveKitProtocol
+internal import RTCEngine
+internal import RTCNetwork
+internal import SocketIO
+internal import SwiftProtobuf
+
+/// A room of LiveKit's protocol, as a participant: for bots, recorders and tests, on a server of any make.
+///
+/// ```swift
+/// let room = Room()
+/// try await room.connect(url: "wss://meet.example.org", token: token)
+/// for await event in room.events {                             // from the first one on
+///     guard case .trackSubscribed(let track) = event else { continue }
+///     Task { for await frame in track.frames { … } }
+/// }
+/// ```
+/// It comes back by itself when the connection is lost: `reconnecting`, then `reconnected`, or `disconnected` when it
+/// could not.
+public actor Room {
+    var machine: RoomClientMachine
+    let options: ConnectOptions
+    let broadcast = EventBroadcast()
+    var url = ""
+
+    var socket: BinarySocket?
+    var media: MediaConnections?
+    /// What comes from connections before the present ones is for nobody.
+    var socketGeneration = 0
+    var mediaGeneration = 0
+
+    var lastRequest: UInt64 = 0
+    var lastTrack: UInt32 = 0
+    var waiting: [RequestID: CheckedContinuation<Result<RoomClientMachine.Completion, RoomError>, Never>] = [:]
+    var callers: [RequestID: CheckedContinuation<Result<String, RPCError>, Never>] = [:]
+    var methods: [String: RPCHandler] = [:]
+    var publications: [LocalTrackID: LocalTrackPublication] = [:]
+    var tracks: [TrackSID: RemoteTrack] = [:]
+    var timer: (deadline: Instant, task: Task<Void, Never>)?
+    var isApplying = false
+
+    /// A method that others may call: takes the call, gives the answer. An `RPCError` goes to the caller as it is.
+    public typealias RPCHandler = @Sendable (RPCInvocation) async throws -> String
+
+    public init(options: ConnectOptions = ConnectOptions()) {
+        self.options = options
+        var told = RoomClientMachine.Options()
+        told.autoSubscribe = options.autoSubscribe
+        told.attributes = options.attributes
+        #if os(Linux)
+            told.operatingSystem = "linux"
+        #elseif os(macOS)
+            told.operatingSystem = "macos"
+        #endif
+        machine = RoomClientMachine(options: told, random: .system)
+    }
+
+    // A room that its user forgot leaves nothing behind: the socket and the peer connections close.
+    deinit {
+        timer?.task.cancel()
+        socket?.close()
+        broadcast.finish()
+        if let media { Task { await media.close() } }
+    }
+
+    // MARK: State
+
+    /// What happens, in order, from now on; each access is a stream of its own, and the first one has what came before
+    /// it. It ends when the room is left for good.
+    nonisolated public var events: AsyncStream<RoomEvent> { broadcast.stream() }
+
+    public var connectionState: ConnectionState { machine.connectionState }
+    public var name: String { machine.session.roomName }
+    public var sid: String { machine.session.roomSID }
+    public var metadata: String { machine.session.roomMetadata }
+    public var localParticipant: LocalParticipant { LocalParticipant(machine.roster.local) }
+    /// Everybody else, by identity.
+    public var remoteParticipants: [ParticipantIdentity: RemoteParticipant] {
+        Dictionary(
+            machine.roster.remote.values.map { (ParticipantIdentity($0.identity), RemoteParticipant($0)) },
+            uniquingKeysWith: { first, _ in first })
+    }
+    /// What arrives now.
+    public var remoteTracks: [TrackSID: RemoteTrack] { tracks }
+    /// The newest token that the server gave us.
+    public var token: String { machine.token }
+
+    // MARK: Coming and going
+
+    /// Joins the room that the token is for; back when media can flow.
+    ///
+    /// - Parameter url: of the server: `ws://host:port`, `wss://host`, or the same with `http`.
+    public func connect(url: String, token: String) async throws(RoomError) {
+        self.url = url
+        _ = try await request { machine, request, now in machine.connect(token: token, request: request, at: now) }
+    }
+
+    /// Leaves the room. Repeatable; nothing happens afterwards.
+    public func disconnect() async {
+        machine.leave(at: NetworkLoop.now)
+        await apply()
+    }
+
+    /// Asks the server for a fault, to see whether one comes through it.
+    public func simulate(_ scenario: SimulatedScenario) async {
+        switch scenario {
+        case .signalReconnect:
+            // What a network does that drops the connection: the server is not told.
+            socket?.close()
+            machine.signalLost(.unreachable("it is simulated"), at: NetworkLoop.now)
+        case .fullReconnect: machine.sayNow(.simulate(.with { $0.leaveRequestFullReconnect = true }))
+        case .serverLeave: machine.sayNow(.simulate(.with { $0.serverLeave = true }))
+        }
+        await apply()
+    }
+
+    // MARK: The machine
+
+    func nextRequest() -> RequestID {
+        lastRequest += 1
+        return RequestID(rawValue: lastRequest)
+    }
+
+    func request(
+        _ ask: (inout RoomClientMachine, RequestID, Instant) -> Void
+    ) async throws(RoomError) -> RoomClientMachine.Completion {
+        let id = nextRequest()
+        let result = await withCheckedContinuation { continuation in
+            waiting[id] = continuation
+            ask(&machine, id, NetworkLoop.now)
+            Task { await self.apply() }
+        }
+        return try result.get()
+    }
+
+    /// Does what the machine wants, in its order: who comes meanwhile leaves it to the one who is at it.
+    func apply() async {
+        guard !isApplying else { return }
+        isApplying = true
+        while let output = machine.pollOutput() { await perform(output) }
+        isApplying = false
+        schedule()
+    }
+
+    func perform(_ output: RoomClientMachine.Output) async {
+        switch output {
+        case .openSignal(let path): openSignal(path)
+        case .closeSignal:
+            socketGeneration += 1
+            socket?.close()
+            socket = nil
+        case .send(let message):
+            let request = LiveKitSignalRequest.with { $0.message = message }
+            if let bytes: [UInt8] = try? request.serializedBytes() { socket?.send(bytes) }
+        case .openMedia(let servers): await openMedia(servers)
+        case .closeMedia: await closeMedia()
+        case .media(let command): media?.enqueue(command)
+        case .sendData(let label, let bytes): media?.enqueue(bytes, label)
+        case .tell(let event): await tell(event)
+        case .subscribed(let sid): await subscribed(sid)
+        case .unsubscribed(let sid):
+            guard let track = tracks.removeValue(forKey: sid) else { return }
+            track.end()
+            broadcast.send(.trackUnsubscribed(track))
+        case .invoke(let call): invoke(call)
+        case .complete(let request, let result): waiting.removeValue(forKey: request)?.resume(returning: result)
+        case .completeCall(let request, let result): callers.removeValue(forKey: request)?.resume(returning: result)
+        }
+    }
+
+    func tell(_ event: RoomEvent) async {
+        if case .localTrackPublished(let sid, _) = event { publication(sid)?.published(as: sid) }
+        if case .localTrackMuted(let sid, let isMuted) = event { await publication(sid)?.mutedChanged(isMuted) }
+        broadcast.send(event)
+        if case .disconnected = event {
+            for publication in publications.values { publication.stop() }
+            publications = [:]
+            broadcast.finish()
+        }
+    }
+
+    func publication(_ sid: TrackSID) -> LocalTrackPublication? {
+        machine.publishing.place(of: sid).flatMap { publications[machine.publishing.tracks[$0].id] }
+    }
+
+    func schedule() {
+        guard let wake = machine.nextWake else {
+            timer?.task.cancel()
+            timer = nil
+            return
+        }
+        guard timer?.deadline != wake else { return }
+        timer?.task.cancel()
+        let task = Task { [weak self] in
+            let left = wake - NetworkLoop.now
+            guard (try? await Task.sleep(for: max(left, .zero).duration)) != nil else { return }
+            await self?.timePassed()
+        }
+        timer = (wake, task)
+    }
+
+    func timePassed() async {
+        timer = nil
+        machine.tick(at: NetworkLoop.now)
+        await apply()
+    }
+}
+
+/// A fault that a server can be asked for.
+public enum SimulatedScenario: String, Sendable, CaseIterable {
+    /// The signaling connection is lost; the session goes on.
+    case signalReconnect = "signal_reconnect"
+    /// The server wants a new session.
+    case fullReconnect = "full_reconnect"
+    /// The server sends us away.
+    case serverLeave = "server_leave"
+}

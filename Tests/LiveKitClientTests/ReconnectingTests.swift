@@ -1,0 +1,184 @@
+import LiveKitProtocol
+import RTCEngine
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitClient
+
+@Suite struct ReconnectingTests {
+    private static let reconnect = LiveKitSignalResponse.OneOf_Message.reconnect(.init())
+
+    @Test func `the session goes on when signaling is lost, and media with it`() {
+        let dialogue = Dialogue.connected([Dialogue.info("ann")])
+        dialogue.publish()
+        _ = dialogue.said()
+        #expect(dialogue.signalLost() == ["* reconnecting", "! open /rtc reconnect=1 sid=PA_me"])
+        // What is asked for meanwhile is not lost.
+        dialogue.machine.setMuted(LocalTrackID(rawValue: 1), true)
+        #expect(dialogue.said().isEmpty)
+        #expect(
+            dialogue.server(Self.reconnect)
+                == ["> sync_state", "! offer #2 restart", "> mute TR_mine", "* reconnected"])
+    }
+
+    @Test func `who has published nothing restarts nothing`() {
+        let dialogue = Dialogue.connected()
+        _ = dialogue.signalLost()
+        #expect(dialogue.server(Self.reconnect) == ["> sync_state", "* reconnected"])
+    }
+
+    @Test func `the server is told what we have`() throws {
+        let dialogue = Dialogue.connected([
+            Dialogue.info("ann", tracks: [Dialogue.track("TR_1", "a"), Dialogue.track("TR_2", "b")])
+        ])
+        dialogue.publish()
+        dialogue.machine.setSubscribed(TrackSID("TR_2"), false)
+        dialogue.machine.setQuality(TrackSID("TR_1"), nil)
+        _ = dialogue.media(.answerMade(id: 1, sdp: "our answer"))
+        _ = dialogue.hears(from: "ann", sequence: 9) { $0.user = .init() }
+        _ = dialogue.signalLost()
+        _ = dialogue.server(Self.reconnect)
+        let state = try #require(
+            dialogue.requests.compactMap { if case .syncState(let state) = $0 { state } else { nil } }.last)
+        #expect(state.answer.sdp == "our answer" && state.offer.sdp == "offer")
+        #expect(state.subscription.trackSids == ["TR_2"] && !state.subscription.subscribe)
+        #expect(state.trackSidsDisabled == ["TR_1"])
+        #expect(state.publishTracks.map(\.cid) == ["c1"])
+        #expect(state.datachannelReceiveStates.map(\.publisherSid) == ["PA_ann"])
+        #expect(state.datachannelReceiveStates.map(\.lastSeq) == [9])
+        #expect(state.dataChannels.map(\.label) == ["_reliable", "_lossy"])
+    }
+
+    @Test func `reliable messages that the server has not got are sent again`() throws {
+        let dialogue = Dialogue.connected()
+        for text in ["a", "b", "c"] {
+            try dialogue.machine.sendData(
+                Array(text.utf8), isReliable: true, to: [], topic: nil, at: dialogue.now)
+        }
+        _ = dialogue.said()
+        _ = dialogue.signalLost()
+        let lines = dialogue.server(.reconnect(.with { $0.lastMessageSeq = 1 }))
+        #expect(lines.filter { $0.contains("_reliable") } == ["> _reliable \"b\"", "> _reliable \"c\""])
+        #expect(dialogue.packets.suffix(2).map(\.sequence) == [2, 3])
+    }
+
+    @Test func `a session that the server does not know is begun anew, with all that we publish`() {
+        let dialogue = Dialogue.connected([Dialogue.info("ann"), Dialogue.info("bob")])
+        dialogue.publish()
+        _ = dialogue.said()
+        _ = dialogue.signalLost()
+        let refused = dialogue.server(
+            .leave(
+                .with {
+                    $0.reason = .stateMismatch
+                    $0.action = .reconnect
+                }))
+        #expect(refused == ["! close"])
+        #expect(dialogue.pass(.milliseconds(300)) == ["! no media", "! open /rtc"])
+        let joined = dialogue.server(Dialogue.join([Dialogue.info("ann")], sid: "PA_again"))
+        #expect(joined == ["! media", "* disconnected bob", "! add vp8 as 1"])
+        #expect(dialogue.media(.trackAdded(LocalTrackID(rawValue: 1), cid: "c2")) == ["> add_track c2 film"])
+        let published = dialogue.server(
+            .trackPublished(
+                .with {
+                    $0.cid = "c2"
+                    $0.track = Dialogue.track("TR_again", "film")
+                }))
+        #expect(published == ["! offer #1", "* published TR_again"])
+        _ = dialogue.media(.stateChanged(.publisher, .connected))
+        #expect(dialogue.media(.stateChanged(.subscriber, .connected)) == ["* reconnected"])
+    }
+
+    @Test(arguments: [
+        (LiveKitLeaveRequest.Action.resume, "! open /rtc reconnect=1 sid=PA_me"), (.reconnect, "! open /rtc"),
+        (.disconnect, "* over participant_removed"),
+    ])
+    func `what a server wants when it sends us away is done`(action: LiveKitLeaveRequest.Action, last: String) {
+        let dialogue = Dialogue.connected()
+        let lines = dialogue.server(
+            .leave(
+                .with {
+                    $0.action = action
+                    $0.reason = .participantRemoved
+                }))
+        #expect(lines.last == last)
+    }
+
+    @Test func `it waits longer before each attempt, gives up the session and in the end everything`() {
+        let dialogue = Dialogue.connected()
+        var opened: [String] = []
+        var lines = dialogue.signalLost()
+        let begun = dialogue.now
+        var attempts = 0
+        while dialogue.machine.connectionState == .reconnecting, attempts < 100 {
+            attempts += 1
+            opened += lines.filter { $0.hasPrefix("! open") }
+            lines = dialogue.signalLost()
+            while case .waiting = dialogue.machine.phase { lines += dialogue.pass(.milliseconds(100)) }
+        }
+        #expect(lines.last == "* over signal_close")
+        #expect(opened.count == RoomClientMachine.attempts)
+        #expect(opened.prefix(4).allSatisfy { $0.contains("reconnect=1") })
+        #expect(opened.dropFirst(4).allSatisfy { $0 == "! open /rtc" })
+        // 0.3, 1.2, 2.7, 4.8 and five times 7 seconds.
+        let seconds = (dialogue.now - begun).seconds
+        #expect((43.9...45).contains(seconds), "\(seconds)")
+    }
+
+    @Test func `a token that is no longer good ends it`() {
+        let dialogue = Dialogue.connected()
+        _ = dialogue.signalLost()
+        #expect(dialogue.signalLost(.refused(status: 401)).last == "* over join_failure")
+    }
+
+    @Test func `the newest token is the one that it comes back with`() {
+        let dialogue = Dialogue.connected()
+        _ = dialogue.server(.refreshToken("newer"))
+        _ = dialogue.signalLost()
+        #expect(dialogue.paths.last?.token == "newer")
+    }
+
+    @Test func `media that fail are brought back by the session, and if they do not come, by another`() {
+        let dialogue = Dialogue.connected()
+        #expect(
+            dialogue.media(.stateChanged(.subscriber, .failed))
+                == ["* reconnecting", "! open /rtc reconnect=1 sid=PA_me"])
+        #expect(dialogue.server(Self.reconnect) == ["> sync_state"])
+        let later = dialogue.pass(.seconds(Int64(16))).filter { !$0.contains("ping") }
+        #expect(later == ["! close", "! no media", "! open /rtc"])
+    }
+
+    @Test func `a server that ends media first has a moment to say what it wants`() {
+        let kicked = Dialogue.connected()
+        #expect(kicked.media(.stateChanged(.subscriber, .closed)).isEmpty)
+        #expect(
+            kicked.server(
+                .leave(
+                    .with {
+                        $0.action = .disconnect
+                        $0.reason = .participantRemoved
+                    })) == ["! close", "! no media", "* over participant_removed"])
+        let dropped = Dialogue.connected()
+        _ = dropped.media(.stateChanged(.subscriber, .closed))
+        #expect(dropped.pass(.milliseconds(1_900)).isEmpty)
+        #expect(
+            dropped.pass(.milliseconds(200)) == ["* reconnecting", "! no media", "! open /rtc"])
+    }
+
+    @Test func `an offer that is never answered costs the session, not a processor`() {
+        let dialogue = Dialogue.connected()
+        dialogue.machine.negotiatePublisher(at: dialogue.now)
+        _ = dialogue.media(.offerMade(id: 1, sdp: "offer"))
+        let lines = dialogue.pass(.seconds(Int64(11))).filter { !$0.contains("ping") }
+        #expect(lines == ["* reconnecting", "! no media", "! open /rtc"])
+        #expect(!dialogue.pass(.seconds(Int64(120))).contains("no end of wakes"))
+    }
+
+    @Test func `a call that waits is told when the room is over`() {
+        let dialogue = Dialogue.connected([Dialogue.info("ann")])
+        dialogue.machine.performRPC(
+            "shout", payload: "", of: "ann", timeout: nil, request: dialogue.request(), at: dialogue.now)
+        dialogue.machine.leave(at: dialogue.now)
+        #expect(dialogue.said().contains("= 2 failed: Recipient disconnected (1503)"))
+    }
+}
