@@ -7,10 +7,11 @@ struct Roost: AsyncParsableCommand {
         abstract: "Team chat and calling that you host yourself.",
         discussion: """
             Start the server with 'roost serve' and open http://localhost:8080, or place a call from here with \
-            'roost call'. 'roost demo' does both and checks every frame.
+            'roost call'. 'roost demo' does both and checks every frame. 'roost join' is a participant of a room of \
+            LiveKit's protocol, here or on any server of it.
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Call.self] + watching + [Demo.self, Token.self]
+        subcommands: [Serve.self, Call.self] + watching + [Join.self, Demo.self, Token.self]
     )
 
     #if os(Linux)

@@ -77,6 +77,8 @@ final class CallOutput {
 enum JSONField {
     case text(String)
     case number(Double)
+    case flag(Bool)
+    case list([JSONField])
     case object([String: JSONField])
 
     var json: String {
@@ -86,6 +88,8 @@ enum JSONField {
             return String(decoding: data, as: UTF8.self)
         case .number(let number):
             return number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
+        case .flag(let isTrue): return isTrue ? "true" : "false"
+        case .list(let elements): return "[" + elements.map(\.json).joined(separator: ",") + "]"
         case .object(let fields):
             let members = fields.sorted { $0.key < $1.key }.map { "\(JSONField.text($0.key).json):\($0.value.json)" }
             return "{" + members.joined(separator: ",") + "}"

@@ -1,0 +1,124 @@
+internal import ArgumentParser
+internal import Foundation
+internal import LiveKitClient
+internal import MediaFiles
+
+/// `roost join`: a participant of a room of LiveKit's protocol, from the command line.
+struct Join: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Join a room of LiveKit's protocol from the command line.",
+        discussion: """
+            Joins a room on Roost or on any other server of LiveKit's protocol, publishes files as camera and \
+            microphone, records what others publish, and sends and prints messages. It comes back by itself when the \
+            connection is lost. It leaves the room after --duration, or with Ctrl-C.
+
+            Who joins which room is said by a token: one that is given with --token or in LIVEKIT_TOKEN, or one that is \
+            made for --room and --as with an API key, from --key or from LIVEKIT_API_KEY and LIVEKIT_API_SECRET.
+
+            With --commands, each line of standard input is a JSON object that says what to "do": data, rpc, register, \
+            answer, mute, unmute, publish, unpublish, subscribe, quality, attributes, simulate or leave. \
+            docs/operations/joining.md has their fields.
+
+            The status is 0 after a room that we have left, 1 when it was not joined or was lost, 64 when the command \
+            line is wrong, and 130 when Ctrl-C came before we were in.
+
+            Examples:
+              roost join --livekit-dev --room standup --as bot --publish Media/webRtcTestVideo.mp4
+              roost join --url wss://meet.example.org --token "$TOKEN" --record meetings/ --duration 1h
+            """
+    )
+
+    @OptionGroup(title: "Room") var access: JoinAccess
+
+    @Option(
+        help: ArgumentHelp(
+            "A file to publish: MP4 (H.264, Opus), IVF (VP8, VP9, AV1), Ogg (Opus) or WAV (G.711); may be repeated.",
+            valueName: "file"))
+    var publish: [String] = []
+
+    @Flag(help: "Publish each file once; else it begins again at its end.")
+    var once = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Record each track that others publish into a file of its own in this folder, with an index in JSON.",
+            valueName: "folder"))
+    var record: String?
+
+    @Option(help: ArgumentHelp("A message to everybody once we are in; may be repeated.", valueName: "text"))
+    var data: [String] = []
+
+    @Option(help: "The topic of the messages of --data.")
+    var topic: String?
+
+    @Flag(inversion: .prefixedNo, help: "Whether everything that others publish is received.")
+    var subscribe = true
+
+    @Flag(help: "Take commands as lines of JSON from standard input.")
+    var commands = false
+
+    @Option(help: ArgumentHelp("Give up when we are not in the room after this long.", valueName: "time"))
+    var wait = TimeSpan(.seconds(30))
+
+    @Option(help: ArgumentHelp("Leave after this long, as 10s or 2m. Default: no limit.", valueName: "time"))
+    var duration: TimeSpan?
+
+    @Option(
+        help: ArgumentHelp(
+            "Use only this address of this machine for media; may be repeated. Default: all but loopback, and loopback "
+                + "for a server on this machine.", valueName: "ip"))
+    var address: [String] = []
+
+    @Flag(help: "Print events as one JSON object a line.")
+    var json = false
+
+    func validate() throws {
+        for (name, time) in [("--wait", wait), ("--duration", duration ?? wait)] where time.duration <= .zero {
+            throw ValidationError("\(name) takes a time of more than nothing, such as 10s.")
+        }
+        guard topic == nil || !data.isEmpty else { throw ValidationError("--topic is about the messages of --data.") }
+    }
+
+    @MainActor
+    func run() async throws {
+        let output = CallOutput(style: json ? .json : .text)
+        do {
+            let token = try access.makeToken()
+            let files = try publish.map(JoinFile.init)
+            let recorder = try record.map { folder in
+                try JoinRecorder(folder: folder) { sentence in Task { @MainActor in output.notice(sentence) } }
+            }
+            var options = ConnectOptions()
+            options.autoSubscribe = subscribe
+            if !address.isEmpty { options.addresses = try PeerAddresses.parse(address) }
+            let runner = JoinRunner(
+                room: Room(options: options), url: access.url, token: token, files: files,
+                ending: once ? .stop : .loop, messages: data, topic: topic, recorder: recorder, output: output)
+            do {
+                try await runner.run(wait: wait.duration, duration: duration?.duration, takesCommands: commands)
+            } catch {
+                await runner.finishRecording()
+                throw error
+            }
+            await runner.finishRecording()
+        } catch let error as CommandError {
+            output.failed(error.description)
+            throw ExitCode(error.status)
+        }
+    }
+}
+
+/// A file that is published, read.
+struct JoinFile {
+    let name: String
+    let media: MediaFile
+
+    init(path: String) throws {
+        name = URL(filePath: path).deletingPathExtension().lastPathComponent
+        do {
+            media = try MediaFile(path: path)
+        } catch {
+            throw CommandError("\(error)")
+        }
+    }
+}

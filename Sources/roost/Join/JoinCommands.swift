@@ -1,0 +1,165 @@
+internal import Foundation
+internal import LiveKitClient
+
+/// A line of standard input: what to do, and with what.
+struct JoinCommand: Decodable {
+    enum Action: String, Decodable {
+        case data, rpc, register, answer, mute, unmute, publish, unpublish, subscribe, quality, attributes, simulate
+        case leave
+    }
+
+    var `do`: Action
+    var text: String?
+    var to: [String]?
+    var reliable: Bool?
+    var topic: String?
+    var method: String?
+    var payload: String?
+    var timeout: Double?
+    var id: String?
+    var code: UInt32?
+    var message: String?
+    var track: String?
+    var file: String?
+    var wanted: Bool?
+    var quality: VideoQuality.RawValue?
+    var name: String?
+    var metadata: String?
+    var attributes: [String: String]?
+    var scenario: SimulatedScenario.RawValue?
+}
+
+extension JoinRunner {
+    /// Does what a line says; false when that is to leave. A line that makes no sense is said to.
+    func obey(_ line: String) async -> Bool {
+        let command: JoinCommand
+        do {
+            command = try JSONDecoder().decode(JoinCommand.self, from: Data(line.utf8))
+        } catch {
+            output.say("command_refused", "This is no command: \(line)", ["line": .text(line)])
+            return true
+        }
+        if command.do == .leave { return false }
+        // Others are done in their order; a call waits for somebody else, and keeps nothing waiting.
+        if command.do == .rpc {
+            start { [self] in await tried(command) }
+        } else {
+            await tried(command)
+        }
+        return true
+    }
+
+    private func tried(_ command: JoinCommand) async {
+        do {
+            try await perform(command)
+        } catch {
+            output.say(
+                "command_failed", "\(command.do.rawValue): \(error)",
+                ["do": .text(command.do.rawValue), "reason": .text("\(error)")])
+        }
+    }
+
+    private func perform(_ command: JoinCommand) async throws {
+        switch command.do {
+        case .data:
+            try await room.publish(
+                data: Array((command.text ?? "").utf8), isReliable: command.reliable ?? true,
+                to: (command.to ?? []).map { ParticipantIdentity($0) }, topic: command.topic)
+        case .rpc: try await call(command)
+        case .register: await register(try command.needed(\.method, "method"))
+        case .answer: try answer(command)
+        case .mute: try await publication(command).setMuted(true)
+        case .unmute: try await publication(command).setMuted(false)
+        case .publish: await publish(try JoinFile(path: command.needed(\.file, "file")))
+        case .unpublish:
+            let publication = try publication(command)
+            publications.removeAll { $0 === publication }
+            await publication.unpublish()
+        case .subscribe:
+            await room.setSubscribed(TrackSID(try command.needed(\.track, "track")), command.wanted ?? true)
+        case .quality:
+            let name = try command.needed(\.quality, "quality")
+            guard name == "off" || VideoQuality(rawValue: name) != nil else {
+                throw CommandError("there is no quality \(name): low, medium, high or off")
+            }
+            await room.setVideoQuality(
+                TrackSID(try command.needed(\.track, "track")), VideoQuality(rawValue: name))
+        case .attributes:
+            try await room.updateMetadata(
+                name: command.name, metadata: command.metadata, attributes: command.attributes ?? [:])
+        case .simulate:
+            let name = try command.needed(\.scenario, "scenario")
+            guard let scenario = SimulatedScenario(rawValue: name) else {
+                throw CommandError("there is no scenario \(name)")
+            }
+            await room.simulate(scenario)
+        case .leave: break
+        }
+    }
+
+    private func call(_ command: JoinCommand) async throws {
+        let method = try command.needed(\.method, "method")
+        guard let who = command.to?.first else { throw CommandError("\"to\" is missing") }
+        do throws(RPCError) {
+            let answer = try await room.performRPC(
+                method, payload: command.payload ?? "", of: ParticipantIdentity(who),
+                responseTimeout: command.timeout.map { .milliseconds(Int64($0 * 1_000)) })
+            output.say(
+                "rpc_answered", "\(who) answers \(method): \(answer)",
+                ["method": .text(method), "participant": .text(who), "payload": .text(answer)])
+        } catch {
+            output.say(
+                "rpc_failed", "\(who) does not answer \(method): \(error)",
+                [
+                    "method": .text(method), "participant": .text(who), "code": .number(Double(error.code)),
+                    "reason": .text(error.message),
+                ])
+        }
+    }
+
+    /// Lets others call a method: each call is printed, and answered by a command.
+    private func register(_ method: String) async {
+        await room.registerRPCMethod(method) { [weak self] call in
+            guard let self else { throw RPCError.applicationError }
+            return try await self.answer(to: call)
+        }
+    }
+
+    private func answer(to call: RPCInvocation) async throws -> String {
+        output.say(
+            "rpc_called", "\(call.caller) calls \(call.method): \(call.payload)",
+            [
+                "id": .text(call.requestID), "participant": .text(call.caller.rawValue), "method": .text(call.method),
+                "payload": .text(call.payload),
+            ])
+        return try await withCheckedThrowingContinuation { calls[call.requestID] = $0 }
+    }
+
+    private func answer(_ command: JoinCommand) throws {
+        let id = try command.needed(\.id, "id")
+        guard let call = calls.removeValue(forKey: id) else { throw CommandError("no call \(id) waits for an answer") }
+        if let code = command.code {
+            call.resume(throwing: RPCError(code: code, message: command.message ?? ""))
+        } else {
+            call.resume(returning: command.payload ?? "")
+        }
+    }
+
+    /// A track of ours, by its sid, source or name.
+    private func publication(_ command: JoinCommand) throws -> LocalTrackPublication {
+        let track = try command.needed(\.track, "track")
+        guard
+            let found = publications.first(where: {
+                $0.sid.rawValue == track || $0.source.rawValue == track || $0.name == track
+            })
+        else { throw CommandError("we publish no track \(track)") }
+        return found
+    }
+}
+
+extension JoinCommand {
+    fileprivate func needed<Value>(_ field: KeyPath<JoinCommand, Value?>, _ name: String) throws -> Value {
+        guard let value = self[keyPath: field] else { throw CommandError("\"\(name)\" is missing") }
+        return value
+    }
+}

@@ -1,0 +1,203 @@
+internal import Foundation
+internal import LiveKitClient
+internal import MediaFiles
+internal import RTCEngine
+internal import RTCWire
+
+/// Joins a room and does there what it was told, until it has to leave.
+@MainActor
+final class JoinRunner {
+    /// What can happen next.
+    private enum Step {
+        case joined
+        case refused(RoomError)
+        case event(RoomEvent)
+        case interrupted(signal: Int32)
+        case readerGone
+        case waitedEnough
+        case stayedEnough
+        case left
+    }
+
+    let room: Room
+    let output: CallOutput
+    private let url: String
+    private let token: String
+    private let files: [JoinFile]
+    let ending: MediaSource.Ending
+    private let messages: [String]
+    private let topic: String?
+    private let recorder: JoinRecorder?
+    private var hasJoined = false
+    private var end: DisconnectReason?
+    var publications: [LocalTrackPublication] = []
+    /// Calls of our methods that wait for `answer`.
+    var calls: [String: CheckedContinuation<String, any Error>] = [:]
+    /// Work that goes on beside.
+    private var tasks: [Task<Void, Never>] = []
+
+    init(
+        room: Room, url: String, token: String, files: [JoinFile], ending: MediaSource.Ending, messages: [String],
+        topic: String?, recorder: JoinRecorder?, output: CallOutput
+    ) {
+        self.room = room
+        self.url = url
+        self.token = token
+        self.files = files
+        self.ending = ending
+        self.messages = messages
+        self.topic = topic
+        self.recorder = recorder
+        self.output = output
+    }
+
+    /// Returns when the room has been left as it should be; throws a sentence otherwise.
+    func run(wait: Duration, duration: Duration?, takesCommands: Bool) async throws {
+        let (steps, queue) = AsyncStream.makeStream(of: Step.self)
+        let interrupts = Interrupts.stream()
+        start { for await signal in interrupts { queue.yield(.interrupted(signal: signal)) } }
+        output.onReaderGone = { queue.yield(.readerGone) }
+        let events = room.events
+        start {
+            for await event in events { queue.yield(.event(event)) }
+            queue.yield(.left)
+        }
+        start { [room, url, token] in
+            do throws(RoomError) {
+                try await room.connect(url: url, token: token)
+                queue.yield(.joined)
+            } catch {
+                queue.yield(.refused(error))
+            }
+        }
+        start {
+            guard (try? await Task.sleep(for: wait)) != nil else { return }
+            queue.yield(.waitedEnough)
+        }
+        var failure: CommandError?
+        loop: for await step in steps {
+            switch step {
+            case .joined:
+                hasJoined = true
+                await joined()
+                start { [self] in await beginWork() }
+                if takesCommands {
+                    let lines = Self.commandLines()
+                    start { [self] in
+                        for await line in lines where await !obey(line) { queue.yield(.stayedEnough) }
+                    }
+                }
+                if let duration {
+                    start {
+                        guard (try? await Task.sleep(for: duration)) != nil else { return }
+                        queue.yield(.stayedEnough)
+                    }
+                }
+            case .refused(let error):
+                failure = CommandError(error.description)
+                break loop
+            case .event(let event):
+                await happened(event)
+            case .interrupted(let signal):
+                if !hasJoined { failure = CommandError("Ended before we were in the room.", status: 128 + signal) }
+                break loop
+            case .readerGone:
+                failure = CommandError("Nobody takes what is printed any more, so we have left.")
+                break loop
+            case .waitedEnough where !hasJoined:
+                failure = CommandError("The server at \(url) did not let us in within \(wait.text).")
+                break loop
+            case .waitedEnough:
+                continue
+            case .stayedEnough:
+                break loop
+            case .left where !hasJoined:
+                // Why is told by the one who asked to join.
+                continue
+            case .left:
+                if let end, end != .clientInitiated { failure = CommandError(end.sentence) }
+                break loop
+            }
+        }
+        await room.disconnect()
+        for task in tasks { task.cancel() }
+        for (_, call) in calls { call.resume(throwing: CancellationError()) }
+        calls = [:]
+        if let failure { throw failure }
+        if end == nil { output.say("left", "We have left the room.", [:]) }
+    }
+
+    func start(_ work: @escaping @MainActor () async -> Void) { tasks.append(Task { await work() }) }
+
+    func finishRecording() async {
+        guard let recorder else { return }
+        let index = await recorder.finish()
+        output.say("recorded", "Recorded, see \(index)", ["index": .text(index)])
+    }
+
+    /// The lines of standard input. By a thread of its own: reading blocks, for as long as nobody writes.
+    private static func commandLines() -> AsyncStream<String> {
+        let (lines, source) = AsyncStream.makeStream(of: String.self)
+        Thread.detachNewThread {
+            while let line = readLine() { source.yield(line) }
+            source.finish()
+        }
+        return lines
+    }
+
+    // MARK: In the room
+
+    private func joined() async {
+        let (name, local) = (await room.name, await room.localParticipant)
+        let others = await room.remoteParticipants.keys.map(\.rawValue).sorted()
+        output.say(
+            "joined",
+            "In room \(name) as \(local.identity)"
+                + (others.isEmpty ? "." : " with \(others.joined(separator: ", "))."),
+            [
+                "room": .text(name), "identity": .text(local.identity.rawValue), "sid": .text(local.sid.rawValue),
+                "others": .list(others.map { .text($0) }),
+            ])
+        await recorder?.begin(room: name)
+    }
+
+    private func beginWork() async {
+        for file in files { await publish(file) }
+        for message in messages {
+            do throws(RoomError) {
+                try await room.publish(data: Array(message.utf8), topic: topic)
+            } catch {
+                output.notice("A message was not sent: \(error)")
+            }
+        }
+    }
+
+    /// Publishes what a file holds: its first pictures as a camera's, its first sound as a microphone's.
+    func publish(_ file: JoinFile) async {
+        let round = file.media.tracks.map(\.duration).max()
+        for track in [file.media.video, file.media.audio].compactMap({ $0 }) {
+            let usual: TrackSource = track.format.isVideo ? .camera : .microphone
+            let isFirst = !publications.contains { $0.source == usual }
+            var options = TrackPublishOptions(name: file.name, source: isFirst ? usual : .unknown)
+            options.isStereo = track.channels == 2
+            do throws(RoomError) {
+                publications.append(
+                    try await room.publish(playing: track, ending: ending, roundLength: round, options: options))
+            } catch {
+                output.say(
+                    "not_published", "\(file.name) was not published: \(error)",
+                    ["name": .text(file.name), "kind": .text(track.format.isVideo ? "video" : "audio")])
+            }
+        }
+    }
+
+    private func happened(_ event: RoomEvent) async {
+        if case .disconnected(let reason) = event { end = reason }
+        if case .trackSubscribed(let track) = event, let recorder {
+            let frames = track.frames
+            start { await recorder.record(track, frames) }
+        }
+        let line = JoinLine(event)
+        output.say(line.event, line.sentence, line.fields)
+    }
+}
