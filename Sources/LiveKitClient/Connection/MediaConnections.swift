@@ -23,6 +23,7 @@ actor MediaConnections {
     private var channels: [DataLabel: DataChannel] = [:]
     private var senders: [LocalTrackID: RTPTransceiver] = [:]
     private var receivers: [TransceiverID: RTPTransceiver] = [:]
+    private static let earlyLimit = 256
     /// Candidates of the server's that came before its first description.
     private var early: [SignalTarget: [ICECandidateInit]] = [.publisher: [], .subscriber: []]
     private var tasks: [Task<Void, Never>] = []
@@ -159,8 +160,8 @@ actor MediaConnections {
 
     private func addCandidate(_ target: SignalTarget, _ json: String) async {
         guard let candidate = try? JSONDecoder().decode(ICECandidateInit.self, from: Data(json.utf8)) else { return }
-        if early[target] != nil {
-            early[target]?.append(candidate)
+        if let count = early[target]?.count {
+            if count < Self.earlyLimit { early[target]?.append(candidate) }
             return
         }
         // One that does not fit is none; another may.
