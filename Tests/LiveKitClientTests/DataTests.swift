@@ -132,6 +132,18 @@ import Testing
         #expect(dialogue.said().isEmpty)
     }
 
+    @Test func `of those who call without end so many calls are kept and no more`() {
+        let dialogue = Dialogue.connected([Dialogue.info("ann")])
+        dialogue.machine.calls.methods = ["shout"]
+        var heard = 0
+        for number in 0..<300 {
+            heard += called(dialogue, "r\(number)", "shout").count { $0.hasPrefix("* called") }
+        }
+        #expect(heard == 256)
+        dialogue.machine.answerRPC("r0", .success("HI"), at: dialogue.now)
+        #expect(called(dialogue, "r300", "shout").contains("* called shout(hi) by ann"))
+    }
+
     @Test func `calls that cannot be answered are answered with LiveKit's codes`() {
         let dialogue = Dialogue.connected([Dialogue.info("ann")])
         dialogue.machine.calls.methods = ["shout"]
