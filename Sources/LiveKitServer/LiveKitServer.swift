@@ -12,6 +12,8 @@ package final class LiveKitServer: Sendable {
     let configuration: LiveKitServerConfiguration
     let workers: [MediaWorker]
     private let directory: RoomDirectory
+    /// Of WHIP and WHEP.
+    let sessions: HTTPSessions
     private let webhooks: WebhookSender
     private let logger: Logger
 
@@ -21,6 +23,7 @@ package final class LiveKitServer: Sendable {
         let directory = RoomDirectory()
         let webhooks = WebhookSender(urls: configuration.webhooks, key: configuration.signingKey, logger: logger)
         self.directory = directory
+        sessions = HTTPSessions(limit: configuration.maximumHTTPSessions)
         self.webhooks = webhooks
         let key = configuration.signingKey
         workers = (0..<max(configuration.workers, 1)).map { index in
@@ -59,6 +62,9 @@ package final class LiveKitServer: Sendable {
     package var statistics: MediaWorkerStatistics {
         workers.reduce(MediaWorkerStatistics()) { $0 + $1.load }
     }
+
+    /// Sessions of WHIP and WHEP.
+    package var httpSessionStatistics: HTTPSessionStatistics { sessions.statistics }
 
     /// How many peer connections each worker has.
     package var peersOfWorkers: [Int] { workers.map { $0.load.peers } }

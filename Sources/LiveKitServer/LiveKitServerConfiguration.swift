@@ -18,6 +18,8 @@ package struct LiveKitServerConfiguration: Sendable {
     package var createsRooms = true
     /// Rooms at most, on each worker.
     package var maximumRooms = 10_000
+    /// Sessions of WHIP and WHEP at most, on all workers together.
+    package var maximumHTTPSessions = 5_000
     /// Where events are posted.
     package var webhooks: [WebhookURL] = []
     /// TURN servers for whoever sends this request.

@@ -90,6 +90,8 @@ extension RoomMachine {
     }
 
     func deliver(_ bytes: [UInt8], _ label: DataLabel, to participant: Participant, at now: Instant) {
+        // Nothing is to wait for a channel that never opens.
+        guard !participant.mode.isExchange else { return }
         switch label {
         case .reliable:
             // Behind those that wait already.

@@ -6,6 +6,15 @@ package enum ConnectionMode: Sendable, Hashable {
     case single
     /// One to publish, in which the client offers, and one to subscribe, in which the room does (`/rtc`).
     case dual
+    /// One, and no messages: the client offers once, is answered, and that is all (WHIP, WHEP).
+    case exchange(Exchange)
+
+    var isExchange: Bool {
+        switch self {
+        case .exchange: true
+        case .single, .dual: false
+        }
+    }
 }
 
 /// Somebody who wants to join: what the token allows, and what the client asked for.
@@ -45,6 +54,10 @@ package enum JoinRefusal: Error, Sendable, Equatable {
     case roomEnded
     /// The first offer cannot be answered.
     case badOffer(String)
+    /// An offer that could be answered, but not wholly, or not with what was asked for.
+    case unsuitableOffer(String)
+    /// The token does not let its bearer publish what the offer sends.
+    case mayNotPublish
 }
 
 extension JoinRefusal: CustomStringConvertible {
@@ -57,7 +70,8 @@ extension JoinRefusal: CustomStringConvertible {
         case .attributesTooLong(let limit): "The attributes are longer than \(limit) bytes."
         case .roomFull(let limit): "The room is full: \(limit) participants are in it."
         case .roomEnded: "The room has ended."
-        case .badOffer(let reason): "The offer cannot be answered: \(reason)"
+        case .badOffer(let reason), .unsuitableOffer(let reason): "The offer cannot be answered: \(reason)"
+        case .mayNotPublish: "The token does not let its bearer publish this."
         }
     }
 }

@@ -12,18 +12,8 @@ extension RoomMachine {
         let claims = try admit(arrival)
         let offer = try readOffer(of: arrival)
         // Nothing below is refused any more.
-        if let old = people.first(where: { $0.identity == arrival.identity }) {
-            remove(old, because: .duplicateIdentity, action: .disconnect, at: now)
-        }
-        let participant = Participant(
-            sid: ParticipantSID(rawValue: random.sid("PA_")), identity: arrival.identity, arrival: arrival,
-            claims: claims, signal: makeSignal(), at: now)
-        guard case .attached(let signal) = participant.signaling else { return makeSignal() }
-        people.append(participant)
-        bySignal[signal] = participant
-        hasHadPeople = true
-        emptySince = nil
-        nextCheck = now
+        let signal = makeSignal()
+        let participant = enter(arrival, claims, signal, at: now)
         send(.join(joinResponse(to: participant)), to: participant)
         tellOf(participant)
         wantToken(for: participant, at: now)
@@ -36,10 +26,28 @@ extension RoomMachine {
         return signal
     }
 
+    /// Somebody is in, and whoever had the identity is out.
+    func enter(
+        _ arrival: Arrival, _ claims: AccessToken.Claims, _ signal: SignalID, at now: Instant
+    ) -> Participant {
+        if let old = people.first(where: { $0.identity == arrival.identity }) {
+            remove(old, because: .duplicateIdentity, action: .disconnect, at: now)
+        }
+        let participant = Participant(
+            sid: ParticipantSID(rawValue: random.sid("PA_")), identity: arrival.identity, arrival: arrival,
+            claims: claims, signal: signal, at: now)
+        people.append(participant)
+        bySignal[signal] = participant
+        hasHadPeople = true
+        emptySince = nil
+        nextCheck = now
+        return participant
+    }
+
     /// Checks all that does not need the room to change.
     ///
     /// - Returns: the token's claims with what the client adds, where it may.
-    private func admit(_ arrival: Arrival) throws(JoinRefusal) -> AccessToken.Claims {
+    func admit(_ arrival: Arrival) throws(JoinRefusal) -> AccessToken.Claims {
         let limits = configuration.limits
         var claims = arrival.claims
         guard let grants = claims.video, grants.roomJoin else { throw .notAllowed }
@@ -63,7 +71,7 @@ extension RoomMachine {
         return claims
     }
 
-    private func makeSignal() -> SignalID {
+    func makeSignal() -> SignalID {
         lastSignal += 1
         return SignalID(rawValue: lastSignal)
     }

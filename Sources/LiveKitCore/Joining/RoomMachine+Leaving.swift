@@ -36,9 +36,11 @@ extension RoomMachine {
                 put(.signal(signal, Self.leaveResponse(because: reason, action)))
             }
         }
-        if case .attached(let signal) = participant.signaling {
+        switch participant.signaling {
+        case .attached(let signal), .answered(let signal):
             bySignal[signal] = nil
             put(.closeSignal(signal))
+        case .detached: break
         }
         // What follows is for the others.
         participant.signaling = .detached(since: now)

@@ -39,7 +39,7 @@ extension RoomMachine {
         askAgain(connection)
     }
 
-    private func apply(_ offer: SessionDescription, on connection: Connection, at now: Instant) throws(PeerError) {
+    func apply(_ offer: SessionDescription, on connection: Connection, at now: Instant) throws(PeerError) {
         let participant = connection.participant
         try media.withMachine(of: connection.id) { machine throws(PeerError) in
             try machine.setRemoteDescription(.offer, offer, at: now)

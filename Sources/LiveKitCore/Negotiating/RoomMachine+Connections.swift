@@ -19,7 +19,7 @@ enum MediaCodecs {
 
 /// Connections come into being.
 extension RoomMachine {
-    private var negotiation: NegotiatorConfiguration {
+    var negotiation: NegotiatorConfiguration {
         var negotiation = NegotiatorConfiguration(
             fingerprint: transport.security.localFingerprint, audioCodecs: MediaCodecs.audio,
             videoCodecs: MediaCodecs.video, isICELite: true, maximumTransceivers: configuration.limits.transceivers)

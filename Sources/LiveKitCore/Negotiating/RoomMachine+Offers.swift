@@ -20,7 +20,7 @@ extension RoomMachine {
             unsettled = []
             for connection in connections where byPeer[connection.id] === connection {
                 // While nobody can be told, the change waits for the client to come back.
-                guard case .attached = connection.participant.signaling else { continue }
+                if case .detached = connection.participant.signaling { continue }
                 switch connection.role {
                 case .subscriber: offer(connection, at: now)
                 case .only: askForSections(connection)

@@ -164,11 +164,16 @@ extension Track {
                 SubscriberHints.Size(width: Int($0.width), height: Int($0.height), quality: VideoQuality($0.quality))
             }
         }
-        guard info.width > 0, info.height > 0 else { return [] }
+        var (width, height) = (Int(info.width), Int(info.height))
+        if width == 0 || height == 0 {
+            // Of layers whose sizes nobody has told, those who want a smaller one are to get it all the same.
+            guard count > 1 else { return [] }
+            (width, height) = (1_280, 720)
+        }
         let qualities: [VideoQuality] = count == 1 ? [.high] : [.low, .medium, .high]
         return (0..<count).map { place in
             SubscriberHints.Size(
-                width: Int(info.width) >> (count - 1 - place), height: Int(info.height) >> (count - 1 - place),
+                width: width >> (count - 1 - place), height: height >> (count - 1 - place),
                 quality: qualities[min(place, qualities.count - 1)])
         }
     }

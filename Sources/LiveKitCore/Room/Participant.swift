@@ -18,6 +18,8 @@ final class Participant {
     /// The way for messages to the client.
     enum Signaling: Equatable {
         case attached(SignalID)
+        /// Its offer has had its answer, and it is told nothing else.
+        case answered(SignalID)
         case detached(since: Instant)
     }
 
@@ -90,7 +92,7 @@ final class Participant {
         joinedAt = now
         tokenAt = now
         phase = .joined(since: now)
-        signaling = .attached(signal)
+        signaling = arrival.mode.isExchange ? .answered(signal) : .attached(signal)
         qualityTurn = Int(signal.rawValue % UInt64(RoomMachine.qualityTurns))
     }
 

@@ -60,12 +60,18 @@ extension RoomMachine {
         switch participant.signaling {
         case .detached(let since) where now - since >= Self.detachedTimeout:
             return remove(participant, because: .signalClose, action: nil, at: now)
-        case .detached: break
+        case .detached, .answered: break
         case .attached:
             let isDue =
                 now - participant.tokenAt >= (participant.isTokenStale ? Self.changedTokenInterval : Self.tokenInterval)
             if isDue { wantToken(for: participant, at: now) }
         }
+    }
+
+    /// A client that has no messages is not told to come back, and what it has closed it cannot open again.
+    private func timeToReturn(of participant: Participant, after state: PeerConnectionState) -> Interval {
+        guard participant.mode.isExchange else { return Self.resumeTimeout }
+        return state == .closed ? .zero : Self.restartTimeout
     }
 
     /// Connections come up, and fail.
@@ -87,7 +93,7 @@ extension RoomMachine {
             }
         case .failed, .closed:
             guard participant.phase == .active else { return }
-            participant.phase = .interrupted(until: now + Self.resumeTimeout)
+            participant.phase = .interrupted(until: now + timeToReturn(of: participant, after: state))
             // A new path may be found; what the client has closed it has to make anew.
             let response = Self.leaveResponse(
                 because: .connectionTimeout, state == .closed ? .reconnect : .resume)

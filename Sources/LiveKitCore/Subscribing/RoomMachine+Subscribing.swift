@@ -12,8 +12,8 @@ extension RoomMachine {
     }
 
     private func maySubscribe(_ participant: Participant, _ track: Track) -> Bool {
-        participant.grants.maySubscribe && !track.publisher.isHidden && track.publisher !== participant
-            && track.publisher.subscribers.allow(participant, track.sid)
+        participant.grants.maySubscribe && participant.mode != .exchange(.publishing) && !track.publisher.isHidden
+            && track.publisher !== participant && track.publisher.subscribers.allow(participant, track.sid)
     }
 
     /// Begins or ends a subscription, if what is wanted and allowed has changed.
@@ -44,6 +44,7 @@ extension RoomMachine {
         case .single:
             // Before there is a connection its first offer is awaited.
             if let connection = participant.subscriber { negotiate(connection) }
+        case .exchange: break
         }
     }
 

@@ -18,11 +18,12 @@ extension LiveKitServer {
         }
     }
 
-    /// Answers what is not the upgrade: `validate` and the room service; nil for other paths.
+    /// Answers what is not the upgrade: `validate`, WHIP, WHEP and the room service; nil for other paths.
     package func answer(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
         if Self.validating.contains(request.path) { return await validate(request) }
         // As LiveKit's server has it: without an upgrade there is nothing here.
         if Self.joining.contains(request.path) { return HTTPRefusal(404, "Not found").response }
+        if let answer = await answerExchange(request) { return answer }
         return await answerTwirp(request)
     }
 
@@ -36,8 +37,8 @@ extension LiveKitServer {
             await worker.resume(arrival, room: parameters.room, link: connection)
             return connection
         }
-        let room = configuration.room(parameters)
-        let mayCreate = mayCreate(parameters)
+        let room = configuration.room(parameters.room, of: parameters.token)
+        let mayCreate = mayCreate(with: parameters.token)
         do throws(WorkerRefusal) {
             return try await atRoom(parameters.room) { worker throws(WorkerRefusal) in
                 let connection = SignalConnection(inbox: worker.inbox, tokenExpires: parameters.token.expires)
@@ -53,8 +54,8 @@ extension LiveKitServer {
         try JoinParameters(request, keys: configuration.keys, limits: configuration.rooms.limits, at: Date())
     }
 
-    private func mayCreate(_ parameters: JoinParameters) -> Bool {
-        configuration.createsRooms || parameters.token.claims.video?.roomCreate == true
+    func mayCreate(with token: AccessToken) -> Bool {
+        configuration.createsRooms || token.claims.video?.roomCreate == true
     }
 
     /// What the upgrade would be refused for, for clients that cannot see its status.
@@ -62,7 +63,7 @@ extension LiveKitServer {
         guard request.method == "GET" || request.method == "HEAD" else { return CrossOrigin.answer(request) }
         do throws(HTTPRefusal) {
             let parameters = try parameters(of: request)
-            if !mayCreate(parameters), worker(ofRoom: parameters.room) == nil { throw .noSuchRoom }
+            if !mayCreate(with: parameters.token), worker(ofRoom: parameters.room) == nil { throw .noSuchRoom }
             var response = SocketIOHTTPResponse.text("success")
             response.headers += HTTPRefusal.crossOrigin
             return response
@@ -89,10 +90,10 @@ enum CrossOrigin {
 
 extension LiveKitServerConfiguration {
     /// How the room is to be that somebody brings into being by joining it.
-    fileprivate func room(_ parameters: JoinParameters) -> RoomConfiguration {
-        let described = parameters.token.claims.roomConfig ?? LiveKitRoomConfiguration()
+    func room(_ name: String, of token: AccessToken) -> RoomConfiguration {
+        let described = token.claims.roomConfig ?? LiveKitRoomConfiguration()
         return rooms.described(
-            name: parameters.room, emptyTimeout: described.emptyTimeout, departureTimeout: described.departureTimeout,
+            name: name, emptyTimeout: described.emptyTimeout, departureTimeout: described.departureTimeout,
             maximumParticipants: described.maxParticipants, metadata: described.metadata)
     }
 }

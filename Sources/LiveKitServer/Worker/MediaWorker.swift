@@ -96,11 +96,43 @@ package actor MediaWorker {
         _ arrival: Arrival, room configuration: RoomConfiguration, mayCreate: Bool, link: any SignalLink
     ) throws(WorkerRefusal) {
         let now = NetworkLoop.now
+        let (room, signal) = try enter(configuration, mayCreate: mayCreate, at: now) { machine throws(JoinRefusal) in
+            try machine.join(arrival, at: now)
+        }
+        attach(link, to: room, as: signal, at: now)
+    }
+
+    /// Lets somebody in whose signaling is one offer and its answer.
+    ///
+    /// - Parameter link: is told when the session is over.
+    /// - Returns: the answer.
+    func open(
+        _ arrival: Arrival, room configuration: RoomConfiguration, mayCreate: Bool, link: any SignalLink
+    ) throws(WorkerRefusal) -> String {
+        let now = NetworkLoop.now
+        let (room, answer) = try enter(configuration, mayCreate: mayCreate, at: now) { machine throws(JoinRefusal) in
+            try machine.open(arrival, at: now)
+        }
+        attach(link, to: room, as: answer.signal, at: now)
+        return answer.sdp
+    }
+
+    /// Ends such a session.
+    func close(_ address: SignalAddress) {
+        guard let room = room(at: address) else { return }
+        withRoom(room) { machine, now in machine.close(address.signal, at: now) }
+    }
+
+    private func enter<Value>(
+        _ configuration: RoomConfiguration, mayCreate: Bool, at now: Instant,
+        _ body: (RoomMachine) throws(JoinRefusal) -> Value
+    ) throws(WorkerRefusal) -> (HostedRoom, Value) {
         let isNew = self.room(named: configuration.name) == nil
         let room = try openRoom(configuration, mayCreate: mayCreate, at: now)
-        let signal: SignalID
         do throws(JoinRefusal) {
-            signal = try room.machine.join(arrival, at: now)
+            let value = try body(room.machine)
+            statistics.joins += 1
+            return (room, value)
         } catch {
             if isNew {
                 // Nobody has been told of it.
@@ -112,8 +144,6 @@ package actor MediaWorker {
             settleAll(at: now)
             throw .join(error)
         }
-        statistics.joins += 1
-        attach(link, to: room, as: signal, at: now)
     }
 
     /// Somebody's signaling is back. Where there is nothing to go on with, the client is told so.
@@ -132,6 +162,11 @@ package actor MediaWorker {
         link.attached(as: SignalAddress(room: room.number, signal: signal))
         touch(room)
         settleAll(at: now)
+    }
+
+    /// The room that a signaling connection leads to, as long as both last.
+    func room(at address: SignalAddress) -> HostedRoom? {
+        rooms[address.room].flatMap { $0.signals[address.signal] == nil ? nil : $0 }
     }
 
     func room(named name: String) -> HostedRoom? { numbers[name].flatMap { rooms[$0] } }

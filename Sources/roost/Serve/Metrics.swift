@@ -51,8 +51,15 @@ enum Metrics {
         func one(_ value: Int) -> [(label: String, value: Int)] { [("", value)] }
         metric("rooms", "gauge", "Rooms that exist.", one(statistics.rooms))
         metric("rooms_total", "counter", "Rooms made.", one(statistics.roomsMade))
-        metric("signaling_connections", "gauge", "Participants whose signaling is connected.", one(statistics.signals))
+        metric("signaling_connections", "gauge", "Participants with signaling, or a session of WHIP or WHEP.", one(statistics.signals))
         metric("joins_total", "counter", "Participants who have joined.", one(statistics.joins))
+        let sessions = server.httpSessionStatistics
+        metric(
+            "http_sessions", "gauge", "Sessions of WHIP and WHEP.",
+            sessions.open.map { ("{kind=\"\($0.kind)\"}", $0.count) })
+        metric(
+            "http_sessions_total", "counter", "Sessions of WHIP and WHEP that have begun.",
+            sessions.opened.map { ("{kind=\"\($0.kind)\"}", $0.count) })
         metric("peer_connections", "gauge", "Peer connections of participants.", one(statistics.peers))
         metric("tcp_connections", "gauge", "TCP connections for media.", one(statistics.streams))
         metric("received_packets_total", "counter", "Datagrams received.", one(statistics.datagramsReceived))

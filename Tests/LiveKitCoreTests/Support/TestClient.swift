@@ -8,6 +8,14 @@ import SwiftProtobuf
 
 @testable import LiveKitCore
 
+/// What a client that has no messages offers in a section.
+struct OfferedSection {
+    var title: String
+    var kind: MediaKind
+    var direction = TransceiverDirection.sendonly
+    var layers: [String] = []
+}
+
 /// A client as LiveKit's are: of one peer connection, in which it offers, or of two. It answers by itself what clients
 /// answer by themselves, and keeps what was said as lines.
 final class TestClient {
@@ -57,6 +65,7 @@ final class TestClient {
         publisher.localHostsComplete(at: now)
         subscriber.addLocalHost(hosts[1], at: now)
         subscriber.localHostsComplete(at: now)
+        guard !mode.isExchange else { return }
         for label in ["_reliable", "_lossy", "_data_track"] {
             let options =
                 label == "_reliable" ? DataChannelInit() : DataChannelInit(ordered: false, maxRetransmits: 0)
@@ -186,6 +195,20 @@ final class TestClient {
     }
 
     private var pendingAnswer: LiveKitSessionDescription?
+
+    // MARK: Exchanging
+
+    /// The only offer of a client that has no messages.
+    func onlyOffer(_ sections: [OfferedSection], at now: Instant) throws -> LiveKitSessionDescription {
+        for section in sections {
+            senders[section.title] = try publisher.addTransceiver(
+                section.kind, direction: section.direction, streamIDs: ["stream"], trackID: section.title,
+                encodings: section.layers.map { SendEncoding(rid: $0) })
+        }
+        return try makeOffer(at: now)
+    }
+
+    func takeOnlyAnswer(_ text: String, at now: Instant) { takeAnswer(.with { $0.sdp = text }, at: now) }
 
     // MARK: Publishing
 

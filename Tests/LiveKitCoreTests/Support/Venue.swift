@@ -96,6 +96,38 @@ final class Venue {
         return client
     }
 
+    /// Somebody comes by one offer and its answer.
+    @discardableResult
+    func open(
+        _ name: String, _ exchange: Exchange = .publishing, _ sections: [OfferedSection],
+        codecs: [CodecParameters] = [.vp8, .h264], grants change: (inout VideoGrants) -> Void = { _ in },
+        offer changeOffer: (String) -> String = { $0 }
+    ) throws -> TestClient {
+        lastHost += 1
+        let client = TestClient(name, .exchange(exchange), host: lastHost, codecs: codecs, at: now)
+        client.venue = self
+        var grants = VideoGrants()
+        grants.roomJoin = true
+        change(&grants)
+        client.claims.video = grants
+        var request = LiveKitJoinRequest()
+        request.publisherOffer = try client.onlyOffer(sections, at: now)
+        request.publisherOffer.sdp = changeOffer(request.publisherOffer.sdp)
+        let answer = try room.open(
+            Arrival(identity: name, claims: client.claims, mode: client.mode, request: request), at: now)
+        clients.append(client)
+        client.signal = answer.signal
+        client.takeOnlyAnswer(answer.sdp, at: now)
+        drain()
+        return client
+    }
+
+    func close(_ client: TestClient) {
+        guard let signal = client.signal else { return }
+        room.close(signal, at: now)
+        drain()
+    }
+
     /// The client's signaling is back after it was lost.
     func resume(_ client: TestClient) {
         let request = LiveKitJoinRequest.with {

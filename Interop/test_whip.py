@@ -1,0 +1,189 @@
+"""WHIP (RFC 9725) and WHEP in rooms of `roost serve`: publishers and players that we did not write."""
+
+import json
+import time
+
+import jwt
+import pytest
+from livekit import api
+
+from peers.examples import find_example
+from peers.exchange_peers import AiortcExchange
+from peers.livekit_room import KEY, SECRET, Server, token
+from peers.whip_client import SDP, ask, offer_to
+from support.evidence import MEDIA, TONES, Evidence
+from support.namespace import Namespace
+from support.process import JSONProcess
+from support.waiting import wait_until
+
+VIDEO, SOUND = MEDIA / "webRtcTestVideo.ivf", MEDIA / "webRtcTestVideo.ogg"
+
+
+@pytest.fixture(scope="module")
+def sfu(namespace):
+    """One server for all tests of the file; each has a room of its own."""
+    server = Server(namespace)
+    yield server
+    assert server.close() == 0
+
+
+@pytest.fixture
+def room(sfu):
+    yield sfu.new_room()
+    sfu.leave_all()
+
+
+@pytest.fixture
+def aiortc(sfu, room):
+    """Starts peers that publish to the room, or play from it."""
+    peers = []
+
+    def start(path, identity, *options, **grants):
+        peers.append(AiortcExchange(sfu, path, token(room, identity, **grants), *options))
+        return peers[-1]
+
+    yield start
+    for peer in peers:
+        peer.finish()
+        print(peer.transcript())
+
+
+@pytest.mark.parametrize("codec", ["VP8", "H264"])
+def test_who_publishes_by_whip_is_seen_and_heard(sfu, room, aiortc, codec):
+    ann = sfu.join(room, "ann")
+    obs = aiortc("/whip", "obs", "--publish", codec, "--hertz", 554)
+    ann.wait_for("connected", who="obs")
+    assert ann.wait_for("subscribed", name="camera")["codec"] == f"video/{codec}"
+    ann.check_picture()
+    ann.check_sound(554)
+    obs.session.end()
+    ann.wait_for("gone", who="obs")
+    assert obs.session.ask("DELETE").status == 404
+
+
+def test_our_example_publishes_a_file_to_a_room(sfu, room):
+    ann = sfu.join(room, "ann")
+    command = [find_example("whip-publish"), f"{sfu.http}/whip", VIDEO, SOUND, f"--token={token(room, 'file')}"]
+    program = JSONProcess("whip-publish", sfu.namespace.command(*command))
+    ann.check_picture()
+    ann.wait_until("microphone", lambda report: len(report["hertz"]) >= 6, "three seconds of sound")
+    Evidence("ann", hertz=ann.report("microphone")["hertz"][1:]).check_sound(TONES)
+    program.interrupt()
+    program.wait()
+    program.finish()
+
+
+def test_who_is_sent_away_has_no_session_any_more(sfu, room, aiortc):
+    ann = sfu.join(room, "ann")
+    obs = aiortc("/whip", "obs", "--publish", "VP8")
+    ann.wait_for("subscribed", name="camera")
+    service(sfu, "RemoveParticipant", {"room": room, "identity": "obs"})
+    ann.wait_for("gone", who="obs")
+    assert obs.session.ask("DELETE").status == 404
+
+
+def service(sfu, method, request, **grants):
+    """A call of the room service."""
+    grants = api.VideoGrants(room_admin=True, room=request.get("room", ""), **grants)
+    bearer = api.AccessToken(KEY, SECRET).with_grants(grants).to_jwt()
+    response = ask(
+        sfu, "POST", f"/twirp/livekit.RoomService/{method}", json.dumps(request), bearer,
+        Content_Type="application/json")
+    assert response.status == 200, response
+    return json.loads(response.body)
+
+
+def anywhere(identity):
+    """A token for all rooms, which LiveKit's package does not make."""
+    claims = {"iss": KEY, "sub": identity, "exp": int(time.time()) + 600, "video": {"roomJoin": True}}
+    return jwt.encode(claims, SECRET, "HS256")
+
+
+OFFER = """v=0\r
+o=- 1 1 IN IP4 0.0.0.0\r
+s=-\r
+t=0 0\r
+a=group:BUNDLE 0\r
+m=video 9 UDP/TLS/RTP/SAVPF 96\r
+c=IN IP4 0.0.0.0\r
+a=mid:0\r
+a=sendonly\r
+a=rtcp-mux\r
+a=setup:actpass\r
+a=ice-ufrag:abcd\r
+a=ice-pwd:abcdefghijklmnopqrstuvwx\r
+a=fingerprint:sha-256 """ + ":".join(["00"] * 32) + """\r
+a=rtpmap:96 VP8/90000\r
+"""
+
+
+def test_what_is_not_as_it_should_be_is_refused(sfu, room):
+    good = token(room, "obs")
+
+    def status(offer=OFFER, path="/whip", bearer=good, **fields):
+        return offer_to(sfu, path, offer, bearer, **fields).status
+
+    assert status(bearer=None) == status(bearer="nonsense") == 401
+    assert status(bearer=api.AccessToken("APIother", SECRET).with_identity("obs").to_jwt()) == 401
+    assert status(bearer=token(room, "obs", can_publish=False)) == 403
+    assert status(bearer=token(room, "obs", can_publish_sources=["microphone"])) == 403
+    assert status(path="/whip/another") == 403
+    outsider = api.AccessToken(KEY, SECRET).with_identity("obs").with_grants(api.VideoGrants(room=room))
+    assert status(bearer=outsider.to_jwt()) == 403
+    assert status(bearer=anywhere("obs")) == 400
+    assert status(content_type="text/plain") == 415
+    assert status("") == status("v=0\r\n") == 400
+    assert status(OFFER + "a=x:" + "x" * (256 << 10)) == 413
+    assert status(OFFER.replace("VP8/90000", "XP8/90000")) == 422
+    assert status(OFFER.replace("sendonly", "recvonly")) == 422
+    assert ask(sfu, "DELETE", "/whip/sessions/nothing", token=good).status == 404
+    for method in ("GET", "PUT"):
+        response = ask(sfu, method, "/whip", token=good)
+        assert response.status == 405 and response.headers["Allow"] == "OPTIONS, POST"
+    # Nobody has come, and no room began.
+    assert service(sfu, "ListRooms", {"names": [room]}, room_list=True) == {}
+
+
+def test_pages_of_other_origins_may_publish(sfu, room):
+    asked = ask(
+        sfu, "OPTIONS", "/whip", Origin="https://elsewhere.example", Access_Control_Request_Method="POST",
+        Access_Control_Request_Headers="authorization,content-type")
+    assert asked.status == 204 and asked.headers["Access-Control-Allow-Origin"] == "*"
+    assert asked.headers["Accept-Post"] == SDP
+    assert "Authorization" in asked.headers["Access-Control-Allow-Headers"]
+    answered = offer_to(sfu, "/whip", OFFER, token(room, "obs"))
+    assert answered.status == 201 and "Location" in answered.headers["Access-Control-Expose-Headers"]
+
+
+def test_a_room_may_be_in_the_path_where_the_token_leaves_it_open(sfu, room):
+    bearer = anywhere("obs")
+    response = offer_to(sfu, f"/whip/{room.replace(' ', '%20')}", OFFER, bearer)
+    assert response.status == 201, response
+    there = service(sfu, "ListParticipants", {"room": room})["participants"]
+    assert [one["identity"] for one in there] == ["obs"]
+    assert ask(sfu, "DELETE", response.headers["Location"], token=bearer).status == 200
+
+
+def test_sessions_are_counted_and_nothing_is_kept_of_them(sfu, room, aiortc):
+    name = 'roost_livekit_http_sessions{kind="whip"}'
+    obs = aiortc("/whip", "obs", "--publish", "VP8")
+    obs.wait_connected()
+    # Those of other tests go when their media are missed.
+    before = sfu.metrics()[name]
+    assert before >= 1
+    obs.session.end()
+    assert sfu.metrics()[name] < before
+    wait_until(lambda: sfu.metrics()[name] == 0, "the last session is over")
+    sfu.wait_empty()
+
+
+def test_servers_of_turn_are_named_where_there_are_any():
+    namespace = Namespace().add_interface()
+    server = Server(namespace, "--turn", "--turn-port", 0)
+    try:
+        links = offer_to(server, "/whip", OFFER, token("room", "obs")).headers.get_all("Link")
+        assert links and all('rel="ice-server"' in link and 'credential-type="password"' in link for link in links)
+        assert any(link.startswith("<turn:") for link in links)
+    finally:
+        server.close()
+        namespace.close()

@@ -1,0 +1,198 @@
+import LiveKitProtocol
+package import RTCEngine
+import RTCWire
+import SFUCore
+import SwiftProtobuf
+
+/// Participants whose signaling is one offer and its answer: how they come, find new paths, and go. The others see them
+/// as they see anybody.
+extension RoomMachine {
+    /// Somebody comes with an offer, of which all is taken or nothing.
+    ///
+    /// - Parameter arrival: its mode says what for, and its request has the offer.
+    package func open(_ arrival: Arrival, at now: Instant) throws(JoinRefusal) -> ExchangeAnswer {
+        guard phase == .open else { throw .roomEnded }
+        guard case .exchange(let exchange) = arrival.mode else { throw .badOffer("there is nothing to exchange") }
+        var claims = try admit(arrival)
+        let offer = try readOffer(arrival.request.publisherOffer.sdp, for: exchange)
+        let announcements: [LiveKitAddTrackRequest]
+        switch exchange {
+        case .publishing:
+            announcements = try announce(offer, claims.video ?? VideoGrants())
+            claims.kind = "ingress"
+        }
+        // Nothing below is refused, but for an offer that only a connection finds fault with.
+        let signal = makeSignal()
+        let participant = enter(arrival, claims, signal, at: now)
+        tellOf(participant)
+        for request in announcements { addTrack(request, of: participant, at: now) }
+        defer { settle(at: now) }
+        let connection = makeConnection(.publisher, for: participant, at: now)
+        do throws(PeerError) {
+            try apply(offer, on: connection, at: now)
+        } catch {
+            remove(participant, because: .mediaFailure, action: nil, at: now)
+            throw .badOffer("\(error)")
+        }
+        guard let answer = media.withMachine(of: connection.id, { $0.localDescription?.sdp }) ?? nil else {
+            remove(participant, because: .mediaFailure, action: nil, at: now)
+            throw .badOffer("there is no answer")
+        }
+        tellFragment(of: connection, in: answer)
+        for track in participant.tracks { nameLayers(of: track, on: connection) }
+        publishBoundTracks(of: participant, at: now)
+        return ExchangeAnswer(signal: signal, sdp: answer.text)
+    }
+
+    /// The client ends its session.
+    package func close(_ signal: SignalID, at now: Instant) {
+        guard let participant = bySignal[signal] else { return }
+        leave(participant, at: now)
+        settle(at: now)
+    }
+
+    // MARK: Paths
+
+    /// Candidates of the client's, or another credential, with which it looks for new paths.
+    ///
+    /// - Returns: our part of the new transport, as a fragment; nil when nothing is to be answered.
+    package func take(
+        _ fragment: TrickleFragment, from signal: SignalID, at now: Instant
+    ) throws(ExchangeRefusal) -> String? {
+        guard let participant = bySignal[signal], let connection = participant.publisher,
+            case .answered = participant.signaling
+        else { throw .noSuchSession }
+        defer { settle(at: now) }
+        let offer = media.withMachine(of: connection.id) { $0.remoteDescription?.sdp } ?? nil
+        guard let offer else { throw .noSuchSession }
+        guard let name = fragment.usernameFragment, name != offer.credential("ice-ufrag") else {
+            take(fragment.candidates, isComplete: fragment.isComplete, on: connection, at: now)
+            return nil
+        }
+        guard fragment.password != nil else { throw .unusable("A new credential has a password.") }
+        do throws(PeerError) {
+            try agree(on: offer.restarted(with: fragment), connection, at: now)
+        } catch {
+            throw .unusable("\(error)")
+        }
+        if case .interrupted = participant.phase { participant.phase = .interrupted(until: now + Self.restartTimeout) }
+        guard let answer = media.withMachine(of: connection.id, { $0.localDescription?.sdp }) ?? nil else {
+            throw .noSuchSession
+        }
+        tellFragment(of: connection, in: answer)
+        return answer.transportFragment
+    }
+
+    /// What cannot be used is no fault: a lite agent waits to be checked.
+    private func take(
+        _ candidates: [TrickleFragment.Candidate], isComplete: Bool, on connection: Connection, at now: Instant
+    ) {
+        media.withMachine(of: connection.id) { machine in
+            for candidate in candidates {
+                try? machine.addICECandidate(
+                    candidate.line, mid: candidate.mid, mLineIndex: candidate.mid == nil ? 0 : nil,
+                    usernameFragment: nil, at: now)
+            }
+            guard isComplete else { return }
+            try? machine.addICECandidate("", mid: nil, mLineIndex: nil, usernameFragment: nil, at: now)
+        }
+    }
+
+    /// Agrees on an offer that the client has not made in so many words. Nothing has changed when it cannot be.
+    func agree(on offer: SessionDescription, _ connection: Connection, at now: Instant) throws(PeerError) {
+        try media.withMachine(of: connection.id) { machine throws(PeerError) in
+            try machine.setRemoteDescription(.offer, offer, at: now)
+            do throws(PeerError) {
+                try machine.setLocalDescription(.answer, try machine.createAnswer(), at: now)
+            } catch {
+                try machine.setRemoteDescription(.rollback, nil, at: now)
+                throw error
+            }
+        }
+    }
+
+    // MARK: Reading offers
+
+    /// An offer, as far as it can be judged before there is a connection. Nobody would hear of a section that was
+    /// refused: an exchange succeeds wholly, or not at all (RFC 9725 §4.4.3).
+    private func readOffer(_ text: String, for exchange: Exchange) throws(JoinRefusal) -> SessionDescription {
+        let offer: SessionDescription
+        let answer: SessionDescription
+        do {
+            offer = try SessionDescription(parsing: text)
+            var trial = Negotiator(configuration: negotiation, random: .seeded(0))
+            _ = try trial.setRemote(.offer, offer)
+            answer = try trial.createAnswer(ice: ICEParameters(usernameFragment: "trial", password: "trial"))
+        } catch {
+            throw .badOffer("\(error)")
+        }
+        let sections = offer.media.indices.filter { MediaKind(rawValue: offer.media[$0].kind) != nil }
+        guard !sections.isEmpty else { throw .unsuitableOffer("It has neither sound nor pictures.") }
+        for index in sections {
+            let direction = offer.direction(ofSection: index)
+            switch exchange {
+            case .publishing:
+                guard direction.sends else { throw .unsuitableOffer("Section \(index) sends nothing.") }
+            }
+            guard answer.media.indices.contains(index), !answer.media[index].isRejected else {
+                throw .unsuitableOffer("Section \(index) has no codec that is known here, or is not bundled.")
+            }
+        }
+        return offer
+    }
+
+    // MARK: Tracks
+
+    /// What somebody would have said of its tracks, had it a way to: of each kind the first is the camera's or the
+    /// microphone's and the second the screen's, as far as the token lets them be published.
+    private func announce(
+        _ offer: SessionDescription, _ grants: VideoGrants
+    ) throws(JoinRefusal) -> [LiveKitAddTrackRequest] {
+        var taken: Set<LiveKitTrackSource> = []
+        var requests: [LiveKitAddTrackRequest] = []
+        for (index, section) in offer.media.enumerated() {
+            guard let kind = MediaKind(rawValue: section.kind) else { continue }
+            let sources: [LiveKitTrackSource] =
+                switch kind {
+                case .video: [.camera, .screenShare]
+                case .audio: [.microphone, .screenShareAudio]
+                }
+            let free = sources.filter { !taken.contains($0) } + [.unknown]
+            guard requests.count < configuration.limits.tracksPerParticipant,
+                let source = free.first(where: { grants.mayPublish($0) })
+            else { throw .mayNotPublish }
+            taken.insert(source)
+            requests.append(
+                .with {
+                    $0.cid = "\(index)"
+                    $0.name = source.claimName ?? section.kind
+                    $0.type = kind == .video ? .video : .audio
+                    $0.source = source
+                })
+        }
+        return requests
+    }
+
+    /// The layers that the answer has taken, the smallest first, by the qualities that subscribers ask for.
+    private func nameLayers(of track: Track, on connection: Connection) {
+        guard track.kind == .video, let id = track.transceiver else { return }
+        let names =
+            media.withMachine(of: connection.id) { machine in
+                machine.transceivers.first { $0.id == id }?.receiveParameters?.layers.map(\.rid)
+            } ?? nil
+        guard let names, names.count > 1 else { return }
+        let qualities: [LiveKitVideoQuality] = [.low, .medium, .high]
+        let layers = zip(names, Track.spatialLayers(names)).sorted { $0.1 < $1.1 }.map { name, place in
+            LiveKitVideoLayer.with {
+                $0.quality = qualities[min(place, qualities.count - 1)]
+                $0.rid = name
+                $0.spatialLayer = Int32(clamping: place)
+            }
+        }
+        track.info.simulcast = true
+        track.info.layers = layers
+        guard !track.info.codecs.isEmpty else { return }
+        track.info.codecs[0].layers = layers
+        track.info.codecs[0].videoLayerMode = .oneSpatialLayerPerStream
+    }
+}

@@ -1,0 +1,74 @@
+internal import Foundation
+internal import LiveKitCore
+internal import LiveKitProtocol
+internal import SocketIO
+internal import SwiftProtobuf
+
+/// What a `POST` of WHIP or WHEP says, once its token is found to be good. Its body is looked at last.
+struct ExchangeParameters {
+    let token: AccessToken
+    let room: String
+    let arrival: Arrival
+
+    /// - Parameter room: as the path has it; empty for that of the token.
+    init(
+        _ request: SocketIOHTTPRequest, _ kind: HTTPSession.Kind, room named: String, keys: APIKeys,
+        limits: RoomLimits, at now: Date
+    ) throws(HTTPRefusal) {
+        token = try request.accessToken(keys: keys, at: now)
+        let grants = token.claims.video ?? VideoGrants()
+        guard grants.roomJoin else { throw HTTPRefusal(403, HTTPRefusal.notAllowed.text) }
+        guard grants.room.isEmpty || named.isEmpty || grants.room == named else {
+            throw HTTPRefusal(403, "The token is for another room.")
+        }
+        room = grants.room.isEmpty ? named : grants.room
+        guard !room.isEmpty else { throw .noRoomName }
+        guard !token.identity.isEmpty else { throw .noIdentity }
+        guard room.utf8.count <= limits.nameBytes else {
+            throw HTTPRefusal(400, "The room's name is longer than \(limits.nameBytes) bytes.")
+        }
+        guard (token.claims.roomConfig?.metadata.utf8.count ?? 0) <= limits.metadataBytes else {
+            throw HTTPRefusal(400, "The room's metadata are longer than \(limits.metadataBytes) bytes.")
+        }
+        let exchange: Exchange
+        switch kind {
+        case .whip:
+            guard grants.mayPublish else {
+                throw HTTPRefusal(403, JoinRefusal.mayNotPublish.description)
+            }
+            exchange = .publishing
+        case .whep: throw HTTPRefusal(404, "Not found")
+        }
+        let offer = try request.offer()
+        arrival = Arrival(
+            identity: token.identity, claims: token.claims, mode: .exchange(exchange),
+            request: .with {
+                $0.clientInfo.address = request.remoteAddress
+                $0.publisherOffer.type = "offer"
+                $0.publisherOffer.sdp = offer
+            })
+    }
+}
+
+extension SocketIOHTTPRequest {
+    /// Of `Content-Type`, without parameters, in lower case.
+    var mediaType: String? {
+        header("Content-Type")?.split(separator: ";").first.map {
+            $0.trimmingCharacters(in: .whitespaces).lowercased()
+        }
+    }
+
+    /// RFC 9725 §4.2: the body is a session description.
+    fileprivate func offer() throws(HTTPRefusal) -> String {
+        guard mediaType == ExchangeRoute.sdp else {
+            throw HTTPRefusal(415, "The body is to be of the type \(ExchangeRoute.sdp).")
+        }
+        guard body.count <= ExchangeRoute.longestOffer else {
+            throw HTTPRefusal(413, "The offer is longer than \(ExchangeRoute.longestOffer) bytes.")
+        }
+        guard let text = String(validating: body, as: UTF8.self), !text.isEmpty else {
+            throw HTTPRefusal(400, "The body is no session description.")
+        }
+        return text
+    }
+}

@@ -1,0 +1,64 @@
+internal import Foundation
+internal import SocketIO
+
+/// Which endpoint or session of WHIP (RFC 9725) or WHEP a path names.
+enum ExchangeRoute: Equatable {
+    /// `/whip`, or `/whip/` and the name of a room.
+    case endpoint(HTTPSession.Kind, room: String)
+    /// `/whip/sessions/` and its id.
+    case session(HTTPSession.Kind, id: String)
+
+    static let sdp = "application/sdp"
+    static let fragment = "application/trickle-ice-sdpfrag"
+    /// Of an offer, in bytes. One of five hundred sections has half as many.
+    static let longestOffer = 256 << 10
+
+    /// Nil for paths of others.
+    init?(path: String) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        guard path.hasPrefix("/"), let first = parts.first, let kind = HTTPSession.Kind(rawValue: String(first)) else {
+            return nil
+        }
+        let rest = parts.dropFirst().map(String.init)
+        switch (rest.count, rest.first) {
+        case (0, _): self = .endpoint(kind, room: "")
+        case (1, let name?):
+            guard let room = name.removingPercentEncoding else { return nil }
+            self = .endpoint(kind, room: room)
+        case (2, "sessions"): self = .session(kind, id: rest[1])
+        default: return nil
+        }
+    }
+
+    /// The methods that it answers.
+    var methods: [String] {
+        switch self {
+        case .endpoint: ["OPTIONS", "POST"]
+        case .session: ["DELETE", "OPTIONS", "PATCH"]
+        }
+    }
+
+    /// What it takes, told in the answer to `OPTIONS` and with a body of another type.
+    var accepts: (name: String, value: String) {
+        switch self {
+        case .endpoint: ("Accept-Post", Self.sdp)
+        case .session: ("Accept-Patch", Self.fragment)
+        }
+    }
+
+    /// RFC 9725 §4.2: pages of other origins may ask, for what lets somebody in is the token.
+    var preflight: SocketIOHTTPResponse {
+        SocketIOHTTPResponse(
+            status: 204,
+            headers: HTTPRefusal.crossOrigin + [
+                accepts, ("Access-Control-Allow-Methods", methods.joined(separator: ", ")),
+                ("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match"),
+                ("Access-Control-Max-Age", "86400"),
+            ])
+    }
+
+    /// What scripts may read of a response.
+    static let exposed: (name: String, value: String) = (
+        "Access-Control-Expose-Headers", "Accept-Patch, ETag, Link, Location"
+    )
+}

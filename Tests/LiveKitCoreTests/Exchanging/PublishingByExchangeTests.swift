@@ -1,0 +1,163 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import Testing
+
+@testable import LiveKitCore
+
+/// Those who publish by one offer and its answer, as WHIP has it.
+@Suite struct PublishingByExchangeTests {
+    private static let both = [OfferedSection(title: "camera", kind: .video), .init(title: "sound", kind: .audio)]
+
+    @Test func `who offers pictures and sound is seen and heard as anybody else`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.first?.state == .active })
+        _ = ann.news()
+        let obs = try venue.open("obs", Self.both)
+        #expect(ann.news().prefix(2) == ["< update obs joined", "< update obs joined [camera, microphone]"])
+        #expect(venue.run { venue.room.participants.last?.state == .active })
+        let info = try #require(ann.others["obs"])
+        #expect(info.kind == .ingress && info.isPublisher)
+        #expect(info.tracks.map(\.source) == [.camera, .microphone])
+        #expect(info.tracks.map(\.mimeType) == ["video/VP8", "audio/opus"])
+        for number in 0..<20 {
+            try obs.picture(number, "camera")
+            try obs.sound(number, "sound")
+            venue.run(for: .milliseconds(30))
+        }
+        #expect(ann.numbers(of: info.tracks.first).count >= 15)
+        #expect(ann.numbers(of: info.tracks.last).count >= 15)
+        #expect(venue.webhooks.map(\.event).contains("track_published"))
+        #expect(obs.news().isEmpty)
+    }
+
+    @Test func `layers are taken by their names, and given out by quality though nobody has told their sizes`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let obs = try venue.open(
+            "obs", [OfferedSection(title: "camera", kind: .video, layers: ["q", "h", "f"])])
+        #expect(venue.run { ann.others["obs"]?.state == .active })
+        let track = try #require(ann.others["obs"]?.tracks.first)
+        #expect(track.simulcast && track.layers.map(\.rid) == ["q", "h", "f"])
+        #expect(track.layers.map(\.quality) == [.low, .medium, .high])
+        var number = 0
+        func layers(after settings: LiveKitUpdateTrackSettings) throws -> Set<UInt8> {
+            venue.send(.trackSetting(settings), from: ann)
+            let before = ann.frames[track.sid]?.count ?? 0
+            for _ in 0..<60 {
+                try obs.picture(number, "camera", layers: ["q", "h", "f"])
+                number += 1
+                venue.run(for: .milliseconds(30))
+            }
+            // Of what came in the end, for a switch takes a key frame.
+            return Set((ann.frames[track.sid] ?? []).dropFirst(before + 30).compactMap { $0.payload.dropLast().last })
+        }
+        let low = LiveKitUpdateTrackSettings.with {
+            $0.trackSids = [track.sid]
+            $0.quality = .low
+        }
+        #expect(try layers(after: low) == [1])
+        var high = low
+        high.quality = .high
+        #expect(try layers(after: high) == [3])
+    }
+
+    @Test func `all of an offer is taken, or nothing, and then nothing has changed`() throws {
+        let venue = Venue()
+        func refusal(
+            _ sections: [OfferedSection] = Self.both, codecs: [CodecParameters] = [.vp8],
+            grants: (inout VideoGrants) -> Void = { _ in }, offer: (String) -> String = { $0 }
+        ) -> JoinRefusal? {
+            do {
+                try venue.open("obs", sections, codecs: codecs, grants: grants, offer: offer)
+                return nil
+            } catch {
+                return error as? JoinRefusal
+            }
+        }
+        #expect(refusal(grants: { $0.roomJoin = false }) == .notAllowed)
+        #expect(refusal(grants: { $0.canPublish = false }) == .mayNotPublish)
+        #expect(refusal(grants: { $0.canPublishSources = ["camera"] }) == .mayNotPublish)
+        for text in ["", "v=0", "nonsense"] {
+            guard case .badOffer = refusal(offer: { _ in text }) else {
+                Issue.record("\(text) was not refused")
+                continue
+            }
+        }
+        let unsuitable: [JoinRefusal?] = [
+            refusal([]),
+            refusal([.init(title: "camera", kind: .video, direction: .recvonly)]),
+            refusal(offer: { $0.replacing("VP8/90000", with: "XP8/90000") }),
+            refusal(offer: { $0.replacing("a=group:BUNDLE 0 1", with: "a=group:BUNDLE 0") }),
+        ]
+        for refusal in unsuitable {
+            guard case .unsuitableOffer = refusal else {
+                Issue.record("\(String(describing: refusal)) is another reason")
+                continue
+            }
+        }
+        #expect(venue.room.participants.isEmpty)
+        #expect(venue.webhooks.map(\.event) == ["room_started"])
+    }
+
+    @Test func `a token for the screen alone publishes the screen`() throws {
+        let venue = Venue()
+        try venue.open("obs", Self.both, grants: { $0.canPublishSources = ["screen_share", "screen_share_audio"] })
+        #expect(venue.room.participants.first?.tracks.map(\.source) == [.screenShare, .screenShareAudio])
+    }
+
+    @Test func `it ends when its client says so, when it is sent away, and when another has its name`() throws {
+        let venue = Venue()
+        let first = try venue.open("obs", Self.both)
+        #expect(venue.run { venue.room.participants.first?.state == .active })
+        venue.close(first)
+        #expect(first.news() == ["< closed"] && venue.room.participants.isEmpty)
+        let second = try venue.open("obs", Self.both)
+        let third = try venue.open("obs", Self.both)
+        #expect(second.news() == ["< closed"])
+        try venue.room.removeParticipant("obs", at: venue.now)
+        venue.drain()
+        #expect(third.news() == ["< closed"])
+        #expect(venue.room.holdsNothing)
+        #expect(
+            venue.webhooks.map(\.event).filter { $0.hasPrefix("participant") } == [
+                "participant_joined", "participant_left", "participant_connection_aborted",
+                "participant_connection_aborted",
+            ])
+    }
+
+    @Test func `whose media never come is out after a minute, and whose media have gone when they are missed`() throws {
+        let venue = Venue()
+        let silent = try venue.open("silent", Self.both)
+        let obs = try venue.open("obs", Self.both)
+        venue.isLost = { client, _ in client === silent }
+        #expect(venue.run { venue.room.participants.last?.state == .active })
+        venue.run(for: .seconds(Int64(58)))
+        #expect(venue.room.participants.count == 2)
+        #expect(venue.run { venue.room.participants.map(\.identity) == ["obs"] })
+        #expect(silent.news() == ["< closed"])
+        venue.isLost = { _, _ in true }
+        #expect(venue.run(atMost: .seconds(Int64(60))) { venue.room.participants.isEmpty })
+        #expect(obs.news() == ["< closed"])
+    }
+
+    @Test func `nothing is kept for it that it could never be told`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        try venue.open("obs", Self.both)
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        for number in 0..<10 { try ann.say("message \(number)") }
+        venue.run(for: .seconds(Int64(1)))
+        let obs = try #require(venue.room.people.last)
+        #expect(obs.identity == "obs" && obs.outbox.isEmpty && obs.subscriptions.isEmpty)
+        try venue.room.updateSubscriptions(
+            .with {
+                $0.identity = "obs"
+                $0.trackSids = [ann.track("camera")?.sid ?? ""]
+                $0.subscribe = true
+            }, at: venue.now)
+        #expect(obs.subscriptions.isEmpty)
+    }
+}
