@@ -8,13 +8,14 @@ import pytest
 from livekit import api
 
 from peers.examples import find_example
-from peers.exchange_peers import AiortcExchange
+from peers.exchange_peers import AiortcExchange, ChromiumExchange, GStreamerExchange
 from peers.livekit_room import KEY, SECRET, Server, token
-from peers.whip_client import SDP, ask, offer_to
+from peers.whip_client import FRAGMENT, SDP, ask, offer_to
 from support.evidence import MEDIA, TONES, Evidence
 from support.namespace import Namespace
 from support.process import JSONProcess
 from support.waiting import wait_until
+from test_gstreamer import wait_for_media
 
 VIDEO, SOUND = MEDIA / "webRtcTestVideo.ivf", MEDIA / "webRtcTestVideo.ogg"
 
@@ -48,6 +49,20 @@ def aiortc(sfu, room):
         print(peer.transcript())
 
 
+@pytest.fixture
+def chromium(browser, sfu, room):
+    """Pages that publish to the room, or play from it."""
+    pages = []
+
+    def start(path, identity, publish=None, layers=(), **grants):
+        pages.append(ChromiumExchange(browser, sfu, path, token(room, identity, **grants), publish, layers))
+        return pages[-1]
+
+    yield start
+    for page in pages:
+        page.close()
+
+
 @pytest.mark.parametrize("codec", ["VP8", "H264"])
 def test_who_publishes_by_whip_is_seen_and_heard(sfu, room, aiortc, codec):
     ann = sfu.join(room, "ann")
@@ -71,6 +86,126 @@ def test_our_example_publishes_a_file_to_a_room(sfu, room):
     program.interrupt()
     program.wait()
     program.finish()
+
+
+def test_a_client_of_others_publishes_by_whip(sfu, room):
+    """Debian's whip-client, on GStreamer, which tells its candidates by PATCH."""
+    ann = sfu.join(room, "ann")
+    video = ("videotestsrc is-live=true pattern=ball ! video/x-raw,width=320,height=180,framerate=30/1 ! queue"
+             " ! vp8enc deadline=1 keyframe-max-dist=60 ! rtpvp8pay pt=96 picture-id-mode=2"
+             " ! application/x-rtp,media=video,encoding-name=VP8,payload=96")
+    audio = ("audiotestsrc is-live=true wave=sine freq=660 ! queue ! opusenc ! rtpopuspay pt=100"
+             " ! application/x-rtp,media=audio,encoding-name=OPUS,payload=100")
+    client = JSONProcess("whip-client", sfu.namespace.command(
+        "whip-client", "-u", f"{sfu.http}/whip", "-t", token(room, "obs"), "-V", video, "-A", audio))
+    try:
+        ann.wait_for("subscribed", name="camera")
+        # Its pictures have no counter, but come one after the other.
+        ann.wait_until("camera", lambda report: len(report["sizes"]) >= 45, f"pictures\n{client.transcript()}")
+        ann.check_sound(660)
+    finally:
+        client.finish()
+    ann.wait_for("gone", who="obs")
+
+
+def test_a_browser_publishes_layers_and_each_subscriber_has_one(sfu, room, chromium):
+    ann = sfu.join(room, "ann")
+    chromium("/whip", "page", publish=660, layers=["f", "h", "q"])
+    ann.check_picture()
+    ann.check_sound(660)
+    ann.do("quality", name="camera", quality="LOW")
+
+    def is_small(report):
+        return report["sizes"] and report["sizes"][-1][0] <= 320
+
+    ann.wait_until("camera", is_small, "the smallest layer")
+    ann.do("quality", name="camera", quality="HIGH")
+    ann.wait_until("camera", lambda report: report["sizes"][-1][0] == 640, "the largest layer")
+
+
+def test_players_that_we_did_not_write(sfu, room, aiortc, chromium):
+    ann = sfu.join(room, "ann")
+    ann.publish(hertz=880)
+    page = chromium("/whep", "page")
+    player = aiortc("/whep", "player")
+    gstreamer = GStreamerExchange(sfu, "/whep", token(room, "gstreamer"))
+    try:
+        page.check(880)
+        player.check_picture()
+        player.check_sound(880)
+        wait_for_media(gstreamer, 20, [880])
+    except BaseException as error:
+        error.add_note(gstreamer.transcript())
+        raise
+    finally:
+        gstreamer.close()
+    # Nobody has seen them.
+    assert not [line for line in ann.process.events if line["event"] == "connected"]
+    player.session.end()
+    assert player.session.ask("DELETE").status == 404
+
+
+@pytest.mark.parametrize("codec", ["VP8", "H264"])
+def test_from_whip_to_whep(aiortc, codec):
+    """The player is there first, stays when its publisher goes, and sees the next one."""
+    player = aiortc("/whep", "player")
+    player.wait_connected()
+    first = aiortc("/whip", "first", "--publish", codec, "--hertz", 554)
+    player.check_picture()
+    player.check_sound(554)
+    first.session.end()
+    before = len(player.report()["counters"])
+    aiortc("/whip", "second", "--publish", codec, "--hertz", 660)
+    wait_until(lambda: len(player.report()["counters"]) >= before + 60, f"pictures of the second\n{player.transcript()}")
+    Evidence("player", counters=player.report()["counters"][before + 10:]).check_picture()
+
+
+def test_a_player_says_what_it_wants(sfu, room, aiortc):
+    ann, bob = sfu.join(room, "ann", "--no-subscribe"), sfu.join(room, "bob", "--no-subscribe")
+    ann.publish(hertz=880)
+    bob.publish(hertz=554)
+    player = aiortc("/whep?participant=bob", "player", "--play", "audio")
+    player.check_sound(554)
+
+
+@pytest.mark.parametrize("path", ["/whip", "/whep"])
+def test_new_paths_by_patch(sfu, room, chromium, path):
+    ann = sfu.join(room, "ann")
+    if path == "/whip":
+        page = chromium(path, "page", publish=660)
+        ann.check_picture(15)
+        page.restart()
+        ann.report("camera", fresh=True)
+        ann.report("microphone", fresh=True)
+        ann.check_picture()
+        ann.check_sound(660)
+    else:
+        ann.publish(hertz=880)
+        page = chromium(path, "page")
+        page.check(880, frames=15, seconds=1.5)
+        page.restart()
+        page.forget()
+        page.check(880)
+
+
+def test_patches_are_about_paths_that_are_there(sfu, room, aiortc):
+    session = aiortc("/whip", "obs", "--publish", "VP8").session
+    candidate = "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=candidate:1 1 udp 5 192.0.2.9 9 typ host\r\n"
+    assert session.patch(candidate, session.tag).status == 204
+    assert session.ask("PATCH", candidate, Content_Type=FRAGMENT).status == 428
+    assert session.patch(candidate, '"another"').status == 412
+    assert session.patch(candidate, f"W/{session.tag}").status == 412
+    assert session.patch(candidate, "malformed").status == 400
+    assert session.patch("nonsense", session.tag).status == 400
+    assert session.patch(candidate, session.tag, Content_Type=SDP).status == 415
+    assert session.ask("PATCH", candidate, Content_Type=FRAGMENT, If_Match=session.tag, token="x").status == 401
+    other = token(room, "somebody else")
+    assert session.ask("PATCH", candidate, token=other, Content_Type=FRAGMENT, If_Match=session.tag).status == 403
+    restart = session.patch("a=ice-ufrag:new1\r\na=ice-pwd:abcdefghijklmnopqrstuvwx\r\n" + candidate, "*")
+    assert restart.status == 200 and restart.headers["Content-Type"] == FRAGMENT, restart
+    assert restart.headers["ETag"] != session.tag and "a=ice-ufrag:" in restart.body
+    assert session.patch(candidate, session.tag).status == 412
+    assert session.patch(candidate, restart.headers["ETag"]).status == 204
 
 
 def test_who_is_sent_away_has_no_session_any_more(sfu, room, aiortc):

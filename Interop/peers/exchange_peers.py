@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from peers.data_peer import GStreamerPeer
+from peers.page_peer import WATCH
 from peers.whip_client import Session
 from support.evidence import Evidence
 from support.process import JSONProcess
@@ -41,3 +42,137 @@ class AiortcExchange(JSONProcess):
         pieces = int(seconds * 2) + 1
         wait_until(lambda: len(self.report()["hertz"]) >= pieces, f"{self.name}: {seconds} s of sound")
         Evidence(self.name, hertz=self.report()["hertz"][1:]).check_sound([hertz], seconds - 0.5)
+
+
+# What a page does; `session` is what it keeps.
+BEGIN = """
+async ([path, token, publish, layers]) => {
+  const connection = new RTCPeerConnection();
+  const session = globalThis.session = { connection, path, token };
+  const stream = new MediaStream();
+  connection.ontrack = ({ track }) => stream.addTrack(track);
+  if (publish) {
+    const { patternTrack, toneTrack } = await import('/js/test-pattern.js');
+    session.pattern = patternTrack('page');
+    session.tone = toneTrack(publish);
+    const sendEncodings = layers.map((rid, place) => ({ rid, scaleResolutionDownBy: 2 ** place }));
+    connection.addTransceiver(session.pattern.track, { direction: 'sendonly', sendEncodings });
+    connection.addTransceiver(session.tone.track, { direction: 'sendonly' });
+  } else {
+    connection.addTransceiver('video', { direction: 'recvonly' });
+    connection.addTransceiver('audio', { direction: 'recvonly' });
+  }
+  session.gathered = () => new Promise((resolve) => {
+    const check = () => connection.iceGatheringState === 'complete' && resolve();
+    connection.addEventListener('icegatheringstatechange', check);
+    check();
+  });
+  await connection.setLocalDescription();
+  await session.gathered();
+  const response = await fetch(path, {
+    method: 'POST', headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/sdp' },
+    body: connection.localDescription.sdp,
+  });
+  if (response.status !== 201) throw new Error(`${response.status} ${await response.text()}`);
+  session.url = response.headers.get('Location');
+  session.tag = response.headers.get('ETag');
+  session.answer = await response.text();
+  await connection.setRemoteDescription({ type: 'answer', sdp: session.answer });
+  document.getElementById('chat-remote').remove();
+  const video = Object.assign(document.createElement('video'), { id: 'chat-remote', autoplay: true, muted: true });
+  video.srcObject = stream;
+  document.body.prepend(video);
+}
+"""
+
+# A new credential and its candidates, by PATCH; the answer is the one before with what comes back.
+RESTART = r"""
+async () => {
+  const { connection, url, token, gathered } = session;
+  const field = (text, name) => new RegExp(`^a=${name}:(.*?)\r?$`, 'm').exec(text)[1];
+  await connection.setLocalDescription(await connection.createOffer({ iceRestart: true }));
+  await gathered();
+  const { sdp } = connection.localDescription;
+  const lines = sdp.split('\r\n');
+  const fragment = [
+    `a=ice-ufrag:${field(sdp, 'ice-ufrag')}`, `a=ice-pwd:${field(sdp, 'ice-pwd')}`,
+    lines.find((line) => line.startsWith('m=')), `a=mid:${field(sdp, 'mid')}`,
+    ...lines.filter((line) => line.startsWith('a=candidate:')), 'a=end-of-candidates', '',
+  ].join('\r\n');
+  const response = await fetch(url, {
+    method: 'PATCH', body: fragment,
+    headers: {
+      Authorization: `Bearer ${token}`, 'Content-Type': 'application/trickle-ice-sdpfrag', 'If-Match': '*',
+    },
+  });
+  if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
+  const answered = await response.text();
+  session.former = session.tag;
+  session.tag = response.headers.get('ETag');
+  session.ufrag = field(answered, 'ice-ufrag');
+  session.answer = session.answer
+    .replaceAll(/^a=ice-ufrag:.*?$/gm, `a=ice-ufrag:${session.ufrag}`)
+    .replaceAll(/^a=ice-pwd:.*?$/gm, `a=ice-pwd:${field(answered, 'ice-pwd')}`);
+  await connection.setRemoteDescription({ type: 'answer', sdp: session.answer });
+}
+"""
+
+# Of the pair that media takes.
+REMOTE_FRAGMENT = """
+async () => {
+  const report = await session.connection.getStats();
+  const transport = [...report.values()].find(({ type }) => type === 'transport');
+  const pair = report.get(transport.selectedCandidatePairId) ?? {};
+  return report.get(pair.remoteCandidateId)?.usernameFragment;
+}
+"""
+
+
+class ChromiumExchange:
+    """A page of the server's that publishes a pattern and a tone, or plays."""
+
+    def __init__(self, browser, server, path, token, publish=None, layers=()):
+        self.name = f"Chromium {path}"
+        self.page = browser.new_page()
+        self.page.goto(f"http://{server.namespace.address}:{server.page}")
+        self.page.evaluate(BEGIN, [path, token, publish, list(layers)])
+        if not publish:
+            wait_until(lambda: self.page.evaluate("document.getElementById('chat-remote').videoWidth > 0"),
+                       f"{self.name} has a picture")
+            self.page.evaluate(WATCH)
+
+    def seen(self):
+        return self.page.evaluate("seen")
+
+    def check(self, hertz, frames=45, seconds=2.0):
+        def enough():
+            seen = self.seen()
+            return len(seen["counters"]) >= frames and len(seen["hertz"]) >= 2 * seconds + 1
+
+        wait_until(enough, lambda: f"{self.name}: pictures and sound: {self.seen()}")
+        seen = self.seen()
+        evidence = Evidence(self.name, counters=seen["counters"], hertz=seen["hertz"][1:])
+        evidence.check_picture(least=frames)
+        evidence.check_sound([hertz], seconds - 0.5)
+
+    def forget(self):
+        self.page.evaluate("Object.assign(seen, { counters: [], hertz: [] })")
+
+    def restart(self):
+        """Finds new paths, and waits until media takes one of them."""
+        self.page.evaluate(RESTART)
+        ufrag = self.page.evaluate("session.ufrag")
+        wait_until(lambda: self.page.evaluate(REMOTE_FRAGMENT) == ufrag, f"{self.name}: media on the new path")
+
+    def close(self):
+        self.page.context.close()
+
+
+class GStreamerExchange(GStreamerPeer):
+    """webrtcbin that is sent a room's pictures and sound."""
+
+    def __init__(self, server, path, token):
+        super().__init__(server.namespace, "RECEIVE")
+        _, sdp = self.offer()
+        self.session = Session(server, path, sdp, token)
+        self.accept(("answer", self.session.answer))

@@ -1,6 +1,8 @@
 """GStreamer's webrtcbin by lines of JSON, as Examples/data-channel-chat speaks them with `--json`; media besides.
 
-    gstreamer_peer.py [VP8|H264|H265]  with a codec, it sends a ball that flies, or snow, and a tone of 440 Hz
+    gstreamer_peer.py [VP8|H264|H265|RECEIVE]  with a codec, it sends a ball that flies, or snow, and a tone of 440 Hz
+
+With RECEIVE it offers to be sent pictures and sound.
 
 What it decodes it tells: {"event": "picture", "count": …, "different": …} and for each half second
 {"event": "tone", "hertz": …}, null for silence.
@@ -63,7 +65,12 @@ class Peer:
         self.bus.add_signal_watch()
         self.bus.connect("message::error", lambda _, message: say(event="error", text=str(message.parse_error())))
         self.bus.connect("message::element", self.element_says)
-        if codec:
+        if codec == "RECEIVE":
+            for caps in ("media=video,encoding-name=VP8,clock-rate=90000,payload=96",
+                         "media=audio,encoding-name=OPUS,clock-rate=48000,encoding-params=(string)2,payload=111"):
+                self.bin.emit("add-transceiver", GstWebRTC.WebRTCRTPTransceiverDirection.RECVONLY,
+                              Gst.Caps.from_string(f"application/x-rtp,{caps}"))
+        elif codec:
             picture = SNOW if codec == "H265" else BALL
             self.send(f"{picture} ! {ENCODERS[codec]}", f"media=video,encoding-name={codec},payload=96{FORMATS[codec]}")
             self.send(SOUND, "media=audio,encoding-name=OPUS,payload=111")

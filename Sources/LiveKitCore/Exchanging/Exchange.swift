@@ -1,7 +1,26 @@
+package import SFUCore
+package import LiveKitProtocol
+
 /// What somebody is in a room for who has no signaling but one offer and its answer.
 package enum Exchange: Sendable, Hashable {
     /// To publish what the offer sends (WHIP).
     case publishing
+    /// To be sent what is chosen of the room (WHEP).
+    case playing(PlaybackChoice)
+}
+
+/// Which of a room's tracks a player is sent: all that fit, as many as it has sections.
+package struct PlaybackChoice: Sendable, Hashable {
+    /// Of nobody else.
+    package var identity: String?
+    /// No others; empty for all.
+    package var tracks: Set<TrackSID> = []
+    /// Of each kind of which one is named, no others.
+    package var sources: Set<LiveKitTrackSource> = []
+    /// The best layer that it wants, as far as its path carries it.
+    package var quality = VideoQuality.high
+
+    package init() {}
 }
 
 /// The answer to an offer of `RoomMachine.open`, and the session that it begins.

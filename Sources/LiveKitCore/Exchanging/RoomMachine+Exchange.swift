@@ -15,11 +15,14 @@ extension RoomMachine {
         guard case .exchange(let exchange) = arrival.mode else { throw .badOffer("there is nothing to exchange") }
         var claims = try admit(arrival)
         let offer = try readOffer(arrival.request.publisherOffer.sdp, for: exchange)
-        let announcements: [LiveKitAddTrackRequest]
+        let grants = claims.video ?? VideoGrants()
+        var announcements: [LiveKitAddTrackRequest] = []
         switch exchange {
         case .publishing:
-            announcements = try announce(offer, claims.video ?? VideoGrants())
+            announcements = try announce(offer, grants)
             claims.kind = "ingress"
+        case .playing:
+            guard grants.maySubscribe else { throw .mayNotSubscribe }
         }
         // Nothing below is refused, but for an offer that only a connection finds fault with.
         let signal = makeSignal()
@@ -27,9 +30,12 @@ extension RoomMachine {
         tellOf(participant)
         for request in announcements { addTrack(request, of: participant, at: now) }
         defer { settle(at: now) }
-        let connection = makeConnection(.publisher, for: participant, at: now)
+        let connection = makeConnection(exchange == .publishing ? .publisher : .player, for: participant, at: now)
         do throws(PeerError) {
-            try apply(offer, on: connection, at: now)
+            switch exchange {
+            case .publishing: try apply(offer, on: connection, at: now)
+            case .playing: try answer(offer, toPlayer: connection, at: now)
+            }
         } catch {
             remove(participant, because: .mediaFailure, action: nil, at: now)
             throw .badOffer("\(error)")
@@ -133,6 +139,8 @@ extension RoomMachine {
             switch exchange {
             case .publishing:
                 guard direction.sends else { throw .unsuitableOffer("Section \(index) sends nothing.") }
+            case .playing:
+                guard direction.receives else { throw .unsuitableOffer("Section \(index) receives nothing.") }
             }
             guard answer.media.indices.contains(index), !answer.media[index].isRejected else {
                 throw .unsuitableOffer("Section \(index) has no codec that is known here, or is not bundled.")

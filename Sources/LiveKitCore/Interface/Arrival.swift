@@ -15,6 +15,13 @@ package enum ConnectionMode: Sendable, Hashable {
         case .single, .dual: false
         }
     }
+
+    var isPlaying: Bool {
+        switch self {
+        case .exchange(.playing): true
+        case .exchange(.publishing), .single, .dual: false
+        }
+    }
 }
 
 /// Somebody who wants to join: what the token allows, and what the client asked for.
@@ -58,6 +65,8 @@ package enum JoinRefusal: Error, Sendable, Equatable {
     case unsuitableOffer(String)
     /// The token does not let its bearer publish what the offer sends.
     case mayNotPublish
+    /// The token does not let its bearer have anything of the room's.
+    case mayNotSubscribe
 }
 
 extension JoinRefusal: CustomStringConvertible {
@@ -72,6 +81,7 @@ extension JoinRefusal: CustomStringConvertible {
         case .roomEnded: "The room has ended."
         case .badOffer(let reason), .unsuitableOffer(let reason): "The offer cannot be answered: \(reason)"
         case .mayNotPublish: "The token does not let its bearer publish this."
+        case .mayNotSubscribe: "The token does not let its bearer see or hear anybody."
         }
     }
 }

@@ -66,8 +66,10 @@ extension RoomMachine {
             throw .attributesTooLong(limit: limits.attributesBytes)
         }
         let limit = configuration.maximumParticipants
-        let others = people.count { !$0.isHidden && $0.identity != arrival.identity }
-        guard limit == 0 || grants.hidden || others < limit else { throw .roomFull(limit: limit) }
+        // Players take as much as those whom everybody sees.
+        let others = people.count { (!$0.isHidden || $0.mode.isPlaying) && $0.identity != arrival.identity }
+        let isCounted = !grants.hidden || arrival.mode.isPlaying
+        guard limit == 0 || !isCounted || others < limit else { throw .roomFull(limit: limit) }
         return claims
     }
 

@@ -46,7 +46,7 @@ extension RoomMachine {
         let connection = Connection(id: id, role: role, of: participant)
         byPeer[id] = connection
         switch role {
-        case .only:
+        case .only, .player:
             participant.publisher = connection
             participant.subscriber = connection
         case .publisher: participant.publisher = connection

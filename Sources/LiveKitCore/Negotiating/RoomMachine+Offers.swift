@@ -25,6 +25,7 @@ extension RoomMachine {
                 case .subscriber: offer(connection, at: now)
                 case .only: askForSections(connection)
                 case .publisher: connection.needsNegotiation = false
+                case .player: fillSections(of: connection, at: now)
                 }
             }
         }

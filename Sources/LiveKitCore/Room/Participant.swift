@@ -137,6 +137,8 @@ final class Connection {
         case only
         case publisher
         case subscriber
+        /// Of a client that has offered sections to receive in, and is told nothing of what is in them.
+        case player
     }
 
     let id: RoomPeerID
@@ -156,6 +158,8 @@ final class Connection {
 
     // Of one in which the client does.
     var asked = AskedSections()
+    /// Those of a player's, in its order.
+    var sections: [PlayedSection] = []
 
     init(id: RoomPeerID, role: Role, of participant: Participant) {
         self.id = id

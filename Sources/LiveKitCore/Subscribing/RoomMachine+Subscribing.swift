@@ -11,13 +11,18 @@ extension RoomMachine {
         participant.wishes[track.sid] ?? participant.autoSubscribe
     }
 
-    private func maySubscribe(_ participant: Participant, _ track: Track) -> Bool {
+    func maySubscribe(_ participant: Participant, _ track: Track) -> Bool {
         participant.grants.maySubscribe && participant.mode != .exchange(.publishing) && !track.publisher.isHidden
             && track.publisher !== participant && track.publisher.subscribers.allow(participant, track.sid)
     }
 
     /// Begins or ends a subscription, if what is wanted and allowed has changed.
     func considerSubscribing(_ participant: Participant, to track: Track, at now: Instant) {
+        if participant.mode.isPlaying {
+            // It may have room for this one, or have to give it up.
+            if let connection = participant.subscriber { negotiate(connection) }
+            return
+        }
         let isWanted = track.publication != nil && wants(participant, track) && maySubscribe(participant, track)
         switch (isWanted, participant.subscriptions[track.sid]) {
         case (true, nil): subscribe(participant, to: track, at: now)
@@ -58,7 +63,7 @@ extension RoomMachine {
             subscription.transceiver = try media.subscribe(
                 connection.id, to: publication,
                 streamID: "\(track.publisher.sid.rawValue)|\(track.sid.rawValue)", trackID: track.sid.rawValue,
-                on: section, at: now)
+                on: section, continuing: participant.mode.isPlaying, at: now)
         } catch {
             let isCodec = error == .peer(.negotiation(.unknownCodec))
             return subscriptionFailed(

@@ -37,7 +37,7 @@ struct HTTPRefusal: Error, Equatable {
     private init(_ refusal: JoinRefusal) {
         switch refusal {
         case .notAllowed: self.init(401, refusal.description)
-        case .mayNotPublish: self.init(403, refusal.description)
+        case .mayNotPublish, .mayNotSubscribe: self.init(403, refusal.description)
         case .noIdentity, .nameTooLong, .metadataTooLong, .attributesTooLong, .badOffer, .unsuitableOffer:
             self.init(400, refusal.description)
         case .roomFull, .roomEnded: self.init(503, refusal.description)

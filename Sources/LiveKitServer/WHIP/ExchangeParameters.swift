@@ -1,6 +1,7 @@
 internal import Foundation
 internal import LiveKitCore
 internal import LiveKitProtocol
+internal import SFUCore
 internal import SocketIO
 internal import SwiftProtobuf
 
@@ -30,6 +31,7 @@ struct ExchangeParameters {
         guard (token.claims.roomConfig?.metadata.utf8.count ?? 0) <= limits.metadataBytes else {
             throw HTTPRefusal(400, "The room's metadata are longer than \(limits.metadataBytes) bytes.")
         }
+        var claims = token.claims
         let exchange: Exchange
         switch kind {
         case .whip:
@@ -37,16 +39,46 @@ struct ExchangeParameters {
                 throw HTTPRefusal(403, JoinRefusal.mayNotPublish.description)
             }
             exchange = .publishing
-        case .whep: throw HTTPRefusal(404, "Not found")
+        case .whep:
+            guard grants.maySubscribe else {
+                throw HTTPRefusal(403, JoinRefusal.mayNotSubscribe.description)
+            }
+            exchange = .playing(try PlaybackChoice(request.query))
+            // Whoever only looks on is nobody's business, unless it is to be.
+            if request.query["hidden"] != "false" { claims.video?.hidden = true }
         }
         let offer = try request.offer()
         arrival = Arrival(
-            identity: token.identity, claims: token.claims, mode: .exchange(exchange),
+            identity: token.identity, claims: claims, mode: .exchange(exchange),
             request: .with {
                 $0.clientInfo.address = request.remoteAddress
                 $0.publisherOffer.type = "offer"
                 $0.publisherOffer.sdp = offer
             })
+    }
+}
+
+extension PlaybackChoice {
+    /// What a query may choose by; several names have commas between them.
+    fileprivate init(_ query: EngineIOQuery) throws(HTTPRefusal) {
+        self.init()
+        func names(_ key: String) -> [String] {
+            (query[key] ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        if let identity = query["participant"], !identity.isEmpty { self.identity = identity }
+        tracks = Set(names("track").map { TrackSID(rawValue: $0) })
+        for name in names("source") {
+            guard let source = LiveKitTrackSource(claim: name) else {
+                throw HTTPRefusal(400, "There is no source \(name).")
+            }
+            sources.insert(source)
+        }
+        switch query["quality"] {
+        case nil, "high": quality = .high
+        case "medium": quality = .medium
+        case "low": quality = .low
+        case let other?: throw HTTPRefusal(400, "There is no quality \(other).")
+        }
     }
 }
 

@@ -142,7 +142,7 @@ extension HTTPRefusal {
         switch refusal {
         case .join(let reason):
             switch reason {
-            case .notAllowed, .mayNotPublish: self.init(403, reason.description)
+            case .notAllowed, .mayNotPublish, .mayNotSubscribe: self.init(403, reason.description)
             case .unsuitableOffer: self.init(422, reason.description)
             case .noIdentity, .nameTooLong, .metadataTooLong, .attributesTooLong, .roomFull, .roomEnded, .badOffer:
                 self.init(refusal)

@@ -102,11 +102,49 @@ public struct StreamRewriter: Sendable {
     public init(capacity: Int, clockRate: UInt32, firstSequenceNumber: UInt16) {
         var size = 64
         while size < min(capacity, 16_384) { size *= 2 }
-        places = [Place](repeating: Place(), count: size)
-        mask = Int64(size - 1)
-        maximumGap = Int64(size / 2)
+        self.init(capacity: size, clockRate: clockRate, begunAt: Int64(firstSequenceNumber) + 0x1_0000)
+    }
+
+    /// How far a stream has got, for another one that goes on with it.
+    struct End {
+        fileprivate let capacity: Int
+        fileprivate let clockRate: UInt32
+        fileprivate let next: Int64
+        fileprivate let offsets: PictureOffsets
+        fileprivate let timestampOffset: UInt32
+        fileprivate let last: PictureNumbers
+        fileprivate let lastFrameNumber: UInt16?
+        fileprivate let lastTimestamp: UInt32?
+        fileprivate let lastTimestampAt: Instant
+    }
+
+    var end: End {
+        End(
+            capacity: places.count, clockRate: clockRate, next: next, offsets: offsets,
+            timestampOffset: timestampOffset, last: last, lastFrameNumber: lastFrameNumber,
+            lastTimestamp: lastTimestamp, lastTimestampAt: lastTimestampAt)
+    }
+
+    /// Goes on where another one has ended, under the same source: numbers by one, and time by as much as has passed.
+    /// What went out before can no longer be asked for.
+    init(continuing end: End) {
+        self.init(capacity: end.capacity, clockRate: end.clockRate, begunAt: end.next)
+        offsets = end.offsets
+        timestampOffset = end.timestampOffset
+        last = end.last
+        lastFrameNumber = end.lastFrameNumber
+        lastTimestamp = end.lastTimestamp
+        lastTimestampAt = end.lastTimestampAt
+        // Of no layer of the new publication: their clocks have nothing to do with each other.
+        lastLayer = .max
+    }
+
+    private init(capacity: Int, clockRate: UInt32, begunAt begun: Int64) {
+        places = [Place](repeating: Place(), count: capacity)
+        mask = Int64(capacity - 1)
+        maximumGap = Int64(capacity / 2)
         self.clockRate = clockRate
-        begun = Int64(firstSequenceNumber) + 0x1_0000
+        self.begun = begun
         next = begun
         settled = begun
     }

@@ -153,11 +153,12 @@ public final class Room {
     ///   - streamID: what the peer sees as the track's media stream, and `trackID` as its name.
     ///   - existing: the transceiver that the peer offered to receive on; nil for one of an ended subscription, or a
     ///     new one.
+    ///   - isContinued: the stream on it goes on under the same source, of which the peer is told nothing.
     /// - Returns: the transceiver.
     @discardableResult
     public func subscribe(
         _ id: RoomPeerID, to publicationID: PublicationID, streamID: String, trackID: String? = nil,
-        on existing: TransceiverID? = nil, at now: Instant
+        on existing: TransceiverID? = nil, continuing isContinued: Bool = false, at now: Instant
     ) throws(RoomError) -> TransceiverID {
         let peer = try peer(id)
         let publication = try publication(publicationID)
@@ -166,12 +167,14 @@ public final class Room {
         else { throw .alreadySubscribed }
         let transceiver: TransceiverID
         do throws(PeerError) {
-            transceiver = try attach(publication, to: peer, existing, streamID: streamID, trackID: trackID, at: now)
+            transceiver = try attach(
+                publication, to: peer, existing, streamID: streamID, trackID: trackID, continuing: isContinued, at: now)
         } catch {
             throw .peer(error)
         }
         let subscription = Subscription(
             to: publication, of: peer, on: transceiver,
+            continuing: peer.ended.removeValue(forKey: transceiver).flatMap { isContinued ? $0 : nil },
             // In the lower half: when the first packets are lost and the number wraps at once, the receiver could not
             // tell that SRTP's rollover counter has moved (RFC 3711 §3.3.1).
             firstSequenceNumber: UInt16(truncatingIfNeeded: random.next() >> 24) & 0x7fff)
@@ -188,14 +191,14 @@ public final class Room {
     /// Leaves nothing behind when it is refused.
     private func attach(
         _ publication: Publication, to peer: RoomPeer, _ existing: TransceiverID?, streamID: String, trackID: String?,
-        at now: Instant
+        continuing isContinued: Bool, at now: Instant
     ) throws(PeerError) -> TransceiverID {
         defer { peer.touch() }
         let codec = publication.description.codec
         let kind: MediaKind = publication.description.format.isVideo ? .video : .audio
         if let existing = existing ?? idleTransceiver(of: peer, kind) {
             try peer.machine.setCodecPreferences([codec], of: existing)
-            if peer.idle.contains(existing) { try peer.machine.renewSources(of: existing) }
+            if peer.idle.contains(existing), !isContinued { try peer.machine.renewSources(of: existing) }
             try peer.machine.setStreams([streamID], trackID: trackID, of: existing)
             // The peer's offer has made it for receiving only, or it was held.
             try peer.machine.setDirection(.sendonly, of: existing, at: now)
@@ -247,6 +250,7 @@ public final class Room {
         // One that the peer has not heard of is of no use to anybody.
         try? peer.machine.setDirection(transceiver.mid == nil ? .stopped : .inactive, of: id, at: now)
         if transceiver.mid != nil, !peer.idle.contains(id) { peer.idle.append(id) }
+        peer.ended[id] = transceiver.mid == nil ? nil : subscription.end
     }
 
     /// How a subscriber shows a publication.

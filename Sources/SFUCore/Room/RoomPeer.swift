@@ -12,6 +12,8 @@ final class RoomPeer {
     /// Transceivers of subscriptions that are over, for others to come: sections are never removed, and to reject one
     /// costs a peer more than to leave it inactive.
     var idle: [TransceiverID] = []
+    /// Where the streams on those have got to, for a subscription that goes on with one.
+    var ended: [TransceiverID: StreamRewriter.End] = [:]
     /// What its path is thought to carry; nil before anything is known.
     var available: Bitrate?
     var allocator = StreamAllocator()

@@ -21,19 +21,23 @@ final class Subscription {
 
     init(
         to publication: Publication, of subscriber: RoomPeer, on transceiver: TransceiverID,
-        firstSequenceNumber: UInt16
+        continuing former: StreamRewriter.End?, firstSequenceNumber: UInt16
     ) {
         self.publication = publication
         self.subscriber = subscriber
         self.transceiver = transceiver
+        let former = former.map { StreamRewriter(continuing: $0) }
         if publication.description.format.isVideo {
             video = VideoForwarder(
                 selector: LayerSelector(publication.description.arrangement),
-                rewriter: .forVideo(firstSequenceNumber: firstSequenceNumber))
+                rewriter: former ?? .forVideo(firstSequenceNumber: firstSequenceNumber))
         } else {
-            audio = AudioForwarder(rewriter: .forAudio(firstSequenceNumber: firstSequenceNumber))
+            audio = AudioForwarder(rewriter: former ?? .forAudio(firstSequenceNumber: firstSequenceNumber))
         }
     }
+
+    /// Where its stream has got to.
+    var end: StreamRewriter.End? { video?.rewriter.end ?? audio?.rewriter.end }
 
     // MARK: Packets
 

@@ -51,7 +51,9 @@ enum Metrics {
         func one(_ value: Int) -> [(label: String, value: Int)] { [("", value)] }
         metric("rooms", "gauge", "Rooms that exist.", one(statistics.rooms))
         metric("rooms_total", "counter", "Rooms made.", one(statistics.roomsMade))
-        metric("signaling_connections", "gauge", "Participants with signaling, or a session of WHIP or WHEP.", one(statistics.signals))
+        metric(
+            "signaling_connections", "gauge", "Participants with signaling, or a session of WHIP or WHEP.",
+            one(statistics.signals))
         metric("joins_total", "counter", "Participants who have joined.", one(statistics.joins))
         let sessions = server.httpSessionStatistics
         metric(

@@ -1,6 +1,7 @@
 import LiveKitProtocol
 import RTCEngine
 import RTCWire
+import SwiftProtobuf
 import Testing
 
 @testable import LiveKitCore
@@ -147,6 +148,7 @@ import Testing
         let ann = try venue.join("ann")
         try venue.open("obs", Self.both)
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(500))
         try ann.publish("camera", .video)
         for number in 0..<10 { try ann.say("message \(number)") }
         venue.run(for: .seconds(Int64(1)))

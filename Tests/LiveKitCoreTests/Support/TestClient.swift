@@ -208,7 +208,29 @@ final class TestClient {
         return try makeOffer(at: now)
     }
 
-    func takeOnlyAnswer(_ text: String, at now: Instant) { takeAnswer(.with { $0.sdp = text }, at: now) }
+    func takeOnlyAnswer(_ text: String, at now: Instant) {
+        takeAnswer(.with { $0.sdp = text }, at: now)
+        // What comes is known by the section that it comes in.
+        for transceiver in publisher.transceivers {
+            guard let mid = transceiver.mid else { continue }
+            mids[mid] = senders.first { $0.value == transceiver.id }?.key
+        }
+    }
+
+    /// What of an offer for new paths is told without offering.
+    func restartFragment(at now: Instant) throws -> String {
+        try publisher.setLocalDescription(.offer, try publisher.createOffer(iceRestart: true), at: now)
+        return publisher.localDescription?.sdp.transportFragment ?? ""
+    }
+
+    /// The answer to it: the one before, but for what the fragment says.
+    func takeRestart(_ fragment: String, at now: Instant) throws {
+        let answer = try SessionDescription(parsing: answers.last?.sdp ?? "")
+        let restarted = answer.restarted(with: try TrickleFragment(parsing: fragment))
+        try publisher.setRemoteDescription(.answer, restarted, at: now)
+    }
+
+    func numbers(in section: String) -> [UInt8] { frames[section]?.compactMap(\.payload.last) ?? [] }
 
     // MARK: Publishing
 

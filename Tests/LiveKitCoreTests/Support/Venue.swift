@@ -99,7 +99,7 @@ final class Venue {
     /// Somebody comes by one offer and its answer.
     @discardableResult
     func open(
-        _ name: String, _ exchange: Exchange = .publishing, _ sections: [OfferedSection],
+        _ name: String, _ sections: [OfferedSection], _ exchange: Exchange = .publishing,
         codecs: [CodecParameters] = [.vp8, .h264], grants change: (inout VideoGrants) -> Void = { _ in },
         offer changeOffer: (String) -> String = { $0 }
     ) throws -> TestClient {

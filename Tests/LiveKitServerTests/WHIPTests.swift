@@ -1,0 +1,108 @@
+import Foundation
+import LiveKitProtocol
+import Testing
+
+@testable import LiveKitServer
+
+/// `/whip` and `/whep`, over real sockets on loopback. Media come in `Interop`.
+@Suite(.timeLimit(.minutes(2))) struct WHIPTests {
+    private static let offer = [
+        "v=0", "o=- 1 1 IN IP4 0.0.0.0", "s=-", "t=0 0", "a=group:BUNDLE 0", "m=video 9 UDP/TLS/RTP/SAVPF 96",
+        "c=IN IP4 0.0.0.0", "a=mid:0", "a=sendonly", "a=rtcp-mux", "a=setup:actpass", "a=ice-ufrag:abcd",
+        "a=ice-pwd:abcdefghijklmnopqrstuvwx",
+        "a=fingerprint:sha-256 " + Array(repeating: "00", count: 32).joined(separator: ":"), "a=rtpmap:96 VP8/90000",
+    ].map { $0 + "\r\n" }.joined()
+
+    private static func post(
+        _ server: TestServer, _ target: String = "/whip", identity: String = "obs", offer: String = offer
+    ) async throws -> (status: Int, headers: String, body: String) {
+        try await server.ask(
+            target, method: "POST",
+            headers: [
+                "Authorization": "Bearer \(try TestServer.token(identity: identity))",
+                "Content-Type": "application/sdp",
+            ], body: Array(offer.utf8))
+    }
+
+    private static func field(_ name: String, _ headers: String) -> String? {
+        headers.split(separator: "\r\n").first { $0.lowercased().hasPrefix(name.lowercased() + ": ") }.map {
+            String($0.dropFirst(name.count + 2))
+        }
+    }
+
+    @Test func `a session has a place and a tag of its own, which nobody can guess`() async throws {
+        try await TestServer.run { server in
+            let answers = [
+                try await Self.post(server, identity: "one"), try await Self.post(server, identity: "two"),
+            ]
+            #expect(answers.allSatisfy { $0.status == 201 && $0.body.hasPrefix("v=0\r\n") })
+            let places = Set(answers.compactMap { Self.field("Location", $0.headers) })
+            let tags = Set(answers.compactMap { Self.field("ETag", $0.headers) })
+            #expect(places.count == 2 && tags.count == 2)
+            #expect(places.allSatisfy { $0.hasPrefix("/whip/sessions/") && $0.count == "/whip/sessions/".count + 64 })
+            let elsewhere = places.first?.replacing("/whip/", with: "/whep/") ?? ""
+            let token = try TestServer.token(identity: "one")
+            let other = try await server.ask(
+                elsewhere, method: "DELETE", headers: ["Authorization": "Bearer \(token)"])
+            #expect(other.status == 404)
+        }
+    }
+
+    @Test func `a server has so many sessions, and says when to try again`() async throws {
+        try await TestServer.run {
+            $0.maximumHTTPSessions = 1
+        } _: { server in
+            let first = try await Self.post(server, identity: "one")
+            #expect(first.status == 201)
+            let second = try await Self.post(server, identity: "two")
+            #expect(second.status == 503 && Self.field("Retry-After", second.headers) == "5")
+            let token = try TestServer.token(identity: "one")
+            let place = try #require(Self.field("Location", first.headers))
+            let ended = try await server.ask(place, method: "DELETE", headers: ["Authorization": "Bearer \(token)"])
+            #expect(ended.status == 200)
+            #expect(try await Self.post(server, identity: "two").status == 201)
+        }
+    }
+
+    @Test func `a player is hidden unless it says otherwise, and what it cannot ask for is refused`() async throws {
+        try await TestServer.run { server in
+            let offer = Self.offer.replacing("sendonly", with: "recvonly")
+            #expect(try await Self.post(server, "/whep", identity: "eve", offer: offer).status == 201)
+            #expect(try await Self.post(server, "/whep?hidden=false", identity: "dan", offer: offer).status == 201)
+            let admin = try TestServer.serviceToken {
+                $0.roomAdmin = true
+                $0.room = "kitchen"
+            }
+            let listed = try await server.ask(
+                "/twirp/livekit.RoomService/ListParticipants", method: "POST",
+                headers: ["Authorization": "Bearer \(admin)", "Content-Type": "application/json"],
+                body: Array(#"{"room":"kitchen"}"#.utf8))
+            #expect(listed.body.components(separatedBy: #""hidden":true"#).count == 2)
+            for query in ["source=radio", "quality=best"] {
+                #expect(try await Self.post(server, "/whep?\(query)", identity: "eve", offer: offer).status == 400)
+            }
+        }
+    }
+
+    @Test func `If-Match is read as RFC 9110 has it`() {
+        let (one, two) = (EntityTag(value: "one"), EntityTag(value: "two"))
+        #expect(IfMatch("*") == .any && IfMatch(" * ") == .any)
+        #expect(IfMatch(#""one""#) == .one(of: [one]))
+        #expect(IfMatch(#""one" ,, "two","#) == .one(of: [one, two]))
+        #expect(IfMatch(#"W/"one", "two""#) == .one(of: [two]))
+        #expect(IfMatch(#"W/"one""#)?.matches(one) == false)
+        for malformed in ["", ",", "one", #""one"#, #""one" "two""#, "*, *", #"w/"one""#] {
+            #expect(IfMatch(malformed) == nil, "\(malformed)")
+        }
+        #expect(IfMatch(String(repeating: #""one","#, count: 1_000)) == nil)
+    }
+
+    @Test func `paths are endpoints, sessions, or somebody else's`() {
+        #expect(ExchangeRoute(path: "/whip") == .endpoint(.whip, room: ""))
+        #expect(ExchangeRoute(path: "/whep/living%20room") == .endpoint(.whep, room: "living room"))
+        #expect(ExchangeRoute(path: "/whip/sessions/x") == .session(.whip, id: "x"))
+        for other in ["/", "/whips", "/whip/a/b", "/whip/sessions/x/y", "/whip/%ff", "whip"] {
+            #expect(ExchangeRoute(path: other) == nil, "\(other)")
+        }
+    }
+}
