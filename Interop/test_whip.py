@@ -88,24 +88,22 @@ def test_our_example_publishes_a_file_to_a_room(sfu, room):
     program.finish()
 
 
-def test_a_client_of_others_publishes_by_whip(sfu, room):
-    """Debian's whip-client, on GStreamer, which tells its candidates by PATCH."""
+@pytest.mark.parametrize("codec", ["VP8", "H264"])
+def test_gstreamer_publishes_by_whip(sfu, room, codec):
     ann = sfu.join(room, "ann")
-    video = ("videotestsrc is-live=true pattern=ball ! video/x-raw,width=320,height=180,framerate=30/1 ! queue"
-             " ! vp8enc deadline=1 keyframe-max-dist=60 ! rtpvp8pay pt=96 picture-id-mode=2"
-             " ! application/x-rtp,media=video,encoding-name=VP8,payload=96")
-    audio = ("audiotestsrc is-live=true wave=sine freq=660 ! queue ! opusenc ! rtpopuspay pt=100"
-             " ! application/x-rtp,media=audio,encoding-name=OPUS,payload=100")
-    client = JSONProcess("whip-client", sfu.namespace.command(
-        "whip-client", "-u", f"{sfu.http}/whip", "-t", token(room, "obs"), "-V", video, "-A", audio))
+    gstreamer = GStreamerExchange(sfu, "/whip", token(room, "gstreamer"), codec)
     try:
-        ann.wait_for("subscribed", name="camera")
+        assert ann.wait_for("subscribed", name="camera")["codec"] == f"video/{codec}"
         # Its pictures have no counter, but come one after the other.
-        ann.wait_until("camera", lambda report: len(report["sizes"]) >= 45, f"pictures\n{client.transcript()}")
-        ann.check_sound(660)
+        ann.wait_until("camera", lambda report: len(report["sizes"]) >= 45, "45 pictures")
+        ann.check_sound(440)
+        gstreamer.session.end()
+        ann.wait_for("gone", who="gstreamer")
+    except BaseException as error:
+        error.add_note(gstreamer.transcript())
+        raise
     finally:
-        client.finish()
-    ann.wait_for("gone", who="obs")
+        gstreamer.close()
 
 
 def test_a_browser_publishes_layers_and_each_subscriber_has_one(sfu, room, chromium):

@@ -169,10 +169,10 @@ class ChromiumExchange:
 
 
 class GStreamerExchange(GStreamerPeer):
-    """webrtcbin that is sent a room's pictures and sound."""
+    """webrtcbin that publishes a ball and a tone, or is sent a room's pictures and sound."""
 
-    def __init__(self, server, path, token):
-        super().__init__(server.namespace, "RECEIVE")
+    def __init__(self, server, path, token, codec="RECEIVE"):
+        super().__init__(server.namespace, codec)
         _, sdp = self.offer()
         self.session = Session(server, path, sdp, token)
         self.accept(("answer", self.session.answer))
