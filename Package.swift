@@ -233,7 +233,8 @@ let package = Package(
             dependencies: [
                 "RTCWire", "RTCEngine", "SFUCore", "RTCSecurity", "MediaFiles", "TURNServer", "SocketIO",
                 "CallSignaling",
-                "ClientKit", "LiveKitProtocol", .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                "ClientKit", "LiveKitProtocol", "LiveKitCore", "LiveKitServer",
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             path: "Fuzz/Targets",
             swiftSettings: swiftSettings),

@@ -22,12 +22,13 @@ cores=$(nproc)
 
 # A module comes after those that it imports.
 modules=(RTCWire SwiftProtobuf RTCEngine LiveKitProtocol SocketIO MediaFiles RTCSecurity SFUCore TURNServer CallSignaling ClientKit
-    FuzzTargets)
+    LiveKitCore LiveKitServer FuzzTargets)
 
 imports() {
     case $1 in
         RTCEngine) echo RTCWire ;;
         MediaFiles | RTCSecurity | SFUCore | TURNServer) echo RTCWire RTCEngine ;;
+        LiveKitCore) echo RTCWire ;;
         CallSignaling | ClientKit) echo SocketIO ;;
         LiveKitProtocol) echo SwiftProtobuf ;;
         FuzzTargets) echo "${modules[@]:0:${#modules[@]}-1}" ;;
@@ -42,6 +43,8 @@ sources() { # of a module, without the files that need NIO
             ;;
         TURNServer) find Sources/TURNServer/Machine -name '*.swift' ;;
         CallSignaling) ls Sources/CallSignaling/CallRoomParameters.swift ;;
+        LiveKitCore) ls Sources/LiveKitCore/Exchanging/TrickleFragment.swift ;;
+        LiveKitServer) ls Sources/LiveKitServer/WHIP/EntityTag.swift ;;
         ClientKit) find Sources/ClientKit -name '*.swift' ! -name SocketIOCallSignaling.swift ;;
         FuzzTargets)
             find Fuzz/Targets -name '*.swift'

@@ -284,8 +284,13 @@ def test_pages_of_other_origins_may_publish(sfu, room):
     assert asked.status == 204 and asked.headers["Access-Control-Allow-Origin"] == "*"
     assert asked.headers["Accept-Post"] == SDP
     assert "Authorization" in asked.headers["Access-Control-Allow-Headers"]
-    answered = offer_to(sfu, "/whip", OFFER, token(room, "obs"))
+    bearer = token(room, "obs")
+    answered = offer_to(sfu, "/whip", OFFER, bearer)
     assert answered.status == 201 and "Location" in answered.headers["Access-Control-Expose-Headers"]
+    asked = ask(sfu, "OPTIONS", answered.headers["Location"])
+    assert asked.status == 204 and asked.headers["Accept-Patch"] == FRAGMENT
+    assert "If-Match" in asked.headers["Access-Control-Allow-Headers"]
+    assert ask(sfu, "DELETE", answered.headers["Location"], token=bearer).status == 200
 
 
 def test_a_room_may_be_in_the_path_where_the_token_leaves_it_open(sfu, room):

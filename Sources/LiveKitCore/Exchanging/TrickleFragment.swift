@@ -1,4 +1,4 @@
-import RTCWire
+package import RTCWire
 
 /// An SDP fragment (RFC 8840 §9): candidates of a session, and its credential, which is a new one when paths are to be
 /// found anew.
@@ -91,7 +91,7 @@ extension SessionDescription {
     }
 
     /// With another credential, and other candidates than before.
-    func restarted(with fragment: TrickleFragment) -> SessionDescription {
+    package func restarted(with fragment: TrickleFragment) -> SessionDescription {
         var description = self
         let names = ["ice-ufrag", "ice-pwd", "candidate", "end-of-candidates"]
         for name in names { description.removeAttributes(named: name) }
@@ -113,7 +113,7 @@ extension SessionDescription {
     }
 
     /// What of an answer tells its transport, as the answer to a fragment that asked for new paths (RFC 9725 §4.3.3).
-    var transportFragment: String {
+    package var transportFragment: String {
         guard let section = bundleSection else { return "" }
         var lines = ["a=ice-lite"]
         lines += values(of: "group").map { "a=group:\($0)" }

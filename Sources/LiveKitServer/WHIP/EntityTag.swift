@@ -1,14 +1,14 @@
 /// A strong entity tag (RFC 9110 §8.8.3), without its quotes.
-struct EntityTag: Sendable, Equatable {
-    let value: String
+package struct EntityTag: Sendable, Equatable {
+    package let value: String
 
     static func random() -> EntityTag { EntityTag(value: [UInt8].random(8).hexadecimal) }
 
-    var header: String { "\"\(value)\"" }
+    package var header: String { "\"\(value)\"" }
 }
 
 /// What `If-Match` asks for (RFC 9110 §13.1.1).
-enum IfMatch: Equatable {
+package enum IfMatch: Sendable, Equatable {
     case any
     case one(of: [EntityTag])
 
@@ -16,7 +16,7 @@ enum IfMatch: Equatable {
     private static let longest = 4_096
 
     /// Nil when the header is malformed. Weak tags are left out: none matches where the comparison is strong.
-    init?(_ header: String) {
+    package init?(_ header: String) {
         let text = header.utf8
         guard text.count <= Self.longest else { return nil }
         var rest = Substring(header)
@@ -56,10 +56,23 @@ enum IfMatch: Equatable {
         while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
     }
 
-    func matches(_ tag: EntityTag) -> Bool {
+    package func matches(_ tag: EntityTag) -> Bool {
         switch self {
         case .any: true
         case .one(let tags): tags.contains(tag)
         }
+    }
+}
+
+extension [UInt8] {
+    /// From the system's generator, which is fit for secrets.
+    static func random(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

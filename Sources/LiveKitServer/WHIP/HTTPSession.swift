@@ -115,16 +115,3 @@ package struct HTTPSessionStatistics: Sendable {
     /// Since the server began.
     package var opened: [(kind: String, count: Int)]
 }
-
-extension [UInt8] {
-    /// From the system's generator, which is fit for secrets.
-    static func random(_ count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-    }
-
-    var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-}

@@ -52,6 +52,16 @@ import Testing
         #expect(listener.publish(61, 53 * 960) == "502 @50880")
     }
 
+    @Test func `another publication goes on with the stream of one that is over`() {
+        var listener = Listener()
+        #expect(listener.publish(9, 960) == "500 @960")
+        listener.track = PublishedTrack(format: .opus)
+        listener.forwarder = AudioForwarder(rewriter: StreamRewriter(continuing: listener.forwarder.rewriter.end))
+        listener.now += .milliseconds(100)
+        #expect(listener.publish(40_000, 77) == "501 @5760")
+        #expect(listener.publish(40_001, 1_037) == "502 @6720")
+    }
+
     @Test func `a publisher that begins anew is gone on with at once, later than all before`() {
         var listener = Listener()
         #expect(listener.publish(9, 4_000_000_000) == "500 @4000000000")

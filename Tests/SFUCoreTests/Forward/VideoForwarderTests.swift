@@ -105,6 +105,22 @@ import Testing
         #expect(peer.wishes() == nil)
     }
 
+    @Test func `another publication goes on with the stream of one that is over, from its key frame on`() {
+        var peer = Subscriber()
+        #expect(peer.vp8(8, 0, key(2, base: 9, index: 4)) == ["100 @0 key pid 2 tl0 9 k 4 t0."])
+        peer.track = PublishedTrack(format: .vp8, streams: 1)
+        peer.forwarder = VideoForwarder(
+            selector: LayerSelector(.simulcast, target: .highest),
+            rewriter: StreamRewriter(continuing: peer.forwarder.rewriter.end))
+        peer.wait(.milliseconds(500))
+        #expect(peer.vp8(700, 900_000, delta(90, base: 30, index: 2)) == [])
+        #expect(peer.vp8(701, 903_000, key(91, base: 31, index: 3)) == ["101 @45000 key pid 3 tl0 10 k 5 t0."])
+        #expect(peer.vp8(702, 906_000, delta(92, base: 32, index: 3)) == ["102 @48000 pid 4 tl0 11 k 5 t0."])
+        // What the other one sent is not among what can be sent again.
+        #expect(peer.forwarder.repair(100, of: peer.track, roundTrip: .milliseconds(20), at: peer.now) == nil)
+        #expect(peer.forwarder.repair(101, of: peer.track, roundTrip: .milliseconds(20), at: peer.now) != nil)
+    }
+
     @Test func `sender reports place a layer exactly, and a picture of the same moment one tick later`() {
         var peer = Subscriber(streams: 2, target: .lowest)
         let time = NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0)
