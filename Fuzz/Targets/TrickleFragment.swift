@@ -1,8 +1,8 @@
 import LiveKitCore
 import RTCWire
 
-/// A fragment of WHIP's (RFC 8840 §9), and a description that is told of it: refused, or within bounds, and a description
-/// afterwards as before.
+/// A fragment of WHIP's (RFC 8840 §9), and a description that is told of it: refused, or within bounds, and a
+/// description afterwards as before.
 func fuzzTrickleFragment(_ bytes: RawSpan) {
     let text = bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     guard let fragment = try? TrickleFragment(parsing: text) else { return }

@@ -5,7 +5,8 @@ public import RTCWire
 
 /// What we publish, and whom it is for.
 extension Room {
-    /// Publishes a track of frames that are handed in by `LocalTrackPublication.send`; back when the server knows of it.
+    /// Publishes a track of frames that are handed in by `LocalTrackPublication.send`; back when the server knows of
+    /// it.
     public func publish(
         _ format: PayloadFormat, options: TrackPublishOptions
     ) async throws(RoomError) -> LocalTrackPublication {
