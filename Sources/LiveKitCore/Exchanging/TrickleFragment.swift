@@ -38,9 +38,9 @@ package struct TrickleFragment: Sendable, Equatable {
         guard text.utf8.count <= Self.longest else { throw .tooLong(limit: Self.longest) }
         var mid: String?
         for (number, line) in text.split(whereSeparator: \.isNewline).enumerated() {
-            guard let type = line.first, type.isASCII, type.isLowercase, line.dropFirst().first == "=" else {
-                throw .line(number)
-            }
+            guard let type = line.first, type.isASCII, type.isLowercase, line.dropFirst().first == "=",
+                !line.utf8.contains(0)
+            else { throw .line(number) }
             let value = line.dropFirst(2)
             if type == "m" { mid = nil }
             guard type == "a" else { continue }
@@ -48,8 +48,12 @@ package struct TrickleFragment: Sendable, Equatable {
             let content = parts.count > 1 ? String(parts[1]) : nil
             switch (parts.first, content) {
             case ("mid", let name?): mid = name
-            case ("ice-ufrag", let fragment?): try Self.set(&usernameFragment, fragment)
-            case ("ice-pwd", let secret?): try Self.set(&password, secret)
+            case ("ice-ufrag", let text?):
+                guard let fragment = SDP.ICEUsernameFragment(attributeValue: text) else { throw .line(number) }
+                try Self.set(&usernameFragment, fragment.value)
+            case ("ice-pwd", let text?):
+                guard let secret = SDP.ICEPassword(attributeValue: text) else { throw .line(number) }
+                try Self.set(&password, secret.value)
             case ("candidate", .some):
                 guard candidates.count < SDPLimits.candidates else {
                     throw .tooManyCandidates(limit: SDPLimits.candidates)
