@@ -132,7 +132,7 @@ let package = Package(
             [
                 "LiveKitProtocol", "SFUCore", "RTCEngine", "RTCWire",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
-            ]),
+            ], settings: optimized),
 
         // Its sockets, endpoints, room service and webhooks.
         library(
@@ -197,7 +197,12 @@ let package = Package(
             settings: optimized),
         tests("RTCSecurityTests", ["RTCSecurity", "RTCEngine", "RTCWire", "COpenSSL"]),
         tests("MediaFilesTests", ["MediaFiles", "RTCEngine", "RTCWire"]),
-        tests("SFUCoreTests", ["SFUCore", "RTCEngine", "RTCWire", "CongestionLinks"], settings: optimized),
+        // Publishers, paths and receivers of pictures, for tests of one subscription and of whole rooms.
+        .target(
+            name: "SFUModels", dependencies: ["SFUCore", "RTCEngine", "RTCWire"], path: "Tests/SFUModels",
+            swiftSettings: swiftSettings + optimized),
+        tests(
+            "SFUCoreTests", ["SFUCore", "SFUModels", "RTCEngine", "RTCWire", "CongestionLinks"], settings: optimized),
         tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("TURNServerTests", ["TURNServer", "RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles"]),
         tests("SocketIOTests", ["SocketIO"] + nio),
@@ -206,7 +211,10 @@ let package = Package(
             "LiveKitProtocolTests", ["LiveKitProtocol", .product(name: "SwiftProtobuf", package: "swift-protobuf")]),
         tests(
             "LiveKitCoreTests",
-            ["LiveKitCore", "LiveKitProtocol", "SFUCore", "RTCEngine", "RTCSecurity", "RTCWire"]),
+            [
+                "LiveKitCore", "LiveKitProtocol", "SFUCore", "SFUModels", "CongestionLinks", "CAllocator", "RTCEngine",
+                "RTCSecurity", "RTCWire",
+            ], settings: optimized),
         tests(
             "LiveKitServerTests",
             [

@@ -1,5 +1,6 @@
 import RTCEngine
 import RTCWire
+import SFUModels
 import Testing
 
 @testable import SFUCore

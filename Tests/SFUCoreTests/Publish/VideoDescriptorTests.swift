@@ -1,4 +1,5 @@
 import RTCWire
+import SFUModels
 import Testing
 
 @testable import SFUCore

@@ -1,5 +1,6 @@
 import RTCEngine
 import RTCWire
+import SFUModels
 
 @testable import SFUCore
 

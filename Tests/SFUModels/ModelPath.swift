@@ -1,29 +1,31 @@
-import RTCEngine
+package import RTCEngine
 
 /// The way from the publisher to the server: packets are lost, come again when they were, come twice, and out of order.
-struct ModelPath {
-    struct Character {
-        var loss = 0.0
+package struct ModelPath {
+    package struct Character {
+        package var loss = 0.0
         /// Of what is lost, so much comes again.
-        var repaired = 1.0
-        var duplicates = 0.0
+        package var repaired = 1.0
+        package var duplicates = 0.0
         /// In milliseconds, more than the others take.
-        var jitter = 0.0
+        package var jitter = 0.0
+
+        package init() {}
     }
 
-    var character: Character
+    package var character: Character
     private var random: EngineRandom
     private var waiting: [(at: Instant, order: Int, packet: ModelPacket)] = []
     private var order = 0
     /// Packets that never come.
-    private(set) var lost = 0
+    package private(set) var lost = 0
 
-    init(_ character: Character, random: EngineRandom) {
+    package init(_ character: Character, random: EngineRandom) {
         self.character = character
         self.random = random
     }
 
-    mutating func send(_ packet: ModelPacket, at now: Instant) {
+    package mutating func send(_ packet: ModelPacket, at now: Instant) {
         var delay = Interval.milliseconds(10) + jitter()
         if Double.random(in: 0..<1, using: &random) < character.loss {
             guard Double.random(in: 0..<1, using: &random) < character.repaired else {
@@ -48,7 +50,7 @@ struct ModelPath {
     }
 
     /// What has come by now.
-    mutating func arrivals(until now: Instant) -> [(at: Instant, packet: ModelPacket)] {
+    package mutating func arrivals(until now: Instant) -> [(at: Instant, packet: ModelPacket)] {
         let come = waiting.filter { $0.at <= now }.sorted { ($0.at, $0.order) < ($1.at, $1.order) }
         waiting.removeAll { $0.at <= now }
         return come.map { ($0.at, $0.packet) }

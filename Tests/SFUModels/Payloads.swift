@@ -1,9 +1,9 @@
-import RTCWire
+package import RTCWire
 import SFUCore
 
 /// RTP packets made by hand.
-enum Packet {
-    static func rtp(
+package enum Packet {
+    package static func rtp(
         _ number: UInt16, timestamp: UInt32, marker: Bool = true, payloadType: UInt8 = 96,
         ssrc: UInt32 = 77, descriptor: [UInt8]? = nil, _ payload: [UInt8]
     ) -> [UInt8] {
@@ -18,16 +18,16 @@ enum Packet {
         return bytes + payload
     }
 
-    static let descriptorID: UInt8 = 9
+    package static let descriptorID: UInt8 = 9
 
-    static var extensions: HeaderExtensionIDs {
+    package static var extensions: HeaderExtensionIDs {
         var ids = HeaderExtensionIDs()
         ids.dependencyDescriptor = descriptorID
         return ids
     }
 
     /// What is left of a packet that says how it was padded: header and padding (RFC 3550 §5.1).
-    static func padding(_ number: UInt16, timestamp: UInt32) -> [UInt8] {
+    package static func padding(_ number: UInt16, timestamp: UInt32) -> [UInt8] {
         var bytes = rtp(number, timestamp: timestamp, marker: false, [0, 0, 0, 4])
         bytes[0] |= 0x20
         return bytes
@@ -35,18 +35,33 @@ enum Packet {
 }
 
 /// VP8 payloads (RFC 7741 §4.2): descriptor, then RFC 6386 §9.1's first byte, whose lowest bit is 0 for a key frame.
-struct VP8Payload {
-    var isKey = false
-    var starts = true
-    var pictureID: UInt16? = 0
-    var isLong = true
-    var base: UInt8? = 0
-    var temporal: UInt8? = 0
-    var sync = false
-    var keyIndex: UInt8? = 0
-    var content: [UInt8] = [1, 2, 3]
+package struct VP8Payload {
+    package var isKey = false
+    package var starts = true
+    package var pictureID: UInt16? = 0
+    package var isLong = true
+    package var base: UInt8? = 0
+    package var temporal: UInt8? = 0
+    package var sync = false
+    package var keyIndex: UInt8? = 0
+    package var content: [UInt8] = [1, 2, 3]
 
-    var bytes: [UInt8] {
+    package init(
+        isKey: Bool = false, starts: Bool = true, pictureID: UInt16? = 0, isLong: Bool = true, base: UInt8? = 0,
+        temporal: UInt8? = 0, sync: Bool = false, keyIndex: UInt8? = 0, content: [UInt8] = [1, 2, 3]
+    ) {
+        self.isKey = isKey
+        self.starts = starts
+        self.pictureID = pictureID
+        self.isLong = isLong
+        self.base = base
+        self.temporal = temporal
+        self.sync = sync
+        self.keyIndex = keyIndex
+        self.content = content
+    }
+
+    package var bytes: [UInt8] {
         var present: UInt8 = 0
         var fields: [UInt8] = []
         if let pictureID {

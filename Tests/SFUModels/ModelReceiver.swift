@@ -1,11 +1,10 @@
 import RTCEngine
 import RTCWire
-
-@testable import SFUCore
+import SFUCore
 
 /// What one subscriber got, and whether a decoder could make anything of it.
-struct ModelReceiver {
-    struct Received {
+package struct ModelReceiver {
+    package struct Received {
         var line: Int64
         var timestamp: UInt32
         var marker: Bool
@@ -18,14 +17,14 @@ struct ModelReceiver {
         var startsKey: Bool
     }
 
-    let coding: ModelCoding
+    package let coding: ModelCoding
     private var unwrapper = SequenceUnwrapper()
-    private(set) var received: [Int64: Received] = [:]
-    private(set) var violations: [String] = []
+    package private(set) var received: [Int64: Received] = [:]
+    package private(set) var violations: [String] = []
 
-    init(_ coding: ModelCoding) { self.coding = coding }
+    package init(_ coding: ModelCoding) { self.coding = coding }
 
-    mutating func receive(_ bytes: [UInt8]) {
+    package mutating func receive(_ bytes: [UInt8]) {
         let span = bytes.span.bytes
         guard let header = try? RTPHeader(parsing: span) else { return violations.append("a broken packet") }
         let line = unwrapper.unwrap(header.sequenceNumber)
@@ -47,10 +46,10 @@ struct ModelReceiver {
         received[line] = packet
     }
 
-    mutating func note(_ violation: String) { violations.append(violation) }
+    package mutating func note(_ violation: String) { violations.append(violation) }
 
     /// The packet that went out under this number.
-    func bytes(_ number: UInt16) -> [UInt8]? { received[unwrapper.peek(number)]?.bytes }
+    package func bytes(_ number: UInt16) -> [UInt8]? { received[unwrapper.peek(number)]?.bytes }
 
     /// Looks at the whole stream when all is over.
     ///
@@ -59,7 +58,7 @@ struct ModelReceiver {
     ///   - arrived: which packets of each frame have come to the server.
     ///   - lost: how many never did.
     ///   - isInOrder: nothing was lost, repeated or late.
-    mutating func finish(_ frames: [ModelFrame], arrived: [Int: Set<Int>], lost: Int, isInOrder: Bool) {
+    package mutating func finish(_ frames: [ModelFrame], arrived: [Int: Set<Int>], lost: Int, isInOrder: Bool) {
         let packets = received.values.sorted { $0.line < $1.line }
         guard let first = packets.first, let last = packets.last else { return }
         let missing = Int(last.line - first.line) + 1 - packets.count

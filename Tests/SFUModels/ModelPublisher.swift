@@ -1,32 +1,40 @@
-import RTCEngine
-import RTCWire
-
-@testable import SFUCore
+package import RTCEngine
+package import RTCWire
+package import SFUCore
 
 /// Whom a frame needs: known to the model, and told to the server only as publishers tell it.
-struct ModelFrame {
-    var id: Int
-    var stream: Int
-    var spatial: Int
-    var temporal: Int
-    var isKey: Bool
+package struct ModelFrame {
+    package var id: Int
+    package var stream: Int
+    package var spatial: Int
+    package var temporal: Int
+    package var isKey: Bool
     /// Identifiers of frames.
-    var references: [Int]
-    var packetCount: Int
+    package var references: [Int]
+    package var packetCount: Int
 }
 
 /// One packet on its way, and of which frame it is.
-struct ModelPacket {
-    var frame: Int
-    var index: Int
-    var stream: Int
-    var number: UInt16
-    var isPadding = false
-    var bytes: [UInt8]
+package struct ModelPacket {
+    package var frame: Int
+    package var index: Int
+    package var stream: Int
+    package var number: UInt16
+    package var isPadding = false
+    package var bytes: [UInt8]
+
+    package init(frame: Int, index: Int, stream: Int, number: UInt16, isPadding: Bool = false, bytes: [UInt8]) {
+        self.frame = frame
+        self.index = index
+        self.stream = stream
+        self.number = number
+        self.isPadding = isPadding
+        self.bytes = bytes
+    }
 }
 
 /// How a publication is coded.
-enum ModelCoding: CaseIterable {
+package enum ModelCoding: CaseIterable, Sendable {
     /// Three simulcast streams, each with three temporal layers, the numbers of one of them with picture ids of 7 bits.
     case vp8Simulcast
     /// Three spatial layers in one stream that always need each other.
@@ -39,7 +47,7 @@ enum ModelCoding: CaseIterable {
     /// Three simulcast streams that nothing but their key frames tells about.
     case h264Simulcast
 
-    var format: PayloadFormat {
+    package var format: PayloadFormat {
         switch self {
         case .vp8Simulcast: .vp8
         case .vp9Scalable, .vp9KeyScalable: .vp9
@@ -47,13 +55,13 @@ enum ModelCoding: CaseIterable {
         case .h264Simulcast: .h264
         }
     }
-    var streams: Int { self == .vp8Simulcast || self == .h264Simulcast ? 3 : 1 }
-    var arrangement: LayerSelector.Arrangement { streams > 1 ? .simulcast : .scalable }
-    var isKeyScalable: Bool { self == .vp9KeyScalable || self == .av1KeyScalable }
+    package var streams: Int { self == .vp8Simulcast || self == .h264Simulcast ? 3 : 1 }
+    package var arrangement: LayerSelector.Arrangement { streams > 1 ? .simulcast : .scalable }
+    package var isKeyScalable: Bool { self == .vp9KeyScalable || self == .av1KeyScalable }
 }
 
 /// Makes the pictures of a publication: thirty a second, temporal layers 0 2 1 2, key frames when asked.
-struct ModelPublisher {
+package struct ModelPublisher {
     private struct Stream {
         var number: UInt16
         var timestamp: UInt32
@@ -73,12 +81,12 @@ struct ModelPublisher {
         var pictures = 0
     }
 
-    let coding: ModelCoding
-    private(set) var frames: [ModelFrame] = []
+    package let coding: ModelCoding
+    package private(set) var frames: [ModelFrame] = []
     private var streams: [Stream]
     private var random: EngineRandom
 
-    init(_ coding: ModelCoding, random: EngineRandom) {
+    package init(_ coding: ModelCoding, random: EngineRandom) {
         self.coding = coding
         var random = random
         // Numbers begin shortly before they wrap.
@@ -94,15 +102,15 @@ struct ModelPublisher {
         self.random = random
     }
 
-    func timestamp(of stream: Int) -> UInt32 { streams[stream].timestamp }
-    mutating func askForKey(_ stream: Int) { streams[stream].wantsKey = true }
-    mutating func set(_ stream: Int, isActive: Bool) {
+    package func timestamp(of stream: Int) -> UInt32 { streams[stream].timestamp }
+    package mutating func askForKey(_ stream: Int) { streams[stream].wantsKey = true }
+    package mutating func set(_ stream: Int, isActive: Bool) {
         if isActive, !streams[stream].isActive { streams[stream].wantsKey = true }
         streams[stream].isActive = isActive
     }
 
     /// A thirtieth of a second has passed: the next picture, of every stream that is on.
-    mutating func picture() -> [ModelPacket] {
+    package mutating func picture() -> [ModelPacket] {
         var packets: [ModelPacket] = []
         for stream in streams.indices {
             streams[stream].timestamp &+= 3_000
@@ -260,7 +268,7 @@ struct ModelPublisher {
 
     /// L3T3 or L3T3_KEY (W3C webrtc-svc): nine decode targets, a chain for each spatial layer. Templates tell the
     /// layers; all else differs from them.
-    static let structure: DependencyStructure = {
+    package static let structure: DependencyStructure = {
         var templates: [DependencyStructure.Template] = []
         for place in 0..<9 {
             let indications: [DecodeTargetIndication] = (0..<9).map { target in
