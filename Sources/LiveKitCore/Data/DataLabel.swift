@@ -1,3 +1,4 @@
+import Foundation
 import RTCEngine
 
 /// The data channels of LiveKit's clients. What a message is goes by its channel: some clients write the kind into
@@ -38,6 +39,31 @@ struct Outbox {
     mutating func removeFirst() {
         guard !messages.isEmpty else { return }
         bytes -= messages.removeFirst().count
+    }
+}
+
+/// The numbers of the last messages of services, each used once.
+struct Nonces {
+    private var seen: Set<Data> = []
+    private var order: [Data] = []
+    private var next = 0
+
+    static let maximum = 1_000
+    /// Anything else is no number, and says nothing.
+    static let length = 16
+
+    /// - Returns: false for one that has come before.
+    mutating func isNew(_ nonce: Data) -> Bool {
+        guard nonce.count == Self.length else { return true }
+        guard seen.insert(nonce).inserted else { return false }
+        if order.count < Self.maximum {
+            order.append(nonce)
+        } else {
+            seen.remove(order[next])
+            order[next] = nonce
+            next = (next + 1) % Self.maximum
+        }
+        return true
     }
 }
 

@@ -32,6 +32,8 @@ extension RoomMachine {
     private static let lowBuffer = 64 << 10
     /// A lossy message is of no use behind so much.
     private static let lossyBuffer = 256 << 10
+    /// Reliable ones wait in the participant's outbox, which is bounded, behind so much.
+    private static let reliableBuffer = 512 << 10
 
     // MARK: In
 
@@ -109,7 +111,8 @@ extension RoomMachine {
     ) -> Sending {
         guard let connection = participant.primary, let channel = connection.channels[label] else { return .tooEarly }
         return media.withMachine(of: connection.id) { machine in
-            if label == .lossy, machine.bufferedAmount(of: channel) > Self.lossyBuffer { return .tooEarly }
+            let limit = label == .lossy ? Self.lossyBuffer : Self.reliableBuffer
+            if machine.bufferedAmount(of: channel) > limit { return .tooEarly }
             do throws(DataChannelError) {
                 try machine.send(.binary(bytes), on: channel, at: now)
                 return .sent

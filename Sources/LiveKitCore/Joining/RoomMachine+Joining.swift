@@ -134,16 +134,14 @@ extension RoomMachine {
                     $0.lastMessageSeq = participant.messages.lastSequence
                 }), to: participant)
         if fault == .afterResponse { return interrupt(participant, signal, at: now) }
+        let missedSince = participant.contact.resume(lossTime: lossTime, at: now)
         participant.version += 1
-        send(update(of: [info(of: participant)] + othersSeen(by: participant)), to: participant)
+        let others = othersSeen(by: participant)
+        let gone = departures.since(missedSince, without: Set(others.map(\.identity) + [participant.identity]))
+        send(update(of: [info(of: participant)] + gone + others), to: participant)
         send(.roomUpdate(.with { $0.room = info }), to: participant)
-        // It may have missed that somebody wants to see it.
-        for track in participant.published where track.kind == .video {
-            guard let publication = track.publication, let quality = media.qualityWanted(of: publication) else {
-                continue
-            }
-            tellQuality(quality, of: publication)
-        }
+        tellMissed(since: missedSince, to: participant)
+        for track in participant.tracks { track.announcedAt = now }
         participant.quality.told = [:]
         participant.maySyncState = true
         wantToken(for: participant, at: now)
@@ -160,6 +158,9 @@ extension RoomMachine {
         settle(at: now)
         return signal
     }
+
+    /// A client that has no answer to its pings for so long comes back.
+    var lossTime: Interval { .seconds(Int64(configuration.server.pingTimeout)) }
 
     private func interrupt(_ participant: Participant, _ signal: SignalID, at now: Instant) -> SignalID {
         put(.closeSignal(signal))

@@ -58,11 +58,15 @@ extension RoomMachine {
         participant.version += 1
         var info = info(of: participant)
         info.disconnectReason = reason
-        if !participant.isHidden { tellOthers(info, isUrgent: wasPublisher) }
+        if !participant.isHidden {
+            departures.add(info, at: now)
+            tellOthers(info, isUrgent: wasPublisher)
+        }
         failCalls(to: participant, at: now)
         tell(webhook: wasActive ? "participant_left" : "participant_connection_aborted", participant, at: now)
         if people.isEmpty {
             news = []
+            departures = Departures()
             emptySince = now
             nextCheck = now
         }

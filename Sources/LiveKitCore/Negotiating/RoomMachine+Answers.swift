@@ -86,10 +86,12 @@ extension RoomMachine {
         connection.asked.audio = 0
         connection.asked.video = 0
         connection.asked.isOutstanding = false
+        connection.asked.hasServed = false
         var spare = spareSections(of: connection)
         for subscription in waitingSubscriptions(of: connection.participant) {
             guard let place = spare.firstIndex(where: { $0.kind == subscription.track.kind }) else { continue }
             let section = spare.remove(at: place)
+            connection.asked.hasServed = true
             attach(subscription, to: connection, on: section.transceiver, at: now)
         }
     }
@@ -97,9 +99,7 @@ extension RoomMachine {
     /// Somebody still waits after an offer: the client is asked once more, unless it has shown that it will not.
     private func askAgain(_ connection: Connection) {
         let waiting = waitingSubscriptions(of: connection.participant).count
-        let hasProgressed = waiting < connection.asked.waiting
-        connection.asked.fruitless = waiting == 0 || hasProgressed ? 0 : connection.asked.fruitless + 1
-        connection.asked.waiting = waiting
+        connection.asked.fruitless = waiting == 0 || connection.asked.hasServed ? 0 : connection.asked.fruitless + 1
         guard waiting > 0, connection.asked.fruitless <= AskedSections.maximumFruitless else { return }
         negotiate(connection)
     }

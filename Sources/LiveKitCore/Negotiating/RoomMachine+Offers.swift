@@ -79,6 +79,7 @@ extension RoomMachine {
             return negotiationFailed(participant, at: now)
         }
         checkSubscriptions(on: connection, at: now)
+        subscribePostponed(on: connection, at: now)
         if connection.needsNegotiation { unsettled.append(connection) }
     }
 

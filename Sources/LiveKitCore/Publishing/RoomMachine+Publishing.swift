@@ -29,13 +29,14 @@ extension RoomMachine {
         }
         // It asks again while it waits.
         if let known = participant.tracks.first(where: { $0.publication == nil && $0.clientIDs.first == request.cid }) {
+            known.announcedAt = now
             return tellPublished(known)
         }
         guard participant.tracks.count < limits.tracksPerParticipant else {
             return refuse(.limitExceeded, "too many tracks")
         }
         let sid = TrackSID(rawValue: random.sid(request.sidPrefix))
-        let track = Track(sid: sid, of: participant, request, info: request.info(sid: sid))
+        let track = Track(sid: sid, of: participant, request, info: request.info(sid: sid), at: now)
         participant.tracks.append(track)
         tracks[sid] = track
         tellPublished(track)
@@ -58,12 +59,17 @@ extension RoomMachine {
         let sending = media.withMachine(of: connection.id) { machine in
             machine.transceivers.filter { offer.sends($0) }.map(\.id)
         }
+        // What the client has understood to be withdrawn may come in the same section again.
+        for place in participant.withdrawals.indices {
+            guard let section = participant.withdrawals[place].section else { continue }
+            if sending?.contains(section.transceiver) != true { participant.withdrawals[place].section = nil }
+        }
         let over = participant.tracks.filter { track in
             track.transceiver.map { sending?.contains($0) != true } ?? false
         }
-        guard !over.isEmpty else { return }
+        let isKnown = over.contains { $0.publication != nil }
         for track in over { end(track, at: now) }
-        tellOf(participant)
+        if isKnown { tellOfChange(of: participant) }
     }
 
     /// Finds the announced tracks in an offer: by the track's id of the section, or else by kind and order.
@@ -84,6 +90,12 @@ extension RoomMachine {
             } else {
                 // Not one that another section names.
                 waiting.removeAll { track in track.clientIDs.contains { named.contains($0) } }
+                // Nor one in place of what was withdrawn and still comes.
+                if participant.withdrawals.contains(where: {
+                    $0.section.map { $0 == (section.id, section.remoteTrackID) } ?? false
+                }) {
+                    waiting = []
+                }
             }
             guard let track = waiting.first else { continue }
             track.transceiver = section.id
@@ -101,6 +113,10 @@ extension RoomMachine {
     /// Publishes the tracks whose sections were answered.
     func publishBoundTracks(of participant: Participant, at now: Instant) {
         guard let connection = participant.publisher else { return }
+        guard participant.changes.count < Self.maximumChanges else {
+            participant.changes.hasUnpublished = true
+            return
+        }
         var published: [Track] = []
         for track in participant.tracks where track.publication == nil {
             guard let id = track.transceiver else { continue }
@@ -120,6 +136,7 @@ extension RoomMachine {
             published.append(track)
         }
         guard !published.isEmpty else { return }
+        participant.changes.count += 1
         // The others know of a track before its media are offered to them.
         tellOf(participant)
         for track in published {
@@ -134,6 +151,7 @@ extension RoomMachine {
         guard let track = participant.tracks.first(where: { $0.sid.rawValue == request.sid }) else {
             return refuse(.notFound, .mute(request), "there is no such track", to: participant)
         }
+        track.serverMute = nil
         setMuted(request.muted, track, at: now)
     }
 
@@ -179,6 +197,7 @@ extension RoomMachine {
         for other in people {
             other.wishes[track.sid] = nil
             other.hints[track.sid] = nil
+            other.postponed.removeAll { $0 == track.sid }
             guard other.subscriptions.removeValue(forKey: track.sid) != nil, let connection = other.subscriber
             else { continue }
             negotiate(connection)
@@ -192,7 +211,16 @@ extension RoomMachine {
 
     /// The server takes a track away from its publisher.
     func withdraw(_ track: Track, at now: Instant) {
+        let participant = track.publisher
+        let section = track.transceiver.flatMap { id in
+            participant.publisher.flatMap { connection in
+                media.withMachine(of: connection.id) { machine in machine.transceivers.first { $0.id == id } } ?? nil
+            }
+        }
         end(track, at: now)
+        if participant.withdrawals.count == Withdrawal.maximum { participant.withdrawals.removeFirst() }
+        participant.withdrawals.append(
+            Withdrawal(sid: track.sid, at: now, section: section.map { ($0.id, $0.remoteTrackID) }))
         send(.trackUnpublished(.with { $0.trackSid = track.sid.rawValue }), to: track.publisher)
     }
 }

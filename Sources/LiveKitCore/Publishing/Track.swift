@@ -1,6 +1,7 @@
 import LiveKitProtocol
 import RTCEngine
 import SFUCore
+import SwiftProtobuf
 
 /// A track of a participant's, from its announcement to its end.
 final class Track {
@@ -11,19 +12,27 @@ final class Track {
     /// The client's ids of it, one for each codec that it may be sent in.
     let clientIDs: [String]
     let request: LiveKitAddTrackRequest
+    /// When the client said last that it is to come.
+    var announcedAt: Instant
     /// Where its media come; nil until an offer carries them.
     var transceiver: TransceiverID?
     /// Nil until others can be subscribed to it.
     var publication: PublicationID?
     /// Somebody has it: the publisher was told.
     var wasSubscribed = false
+    /// What the server has told the client to do last, unless the client has changed it since.
+    var serverMute: (isMuted: Bool, at: Instant)?
     /// Packets that did not come from the publisher, as was counted last.
     var lost: Int64 = 0
     /// How loud it is, as was told last.
     var level = 0.0
 
-    init(sid: TrackSID, of publisher: Participant, _ request: LiveKitAddTrackRequest, info: LiveKitTrackInfo) {
+    init(
+        sid: TrackSID, of publisher: Participant, _ request: LiveKitAddTrackRequest, info: LiveKitTrackInfo,
+        at now: Instant
+    ) {
         self.sid = sid
+        announcedAt = now
         self.publisher = publisher
         self.request = request
         self.info = info
@@ -38,6 +47,16 @@ final class SubscribedTrack {
     unowned let track: Track
     /// Where it is sent; nil while a client of one connection has offered no section for it.
     var transceiver: TransceiverID?
+    /// What the client was told of it last; nil as long as it has flowed from the beginning.
+    var pause: (isPaused: Bool, at: Instant)?
 
     init(_ track: Track) { self.track = track }
+
+    var streamState: LiveKitStreamStateInfo {
+        .with {
+            $0.participantSid = track.publisher.sid.rawValue
+            $0.trackSid = track.sid.rawValue
+            $0.state = pause?.isPaused == true ? .paused : .active
+        }
+    }
 }

@@ -38,6 +38,7 @@ final class Participant {
     var claims: AccessToken.Claims
     var phase: Phase
     var signaling: Signaling
+    var contact: Contact
     /// Each time that the others are told of a change.
     var version: UInt32 = 0
     var iceServers: [LiveKitICEServer]?
@@ -59,7 +60,13 @@ final class Participant {
     /// What was asked for or against by name, also of tracks that are not published yet by those who have them.
     var wishes: [TrackSID: Bool] = [:]
     var hints: [TrackSID: SubscriberHints] = [:]
+    /// Tracks for which its connection had no section left.
+    var postponed: [TrackSID] = []
     var subscribers = SubscriberRule.everybody
+    /// When that has changed last; nil as long as it has not.
+    var subscribersSince: Instant?
+    /// Tracks that the server has taken away, the last of them.
+    var withdrawals: [Withdrawal] = []
 
     var messages = MessageLog()
     /// What waits for the channel to open or to empty.
@@ -91,6 +98,7 @@ final class Participant {
         iceServers = arrival.iceServers
         joinedAt = now
         tokenAt = now
+        contact = Contact(heardAt: now)
         phase = .joined(since: now)
         signaling = arrival.mode.isExchange ? .answered(signal) : .attached(signal)
         qualityTurn = Int(signal.rawValue % UInt64(RoomMachine.qualityTurns))
@@ -117,6 +125,40 @@ final class Participant {
     }
 }
 
+/// A track that the server took away from its publisher, whose client may go on sending it.
+struct Withdrawal {
+    var sid: TrackSID
+    var at: Instant
+    /// Where it came, and what its section called it.
+    var section: (transceiver: TransceiverID, remoteTrackID: String?)?
+
+    /// So many are remembered of one participant.
+    static let maximum = 64
+}
+
+/// Since when a client that comes back may have missed what it was told.
+struct Contact {
+    /// When it said something last.
+    var heardAt: Instant
+    /// When it came back last, and what was told again then.
+    private var former: (at: Instant, since: Instant)?
+
+    init(heardAt: Instant) { self.heardAt = heardAt }
+
+    /// It comes back.
+    ///
+    /// - Parameter lossTime: what was sent so long before it was heard may be lost: its own messages can still come
+    ///   while ours do not, until it misses the answer to a ping.
+    /// - Returns: since when all that it was to know is to be told again.
+    mutating func resume(lossTime: Interval, at now: Instant) -> Instant {
+        var since = heardAt - lossTime
+        // What it was told when it came back last may be lost as well.
+        if let former, former.at >= since { since = min(since, former.since) }
+        former = (now, since)
+        return since
+    }
+}
+
 /// Changes that were asked for in this interval.
 struct Changes {
     enum Audience {
@@ -128,6 +170,8 @@ struct Changes {
     var count = 0
     /// To whom the last of them is still to be told.
     var untold: Audience?
+    /// Tracks that came are not published yet: the others would be told of each.
+    var hasUnpublished = false
 }
 
 /// One peer connection of a participant.
@@ -176,8 +220,8 @@ struct AskedSections {
     var isOutstanding = false
     /// Offers in a row that brought none of what was asked for: a client that cannot is not asked for ever.
     var fruitless = 0
-    /// Subscriptions that waited for a section when the last offer had been answered.
-    var waiting = 0
+    /// The last offer brought a section for somebody who waited.
+    var hasServed = false
 
     static let maximumFruitless = 3
 }

@@ -79,8 +79,12 @@ extension RoomMachine {
     }
 
     /// Tells what had to wait, and lets new changes be told.
-    func tellChanges(of participant: Participant) {
+    func tellChanges(of participant: Participant, at now: Instant) {
         participant.changes.count = 0
+        if participant.changes.hasUnpublished {
+            participant.changes.hasUnpublished = false
+            publishBoundTracks(of: participant, at: now)
+        }
         if participant.changes.untold != nil { tellOf(participant) }
     }
 

@@ -12,6 +12,9 @@ extension RoomMachine {
     static let restartTimeout = Interval.seconds(Int64(15))
     /// And so long one without signaling, as long as its media flow: it may not even have noticed.
     static let detachedTimeout = Interval.seconds(Int64(60))
+    /// A track is offered so soon after it was announced. Clients wait ten seconds for the answer, and then negotiate
+    /// for up to fifteen.
+    static let announcementTimeout = Interval.seconds(Int64(30))
     /// A client has a token that is younger than this.
     static let tokenInterval = Interval.seconds(Int64(300))
     /// And one whose claims a client changes is not made more often.
@@ -38,6 +41,7 @@ extension RoomMachine {
         nextCheck = now + Self.checkInterval
         if let emptyDeadline, now >= emptyDeadline { return end(.roomEndIdleTimeout, at: now) }
         for participant in people { check(participant, at: now) }
+        departures.forget(before: now - Self.detachedTimeout - lossTime - lossTime)
         tellNews()
         checkCalls(at: now)
         judgeQuality(at: now)
@@ -56,7 +60,7 @@ extension RoomMachine {
             participant.simulatedSpeechUntil = nil
             tellSimulatedSpeech(0, of: participant)
         }
-        tellChanges(of: participant)
+        tellChanges(of: participant, at: now)
         switch participant.signaling {
         case .detached(let since) where now - since >= Self.detachedTimeout:
             return remove(participant, because: .signalClose, action: nil, at: now)
@@ -65,6 +69,10 @@ extension RoomMachine {
             let isDue =
                 now - participant.tokenAt >= (participant.isTokenStale ? Self.changedTokenInterval : Self.tokenInterval)
             if isDue { wantToken(for: participant, at: now) }
+            // Whoever cannot say anything cannot offer.
+            for track in participant.tracks where track.transceiver == nil {
+                if now - track.announcedAt >= Self.announcementTimeout { withdraw(track, at: now) }
+            }
         }
     }
 

@@ -37,10 +37,13 @@ package final class RoomMachine {
     var tracks: [TrackSID: Track] = [:]
     var byPublication: [PublicationID: Track] = [:]
     var calls: [ServerCall] = []
+    /// Of the messages that services have sent.
+    var nonces = Nonces()
     /// Connections whose clients are to hear of a change by a description.
     var unsettled: [Connection] = []
     /// What the others have not been told yet, in a large room.
     var news: [LiveKitParticipantInfo] = []
+    var departures = Departures()
     var lastSignal: UInt64 = 0
     var lastCall: UInt64 = 0
 
@@ -75,6 +78,7 @@ package final class RoomMachine {
     /// A client's message. What is of a connection that is over is ignored.
     package func receive(_ request: LiveKitSignalRequest, from signal: SignalID, at now: Instant) {
         guard let participant = bySignal[signal], let message = request.message else { return }
+        participant.contact.heardAt = now
         switch message {
         case .offer(let offer): takeOffer(offer, from: participant, at: now)
         case .answer(let answer): takeAnswer(answer, from: participant, at: now)
@@ -180,7 +184,7 @@ package final class RoomMachine {
             take(event, of: connection, at: now)
         case .speakersChanged(let speakers): tellSpeakers(speakers)
         case .streamPaused(let publication, let subscriber, let isPaused):
-            tellStreamState(publication, subscriber, isPaused: isPaused)
+            tellStreamState(publication, subscriber, isPaused: isPaused, at: now)
         case .qualityWanted(let publication, let quality): tellQuality(quality, of: publication)
         }
     }
@@ -216,7 +220,7 @@ package final class RoomMachine {
     /// Nothing is kept of anybody, for tests.
     var holdsNothing: Bool {
         people.isEmpty && bySignal.isEmpty && byPeer.isEmpty && tracks.isEmpty && byPublication.isEmpty
-            && calls.isEmpty && unsettled.isEmpty && news.isEmpty && media.isEmpty
+            && calls.isEmpty && unsettled.isEmpty && news.isEmpty && departures.isEmpty && media.isEmpty
     }
 
     /// Nanoseconds since 1970.

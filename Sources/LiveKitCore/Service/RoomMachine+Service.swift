@@ -27,16 +27,21 @@ extension RoomMachine {
         guard let track = participant.tracks.first(where: { $0.sid == sid }) else { throw .noSuchTrack }
         guard isMuted || configuration.allowsRemoteUnmute || !track.info.muted else { throw .remoteUnmuteDisabled }
         if track.info.muted != isMuted {
-            send(
-                .mute(
-                    .with {
-                        $0.sid = sid.rawValue
-                        $0.muted = isMuted
-                    }), to: participant)
+            track.serverMute = (isMuted, now)
+            tellMute(isMuted, of: track)
             setMuted(isMuted, track, at: now)
         }
         settle(at: now)
         return track.info
+    }
+
+    func tellMute(_ isMuted: Bool, of track: Track) {
+        send(
+            .mute(
+                .with {
+                    $0.sid = track.sid.rawValue
+                    $0.muted = isMuted
+                }), to: track.publisher)
     }
 
     /// Changes what is said of somebody, and what they may do. Empty texts change nothing, and an attribute's empty
@@ -66,6 +71,8 @@ extension RoomMachine {
     package func sendData(_ request: LiveKitSendDataRequest, at now: Instant) throws(RoomServiceError) {
         let limit = configuration.limits.dataMessageBytes
         guard request.data.count <= limit else { throw .dataTooLong(limit: limit) }
+        // A service that has had no answer asks again.
+        guard nonces.isNew(request.nonce) else { return }
         let destinations = Set(request.destinationIdentities)
             .union(identities(ofSessions: request.destinationSids))
         let packet = LiveKitDataPacket.with {
@@ -163,6 +170,7 @@ extension RoomMachine {
         var info = info(of: participant)
         info.state = .disconnected
         info.tracks = []
+        departures.add(info, at: now)
         tellOthers(info, isUrgent: true)
     }
 }

@@ -42,14 +42,12 @@ extension RoomMachine {
         }
     }
 
-    func tellStreamState(_ publication: PublicationID, _ subscriber: RoomPeerID, isPaused: Bool) {
-        guard let track = byPublication[publication], let connection = byPeer[subscriber] else { return }
-        let state = LiveKitStreamStateInfo.with {
-            $0.participantSid = track.publisher.sid.rawValue
-            $0.trackSid = track.sid.rawValue
-            $0.state = isPaused ? .paused : .active
-        }
-        send(.streamStateUpdate(.with { $0.streamStates = [state] }), to: connection.participant)
+    func tellStreamState(_ publication: PublicationID, _ subscriber: RoomPeerID, isPaused: Bool, at now: Instant) {
+        guard let track = byPublication[publication], let participant = byPeer[subscriber]?.participant,
+            let subscription = participant.subscriptions[track.sid]
+        else { return }
+        subscription.pause = (isPaused, now)
+        send(.streamStateUpdate(.with { $0.streamStates = [subscription.streamState] }), to: participant)
     }
 
     /// Tells a publisher up to which quality anybody wants a track (dynacast).

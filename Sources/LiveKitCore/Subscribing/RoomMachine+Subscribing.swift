@@ -83,12 +83,16 @@ extension RoomMachine {
         negotiate(connection)
     }
 
-    /// It is not tried again unless the client asks for it.
+    /// Without a codec, it is not tried again unless the client asks for it; without a section, once there is one.
     private func subscriptionFailed(
         _ participant: Participant, to track: Track, because error: LiveKitSubscriptionError = .seCodecUnsupported,
         at now: Instant
     ) {
-        participant.wishes[track.sid] = false
+        if error == .seCodecUnsupported {
+            participant.wishes[track.sid] = false
+        } else if !participant.postponed.contains(track.sid) {
+            participant.postponed.append(track.sid)
+        }
         unsubscribe(participant, from: track.sid, at: now)
         send(
             .subscriptionResponse(
@@ -128,6 +132,23 @@ extension RoomMachine {
                 // Rejected, it is gone.
                 if !known.contains(transceiver) { subscriptionFailed(participant, to: track, at: now) }
             }
+        }
+    }
+
+    /// Tries those again for which there was no section, as far as there is one now.
+    func subscribePostponed(on connection: Connection, at now: Instant) {
+        let participant = connection.participant
+        guard !participant.postponed.isEmpty else { return }
+        let used = Set(participant.subscriptions.values.compactMap(\.transceiver))
+        var free =
+            media.withMachine(of: connection.id) { machine in
+                machine.transceivers.filter { $0.currentDirection == .inactive && !used.contains($0.id) }.map(\.kind)
+            } ?? []
+        for sid in participant.postponed {
+            guard let track = tracks[sid], let place = free.firstIndex(of: track.kind) else { continue }
+            participant.postponed.removeAll { $0 == sid }
+            considerSubscribing(participant, to: track, at: now)
+            if participant.subscriptions[sid] != nil { free.remove(at: place) }
         }
     }
 
@@ -184,23 +205,33 @@ extension RoomMachine {
         try? media.setHints(hints, of: connection.id, for: publication, at: now)
     }
 
+    /// Whether somebody could have a track, if its publisher lets them.
+    func isConcerned(_ other: Participant, withPermissionOf track: Track) -> Bool {
+        other !== track.publisher && !track.publisher.isHidden && other.grants.maySubscribe && wants(other, track)
+    }
+
+    func tellPermission(of track: Track, to other: Participant) {
+        send(
+            .subscriptionPermissionUpdate(
+                .with {
+                    $0.participantSid = track.publisher.sid.rawValue
+                    $0.trackSid = track.sid.rawValue
+                    $0.allowed = track.publisher.subscribers.allow(other, track.sid)
+                }), to: other)
+    }
+
     /// Whom a publisher lets subscribe.
     func takePermission(_ permission: LiveKitSubscriptionPermission, of participant: Participant, at now: Instant) {
         let before = participant.subscribers
         participant.subscribers = SubscriberRule(permission)
         // Nobody has anything of those whom nobody sees, or is to hear of them.
         guard participant.subscribers != before, !participant.isHidden else { return }
+        participant.subscribersSince = now
         for track in participant.published {
-            for other in people where other !== participant && other.grants.maySubscribe && wants(other, track) {
+            for other in people where isConcerned(other, withPermissionOf: track) {
                 let isAllowed = participant.subscribers.allow(other, track.sid)
                 guard isAllowed != before.allow(other, track.sid) else { continue }
-                send(
-                    .subscriptionPermissionUpdate(
-                        .with {
-                            $0.participantSid = participant.sid.rawValue
-                            $0.trackSid = track.sid.rawValue
-                            $0.allowed = isAllowed
-                        }), to: other)
+                tellPermission(of: track, to: other)
                 considerSubscribing(other, to: track, at: now)
             }
         }

@@ -182,6 +182,29 @@ import Testing
         #expect(bob.heard == ["ann: small", "ann: small too"])
     }
 
+    @Test func `of what a client does not take little is on its way, the rest waits in bounds and comes in the end`()
+        throws
+    {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        venue.isLost = { client, bytes in client === bob && (20...63).contains(bytes[0]) }
+        for number in 0..<60 {
+            try ann.say("\(number) " + String(repeating: "x", count: 60_000))
+            venue.run(for: .milliseconds(100))
+        }
+        let participant = try #require(venue.room.people.last)
+        let connection = try #require(participant.primary)
+        let channel = try #require(connection.channels[.reliable])
+        let amount = venue.room.media.withMachine(of: connection.id) { $0.bufferedAmount(of: channel) } ?? 0
+        #expect((400_000...600_000).contains(amount) && !participant.outbox.isEmpty)
+        venue.isLost = { _, _ in false }
+        #expect(venue.run(atMost: .seconds(Int64(90))) { participant.outbox.isEmpty })
+        venue.run(for: .seconds(Int64(5)))
+        let numbers = bob.heard.compactMap { $0.split(separator: " ").dropFirst().first.flatMap { Int($0) } }
+        #expect(numbers.count > 20 && numbers == Array(0..<numbers.count))
+    }
+
     @Test func `what waits for one who takes nothing is bounded`() {
         var outbox = Outbox()
         for _ in 0..<10_000 { outbox.hold([UInt8](repeating: 0, count: 1_000)) }

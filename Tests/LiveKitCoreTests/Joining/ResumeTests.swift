@@ -87,6 +87,146 @@ import Testing
         #expect(ann.news().contains("< quality ann excellent"))
     }
 
+    @Test func `who has gone while a client was away is told to it when it is back`() throws {
+        let venue = Venue()
+        let names = ["ann", "bob", "cat", "dan", "eve"]
+        for name in names { try venue.join(name) }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        let bob = try #require(venue["bob"])
+        venue.cut(bob)
+        try venue.room.removeParticipant("cat", at: venue.now)
+        try venue.room.removeParticipant("dan", at: venue.now)
+        venue.drain()
+        for name in ["cat", "dan"] { venue.forget(try #require(venue[name])) }
+        _ = try venue.room.updateParticipant(
+            .with {
+                $0.identity = "eve"
+                $0.permission.hidden = true
+            }, at: venue.now)
+        try venue.join("dan")
+        _ = bob.news()
+        venue.resume(bob)
+        let update = "< update bob active, cat disconnected, eve disconnected, ann active, dan joined"
+        #expect(bob.news().prefix(2) == ["< reconnect 0", "\(update)"])
+        let present = bob.others.filter { $0.value.state != .disconnected }.keys.sorted()
+        #expect(present == ["ann", "bob", "dan"])
+    }
+
+    @Test func `what was told on a connection that was dead already is told again, and nothing older`() throws {
+        let venue = Venue()
+        for name in ["ann", "bob", "cat", "dan"] { try venue.join(name) }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        let bob = try #require(venue["bob"])
+        func ping(_ seconds: Int64) {
+            for _ in 0..<(seconds / 5) {
+                venue.run(for: .seconds(Int64(5)))
+                venue.send(.ping(1), from: bob)
+            }
+        }
+        func remove(_ name: String) throws {
+            try venue.room.removeParticipant(name, at: venue.now)
+            venue.drain()
+            venue.forget(try #require(venue[name]))
+        }
+        try remove("cat")
+        ping(30)
+        try remove("dan")
+        ping(10)
+        _ = bob.news()
+        venue.resume(bob)
+        #expect(bob.news().contains("< update bob active, dan disconnected, ann active"))
+        // Nothing says that this has come: it is told once more, and not for ever.
+        venue.run(for: .seconds(Int64(10)))
+        venue.resume(bob)
+        #expect(bob.news().contains("< update bob active, dan disconnected, ann active"))
+        ping(60)
+        venue.resume(bob)
+        #expect(bob.news().contains("< update bob active, ann active"))
+    }
+
+    @Test func `so many are remembered who have gone, and so long`() {
+        var departures = Departures()
+        let start = Instant.zero + .seconds(Int64(1))
+        for number in 0..<(Departures.maximum + 10) {
+            departures.add(
+                .with {
+                    $0.sid = "PA_\(number)"
+                    $0.identity = "\(number)"
+                    $0.metadata = "long"
+                    $0.version = 3
+                }, at: start + .milliseconds(Int64(number)))
+        }
+        let gone = departures.since(start, without: ["12"])
+        #expect(gone.count == Departures.maximum - 1)
+        #expect(gone.prefix(3).map(\.identity) == ["10", "11", "13"])
+        #expect(gone.allSatisfy { $0.metadata.isEmpty && $0.state == .disconnected && $0.version == 3 })
+        departures.forget(before: start + .milliseconds(Int64(Departures.maximum)))
+        #expect(departures.since(start, without: []).count == 10)
+        departures.forget(before: start + .seconds(Int64(60)))
+        #expect(departures.isEmpty)
+    }
+
+    @Test func `a client that was away hears of what the server has muted and taken from it`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("voice", .audio)
+        try ann.publish("camera", .video)
+        venue.run(for: .milliseconds(100))
+        let voice = TrackSID(rawValue: try #require(ann.track("voice")).sid)
+        func back() -> [String] {
+            _ = ann.news()
+            venue.resume(ann)
+            return ann.news().filter { $0.contains("mute ") || $0.contains("unpublished") }
+        }
+        venue.cut(ann)
+        _ = try venue.room.muteTrack(voice, of: "ann", isMuted: true, at: venue.now)
+        _ = try venue.room.updateParticipant(
+            .with {
+                $0.identity = "ann"
+                $0.permission.canSubscribe = true
+                $0.permission.canPublish = true
+                $0.permission.canPublishSources = [.microphone]
+            }, at: venue.now)
+        venue.drain()
+        let missed = ["< mute voice true", "< track_unpublished camera"]
+        #expect(back() == missed)
+        // What the client has done itself since then stands.
+        venue.send(
+            .mute(
+                .with {
+                    $0.sid = voice.rawValue
+                    $0.muted = false
+                }), from: ann)
+        #expect(back() == ["< track_unpublished camera"])
+        for _ in 0..<12 {
+            venue.run(for: .seconds(Int64(5)))
+            venue.send(.ping(1), from: ann)
+        }
+        #expect(back().isEmpty)
+    }
+
+    @Test func `a client that was away hears of whose tracks it may have`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        venue.run(for: .seconds(Int64(20)))
+        venue.send(.ping(1), from: bob)
+        func back() -> [String] {
+            _ = bob.news()
+            venue.resume(bob)
+            return bob.news().filter { $0.contains("subscription_permission") }
+        }
+        #expect(back().isEmpty)
+        for isAllowed in [false, true] {
+            venue.cut(bob)
+            venue.send(.subscriptionPermission(.with { $0.allParticipants = isAllowed }), from: ann)
+            #expect(back() == ["< subscription_permission ann camera \(isAllowed)"])
+        }
+    }
+
     @Test func `sections keep their names when the answer to an offer was lost with the connection`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

@@ -357,6 +357,102 @@ import Testing
         #expect(venue.tokens.values.reduce(0, +) - tokens == 2)
     }
 
+    @Test
+    func `a client that publishes and takes back without end is told of in bounds, and of the last track in the end`()
+        throws
+    {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .dual)])
+        let (ann, bob) = (clients[0], clients[1])
+        let events = venue.webhooks.count
+        for _ in 0..<40 {
+            try ann.publish("camera", .video)
+            try ann.unpublish("camera")
+        }
+        try ann.publish("last", .video)
+        // One for each that was published, and one at the interval's end.
+        #expect(bob.news().count { $0.hasPrefix("< update") } <= RoomMachine.maximumChanges)
+        #expect(venue.webhooks.count - events <= 2 * RoomMachine.maximumChanges)
+        #expect(venue.run { ann.lines.contains("< track_subscribed last") })
+        #expect(bob.news().count { $0.hasPrefix("< update") } <= 2)
+        #expect(bob.others["ann"]?.tracks.map(\.name) == ["last"])
+        venue.run(for: .milliseconds(500))
+        for number in 0..<20 {
+            try ann.picture(number, "last")
+            venue.run(for: .milliseconds(32))
+        }
+        #expect(bob.numbers(of: ann.track("last")) == (1...20).map { UInt8($0) })
+    }
+
+    @Test func `a track that is announced and never offered is over after a while`() throws {
+        let venue = Venue()
+        let ann = try Self.gather(venue, [("ann", .single)])[0]
+        func announce(_ name: String) {
+            venue.send(
+                .addTrack(
+                    .with {
+                        $0.cid = name
+                        $0.name = name
+                        $0.source = .microphone
+                    }), from: ann)
+        }
+        announce("voice")
+        venue.run(for: .seconds(Int64(29)))
+        #expect(!venue.room.tracks.isEmpty)
+        venue.run(for: .seconds(Int64(2)))
+        #expect(venue.room.tracks.isEmpty && ann.lines.contains("< track_unpublished voice"))
+        // While nothing can be offered, no time passes.
+        announce("again")
+        venue.cut(ann)
+        venue.run(for: .seconds(Int64(40)))
+        venue.resume(ann)
+        venue.run(for: .seconds(Int64(20)))
+        #expect(venue.room.tracks.count == 1)
+        venue.run(for: .seconds(Int64(11)))
+        #expect(venue.room.tracks.isEmpty)
+    }
+
+    @Test func `what comes of a track that was taken away is not taken for the next one`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        func allow(_ mayPublish: Bool) throws {
+            _ = try venue.room.updateParticipant(
+                .with {
+                    $0.identity = "ann"
+                    $0.permission.canPublish = mayPublish
+                    $0.permission.canSubscribe = true
+                }, at: venue.now)
+            venue.drain()
+        }
+        try allow(false)
+        #expect(ann.lines.contains("< track_unpublished camera"))
+        try allow(true)
+        // The client goes on sending, and offers anew before it offers the track that it has announced.
+        venue.send(
+            .addTrack(
+                .with {
+                    $0.cid = "cid-ann-screen"
+                    $0.name = "screen"
+                    $0.type = .video
+                    $0.source = .camera
+                }), from: ann)
+        try ann.offer()
+        venue.run(for: .milliseconds(100))
+        #expect(bob.others["ann"]?.tracks.isEmpty == true)
+        try ann.publish("screen", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed screen") })
+        venue.run(for: .milliseconds(500))
+        for number in 0..<20 {
+            try ann.picture(number + 100, "camera")
+            try ann.picture(number, "screen")
+            venue.run(for: .milliseconds(32))
+        }
+        #expect(bob.numbers(of: ann.track("screen")) == (1...20).map { UInt8($0) })
+    }
+
     @Test func `a stereo track without pauses is asked for as one`() throws {
         let venue = Venue()
         let ann = try Self.gather(venue, [("ann", .single)])[0]

@@ -215,6 +215,34 @@ import Testing
         }
     }
 
+    @Test func `what a service sends again under the same number is sent once`() throws {
+        let venue = Venue()
+        let (ann, _) = try Self.gather(venue)
+        for (text, nonce) in [("one", 1), ("one", 1), ("two", 2), ("one", 1)] as [(String, UInt8)] {
+            try venue.room.sendData(
+                .with {
+                    $0.data = Data(text.utf8)
+                    $0.nonce = Data(repeating: nonce, count: 16)
+                }, at: venue.now)
+        }
+        // What is no such number says nothing.
+        for _ in 0..<2 { try venue.room.sendData(.with { $0.nonce = Data([1]) }, at: venue.now) }
+        venue.drain()
+        venue.run(for: .milliseconds(100))
+        #expect(ann.heard == [": one", ": two", ": ", ": "])
+    }
+
+    @Test func `so many numbers of services are remembered`() {
+        var nonces = Nonces()
+        func isNew(_ number: Int) -> Bool {
+            nonces.isNew(Data((0..<16).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }))
+        }
+        for number in 0..<Nonces.maximum * 2 { #expect(isNew(number)) }
+        #expect(!isNew(Nonces.maximum * 2 - 1) && !isNew(Nonces.maximum))
+        #expect(isNew(Nonces.maximum - 1))
+        #expect(isNew(Nonces.maximum), "the one before took its place")
+    }
+
     @Test func `a participant is called, and answers, or does not`() throws {
         let venue = Venue { $0.limits.pendingCalls = 3 }
         let (ann, bob) = try Self.gather(venue)

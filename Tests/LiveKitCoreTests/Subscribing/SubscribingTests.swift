@@ -256,6 +256,91 @@ import Testing
         #expect(refused.count == (mode == .single ? 0 : 3))
     }
 
+    @Test func `a track for which there was no section comes once there is one`() throws {
+        let venue = Venue { $0.limits.transceivers = 2 }
+        let people = try ["ann", "cat"].map { try venue.join($0, .dual) }
+        let bob = try venue.join("bob", .dual)
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        for person in people {
+            for number in 1...2 { try person.publish("\(person.name)\(number)", .video) }
+        }
+        venue.run(for: .seconds(Int64(1)))
+        #expect(bob.offers.last?.midToTrackID.count == 2)
+        #expect(bob.lines.count { $0.hasSuffix("seUnknown") } == 2)
+        _ = bob.news()
+        try people[0].unpublish("ann1")
+        #expect(venue.run { people[1].lines.contains("< track_subscribed cat1") })
+        venue.run(for: .milliseconds(500))
+        try Self.show(venue, people[1], ["cat1"])
+        #expect(bob.numbers(of: people[1].track("cat1")).last == 10)
+        #expect(!bob.lines.contains { $0.hasSuffix("seUnknown") }, "it was told that there is none for the other")
+    }
+
+    @Test func `a client that serves as many as come is asked on`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        for number in 1...3 { try ann.publish("camera\(number)", .video) }
+        venue.run(for: .milliseconds(500))
+        bob.isObedient = false
+        try ann.publish("camera4", .video)
+        for number in 5...14 {
+            try ann.publish("camera\(number)", .video)
+            venue.run(for: .milliseconds(100))
+            // One section at a time, and one track more.
+            try bob.offerSection(.video)
+            #expect(bob.lines.last == "< media_sections 0 1")
+        }
+    }
+
+    @Test func `pictures that a path does not carry are told to be paused, and to flow again, also after coming back`()
+        throws
+    {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob", request: { $0.connectionSettings.subscriberAllowPause = true })
+        let cat = try venue.join("cat")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        venue.run(for: .milliseconds(500))
+        var number = 0
+        /// Until something is so, or pictures have come for that long.
+        func show(_ seconds: Int, until isSo: () -> Bool) throws -> Bool {
+            for _ in 0..<(seconds * 31) {
+                guard !isSo() else { return true }
+                try ann.picture(number, "camera", size: 4_000)
+                number += 1
+                venue.run(for: .milliseconds(32))
+            }
+            return isSo()
+        }
+        _ = try show(2) { false }
+        // A megabit comes, and the path takes an eighth of it.
+        var room = 0.0
+        var last = venue.now
+        venue.isLost = { client, bytes in
+            guard client === bob, bytes[0] & 0xc0 == 0x80 else { return false }
+            room = min(room + Double((venue.now - last).nanoseconds) * 1e-9 * 16_000, 4_000)
+            last = venue.now
+            guard room >= Double(bytes.count) else { return true }
+            room -= Double(bytes.count)
+            return false
+        }
+        _ = bob.news()
+        #expect(try show(60) { bob.lines.contains("< stream_state camera paused") })
+        #expect(!cat.lines.contains { $0.hasPrefix("< stream_state") })
+        venue.cut(bob)
+        _ = bob.news()
+        venue.resume(bob)
+        bob.forgetOffer()
+        try bob.offer(iceRestart: true)
+        #expect(bob.news().contains("< stream_state camera paused"))
+        venue.isLost = { _, _ in false }
+        #expect(try show(120) { bob.lines.contains("< stream_state camera active") })
+    }
+
     @Test func `those who speak are told to those who hear them, and to themselves`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

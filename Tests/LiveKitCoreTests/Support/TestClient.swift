@@ -55,12 +55,17 @@ final class TestClient {
     var wantsKeyFrame = false
     private var sequence: UInt32 = 0
 
-    init(_ name: String, _ mode: ConnectionMode, host: Int, codecs: [CodecParameters], at now: Instant) {
+    init(
+        _ name: String, _ mode: ConnectionMode, host: Int, codecs: [CodecParameters], in venue: Venue,
+        random: inout EngineRandom
+    ) {
         self.name = name
         self.mode = mode
+        self.venue = venue
+        let now = venue.now
         hosts = [1, 2].map { TransportAddress(.v4(0xc000_0200 | UInt32(host)), port: $0) }
-        publisher = Self.machine(codecs)
-        subscriber = Self.machine(codecs)
+        publisher = Self.machine(codecs, venue, random.split())
+        subscriber = Self.machine(codecs, venue, random.split())
         publisher.addLocalHost(hosts[0], at: now)
         publisher.localHostsComplete(at: now)
         subscriber.addLocalHost(hosts[1], at: now)
@@ -73,13 +78,15 @@ final class TestClient {
         }
     }
 
-    private static func machine(_ codecs: [CodecParameters]) -> PeerMachine {
+    private static func machine(
+        _ codecs: [CodecParameters], _ venue: Venue, _ random: EngineRandom
+    ) -> PeerMachine {
         let negotiation = NegotiatorConfiguration(
-            fingerprint: Venue.security.localFingerprint, videoCodecs: codecs)
-        return PeerMachine(
-            configuration: PeerMachineConfiguration(
-                ice: ICEConfiguration(), negotiation: negotiation, wallClockOffset: .zero),
-            security: Venue.security, random: .system)
+            fingerprint: venue.security.localFingerprint, videoCodecs: codecs)
+        var configuration = PeerMachineConfiguration(
+            ice: ICEConfiguration(), negotiation: negotiation, wallClockOffset: .zero)
+        configuration.unit = venue.receives
+        return PeerMachine(configuration: configuration, security: venue.security, random: random)
     }
 
     /// Between joining and the join response.
@@ -115,6 +122,12 @@ final class TestClient {
             return
         }
         venue.send(.offer(try makeOffer(iceRestart: iceRestart, at: venue.now)), from: self)
+    }
+
+    /// Offers one more section to receive in.
+    func offerSection(_ kind: MediaKind) throws {
+        _ = try publisher.addTransceiver(kind, direction: .recvonly, streamIDs: [])
+        try offer()
     }
 
     /// What was offered on a connection that is gone can be offered again.
@@ -300,6 +313,15 @@ final class TestClient {
         try publisher.send(frame, on: sender, at: venue.now)
     }
 
+    /// How a track of this client's is sent; nil before it has been negotiated.
+    func sending(_ title: String) -> SendParameters? {
+        guard let sender = senders[title] else { return nil }
+        return publisher.transceivers.first { $0.id == sender }?.sendParameters
+    }
+
+    /// A packet that somebody else has made of a track of this client's.
+    func inject(_ packet: [UInt8]) { venue.up(packet, of: self, from: hosts[0]) }
+
     /// The numbers of what came of a track.
     func numbers(of track: LiveKitTrackInfo?) -> [UInt8] { frames[track?.sid ?? ""]?.compactMap(\.payload.last) ?? [] }
 
@@ -340,8 +362,8 @@ final class TestClient {
     // MARK: Time
 
     func tick(at now: Instant, send: (Transmit) -> Void) {
-        publisher.tick(at: now)
-        subscriber.tick(at: now)
+        if let wake = publisher.nextWake, wake <= now { publisher.tick(at: now) }
+        if let wake = subscriber.nextWake, wake <= now { subscriber.tick(at: now) }
         takeEvents()
         if let answer = pendingAnswer.take() { venue.send(.answer(answer), from: self) }
         if mustNegotiate, signal != nil { try? offer() }
@@ -354,8 +376,10 @@ final class TestClient {
         var bytes = datagram.bytes
         if datagram.to == hosts[0] {
             publisher.receive(&bytes, from: datagram.from, to: datagram.to, at: now)
+            _ = publisher.takePacket(&bytes)
         } else {
             subscriber.receive(&bytes, from: datagram.from, to: datagram.to, at: now)
+            _ = subscriber.takePacket(&bytes)
         }
         takeEvents()
     }

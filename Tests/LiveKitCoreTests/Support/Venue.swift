@@ -25,6 +25,8 @@ final class Venue {
     private(set) var removed: Set<RoomPeerID> = []
     private var lastHost = 0
 
+    /// Datagrams for a client, as the room sends them.
+    var watch: (TestClient, [UInt8]) -> Void = { _, _ in }
     /// Datagrams on their way up or down that are lost.
     var isLost: (TestClient, [UInt8]) -> Bool = { _, _ in false }
 
@@ -39,15 +41,29 @@ final class Venue {
         }
     }()
 
+    let security: any SecurityProvider
+    /// With a seed, everything is the same each time.
+    private var random: EngineRandom
+    /// How finely time goes by.
+    private let tact: Interval
+    let receives: MediaUnit
+
+    /// - Parameter receives: what clients make of their media. With packets nobody is needed who can decode them.
     init(
-        streamHosts: [TransportAddress] = [], seed: UInt64 = 7, _ change: (inout RoomConfiguration) -> Void = { _ in }
+        streamHosts: [TransportAddress] = [], seed: UInt64 = 7, security: any SecurityProvider = Venue.security,
+        tact: Interval = .milliseconds(2), receives: MediaUnit = .frames,
+        _ change: (inout RoomConfiguration) -> Void = { _ in }
     ) {
+        self.security = security
+        self.tact = tact
+        self.receives = receives
+        random = .seeded(seed &* 2_654_435_761)
         var configuration = RoomConfiguration(name: "lounge")
         change(&configuration)
         room = RoomMachine(
             configuration: configuration,
             transport: RoomTransport(
-                security: Self.security, datagramHosts: [Self.port], streamHosts: streamHosts,
+                security: security, datagramHosts: [Self.port], streamHosts: streamHosts,
                 wallClockOffset: .seconds(Self.start)),
             random: .seeded(seed), at: now)
         drain()
@@ -64,8 +80,7 @@ final class Venue {
         request changeRequest: (inout LiveKitJoinRequest) -> Void = { _ in }
     ) throws -> TestClient {
         lastHost += 1
-        let client = TestClient(name, mode, host: lastHost, codecs: codecs, at: now)
-        client.venue = self
+        let client = TestClient(name, mode, host: lastHost, codecs: codecs, in: self, random: &random)
         var grants = VideoGrants()
         grants.roomJoin = true
         grants.room = "lounge"
@@ -185,7 +200,7 @@ final class Venue {
     }
 
     private func step() {
-        now = now + .milliseconds(2)
+        now = now + tact
         for client in clients { client.tick(at: now) { up($0, of: client) } }
         if let wake = room.nextWake, wake <= now { room.tick(at: now) }
         drain()
@@ -193,10 +208,12 @@ final class Venue {
 
     // MARK: What a worker does
 
-    private func up(_ datagram: Transmit, of client: TestClient) {
-        guard !isLost(client, datagram.bytes) else { return }
-        var bytes = datagram.bytes
-        let from = datagram.from
+    private func up(_ datagram: Transmit, of client: TestClient) { up(datagram.bytes, of: client, from: datagram.from) }
+
+    /// A datagram that a client did not make itself.
+    func up(_ datagram: [UInt8], of client: TestClient, from: TransportAddress) {
+        guard !isLost(client, datagram) else { return }
+        var bytes = datagram
         if let first = bytes.first, first < 4, let message = try? STUNMessage(parsing: bytes.span.bytes),
             let name = message.username?.split(separator: ":").first, let peer = fragments[String(name)]
         {
@@ -213,8 +230,9 @@ final class Venue {
             room.drainTransmits(at: now) { _, datagram in down.append(copy datagram) }
             while let output = room.pollOutput() { take(output) }
             for datagram in down {
-                guard let client = clients.first(where: { $0.owns(datagram.to) }), !isLost(client, datagram.bytes)
-                else { continue }
+                guard let client = clients.first(where: { $0.owns(datagram.to) }) else { continue }
+                watch(client, datagram.bytes)
+                guard !isLost(client, datagram.bytes) else { continue }
                 client.receive(datagram, at: now)
             }
         } while !down.isEmpty

@@ -1,0 +1,34 @@
+import LiveKitProtocol
+import RTCEngine
+import SFUCore
+import SwiftProtobuf
+
+/// What those who come back may have missed, beyond what everybody is told of everybody.
+extension RoomMachine {
+    /// Tells it again as it is now; what has not changed since then the client knows.
+    func tellMissed(since time: Instant, to participant: Participant) {
+        for track in participant.published {
+            // Somebody may have begun to watch it.
+            if track.kind == .video, let publication = track.publication,
+                let quality = media.qualityWanted(of: publication)
+            {
+                tellQuality(quality, of: publication)
+            }
+            if let mute = track.serverMute, mute.at >= time { tellMute(mute.isMuted, of: track) }
+        }
+        for withdrawal in participant.withdrawals where withdrawal.at >= time {
+            send(.trackUnpublished(.with { $0.trackSid = withdrawal.sid.rawValue }), to: participant)
+        }
+        let states = participant.subscriptions.values
+            .filter { $0.pause.map { $0.at >= time } ?? false }
+            .sorted { $0.track.sid.rawValue < $1.track.sid.rawValue }
+        if !states.isEmpty {
+            send(.streamStateUpdate(.with { $0.streamStates = states.map(\.streamState) }), to: participant)
+        }
+        for other in people where other !== participant && other.subscribersSince.map({ $0 >= time }) ?? false {
+            for track in other.published where isConcerned(participant, withPermissionOf: track) {
+                tellPermission(of: track, to: participant)
+            }
+        }
+    }
+}
