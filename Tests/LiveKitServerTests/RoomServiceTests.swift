@@ -64,6 +64,36 @@ import Testing
         }
     }
 
+    @Test func `in JSON there is what is empty, too`() async throws {
+        try await TestServer.run { server in
+            let token = try TestServer.serviceToken {
+                $0.roomCreate = true
+                $0.roomList = true
+            }
+            #expect(try await Self.call(server, "ListRooms", "{}", token: token).body == #"{"rooms":[]}"#)
+            _ = try await Self.call(server, "CreateRoom", #"{"name":"kitchen"}"#, token: token)
+            let listed = try await Self.call(server, "ListRooms", "{}", token: token).body
+            for part in [
+                #""num_participants":0"#, #""active_recording":false"#, #""version":null"#, #""metadata":"""#,
+                #""mime":"audio/opus""#, #""fmtp_line":"""#,
+            ] { #expect(listed.contains(part)) }
+            #expect(try LiveKitListRoomsResponse(jsonString: listed).rooms.map(\.name) == ["kitchen"])
+            #expect(try await Self.call(server, "DeleteRoom", #"{"room":"kitchen"}"#, token: token).body == "{}")
+        }
+    }
+
+    @Test func `a body may be large, of those who have a token`() async throws {
+        try await TestServer.run { server in
+            let token = try TestServer.serviceToken { $0.roomCreate = true }
+            // All that a room may have of metadata, and every letter of it escaped.
+            let metadata = String(repeating: "\\u0078", count: 512 << 10)
+            let json = #"{"name":"kitchen","metadata":"\#(metadata)"}"#
+            let made = try await Self.call(server, "CreateRoom", json, token: token)
+            #expect(try LiveKitRoom(jsonString: made.body).metadata.count == 512 << 10)
+            #expect(try await Self.call(server, "CreateRoom", json, token: nil).status == 413)
+        }
+    }
+
     @Test func `bytes are answered with bytes`() async throws {
         try await TestServer.run { server in
             let token = try TestServer.serviceToken { $0.roomCreate = true }

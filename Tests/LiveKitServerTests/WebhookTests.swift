@@ -32,7 +32,7 @@ import Testing
     }
 
     private static func run(
-        _ receiver: Receiver, _ body: (WebhookSender) async throws -> Void
+        _ receiver: Receiver, logger: Logger = Logger(label: "test"), _ body: (WebhookSender) async throws -> Void
     ) async throws {
         let key = try #require(TestServer.key)
         var configuration = SocketIOServerConfiguration()
@@ -40,7 +40,7 @@ import Testing
         let server = SocketIOServer(configuration: configuration)
         let port = try await server.bind(host: "127.0.0.1", port: 0)
         let url = try #require(WebhookURL("http://127.0.0.1:\(port)/hooks?kind=test"))
-        let sender = WebhookSender(urls: [url], key: key, logger: Logger(label: "test"))
+        let sender = WebhookSender(urls: [url], key: key, logger: logger)
         try await body(sender)
         await sender.finish(within: .seconds(60))
         await server.shutdown()
@@ -82,6 +82,45 @@ import Testing
             await sender.finish(within: .seconds(60))
             #expect(receiver.events == ["first", "second"])
             #expect(sender.statistics == WebhookStatistics(delivered: 1, failedAttempts: 1, lost: 1))
+        }
+    }
+
+    @Test func `what has not been taken when the server goes down is counted, and said`() async throws {
+        let log = Log()
+        let receiver = Receiver(statuses: Array(repeating: 503, count: 1_000))
+        try await Self.run(receiver, logger: Logger(label: "test") { _ in log }) { sender in
+            for number in 1...20 { sender.send(Self.event("event \(number)")) }
+            #expect(sender.statistics.waiting == 20)
+            await sender.finish(within: .milliseconds(50))
+            #expect(sender.statistics.waiting == 0 && sender.statistics.lost == 20)
+            let lines = log.lines
+            #expect(lines.count == 1 && lines.first?.hasSuffix("20") == true, "\(lines)")
+            sender.send(Self.event("too late"))
+            #expect(sender.statistics.waiting == 0 && sender.statistics.lost == 21)
+        }
+    }
+
+    /// Keeps what is logged, with the count that it names.
+    final class Log: LogHandler, Sendable {
+        private let state = Mutex([String]())
+
+        var lines: [String] { state.withLock { $0 } }
+        var metadata: Logger.Metadata {
+            get { [:] }
+            set {}
+        }
+        var logLevel: Logger.Level {
+            get { .warning }
+            set {}
+        }
+        subscript(metadataKey _: String) -> Logger.MetadataValue? {
+            get { nil }
+            set {}
+        }
+
+        func log(event: LogEvent) {
+            let count = event.metadata?["count"].map { "\($0)" } ?? ""
+            state.withLock { $0.append("\(event.message) \(count)") }
         }
     }
 

@@ -2,12 +2,23 @@ internal import Foundation
 internal import LiveKitCore
 internal import LiveKitProtocol
 internal import RTCEngine
-internal import SocketIO
+package import SocketIO
 internal import SwiftProtobuf
 
 /// livekit.RoomService: what services ask of rooms, by Twirp. `method` is the whole table.
 extension LiveKitServer {
     private static let prefix = "/twirp/livekit.RoomService/"
+
+    /// As LiveKit's server has it.
+    private static let bodyLimit = 10 << 20
+
+    /// How large a body may be, of a request of which the head has come: more than usual of those with a token.
+    package func bodyLimit(of request: SocketIOHTTPRequest) -> Int? {
+        guard request.path.hasPrefix(Self.prefix),
+            (try? request.accessToken(keys: configuration.keys, at: Date())) != nil
+        else { return nil }
+        return Self.bodyLimit
+    }
 
     /// Nil for other paths.
     func answerTwirp(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {

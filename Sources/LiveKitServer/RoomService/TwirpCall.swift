@@ -57,10 +57,7 @@ struct TwirpCall {
         do {
             switch form {
             case .binary: bytes = try value.serializedBytes()
-            case .json:
-                var options = JSONEncodingOptions()
-                options.preserveProtoFieldNames = true
-                bytes = try value.jsonUTF8Bytes(options: options)
+            case .json: bytes = try TwirpJSON.bytes(value)
             }
         } catch {
             throw TwirpError(.internal, "the answer cannot be written")

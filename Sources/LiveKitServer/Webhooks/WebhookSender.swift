@@ -8,8 +8,17 @@ internal import Synchronization
 package struct WebhookStatistics: Sendable, Equatable {
     package var delivered = 0
     package var failedAttempts = 0
-    /// Given up after the last attempt, or for want of room.
+    /// Given up after the last attempt, for want of room, or when the server went down.
     package var lost = 0
+    /// For their turn, or for an answer.
+    package var waiting = 0
+}
+
+extension WebhookStatistics {
+    fileprivate mutating func giveUp() {
+        waiting -= 1
+        lost += 1
+    }
 }
 
 /// Posts events, for each URL in the order in which they came, each until it is taken or has failed too often. A
@@ -22,6 +31,7 @@ final class WebhookSender: Sendable {
 
     private let queues: [Queue]
     private let counters: Counters
+    private let logger: Logger
 
     /// Events that wait for one URL. Some thousand people come and go while it is down for a minute.
     private static let limit = 10_000
@@ -41,17 +51,24 @@ final class WebhookSender: Sendable {
             return Queue(events: events, delivery: delivery)
         }
         self.counters = counters
+        self.logger = logger
     }
 
     var statistics: WebhookStatistics { counters.value }
 
     func send(_ event: LiveKitWebhookEvent) {
         for queue in queues {
-            if case .dropped = queue.events.yield(event) { counters.change { $0.lost += 1 } }
+            counters.change { $0.waiting += 1 }
+            switch queue.events.yield(event) {
+            case .enqueued: break
+            // The oldest go first: it is this one.
+            case .dropped, .terminated: counters.change { $0.giveUp() }
+            @unknown default: break
+            }
         }
     }
 
-    /// Delivers what waits, at most for so long.
+    /// Delivers what waits, at most for so long. What has not been taken then is lost, and said to be.
     func finish(within patience: Duration = .seconds(5)) async {
         for queue in queues { queue.events.finish() }
         let end = Task { [queues] in
@@ -61,6 +78,10 @@ final class WebhookSender: Sendable {
         }
         for queue in queues { await queue.delivery.value }
         end.cancel()
+        let left = counters.value.waiting
+        guard left > 0 else { return }
+        counters.change { statistics in for _ in 0..<left { statistics.giveUp() } }
+        logger.warning("webhooks were not delivered before the server went down", metadata: ["count": "\(left)"])
     }
 
     private static func deliver(
@@ -73,13 +94,19 @@ final class WebhookSender: Sendable {
             let status = try? await poster.post(
                 webhook.body,
                 headers: [("Content-Type", SignedWebhook.contentType), ("Authorization", webhook.authorization)])
-            if let status, (200..<300).contains(status) { return counters.change { $0.delivered += 1 } }
+            if let status, (200..<300).contains(status) {
+                return counters.change {
+                    $0.delivered += 1
+                    $0.waiting -= 1
+                }
+            }
             counters.change { $0.failedAttempts += 1 }
             // RFC 9110 §15.5: what it has understood and refused does not become right by being said again.
             if let status, (400..<500).contains(status), status != 408, status != 429 { break }
         }
-        counters.change { $0.lost += 1 }
+        // What the server's end has cut short is told of together.
         guard !Task.isCancelled else { return }
+        counters.change { $0.giveUp() }
         logger.warning("a webhook was not delivered", metadata: ["event": "\(event.event)"])
     }
 }

@@ -14,15 +14,10 @@ struct HTTPRouter {
     }
 
     func route(_ head: HTTPRequestHead, _ body: [UInt8]) {
-        let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        let path = parts.first.map(String.init) ?? "/"
-        let query = EngineIOQuery(parts.count > 1 ? parts[1] : "")
+        let request = SocketIOHTTPRequest(head, body, context)
         if server.isEnginePath(head.uri) {
-            return routeEngine(head, query, body)
+            return routeEngine(head, request.query, body)
         }
-        let request = SocketIOHTTPRequest(
-            method: head.method.rawValue, path: path, query: query, headers: head.headers.map { ($0.name, $0.value) },
-            body: body, remoteAddress: context.remoteAddressText, localPort: context.localAddress?.port ?? 0)
         if let webSockets = server.configuration.webSockets, wantsWebSocket(head) {
             routeWebSocket(head, request, webSockets)
         } else {
@@ -257,5 +252,16 @@ extension ChannelHandlerContext {
     var remoteAddressText: String {
         guard let address = remoteAddress, let ip = address.ipAddress, let port = address.port else { return "" }
         return ip.contains(":") ? "[\(ip)]:\(port)" : "\(ip):\(port)"
+    }
+}
+
+extension SocketIOHTTPRequest {
+    init(_ head: HTTPRequestHead, _ body: [UInt8], _ context: ChannelHandlerContext) {
+        let parts = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        self.init(
+            method: head.method.rawValue, path: parts.first.map(String.init) ?? "/",
+            query: EngineIOQuery(parts.count > 1 ? parts[1] : ""),
+            headers: head.headers.map { ($0.name, $0.value) }, body: body, remoteAddress: context.remoteAddressText,
+            localPort: context.localAddress?.port ?? 0)
     }
 }

@@ -112,8 +112,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard hosts == 1 || (hosts == 0 && head.version == .http1_0) else {
             return refuse(head, "A request needs one Host header.\n", status: 400, context)
         }
-        let isEngine = server.isEnginePath(head.uri)
-        let limit = isEngine ? server.configuration.maxPayload : server.configuration.fallbackBodyLimit
+        let limit = bodyLimit(of: head, context)
         if let length = head.headers.first(name: "content-length").flatMap(Int.init), length > limit {
             return refuseSize(head, context)
         }
@@ -122,6 +121,13 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
             let head = HTTPResponseHead(version: head.version, status: .continue)
             context.writeAndFlush(wrapOutboundOut(.head(head)), promise: nil)
         }
+    }
+
+    private func bodyLimit(of head: HTTPRequestHead, _ context: ChannelHandlerContext) -> Int {
+        let configuration = server.configuration
+        if server.isEnginePath(head.uri) { return configuration.maxPayload }
+        return configuration.fallbackBodyLimitOf?(SocketIOHTTPRequest(head, [], context))
+            ?? configuration.fallbackBodyLimit
     }
 
     /// RFC 9110 §15.5.14.

@@ -8,7 +8,7 @@ public struct SocketIOHTTPRequest: Sendable {
     public var query: EngineIOQuery
     /// Names and values in the order they came.
     public var headers: [(name: String, value: String)]
-    /// At most `SocketIOServerConfiguration.fallbackBodyLimit` bytes.
+    /// At most as many bytes as `SocketIOServerConfiguration.fallbackBodyLimit` says, or `fallbackBodyLimitOf`.
     public var body: [UInt8]
     /// The client's address, as `127.0.0.1:5000`.
     public var remoteAddress: String

@@ -33,6 +33,8 @@ public struct SocketIOServerConfiguration: Sendable {
     public var webSockets: (@Sendable (SocketIOHTTPRequest) async -> WebSocketAnswer?)?
     /// The largest body of a request for `fallback`, in bytes; larger ones get 413.
     public var fallbackBodyLimit = 1_000_000
+    /// Another limit for some requests, asked with an empty body before any of it is taken; nil for the general one.
+    public var fallbackBodyLimitOf: (@Sendable (SocketIOHTTPRequest) -> Int?)?
     /// An HTTP connection without a complete request for this long is closed.
     public var requestTimeout: Duration = .seconds(60)
 

@@ -192,7 +192,10 @@ struct Serve: AsyncParsableCommand {
             if let answer = await livekit?.answer(request) { return answer }
             return routes.answer(request)
         }
-        if let livekit { configuration.webSockets = { await livekit.server.webSocket($0) } }
+        if let livekit {
+            configuration.webSockets = { await livekit.server.webSocket($0) }
+            configuration.fallbackBodyLimitOf = { livekit.server.bodyLimit(of: $0) }
+        }
         let server = SocketIOServer(configuration: configuration, logger: logger)
         statistics.follow(server)
         return server
