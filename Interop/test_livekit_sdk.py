@@ -1,9 +1,39 @@
 """LiveKit's Python SDK, which is libwebrtc and Rust underneath, in rooms of `roost serve`."""
 
+import subprocess
+import sys
+
 import pytest
 
 from peers.livekit_room import Server
 from support.namespace import Namespace
+from support.process import JSONProcess
+
+# Run inside the namespace: gives the datagrams of each client at the outer address a socket of their own to the inner
+# one, as a NAT that publishes a port does.
+NAT = """
+import json, selectors, socket, sys
+outer, port, inner = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+front.bind((outer, port))
+selector = selectors.DefaultSelector()
+selector.register(front, selectors.EVENT_READ)
+inside, clients = {}, {}
+print(json.dumps({"event": "ready"}), flush=True)
+while True:
+    for key, _ in selector.select():
+        data, address = key.fileobj.recvfrom(65536)
+        if key.fileobj is not front:
+            front.sendto(data, clients[key.fileobj])
+            continue
+        if address not in inside:
+            inside[address] = back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            back.connect((inner, port))
+            selector.register(back, selectors.EVENT_READ)
+            clients[back] = address
+            print(json.dumps({"event": "relayed", "clients": len(clients)}), flush=True)
+        inside[address].send(data)
+"""
 
 MODES = {"single": (), "dual": ("--dual",)}
 both_modes = pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
@@ -228,6 +258,70 @@ def test_a_token_that_is_not_good_lets_nobody_in(sfu, room):
     late = sfu.join(room, "ann", wait=False, valid=-120)
     late.wait_for("refused")
     assert "joined" not in {line["event"] for line in late.process.events}
+
+
+def test_rooms_are_spread_over_workers_and_a_call_is_on_one(namespace):
+    server = Server(namespace, "--media-workers", "2")
+    try:
+        calls = []
+        for _ in range(2):
+            room = server.new_room()
+            ann, bob = server.join(room, "ann"), server.join(room, "bob", "--dual")
+            ann.publish()
+            calls.append(bob)
+        for bob in calls:
+            bob.check_picture()
+            bob.check_sound(880)
+        peers = server.peers_of_workers()
+        assert len(peers) == 2 and peers[0] == peers[1] > 0, peers
+        server.leave_all()
+        server.wait_empty()
+    finally:
+        assert server.close() == 0
+
+
+def test_clients_come_to_the_address_that_they_are_told_of():
+    """Behind a NAT that maps one address to one: the server has the inner one, clients are told the outer one alone."""
+    network = Namespace().add_interface()
+    outer = "203.0.113.7"
+    network.ip("addr", "add", f"{outer}/32", "dev", "media0")
+    server = Server(network, "--no-media-tcp", "--media-public-address", outer)
+    nat = None
+    try:
+        port = server.process.wait_for("listening")["media_port"]
+        nat = JSONProcess("NAT", network.command(sys.executable, "-c", NAT, outer, port, network.address))
+        nat.wait_for("ready")
+        room = server.new_room()
+        ann, bob = server.join(room, "ann"), server.join(room, "bob", "--dual")
+        ann.publish()
+        bob.check_picture()
+        bob.check_sound(880)
+        nat.wait_for("relayed", clients=3)
+    finally:
+        code = server.close()
+        if nat:
+            nat.kill()
+            nat.finish()
+        network.close()
+    assert code == 0
+
+
+def test_over_tls(namespace, tmp_path):
+    """The port that SDKs look at has the page's certificate."""
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+         "-subj", "/CN=roost", "-addext", f"subjectAltName=IP:{namespace.address}",
+         "-addext", "basicConstraints=CA:FALSE", "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    server = Server(namespace, "--tls-certificate", certificate, "--tls-key", key, trusts=certificate)
+    try:
+        room = server.new_room()
+        ann, bob = server.join(room, "ann"), server.join(room, "bob", "--dual")
+        ann.publish()
+        bob.check_picture()
+        bob.check_sound(880)
+    finally:
+        assert server.close() == 0
 
 
 @both_modes

@@ -2,6 +2,7 @@
 
 import datetime
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -30,8 +31,9 @@ def token(room, identity, valid=600, **grants):
 class Server:
     """LiveKit's Rust takes no loopback for media: the server is on the namespace's own address."""
 
-    def __init__(self, namespace, *options):
-        self.namespace = namespace
+    def __init__(self, namespace, *options, trusts=None):
+        """`trusts`: the certificate that clients take, if the server has one."""
+        self.namespace, self.trusts = namespace, trusts
         self.process, self.page = start_server(
             namespace, namespace.address, "--livekit-key", f"{KEY}:{SECRET}", "--livekit-port", 0,
             "--media-port", 0, "--media-tcp-port", 0, *options)
@@ -41,7 +43,7 @@ class Server:
 
     @property
     def url(self):
-        return f"ws://{self.namespace.address}:{self.port}"
+        return f"{'wss' if self.trusts else 'ws'}://{self.namespace.address}:{self.port}"
 
     @property
     def http(self):
@@ -62,6 +64,10 @@ class Server:
         text = self.namespace.run(sys.executable, "-c", FETCH, f"{self.http}/metrics").stdout
         return {name: int(value) for name, value in re.findall(r"^(roost_livekit\S*) (\d+)$", text, re.MULTILINE)}
 
+    def peers_of_workers(self):
+        name = "roost_livekit_worker_peer_connections{"
+        return [value for key, value in self.metrics().items() if key.startswith(name)]
+
     def wait_empty(self):
         names = ("roost_livekit_peer_connections", "roost_livekit_signaling_connections")
         wait_until(lambda: all(self.metrics()[name] == 0 for name in names), "nothing is kept of those who have left")
@@ -81,7 +87,9 @@ class Participant:
         self.identity = identity
         command = server.namespace.command(
             sys.executable, PEER, "--url", server.url, "--token", token(room, identity, **grants), *options)
-        self.process = JSONProcess(f"{identity} in {room}", command, stdin=subprocess.PIPE)
+        environment = {"SSL_CERT_FILE": str(server.trusts)} if server.trusts else {}
+        self.process = JSONProcess(
+            f"{identity} in {room}", command, stdin=subprocess.PIPE, env={**os.environ, **environment})
         self.wait_for = self.process.wait_for
         self.reports = 0
 
