@@ -62,10 +62,10 @@ sanitize: ## The Swift tests under the address and the thread sanitizer
 	@Scripts/python-environment.sh
 	@Scripts/sanitize.sh
 
-simulate: ## Ten thousand simulated calls and a thousand rooms (SEEDS=10000 ROOMS=1000 FIRST_SEED=0): a nightly run
+simulate: ## Ten thousand simulated calls and as many rooms (SEEDS=10000 ROOMS=10000 FIRST_SEED=0): a nightly run
 	@Scripts/install-packages.sh test
 	@ROOST_STRICT=1 ROOST_SEEDS=$${SEEDS:-10000} ROOST_FIRST_SEED=$${FIRST_SEED:-0} \
-		ROOST_ROOM_SEEDS=$${ROOMS:-1000} $(SWIFT) test --filter 'ThousandSeedsTests|RoomSeedsTests'
+		ROOST_ROOM_SEEDS=$${ROOMS:-10000} $(SWIFT) test --filter 'ThousandSeedsTests|RoomSeedsTests'
 
 media: ## Make the test media anew (they are committed; needs ffmpeg)
 	@Scripts/install-packages.sh demo

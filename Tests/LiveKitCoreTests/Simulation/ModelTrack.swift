@@ -1,0 +1,158 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+import SFUModels
+import SwiftProtobuf
+
+@testable import LiveKitCore
+
+/// A client's track as the room sees it: packets of a model of an encoder, over a path that loses and repairs them.
+final class ModelTrack {
+    enum Coding: Hashable {
+        case sound
+        case pictures(ModelCoding)
+
+        static let all = [sound] + ModelCoding.allCases.map { pictures($0) }
+    }
+
+    let title: String
+    let coding: Coding
+    unowned let client: TestClient
+    /// Bytes that each packet of a layer has more.
+    let weights: [Int]
+    var isSending = true
+    private var encoder: ModelPublisher?
+    private var path: ModelPath
+    private var soundNumber: UInt16 = 65_400
+    private var soundTime: UInt32 = .max - 20_000
+    /// Which packets of each frame have come to the server.
+    private(set) var arrived: [Int: Set<Int>] = [:]
+
+    init(_ title: String, _ coding: Coding, of client: TestClient, weights: [Int], random: inout EngineRandom) {
+        self.title = title
+        self.coding = coding
+        self.client = client
+        self.weights = weights
+        var character = ModelPath.Character()
+        character.loss = [0, 0, 0.03].randomElement(using: &random) ?? 0
+        character.repaired = [1, 0.7].randomElement(using: &random) ?? 1
+        character.jitter = [0, 12].randomElement(using: &random) ?? 0
+        path = ModelPath(character, random: random.split())
+        if case .pictures(let coding) = coding { encoder = ModelPublisher(coding, random: random.split()) }
+    }
+
+    /// Layers by name, the lowest first.
+    var layers: [String] { encoder.map { $0.coding.streams > 1 ? ["q", "h", "f"] : [] } ?? [] }
+    var frames: [ModelFrame] { encoder?.frames ?? [] }
+    var lost: Int { path.lost }
+    /// The highest spatial layer that there is.
+    var top: Int { encoder == nil ? 0 : 2 }
+    /// The highest temporal one that packets tell of.
+    var fastest: Int { encoder == nil || encoder?.coding == .h264Simulcast ? 0 : 2 }
+
+    var kind: MediaKind { encoder == nil ? .audio : .video }
+
+    func describe(_ request: inout LiveKitAddTrackRequest) {
+        guard let coding = encoder?.coding else { return }
+        request.simulcastCodecs = [.with { $0.codec = "\(coding.format)".lowercased() }]
+        guard request.layers.isEmpty else { return }
+        request.layers = (0..<3).map { place in
+            .with {
+                $0.quality = [.low, .medium, .high][place]
+                $0.width = 320 << UInt32(place)
+                $0.height = 180 << UInt32(place)
+            }
+        }
+    }
+
+    func setLayer(_ layer: Int, isActive: Bool) {
+        guard encoder?.coding.arrangement == .simulcast else { return }
+        encoder?.set(layer, isActive: isActive)
+    }
+
+    func activateLayers() { for layer in 0..<3 { setLayer(layer, isActive: true) } }
+
+    /// Nothing is lost any more.
+    func calmDown() { path.character = ModelPath.Character() }
+
+    // MARK: Packets
+
+    /// The room asks for a key frame of a source.
+    func askForKey(_ ssrc: UInt32) {
+        guard encoder != nil, let stream = sources.firstIndex(of: ssrc) else { return }
+        encoder?.askForKey(stream)
+    }
+
+    private var parameters: SendParameters?
+
+    private var sources: [UInt32] {
+        guard let parameters else { return [] }
+        guard !layers.isEmpty else { return [parameters.ssrc] }
+        return layers.compactMap { name in parameters.layers.first { $0.rid == name }?.ssrc }
+    }
+
+    /// A thirtieth of a second has passed.
+    func picture(at now: Instant) {
+        parameters = client.sending(title) ?? parameters
+        guard isSending, parameters != nil else { return }
+        if encoder == nil {
+            path.send(sound(), at: now)
+        } else {
+            for packet in encoder?.picture() ?? [] { path.send(packet, at: now) }
+        }
+    }
+
+    private func sound() -> ModelPacket {
+        soundNumber &+= 1
+        soundTime &+= 1_600
+        return ModelPacket(
+            frame: Int(soundNumber), index: 0, stream: 0, number: soundNumber,
+            bytes: Packet.rtp(
+                soundNumber, timestamp: soundTime, marker: false,
+                [0x78, UInt8(soundNumber >> 8), UInt8(soundNumber & 0xff)]))
+    }
+
+    /// What has been under way long enough comes to the server.
+    func arrive(by now: Instant) {
+        for (_, packet) in path.arrivals(until: now) {
+            guard let bytes = wire(packet) else { continue }
+            if !packet.isPadding, encoder != nil { arrived[packet.frame, default: []].insert(packet.index) }
+            client.inject(bytes)
+        }
+    }
+
+    /// The packet with what this connection has agreed on: source, payload type, names of section and layer.
+    private func wire(_ packet: ModelPacket) -> [UInt8]? {
+        guard let parameters, let header = try? RTPHeader(parsing: packet.bytes.span.bytes),
+            sources.indices.contains(packet.stream)
+        else { return nil }
+        let ids = HeaderExtensionIDs(parameters.extensions)
+        var bytes: [UInt8] = []
+        RTPHeader(
+            marker: header.marker, payloadType: parameters.codec.payloadType, sequenceNumber: header.sequenceNumber,
+            timestamp: header.timestamp, ssrc: sources[packet.stream]
+        ).write(into: &bytes)
+        let writer = HeaderExtensionWriter(form: .twoByte, in: &bytes)
+        if let mid = ids.mid { writer.append(mid, text: parameters.mid, in: &bytes) }
+        if let rid = ids.rid, !layers.isEmpty { writer.append(rid, text: layers[packet.stream], in: &bytes) }
+        let source = packet.bytes.span.bytes
+        if let own = ids.dependencyDescriptor,
+            let range = header.extensionElement(Packet.descriptorID, in: source),
+            writer.begin(own, length: range.count, in: &bytes) != nil
+        {
+            bytes += packet.bytes[range]
+        }
+        writer.finish(in: &bytes)
+        if header.paddingCount > 0 { bytes[0] |= 0x20 }
+        var rest = Array(packet.bytes[header.payloadRange.lowerBound...])
+        if !packet.isPadding, encoder != nil {
+            // Before the mark that says which packet it is.
+            let layer = frames.indices.contains(packet.frame) ? frames[packet.frame].spatial : 0
+            let place = layers.isEmpty ? layer : packet.stream
+            rest.insert(contentsOf: repeatElement(0x55, count: weights[place]), at: rest.count - 5)
+        }
+        // What `NullSecurity` has in the place of a tag.
+        return bytes + rest + repeatElement(0, count: 16)
+    }
+}
