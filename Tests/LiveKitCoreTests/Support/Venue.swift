@@ -119,8 +119,8 @@ final class Venue {
         offer changeOffer: (String) -> String = { $0 }
     ) throws -> TestClient {
         lastHost += 1
-        let client = TestClient(name, .exchange(exchange), host: lastHost, codecs: codecs, at: now)
-        client.venue = self
+        let client = TestClient(
+            name, .exchange(exchange), host: lastHost, codecs: codecs, in: self, random: &random)
         var grants = VideoGrants()
         grants.roomJoin = true
         change(&grants)
