@@ -180,6 +180,8 @@ import Testing
             #expect(ours.usernameFragment != nil && ours.password != nil && ours.isComplete)
             #expect(ours.candidates.contains { $0.line.contains("198.51.100.1 7882 typ host") })
             venue.drain()
+            // Checks under the new name find their way from wherever they come.
+            #expect(venue.fragments[ours.usernameFragment ?? ""] != nil)
             try client.takeRestart(answer, at: venue.now)
             // Again, it is no news.
             #expect(try venue.room.take(fragment, from: signal, at: venue.now) == nil)

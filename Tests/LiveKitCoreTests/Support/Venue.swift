@@ -20,7 +20,7 @@ final class Venue {
     private(set) var tokens: [SignalID: Int] = [:]
     private var closed: Set<SignalID> = []
 
-    private var fragments: [String: RoomPeerID] = [:]
+    private(set) var fragments: [String: RoomPeerID] = [:]
     private var addresses: [TransportAddress: RoomPeerID] = [:]
     private(set) var removed: Set<RoomPeerID> = []
     private var lastHost = 0
