@@ -274,7 +274,7 @@ def test_what_is_not_as_it_should_be_is_refused(sfu, room):
         response = ask(sfu, method, "/whip", token=good)
         assert response.status == 405 and response.headers["Allow"] == "OPTIONS, POST"
     # Nobody has come, and no room began.
-    assert service(sfu, "ListRooms", {"names": [room]}, room_list=True) == {}
+    assert service(sfu, "ListRooms", {"names": [room]}, room_list=True) == {"rooms": []}
 
 
 def test_pages_of_other_origins_may_publish(sfu, room):

@@ -42,8 +42,11 @@ extension RoomMachine {
             }
         }
         var hasChanged = false
-        for section in connection.sections where !taken.contains(section.transceiver) {
-            guard let track = nextTrack(for: section, of: participant, choice) else { continue }
+        var free = connection.sections.filter { !taken.contains($0.transceiver) }[...]
+        // Looked for once: there may be hundreds of sections, and of tracks.
+        var tracks = free.isEmpty ? [] : playable(by: participant, choice)
+        while let section = free.popFirst(), !tracks.isEmpty {
+            guard let track = nextTrack(for: section, among: &tracks, of: participant) else { continue }
             let subscription = SubscribedTrack(track)
             participant.subscriptions[track.sid] = subscription
             if choice.quality != .high { participant.hints[track.sid] = SubscriberHints(quality: choice.quality) }
@@ -56,21 +59,30 @@ extension RoomMachine {
     }
 
     private func mayPlay(_ participant: Participant, _ track: Track, _ choice: PlaybackChoice) -> Bool {
-        track.publication != nil && participant.wishes[track.sid] != false && choice.includes(track)
+        choice.includes(track) && track.publication != nil && participant.wishes[track.sid] != false
             && maySubscribe(participant, track)
     }
 
-    /// The first that fits, in the order in which people came and published. One of somebody of whom the player has
-    /// something already goes before others': a picture is to have its own sound.
-    private func nextTrack(
-        for section: PlayedSection, of participant: Participant, _ choice: PlaybackChoice
-    ) -> Track? {
-        let fitting = people.lazy.flatMap(\.published).filter { track in
-            track.kind == section.kind && participant.subscriptions[track.sid] == nil
-                && track.codec.map { section.formats.contains($0) } == true && self.mayPlay(participant, track, choice)
+    /// What a player may have and has not, in the order in which people came and published.
+    private func playable(by participant: Participant, _ choice: PlaybackChoice) -> [Track] {
+        people.flatMap(\.published).filter {
+            participant.subscriptions[$0.sid] == nil && mayPlay(participant, $0, choice)
         }
-        let seen = participant.subscriptions.values.map(\.track.publisher)
-        return fitting.first { track in seen.contains { $0 === track.publisher } } ?? fitting.first
+    }
+
+    /// Takes out the first that fits. One of somebody of whom the player has something already goes before others': a
+    /// picture is to have its own sound.
+    private func nextTrack(
+        for section: PlayedSection, among tracks: inout [Track], of participant: Participant
+    ) -> Track? {
+        let seen = Set(participant.subscriptions.values.map { ObjectIdentifier($0.track.publisher) })
+        var first: Int?
+        for (place, track) in tracks.enumerated()
+        where track.kind == section.kind && track.codec.map({ section.formats.contains($0) }) == true {
+            if seen.contains(ObjectIdentifier(track.publisher)) { return tracks.remove(at: place) }
+            if first == nil { first = place }
+        }
+        return first.map { tracks.remove(at: $0) }
     }
 
     /// Both sides keep to the descriptions that they have, but of the codecs in them one is meant now. The player need

@@ -8,6 +8,8 @@ struct CongestionControl {
     private var plan = ProbePlan()
     /// What the senders could use; nil when they have not said.
     var wanted: Bitrate?
+    /// With less, whoever forwards layers cannot send more; nil when no more is of use.
+    var goal: Bitrate?
     /// The peer says what it gets: packets are numbered for it, or its estimate has come. A connection that nothing
     /// will be known of is not slowed down.
     private var isInformed = false
@@ -160,7 +162,7 @@ struct CongestionControl {
 
     private mutating func followEstimate(at now: Instant) {
         plan.update(
-            estimate: target, wanted: wanted, maximum: configuration.maximumBitrate,
+            estimate: target, wanted: wanted, goal: goal, maximum: configuration.maximumBitrate,
             isLimited: estimator.isLimited, isCalm: estimator.isCalm, at: now)
         pacer.rate = target * configuration.pacingFactor
     }

@@ -119,6 +119,10 @@ extension PeerMachine {
         tellTargetBitrate(at: now)
     }
 
+    /// Tells what the path would have to carry for more to be sent, by whoever forwards layers that others encode: a
+    /// further layer. From time to time it is probed for. Nil when no more would be of use.
+    public mutating func setProbeGoal(_ goal: Bitrate?) { congestion.goal = goal }
+
     private var activeLimits: [(id: TransceiverID, limits: SenderBitrateLimits)] {
         senders.ids.compactMap { id in
             guard let format = sendingFormat(of: id) else { return nil }

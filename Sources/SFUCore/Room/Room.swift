@@ -392,6 +392,7 @@ public final class Room {
         }
         // Before anything is known nobody is held back: the first pictures are what is measured.
         let allocation = peer.allocator.divide(peer.available ?? .megabits(100), among: demands, at: now)
+        peer.machine.setProbeGoal(allocation.nextStep)
         for (subscription, (demand, target)) in zip(peer.subscriptions, zip(demands, allocation.targets)) {
             give(target, to: subscription, demand.demand, at: now)
         }

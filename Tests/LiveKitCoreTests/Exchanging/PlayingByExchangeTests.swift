@@ -165,6 +165,25 @@ import Testing
         #expect(eve.numbers(in: "picture").count == last)
     }
 
+    @Test func `a publisher that lets nobody subscribe is played no longer, and again when it does`() throws {
+        let venue = Venue()
+        let ann = try Self.publisher(venue, "ann")
+        let eve = try Self.play(venue)
+        #expect(venue.run { venue.room.participants.last?.state == .active })
+        try Self.send(from: [ann], venue)
+        #expect(eve.numbers(in: "picture").count > 0)
+        venue.send(.subscriptionPermission(.init()), from: ann)
+        venue.run(for: .milliseconds(300))
+        let last = eve.numbers(in: "picture").count
+        try Self.send(from: [ann], venue, from: 20)
+        #expect(eve.numbers(in: "picture").count == last)
+        venue.send(.subscriptionPermission(.with { $0.allParticipants = true }), from: ann)
+        venue.run(for: .milliseconds(300))
+        ann.wantsKeyFrame = true
+        try Self.send(40, from: [ann], venue, from: 40)
+        #expect(eve.numbers(in: "picture").count > last)
+    }
+
     @Test func `new paths are found without an offer, and media go on`() throws {
         let venue = Venue()
         let sections = [OfferedSection(title: "camera", kind: .video), .init(title: "microphone", kind: .audio)]

@@ -13,7 +13,11 @@ final class ModelTrack {
         case sound
         case pictures(ModelCoding)
 
-        static let all = [sound] + ModelCoding.allCases.map { pictures($0) }
+        static let all =
+            [sound]
+            + ModelCoding.allCases.filter {
+                RoomStory.hasScalableCodings || $0 == .vp8Simulcast || $0 == .h264Simulcast
+            }.map { pictures($0) }
     }
 
     let title: String

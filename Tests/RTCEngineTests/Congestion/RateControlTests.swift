@@ -159,6 +159,23 @@ import Testing
         #expect(probes.count == 2)
     }
 
+    @Test func `the next layer is probed for every five seconds, while the path is calm and the estimate below it`() {
+        var plan = ProbePlan()
+        plan.begin(start: .kilobits(300), maximum: .megabits(20), at: .zero)
+        while plan.take() != nil {}
+        var probes: [(Double, Bitrate)] = []
+        for step in 0..<400 {
+            let now = Instant.zero + .milliseconds(Int64(step) * 100)
+            plan.update(
+                estimate: step < 320 ? .kilobits(500) : .megabits(2), wanted: nil,
+                goal: step % 2 == 0 ? .kilobits(1_700) : .kilobits(1_690), maximum: .megabits(20), isLimited: false,
+                isCalm: step < 100 || step >= 200, at: now)
+            if let cluster = plan.take() { probes.append(((now - Instant.zero).seconds, cluster.rate)) }
+        }
+        #expect(probes.map { $0.0.rounded() } == [5, 20, 25, 30])
+        #expect(probes.allSatisfy { $0.1 >= .kilobits(1_859) && $0.1 <= .kilobits(1_870) })
+    }
+
     @Test func `silence halves the rate three times, and what comes back begins anew`() {
         var estimator = BandwidthEstimator(CongestionConfiguration().inOrder)
         estimator.sent(1_200, at: .zero)

@@ -29,6 +29,8 @@ struct ProbePlan {
     /// Without a maximum, no further than this.
     private static let ceiling = Bitrate.megabits(5)
     private static let mostWaiting = 4
+    /// A probe shows a little less than its rate.
+    private static let goalMargin = 1.1
 
     private var state = State.unstarted
     private var fall: Fall?
@@ -67,9 +69,11 @@ struct ProbePlan {
     ///
     /// - Parameters:
     ///   - wanted: what the senders could use; nil when they have not said.
+    ///   - goal: with less the senders cannot send more; nil when no more is of use.
     ///   - isCalm: nothing says that the path is full.
     mutating func update(
-        estimate: Bitrate, wanted: Bitrate?, maximum: Bitrate, isLimited: Bool, isCalm: Bool, at now: Instant
+        estimate: Bitrate, wanted: Bitrate?, goal: Bitrate? = nil, maximum: Bitrate, isLimited: Bool, isCalm: Bool,
+        at now: Instant
     ) {
         if case .waiting(let since, _) = state, now - since > Self.patience { state = .idle }
         noteFall(estimate, at: now)
@@ -91,6 +95,9 @@ struct ProbePlan {
         } else if isLimited, isRested, wanted > estimate {
             // What the application sends cannot show that there is room for more; a probe can.
             probe([min(wanted, estimate * Self.furtherFactor)], maximum: maximum, at: now)
+        } else if isRested, let goal, goal > estimate {
+            // Layers come in steps: the estimate grows up to half as much again as is sent, and the next may be more.
+            probe([goal * Self.goalMargin], maximum: maximum, at: now)
         }
     }
 
