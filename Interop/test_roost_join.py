@@ -1,6 +1,7 @@
 """`roost join` in rooms of `roost serve`, with LiveKit's Python SDK as the other participant."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -326,6 +327,18 @@ def test_a_server_that_is_not_there_is_a_sentence():
         capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1
     assert done.stderr == f"roost: There is no connection to the server: connection refused by 127.0.0.1:{port}.\n"
+
+
+@pytest.mark.parametrize("options, missing", [
+    ((), "Who joins which room? Give --token, or --room and --as with an API key."),
+    (("--room", "r", "--as", "bot"), "There is no API key to make a token with: give --key or --livekit-dev, or set "
+                                     "LIVEKIT_API_KEY and LIVEKIT_API_SECRET in the environment."),
+])
+def test_without_a_token_or_a_key_it_says_what_is_missing(options, missing):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("LIVEKIT_")}
+    done = subprocess.run(
+        [find_roost(), "join", *options], capture_output=True, text=True, timeout=PATIENCE, env=environment)
+    assert (done.returncode, done.stderr) == (1, f"roost: {missing}\n")
 
 
 @pytest.mark.parametrize("options", [

@@ -57,10 +57,10 @@ struct JoinAccess: ParsableArguments {
         grants.room = room
         grants.canUpdateOwnMetadata = true
         claims.video = grants
-        guard
-            let token = try? AccessToken(identity: identity, claims: claims, at: Date())
-                .signed(with: try apiKey(environment))
-        else { throw CommandError("The token cannot be signed.") }
+        let key = try apiKey(environment)
+        guard let token = try? AccessToken(identity: identity, claims: claims, at: Date()).signed(with: key) else {
+            throw CommandError("The token cannot be signed.")
+        }
         return token
     }
 
