@@ -44,6 +44,16 @@ import Testing
         #expect(dialogue.media(.stateChanged(.publisher, .connected)) == ["* connected", "= 1 done"])
     }
 
+    @Test func `a pong with a time that cannot be is passed over`() {
+        let dialogue = Dialogue.connected()
+        for time in [-9_223_372_036_854, .min, .max] as [Int64] {
+            #expect(dialogue.server(.pongResp(.with { $0.lastPingTimestamp = time })).isEmpty)
+        }
+        let sent = dialogue.now.nanoseconds / 1_000_000 - 20
+        _ = dialogue.server(.pongResp(.with { $0.lastPingTimestamp = sent }))
+        #expect(dialogue.machine.pings.roundTrip == .milliseconds(20))
+    }
+
     @Test func `candidates do not overtake the description that they belong to`() {
         let dialogue = Dialogue()
         let request = dialogue.request()

@@ -65,7 +65,8 @@ extension RoomClientMachine {
 
     mutating func pongReceived(_ response: LiveKitSignalResponse.OneOf_Message, at now: Instant) {
         guard case .pongResp(let pong) = response else { return }
-        let trip = now - Instant(nanoseconds: pong.lastPingTimestamp &* 1_000_000)
+        // Whatever number the server says: a time that is none does not pass the check.
+        let trip = Interval(nanoseconds: now.nanoseconds &- pong.lastPingTimestamp &* 1_000_000)
         if trip >= .zero, trip < pings.timeout { pings.roundTrip = trip }
     }
 }
