@@ -75,10 +75,16 @@ final class JoinRunner {
             queue.yield(.waitedEnough)
         }
         var failure: CommandError?
+        // The events may end before we hear that we were let in: another task tells that.
+        var isOver = false
         loop: for await step in steps {
             switch step {
             case .joined:
                 hasJoined = true
+                if isOver {
+                    if let end, end != .clientInitiated { failure = CommandError(end.sentence) }
+                    break loop
+                }
                 await joined()
                 start { [self] in await beginWork() }
                 if takesCommands {
@@ -113,7 +119,7 @@ final class JoinRunner {
                 break loop
             case .left where !hasJoined:
                 // Why is told by the one who asked to join.
-                continue
+                isOver = true
             case .left:
                 if let end, end != .clientInitiated { failure = CommandError(end.sentence) }
                 break loop
