@@ -94,7 +94,9 @@ actor JoinRecorder {
         let (video, audio) = format.isVideo ? (format, nil) : (nil, format)
         guard let container = Recorder.containers(video: video, audio: audio).first else { throw .unsupportedTracks }
         let (publication, participant) = (track.publication, track.participant)
-        let name = Self.safe("\(participant.identity)-\(publication.source.rawValue)-\(publication.sid)")
+        // Only the identity and the sid are others' choice; what tells the tracks apart is never cut off.
+        let (who, sid) = (Self.safe(participant.identity.rawValue, 120), Self.safe(publication.sid.rawValue, 40))
+        let name = "\(who)-\(publication.source.rawValue)-\(sid)"
         let url = Self.free(name, container.fileExtension, in: folder)
         let file = try RecordingFile(path: url.path, video: video, audio: audio, container: container)
         entries.append(
@@ -140,9 +142,17 @@ actor JoinRecorder {
         }
     }
 
-    /// Letters, digits and a few signs: what others chose becomes a file's name.
-    private static func safe(_ name: String) -> String {
-        String(name.map { $0.isLetter || $0.isNumber || "-_".contains($0) ? $0 : "_" }.prefix(120))
+    /// Letters, digits and a few signs, of at most so many bytes: what others chose becomes a file's name, and file
+    /// systems count bytes.
+    private static func safe(_ name: String, _ limit: Int) -> String {
+        var result = ""
+        for character in name {
+            let isSafe = character.isLetter || character.isNumber || "-_".contains(character)
+            let next: Character = isSafe ? character : "_"
+            guard result.utf8.count + next.utf8.count <= limit else { break }
+            result.append(next)
+        }
+        return result
     }
 
     /// A recording is never overwritten.
