@@ -37,6 +37,8 @@ public actor Room {
     var tracks: [TrackSID: RemoteTrack] = [:]
     var timer: (deadline: Instant, task: Task<Void, Never>)?
     var isApplying = false
+    /// They wait until what the machine wants is done.
+    var applied: [CheckedContinuation<Void, Never>] = []
 
     /// A method that others may call: takes the call, gives the answer. An `RPCError` goes to the caller as it is.
     public typealias RPCHandler = @Sendable (RPCInvocation) async throws -> String
@@ -94,10 +96,13 @@ public actor Room {
         _ = try await request { machine, request, now in machine.connect(token: token, request: request, at: now) }
     }
 
-    /// Leaves the room. Repeatable; nothing happens afterwards.
+    /// Leaves the room; back when the server was told and the connections are closed. Repeatable; nothing happens
+    /// afterwards.
     public func disconnect() async {
         machine.leave(at: NetworkLoop.now)
         await apply()
+        // Another task may be at it, and ours is in its queue.
+        if isApplying { await withCheckedContinuation { applied.append($0) } }
     }
 
     /// Asks the server for a fault, to see whether one comes through it.
@@ -138,6 +143,8 @@ public actor Room {
         isApplying = true
         while let output = machine.pollOutput() { await perform(output) }
         isApplying = false
+        for continuation in applied { continuation.resume() }
+        applied = []
         schedule()
     }
 

@@ -125,6 +125,8 @@ final class JoinRunner {
                 break loop
             }
         }
+        // Files are whole even if the goodbye takes its time.
+        _ = await recorder?.finish()
         await room.disconnect()
         for task in tasks { task.cancel() }
         for (_, call) in calls { call.resume(throwing: CancellationError()) }
