@@ -135,6 +135,21 @@ import Testing
         #expect(dialogue.said() == ["! remove 1", "! offer #2", "* unpublished TR_mine"])
     }
 
+    @Test func `a track that the new session does not take is told as gone`() {
+        let dialogue = Dialogue.connected()
+        dialogue.publish()
+        _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        _ = dialogue.server(Dialogue.join(sid: "PA_again"))
+        _ = dialogue.media(.trackAdded(Self.id, cid: "c2"))
+        let refused = dialogue.server(
+            .requestResponse(
+                .with {
+                    $0.reason = .notAllowed
+                    $0.addTrack = .with { $0.cid = "c2" }
+                }))
+        #expect(refused == ["! remove 1", "* unpublished TR_mine"])
+    }
+
     @Test func `what is said of us is confirmed by an answer, or by being so`() {
         let dialogue = Dialogue.connected()
         dialogue.machine.updateMetadata(

@@ -21,6 +21,8 @@ struct Publishing {
         /// What the offer of this connection calls it.
         var cid: String?
         var info: LiveKitTrackInfo?
+        /// What it was called last, also while a new session has no name for it yet.
+        var lastSID: TrackSID?
         var isMuted: Bool
         /// Until it is published for the first time.
         var request: RequestID?
@@ -87,6 +89,7 @@ extension RoomClientMachine {
         else { return }
         let isNew = publishing.tracks[place].step != .published
         publishing.tracks[place].info = published.track
+        publishing.tracks[place].lastSID = TrackSID(published.track.sid)
         publishing.tracks[place].step = .published
         let track = publishing.tracks[place]
         // The announcement goes before the offer that carries the track.
@@ -109,7 +112,12 @@ extension RoomClientMachine {
     private mutating func publishingFailed(_ place: Int, _ error: RoomError) {
         let track = publishing.tracks.remove(at: place)
         put(.media(.removeTrack(track.id)))
-        if let request = track.request { put(.complete(request, .failure(error))) }
+        if let request = track.request {
+            put(.complete(request, .failure(error)))
+        } else if let sid = track.lastSID {
+            // It was published in the session before, and its publisher believes that it still is.
+            put(.tell(.localTrackUnpublished(sid)))
+        }
     }
 
     mutating func publishingTimePassed(at now: Instant) {
@@ -133,7 +141,7 @@ extension RoomClientMachine {
         if let request = track.request { put(.complete(request, .failure(.notConnected))) }
         put(.media(.removeTrack(id)))
         if negotiation.hasOffered { negotiatePublisher(at: now) }
-        if let sid = track.info?.sid { put(.tell(.localTrackUnpublished(TrackSID(sid)))) }
+        if let sid = track.lastSID { put(.tell(.localTrackUnpublished(sid))) }
     }
 
     /// The server has ended a track of ours.

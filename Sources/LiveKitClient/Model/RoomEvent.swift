@@ -31,7 +31,7 @@ public enum RoomEvent: Sendable {
     /// Its publisher lets us have it, or no longer.
     case subscriptionPermissionChanged(TrackSID, isAllowed: Bool)
     case localTrackPublished(TrackSID, name: String)
-    /// The server has ended it, or we have.
+    /// The server has ended it or does not take it in a new session, or we have ended it.
     case localTrackUnpublished(TrackSID)
     /// The server has muted a track of ours, or has switched it on again.
     case localTrackMuted(TrackSID, Bool)

@@ -160,7 +160,10 @@ public actor Room {
             if let bytes: [UInt8] = try? request.serializedBytes() { socket?.send(bytes) }
         case .openMedia(let servers): await openMedia(servers)
         case .closeMedia: await closeMedia()
-        case .media(let command): media?.enqueue(command)
+        case .media(let command):
+            // Whoever took it back, nobody has it any more: a file is not played for nobody.
+            if case .removeTrack(let id) = command { publications.removeValue(forKey: id)?.stop() }
+            media?.enqueue(command)
         case .sendData(let label, let bytes): media?.enqueue(bytes, label)
         case .tell(let event): await tell(event)
         case .subscribed(let sid): await subscribed(sid)
