@@ -144,6 +144,23 @@ import Testing
         #expect(called(dialogue, "r300", "shout").contains("* called shout(hi) by ann"))
     }
 
+    @Test func `calls that are not answered in time make room for others`() {
+        let dialogue = Dialogue.connected([Dialogue.info("ann")])
+        dialogue.publish()
+        dialogue.machine.calls.methods = ["shout"]
+        for number in 0..<256 { _ = called(dialogue, "r\(number)", "shout") }
+        #expect(called(dialogue, "r256", "shout").isEmpty)
+        // 15 seconds, and 7 for the way.
+        var early = dialogue.pass(.milliseconds(10_000))
+        _ = dialogue.server(.pong(0))
+        early += dialogue.pass(.milliseconds(11_900))
+        #expect(!early.contains { $0.hasPrefix("! abandon") })
+        #expect(dialogue.pass(.milliseconds(200)).count { $0.hasPrefix("! abandon") } == 256)
+        #expect(called(dialogue, "r256", "shout").contains("* called shout(hi) by ann"))
+        dialogue.machine.answerRPC("r0", .success("late"), at: dialogue.now)
+        #expect(dialogue.said().isEmpty)
+    }
+
     @Test func `calls that cannot be answered are answered with LiveKit's codes`() {
         let dialogue = Dialogue.connected([Dialogue.info("ann")])
         dialogue.machine.calls.methods = ["shout"]

@@ -184,6 +184,7 @@ final class Dialogue {
         case .subscribed(let sid): return "* subscribed \(sid)"
         case .unsubscribed(let sid): return "* unsubscribed \(sid)"
         case .invoke(let call): return "* called \(call.method)(\(call.payload)) by \(call.caller)"
+        case .abandon(let requestID): return "! abandon \(requestID)"
         case .complete(let request, .success(.published(let sid))): return "= \(request.rawValue) \(sid)"
         case .complete(let request, .success(.done)): return "= \(request.rawValue) done"
         case .complete(let request, .failure(let error)): return "= \(request.rawValue) failed: \(error)"

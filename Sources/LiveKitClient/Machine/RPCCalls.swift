@@ -18,15 +18,20 @@ struct RPCCalls {
     static let usualTimeout = Interval.seconds(Int64(15))
     /// A called method gets at least so long.
     static let shortestTimeout = Interval.seconds(Int64(1))
+    /// However long a caller says that it waits.
+    static let longestTimeout = Interval.seconds(Int64(3_600))
     /// So many that we have not answered.
     private static let openLimit = 256
 
     private(set) var pending: [Pending] = []
     var methods: Set<String> = []
-    /// Calls of ours that others wait for, by caller and request.
-    private var open: [String: ParticipantIdentity] = [:]
+    /// Calls of methods of ours that others wait for, by request: who, and until when.
+    private var open: [String: (caller: ParticipantIdentity, until: Instant)] = [:]
 
-    var deadline: Instant? { pending.map { min($0.acknowledgedBy ?? $0.answeredBy, $0.answeredBy) }.min() }
+    var deadline: Instant? {
+        let answers = pending.map { min($0.acknowledgedBy ?? $0.answeredBy, $0.answeredBy) }
+        return (answers + open.values.map(\.until)).min()
+    }
 
     mutating func add(_ call: Pending) { pending.append(call) }
 
@@ -69,13 +74,20 @@ struct RPCCalls {
     }
 
     /// False for a call that is being answered already, or one too many.
-    mutating func begin(_ requestID: String, from caller: ParticipantIdentity) -> Bool {
+    mutating func begin(_ requestID: String, from caller: ParticipantIdentity, until: Instant) -> Bool {
         guard open[requestID] == nil, open.count < Self.openLimit else { return false }
-        open[requestID] = caller
+        open[requestID] = (caller, until)
         return true
     }
 
-    mutating func end(_ requestID: String) -> ParticipantIdentity? { open.removeValue(forKey: requestID) }
+    mutating func end(_ requestID: String) -> ParticipantIdentity? { open.removeValue(forKey: requestID)?.caller }
+
+    /// Calls of methods of ours whose callers wait no longer.
+    mutating func takeAbandoned(at now: Instant) -> [String] {
+        let late = open.filter { $0.value.until <= now }.map(\.key).sorted()
+        for requestID in late { open[requestID] = nil }
+        return late
+    }
 }
 
 extension RoomClientMachine {
@@ -119,7 +131,10 @@ extension RoomClientMachine {
     mutating func callReceived(_ call: LiveKitRpcRequest, from caller: ParticipantIdentity?, at now: Instant) {
         // A call of the server's comes from nobody, and its answer goes to everybody: only the server knows its number.
         let caller = caller ?? ""
-        guard calls.begin(call.id, from: caller) else { return }
+        // What nobody waits for any more makes room for others. Callers that do not say how long wait as SDKs do.
+        let given = Interval.milliseconds(Int64(call.responseTimeoutMs))
+        let timeout = given > .zero ? min(given, RPCCalls.longestTimeout) : RPCCalls.usualTimeout
+        guard calls.begin(call.id, from: caller, until: now + timeout + RPCCalls.roundTrip) else { return }
         sayCall(to: caller, at: now) { $0.rpcAck = .with { $0.requestID = call.id } }
         guard call.version == 1 else {
             return answerRPC(call.id, .failure(.unsupportedVersion), at: now)
@@ -182,5 +197,6 @@ extension RoomClientMachine {
 
     mutating func callTimePassed(at now: Instant) {
         for (request, error) in calls.takeLate(at: now) { put(.completeCall(request, .failure(error))) }
+        for requestID in calls.takeAbandoned(at: now) { put(.abandon(requestID)) }
     }
 }

@@ -102,6 +102,8 @@ struct RoomClientMachine {
         case unsubscribed(TrackSID)
         /// A method of ours is called.
         case invoke(RPCInvocation)
+        /// Nobody waits any more for the answer of a method of ours.
+        case abandon(String)
         case complete(RequestID, Result<Completion, RoomError>)
         case completeCall(RequestID, Result<String, RPCError>)
     }

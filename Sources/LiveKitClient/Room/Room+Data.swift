@@ -58,18 +58,20 @@ extension Room {
 
     func invoke(_ call: RPCInvocation) {
         guard let handler = methods[call.method] else { return }
-        Task { [weak self] in
+        invocations[call.requestID] = Task { [weak self] in
             let outcome: Result<String, RPCError>
             do {
                 outcome = .success(try await handler(call))
             } catch {
                 outcome = .failure((error as? RPCError) ?? .applicationError)
             }
-            await self?.answer(call, outcome)
+            // Otherwise the call is forgotten already, and another one may have its number.
+            if !Task.isCancelled { await self?.answer(call, outcome) }
         }
     }
 
     func answer(_ call: RPCInvocation, _ outcome: Result<String, RPCError>) async {
+        invocations[call.requestID] = nil
         machine.answerRPC(call.requestID, outcome, at: NetworkLoop.now)
         await apply()
     }

@@ -33,6 +33,8 @@ public actor Room {
     var waiting: [RequestID: CheckedContinuation<Result<RoomClientMachine.Completion, RoomError>, Never>] = [:]
     var callers: [RequestID: CheckedContinuation<Result<String, RPCError>, Never>] = [:]
     var methods: [String: RPCHandler] = [:]
+    /// Methods of ours that are at work, by request.
+    var invocations: [String: Task<Void, Never>] = [:]
     var publications: [LocalTrackID: LocalTrackPublication] = [:]
     var tracks: [TrackSID: RemoteTrack] = [:]
     var timer: (deadline: Instant, task: Task<Void, Never>)?
@@ -41,6 +43,7 @@ public actor Room {
     var applied: [CheckedContinuation<Void, Never>] = []
 
     /// A method that others may call: takes the call, gives the answer. An `RPCError` goes to the caller as it is.
+    /// It is cancelled when its caller waits no longer, and when the room is left.
     public typealias RPCHandler = @Sendable (RPCInvocation) async throws -> String
 
     public init(options: ConnectOptions = ConnectOptions()) {
@@ -59,6 +62,7 @@ public actor Room {
     // A room that its user forgot leaves nothing behind: the socket and the peer connections close.
     deinit {
         timer?.task.cancel()
+        for task in invocations.values { task.cancel() }
         socket?.close()
         broadcast.finish()
         if let media { Task { await media.close() } }
@@ -172,6 +176,7 @@ public actor Room {
             track.end()
             broadcast.send(.trackUnsubscribed(track))
         case .invoke(let call): invoke(call)
+        case .abandon(let requestID): invocations.removeValue(forKey: requestID)?.cancel()
         case .complete(let request, let result): waiting.removeValue(forKey: request)?.resume(returning: result)
         case .completeCall(let request, let result): callers.removeValue(forKey: request)?.resume(returning: result)
         }
@@ -184,6 +189,8 @@ public actor Room {
         if case .disconnected = event {
             for publication in publications.values { publication.stop() }
             publications = [:]
+            for task in invocations.values { task.cancel() }
+            invocations = [:]
             broadcast.finish()
         }
     }

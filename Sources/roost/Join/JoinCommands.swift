@@ -132,7 +132,20 @@ extension JoinRunner {
                 "id": .text(call.requestID), "participant": .text(call.caller.rawValue), "method": .text(call.method),
                 "payload": .text(call.payload),
             ])
-        return try await withCheckedThrowingContinuation { calls[call.requestID] = $0 }
+        // Of a call that is not answered in time nothing is left.
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                if Task.isCancelled {
+                    continuation.resume(throwing: CancellationError())
+                } else {
+                    calls[call.requestID] = continuation
+                }
+            }
+        } onCancel: {
+            Task { @MainActor in
+                self.calls.removeValue(forKey: call.requestID)?.resume(throwing: CancellationError())
+            }
+        }
     }
 
     private func answer(_ command: JoinCommand) throws {
