@@ -62,6 +62,15 @@ import Testing
         #expect(dialogue.packets.suffix(2).map(\.sequence) == [2, 3])
     }
 
+    @Test func `messages wait for a new session, which makes a channel for them`() throws {
+        let dialogue = Dialogue.connected()
+        _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        try dialogue.machine.sendData(Array("a".utf8), isReliable: true, to: [], topic: nil, at: dialogue.now)
+        #expect(dialogue.said().isEmpty)
+        #expect(dialogue.server(Dialogue.join(sid: "PA_again")) == ["! media", "! offer #1"])
+        #expect(dialogue.media(.channelOpen(.reliable)) == ["> _reliable \"a\""])
+    }
+
     @Test func `a session that the server does not know is begun anew, with all that we publish`() {
         let dialogue = Dialogue.connected([Dialogue.info("ann"), Dialogue.info("bob")])
         dialogue.publish()

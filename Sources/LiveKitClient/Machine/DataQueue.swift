@@ -20,6 +20,9 @@ struct DataQueue {
     /// By the publisher's sid.
     private(set) var lastReceived: [String: UInt32] = [:]
 
+    /// Something waits for a channel.
+    var hasWaiting: Bool { !waiting.isEmpty }
+
     /// The channels are those of new connections. What waits is sent over them.
     mutating func newSession() {
         openLabels = []
@@ -36,13 +39,15 @@ struct DataQueue {
     enum Admission { case now, later, full }
 
     mutating func admit(_ label: DataLabel, _ bytes: [UInt8], sequence: UInt32) -> Admission {
+        let isOpen = openLabels.contains(label)
+        // What is refused is not sent again either.
+        guard isOpen || waitingBytes + bytes.count <= Self.limit else { return .full }
         if label == .reliable {
             sent.append((sequence, bytes))
             sentBytes += bytes.count
             while sentBytes > Self.limit { sentBytes -= sent.removeFirst().bytes.count }
         }
-        guard !openLabels.contains(label) else { return .now }
-        guard waitingBytes + bytes.count <= Self.limit else { return .full }
+        guard !isOpen else { return .now }
         waiting.append((label, bytes))
         waitingBytes += bytes.count
         return .later
@@ -113,6 +118,8 @@ extension RoomClientMachine {
     }
 
     mutating func channelOpened(_ label: DataLabel) {
+        // It is one of a session that was given up.
+        if case .waiting(.rejoin, _) = phase { return }
         for bytes in data.opened(label) { put(.sendData(label, bytes)) }
     }
 

@@ -100,8 +100,8 @@ extension RoomClientMachine {
         move(to: .connecting(purpose, until: now + Self.mediaTimeout))
         put(.openMedia(response.iceServers))
         rosterBegins(response.participant, response.otherParticipants, at: now)
-        // Otherwise the publishing connection is made when there is something to publish.
-        if response.fastPublish || !response.subscriberPrimary { negotiatePublisher(at: now) }
+        // Otherwise the publishing connection is made when there is something to publish, or a message to send.
+        if response.fastPublish || !response.subscriberPrimary || data.hasWaiting { negotiatePublisher(at: now) }
         if purpose == .rejoin {
             // They are for the session that is over: those that are for this one are said by what follows.
             forgetHeld()

@@ -66,6 +66,8 @@ extension RoomClientMachine {
         guard attempt < Self.attempts else { return end(.signalClose) }
         var purpose = purpose
         if case .resume = purpose, attempt >= Self.resumeAttempts { purpose = .rejoin }
+        // The server has given this session up: what its channels would take now does not arrive.
+        if purpose == .rejoin { data.newSession() }
         put(.closeSignal)
         move(to: .waiting(purpose, until: now + Self.wait(before: attempt)))
     }
@@ -76,6 +78,8 @@ extension RoomClientMachine {
         case .rejoin:
             put(.closeMedia)
             negotiation = Negotiation()
+            // Messages wait for the channels of the new session; those that there are close.
+            data.newSession()
             for sid in subscribing.takeAll() { put(.unsubscribed(sid)) }
         }
         openSignal(purpose, at: now)
