@@ -99,7 +99,8 @@ final class ModelTrack {
     /// A thirtieth of a second has passed.
     func picture(at now: Instant) {
         parameters = client.sending(title) ?? parameters
-        guard isSending, parameters != nil else { return }
+        // An encoder's packets do not leave before the connection that carries them is up, either.
+        guard isSending, parameters != nil, client.states.first == .connected else { return }
         if encoder == nil {
             path.send(sound(), at: now)
         } else {
