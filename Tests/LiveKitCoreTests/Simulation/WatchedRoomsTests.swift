@@ -6,9 +6,10 @@ import Testing
 /// Thousands of random lives of rooms; what has to hold in each of them is in `RoomStory`, `StreamWatch` and
 /// `ModelReceiver`.
 ///
-/// Not part of `make test`: of six such lives about one has numbers that are missing though no packet was lost, and it
-/// is not known yet whether the room or its model is wrong; of fifty one has a layer that does not come back on a path
-/// that is wide again. `ROOST_WATCHED_ROOMS=100 ROOST_FIRST_SEED=1 swift test --filter WatchedRoomsTests` shows them,
+/// Not part of `make test` yet: of eighteen such lives about one has numbers that are missing though no packet was
+/// lost. Some of them are of packets that come late to a track that is muted, whose places the room fills with nothing;
+/// of fifty lives one has a layer that does not come back on a path that is wide again.
+/// `ROOST_WATCHED_ROOMS=100 ROOST_FIRST_SEED=1 swift test --filter WatchedRoomsTests` shows them,
 /// with `ROOST_ROOM_SCALABLE=1` those with scalable codings, too.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["ROOST_WATCHED_ROOMS"] != nil))
 struct WatchedRoomsTests {
