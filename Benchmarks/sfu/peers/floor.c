@@ -173,7 +173,7 @@ int main(int count, char **arguments) {
         while (next.tv_nsec >= 1000000000) next.tv_nsec -= 1000000000, next.tv_sec++;
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, 0);
     }
-    usleep(20000);
+    usleep(20000); /* what was sent last is on its way */
     long packets = arrived - before;
     printf("%.3f\n", (seconds_of(clock) - cpu) / (packets ? packets : 1) * 1e6);
     kill(forwarder, SIGKILL);
