@@ -37,16 +37,12 @@ package struct TrickleFragment: Sendable, Equatable {
     package init(parsing text: String) throws(Malformation) {
         guard text.utf8.count <= Self.longest else { throw .tooLong(limit: Self.longest) }
         var mid: String?
-        for (number, line) in text.split(whereSeparator: \.isNewline).enumerated() {
-            guard let type = line.first, type.isASCII, type.isLowercase, line.dropFirst().first == "=",
-                !line.utf8.contains(0)
-            else { throw .line(number) }
-            let value = line.dropFirst(2)
+        for (number, line) in text.sdpLines.enumerated() {
+            guard let (type, value) = try? SDPLine.cut(line) else { throw .line(number) }
             if type == "m" { mid = nil }
             guard type == "a" else { continue }
-            let parts = value.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            let content = parts.count > 1 ? String(parts[1]) : nil
-            switch (parts.first, content) {
+            let cut = value.sdpCut(":")
+            switch (cut?.head ?? value, (cut?.tail).map { String($0) }) {
             case ("mid", let name?): mid = name
             case ("ice-ufrag", let text?):
                 guard let fragment = SDP.ICEUsernameFragment(attributeValue: text) else { throw .line(number) }

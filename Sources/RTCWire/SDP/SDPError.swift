@@ -2,7 +2,7 @@
 /// which holds addresses and passwords, so it may be logged.
 public struct SDPError: Error, Hashable, Sendable {
     /// What is wrong.
-    public enum Reason: Hashable, Sendable {
+    public enum Reason: Error, Hashable, Sendable {
         /// Longer than `SDPLimits.bytes`.
         case tooLong
         /// More `m=` lines than `SDPLimits.mediaSections`.

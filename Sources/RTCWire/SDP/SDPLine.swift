@@ -20,6 +20,16 @@ public enum SDPLine: Hashable, Sendable {
         case .other(let type, let value): "\(type)=\(value)"
         }
     }
+
+    /// The letter before `=` and what is behind it (RFC 8866 §9, `byte-string`).
+    package static func cut(_ line: Substring) throws(SDPError.Reason) -> (type: Character, value: Substring) {
+        var bytes = line.utf8
+        guard let letter = bytes.popFirst(), (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(letter),
+            bytes.popFirst() == UInt8(ascii: "=")
+        else { throw .notALine }
+        guard !bytes.contains(0), !bytes.contains(UInt8(ascii: "\r")) else { throw .forbiddenCharacter }
+        return (Character(Unicode.Scalar(letter)), Substring(bytes))
+    }
 }
 
 /// An attribute as it stands in the text.

@@ -11,6 +11,19 @@ extension FixedWidthInteger {
 }
 
 extension StringProtocol {
+    /// The lines, without their ends: CR LF (RFC 8866 §5) or LF alone. White space and control characters behind the
+    /// last one, which browsers accept, are left out.
+    package var sdpLines: [Substring] {
+        var text = Substring(self).utf8
+        while let last = text.last, last <= 0x20 { text = text.dropLast() }
+        let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard !text.isEmpty else { return [] }
+        return lines.map { line in Substring(line.last == UInt8(ascii: "\r") ? line.dropLast() : line) }
+    }
+
+    /// Whether all of it is seen: no space, no control character, ASCII alone.
+    var isSDPVisible: Bool { utf8.allSatisfy { (0x21...0x7e).contains($0) } }
+
     /// The parts between single or repeated spaces.
     var sdpFields: [Substring] {
         Substring(self).utf8.split(separator: UInt8(ascii: " ")).map { Substring($0) }
@@ -22,7 +35,7 @@ extension StringProtocol {
     }
 
     /// What is before and after the first separator; nil without one.
-    func sdpCut(_ separator: Unicode.Scalar) -> (head: Substring, tail: Substring)? {
+    package func sdpCut(_ separator: Unicode.Scalar) -> (head: Substring, tail: Substring)? {
         let bytes = Substring(self).utf8
         guard let index = bytes.firstIndex(of: UInt8(ascii: separator)) else { return nil }
         return (Substring(bytes[..<index]), Substring(bytes[bytes.index(after: index)...]))

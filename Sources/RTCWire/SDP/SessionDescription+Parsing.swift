@@ -32,27 +32,19 @@ private struct SDPParser {
 
     mutating func parse(_ text: String) throws(SDPError) {
         guard text.utf8.count <= SDPLimits.bytes else { throw error(.tooLong) }
-        var rest = text.utf8[...]
-        // RFC 8866 §5 ends each line with CR LF; what browsers accept behind the last one is only white space.
-        while let last = rest.last, last <= 0x20 { rest = rest.dropLast() }
-        while !rest.isEmpty {
-            let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
-            var line = rest[..<end]
-            rest = end == rest.endIndex ? rest[end...] : rest[rest.index(after: end)...]
+        for line in text.sdpLines {
             lineNumber += 1
-            if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
-            try read(Substring(line))
+            try read(line)
         }
     }
 
     private mutating func read(_ line: Substring) throws(SDPError) {
-        var bytes = line.utf8
-        guard let letter = bytes.popFirst(), (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(letter),
-            bytes.popFirst() == UInt8(ascii: "=")
-        else { throw error(.notALine) }
-        guard !bytes.contains(0), !bytes.contains(UInt8(ascii: "\r")) else { throw error(.forbiddenCharacter) }
-        let type = Character(Unicode.Scalar(letter))
-        let value = Substring(bytes)
+        let (type, value): (Character, Substring)
+        do throws(SDPError.Reason) {
+            (type, value) = try SDPLine.cut(line)
+        } catch {
+            throw self.error(error)
+        }
         switch expectation {
         case .version:
             guard type == "v" else { throw error(.expected("v")) }

@@ -42,10 +42,13 @@ import Testing
         #expect(malformation("") == nil)
         #expect(malformation("a=mid:0\r\nnonsense") == .line(1))
         #expect(malformation("a=candidate") == .line(0))
-        #expect(malformation("a=candidate:\0") == .line(0))
+        #expect(malformation("a=candidate:\0\r\na=x") == .line(0))
         // RFC 8839 §5.4: four characters of a name at least, and 22 of a password.
         #expect(malformation("a=mid:0\r\na=ice-ufrag:new") == .line(1))
         #expect(malformation("a=ice-pwd:tooshorttooshorttoosh") == .line(0))
+        // What nobody sees would be lost where a description ends with it.
+        #expect(malformation("a=ice-pwd:P2uYro0UCOQ4zxjKXaWCBui1\u{15}\r\na=x") == .line(0))
+        #expect(malformation("a=candidate:1\u{2028}nonsense\r\n\u{0b}\r\na=x") == .line(1))
         #expect(malformation("a=ice-ufrag:aaaa\r\na=ice-ufrag:bbbb\r\n") == .twoCredentials)
         #expect(malformation(String(repeating: "a=x\r\n", count: 20_000)) == .tooLong(limit: 65_536))
         #expect(malformation(String(repeating: "a=candidate:1\r\n", count: 257)) == .tooManyCandidates(limit: 256))

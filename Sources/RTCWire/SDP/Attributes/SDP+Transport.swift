@@ -58,10 +58,12 @@ extension SDP {
         public var value: String
 
         public init(_ value: String) { self.value = value }
-        /// 4 to 256 characters. Which characters is not checked: some agents use more than the grammar has.
+        /// 4 to 256 visible characters of ASCII: some agents use more of them than the grammar has.
         public init?(attributeValue: String) {
             let fields = attributeValue.sdpFields
-            guard fields.count == 1, (4...256).contains(fields[0].utf8.count) else { return nil }
+            guard fields.count == 1, (4...256).contains(fields[0].utf8.count), fields[0].isSDPVisible else {
+                return nil
+            }
             self.value = String(fields[0])
         }
         public var attributeValue: String { value }
@@ -73,10 +75,12 @@ extension SDP {
         public var value: String
 
         public init(_ value: String) { self.value = value }
-        /// 22 to 256 characters.
+        /// 22 to 256 visible characters of ASCII.
         public init?(attributeValue: String) {
             let fields = attributeValue.sdpFields
-            guard fields.count == 1, (22...256).contains(fields[0].utf8.count) else { return nil }
+            guard fields.count == 1, (22...256).contains(fields[0].utf8.count), fields[0].isSDPVisible else {
+                return nil
+            }
             self.value = String(fields[0])
         }
         public var attributeValue: String { value }
