@@ -53,6 +53,16 @@ import Testing
         #expect("\(failure)".contains("connect failed"))
     }
 
+    @Test func `the last words of a peer that is gone are read, though writing to it has failed`() async throws {
+        let pair = try await StreamPair(limit: 1_000)
+        try await pair.begin()
+        #expect(await pair.write([1]))
+        _ = await pair.received(atLeast: 1)
+        let (words, end) = await pair.afterReset(saying: [7, 8, 9])
+        #expect(words == [7, 8, 9])
+        guard case .failed = end else { return #expect(Bool(false), "\(end)") }
+    }
+
     @Test func `the end of a stream is told`() async throws {
         let pair = try await StreamPair(limit: 1_000)
         try await pair.begin()
@@ -110,6 +120,20 @@ private actor StreamPair {
     var addressesAgree: Bool { client.local == server?.remote && client.remote == server?.local }
 
     func closeClient() { client.close() }
+
+    /// The server says something and is gone, with something unread, while the client writes. What the client reads
+    /// then, and how that ends.
+    func afterReset(saying words: [UInt8]) -> ([UInt8], StreamSocket.ReadResult) {
+        _ = client.write([2])
+        _ = server?.write(words)
+        server?.close()
+        while client.state == .open { _ = client.write([3]) }
+        var read: [UInt8] = []
+        while true {
+            let result = client.read(into: &read)
+            guard result == .bytes else { return (read, result) }
+        }
+    }
 
     func end() {
         client.close()

@@ -165,9 +165,9 @@ package final class StreamSocket {
     package func read(into buffer: inout [UInt8], capacity: Int = 16 << 10) -> ReadResult {
         switch state {
         case .connecting: return .none
-        case .failed(let error): return .failed(error)
         case .closed: return .ended
-        case .open: break
+        // Writing may have failed since the peer is gone: its last words are still here.
+        case .open, .failed: break
         }
         let start = buffer.count
         buffer.append(contentsOf: repeatElement(0, count: capacity))
@@ -175,7 +175,9 @@ package final class StreamSocket {
             cdatagram_stream_read(descriptor, bytes.baseAddress.map { $0 + start }, Int64(capacity))
         }
         buffer.removeLast(capacity - Int(max(0, count)))
-        guard count < 0 else { return count == 0 ? .ended : .bytes }
+        if count > 0 { return .bytes }
+        if case .failed(let error) = state { return .failed(error) }
+        if count == 0 { return .ended }
         let error = SystemError("recv", negated: Int32(truncatingIfNeeded: count))
         guard !error.isWouldBlock else { return .none }
         state = .failed(error)
