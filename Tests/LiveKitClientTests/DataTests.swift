@@ -6,7 +6,7 @@ import Testing
 
 @testable import LiveKitClient
 
-@Suite struct DataTests {
+@Suite(.timeLimit(.minutes(2))) struct DataTests {
     @Test func `a message waits for its channel, which is made for it`() throws {
         let dialogue = Dialogue()
         dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LiveKitClient
 
-@Suite struct JoiningTests {
+@Suite(.timeLimit(.minutes(2))) struct JoiningTests {
     @Test func `it joins, takes the server's offer and is in when media can flow`() {
         let dialogue = Dialogue()
         let request = dialogue.request()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LiveKitClient
 
-@Suite struct PublishingTests {
+@Suite(.timeLimit(.minutes(2))) struct PublishingTests {
     private static let film = TrackPublishOptions(name: "film", source: .camera)
     private static let id = LocalTrackID(rawValue: 1)
 

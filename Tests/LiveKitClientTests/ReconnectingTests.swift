@@ -5,7 +5,7 @@ import Testing
 
 @testable import LiveKitClient
 
-@Suite struct ReconnectingTests {
+@Suite(.timeLimit(.minutes(2))) struct ReconnectingTests {
     private static let reconnect = LiveKitSignalResponse.OneOf_Message.reconnect(.init())
 
     @Test func `the session goes on when signaling is lost, and media with it`() {

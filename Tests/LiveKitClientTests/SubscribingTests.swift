@@ -5,7 +5,7 @@ import Testing
 
 @testable import LiveKitClient
 
-@Suite struct SubscribingTests {
+@Suite(.timeLimit(.minutes(2))) struct SubscribingTests {
     private static let camera = Dialogue.track("TR_1", "camera")
 
     private static func stream(_ stream: String, _ track: String = "TR_1", on number: UInt32 = 1) -> RemoteStream {

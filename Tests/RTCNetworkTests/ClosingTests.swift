@@ -5,7 +5,7 @@ import Testing
 @testable import RTCNetwork
 
 /// Ends of all kinds, at all moments.
-@Suite struct ClosingTests {
+@Suite(.timeLimit(.minutes(2))) struct ClosingTests {
     @Test func `the peer's goodbye closes the sockets and ends every stream here`() async throws {
         let loop = NetworkLoop(name: "test-goodbye")
         let pair = try await ConnectedPair.connected(on: loop)

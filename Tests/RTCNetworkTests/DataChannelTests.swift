@@ -8,10 +8,13 @@ import Testing
     private struct Pair {
         let left: PeerConnection
         let right: PeerConnection
+        /// What happens to right, from its beginning: the connection's thread does not wait for a test to listen.
+        private let announcements: AsyncStream<PeerConnectionEvent>
 
         init() throws {
             left = PeerConnection(configuration: try ConnectedPair.configuration())
             right = PeerConnection(configuration: try ConnectedPair.configuration())
+            announcements = right.events
         }
 
         /// Left offers, right answers, each with all candidates.
@@ -34,7 +37,7 @@ import Testing
 
         /// The next channel that left has opened.
         func channel() async throws -> DataChannel {
-            for await event in right.events {
+            for await event in announcements {
                 if case .dataChannel(let channel) = event { return channel }
             }
             throw DataChannelError.connectionClosed

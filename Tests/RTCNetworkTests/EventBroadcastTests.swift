@@ -2,7 +2,7 @@ import Testing
 
 @testable import RTCNetwork
 
-@Suite struct EventBroadcastTests {
+@Suite(.timeLimit(.minutes(2))) struct EventBroadcastTests {
     @Test func `what came before the first listener is kept for it`() async {
         let broadcast = EventBroadcast<Int>(backlog: 3)
         for number in 1...5 { broadcast.send(number) }

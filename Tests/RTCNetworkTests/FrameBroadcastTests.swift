@@ -4,7 +4,7 @@ import Testing
 
 @testable import RTCNetwork
 
-@Suite struct FrameBroadcastTests {
+@Suite(.timeLimit(.minutes(2))) struct FrameBroadcastTests {
     private func frame(_ number: UInt32, isKey: Bool = false, bytes: Int = 10) -> EncodedFrame {
         EncodedFrame(
             payload: [UInt8](repeating: 1, count: bytes), timestamp: number, isKeyFrame: isKey, format: .vp8)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RTCNetwork
 
-@Suite struct HostResolverTests {
+@Suite(.timeLimit(.minutes(2))) struct HostResolverTests {
     private static let address = TransportAddress(.v4(0xc000_0201), port: 1)
 
     /// A system resolver whose name servers do not answer until they are let.

@@ -6,7 +6,7 @@ import Testing
 @testable import RTCNetwork
 
 /// Names of candidates, answered by a responder that we did not write: python-zeroconf, on loopback.
-@Suite struct MDNSResolverTests {
+@Suite(.timeLimit(.minutes(2))) struct MDNSResolverTests {
     /// Another for each test: all of them talk in one group, and hear each other's answers.
     private let name = UUID().uuidString.lowercased()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RTCNetwork
 
-@Suite struct NetworkLoopTests {
+@Suite(.timeLimit(.minutes(2))) struct NetworkLoopTests {
     /// Lives on a loop, to look at it from inside.
     private actor Probe {
         nonisolated let loop: NetworkLoop

@@ -5,7 +5,7 @@ import RTCWire
 import Testing
 
 /// Two real connections over UDP on 127.0.0.1.
-@Suite struct PeerConnectionTests {
+@Suite(.timeLimit(.minutes(2))) struct PeerConnectionTests {
     @Test func `frames arrive complete, in order and unchanged`() async throws {
         let pair = try await ConnectedPair.connected()
         let frames = pair.answererVideo.receiver.frames

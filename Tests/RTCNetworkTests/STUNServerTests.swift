@@ -6,7 +6,7 @@ import Testing
 @testable import RTCNetwork
 
 /// A STUN server that we did not write: coturn, on a free port of 127.0.0.1, behind a NAT that the test makes.
-@Suite struct STUNServerTests {
+@Suite(.timeLimit(.minutes(2))) struct STUNServerTests {
     private static let program = "/usr/bin/turnserver"
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: program), "coturn is not installed"))

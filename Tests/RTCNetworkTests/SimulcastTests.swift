@@ -5,7 +5,7 @@ import RTCWire
 import Testing
 
 /// Layers between two real connections over UDP on 127.0.0.1.
-@Suite struct SimulcastTests {
+@Suite(.timeLimit(.minutes(2))) struct SimulcastTests {
     @Test func `a connection that receives simulcast takes every layer, each with its name`() async throws {
         var receiving = try ConnectedPair.configuration()
         receiving.receivesSimulcast = true

@@ -4,7 +4,7 @@ import RTCNetwork
 import Testing
 
 /// What two real connections tell about themselves.
-@Suite struct StatisticsTests {
+@Suite(.timeLimit(.minutes(2))) struct StatisticsTests {
     @Test func `each side shows both certificates, and what the handshake agreed on`() async throws {
         let pair = try await ConnectedPair.connected()
         let reports = [await pair.offerer.getStats(), await pair.answerer.getStats()]

@@ -6,7 +6,7 @@ import Testing
 @testable import RTCNetwork
 
 /// Connections over TCP on 127.0.0.1: candidates of UDP are told to nobody.
-@Suite struct TCPCandidateTests {
+@Suite(.timeLimit(.minutes(2))) struct TCPCandidateTests {
     private static let loopback = IPAddress.v4(0x7f00_0001)
 
     private func configuration(_ tcp: PeerConnectionConfiguration.TCPCandidates) throws -> PeerConnectionConfiguration {

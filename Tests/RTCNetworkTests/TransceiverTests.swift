@@ -4,7 +4,7 @@ import RTCWire
 import Testing
 
 /// What can be said of a transceiver between negotiations.
-@Suite struct TransceiverTests {
+@Suite(.timeLimit(.minutes(2))) struct TransceiverTests {
     /// Offers and answers once more.
     private func negotiate(_ pair: ConnectedPair) async throws {
         let offer = try await pair.offerer.setLocalDescription()
