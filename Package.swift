@@ -191,9 +191,13 @@ let package = Package(
             path: "Benchmarks/congestion/Sources/congestion-peer", swiftSettings: swiftSettings),
 
         tests("RTCWireTests", ["RTCWire"]),
+        // What the process holds, for tests that nothing is left behind.
         .systemLibrary(name: "CAllocator", path: "Tests/CAllocator"),
+        .target(
+            name: "AllocatorMeter", dependencies: ["CAllocator"], path: "Tests/AllocatorMeter",
+            swiftSettings: swiftSettings),
         tests(
-            "RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity", "CongestionLinks", "CAllocator"],
+            "RTCEngineTests", ["RTCEngine", "RTCWire", "RTCSecurity", "CongestionLinks", "AllocatorMeter"],
             settings: optimized),
         tests("RTCSecurityTests", ["RTCSecurity", "RTCEngine", "RTCWire", "COpenSSL"]),
         tests("MediaFilesTests", ["MediaFiles", "RTCEngine", "RTCWire"]),
@@ -212,7 +216,8 @@ let package = Package(
         tests(
             "LiveKitCoreTests",
             [
-                "LiveKitCore", "LiveKitProtocol", "SFUCore", "SFUModels", "CongestionLinks", "CAllocator", "RTCEngine",
+                "LiveKitCore", "LiveKitProtocol", "SFUCore", "SFUModels", "CongestionLinks", "AllocatorMeter",
+                "RTCEngine",
                 "RTCSecurity", "RTCWire",
             ], settings: optimized),
         tests(

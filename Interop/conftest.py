@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from peers.chromium import WITHOUT_DEVICES, Browser  # noqa: E402
 from peers.firefox import Firefox  # noqa: E402
+from peers.livekit_room import Server  # noqa: E402
 from peers.roost_peer import find_roost, start_server  # noqa: E402
 from support.command import RoostProcesses  # noqa: E402
 from support.namespace import Namespace, Wire  # noqa: E402
@@ -108,6 +109,21 @@ def server():
 def rooms():
     """Rooms of `server` that nobody else uses."""
     return iter(range(1_000, 2_000))
+
+
+@pytest.fixture(scope="module")
+def sfu(namespace):
+    """One server of LiveKit's protocol for all tests of a file; each has a room of its own."""
+    server = Server(namespace)
+    yield server
+    assert server.close() == 0
+
+
+@pytest.fixture
+def room(sfu):
+    """A room of `sfu`; whoever is left in it afterwards is ended."""
+    yield sfu.new_room()
+    sfu.leave_all()
 
 
 @pytest.fixture

@@ -39,20 +39,6 @@ MODES = {"single": (), "dual": ("--dual",)}
 both_modes = pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
 
 
-@pytest.fixture(scope="module")
-def sfu(namespace):
-    """One server for all tests of the file; each has a room of its own."""
-    server = Server(namespace)
-    yield server
-    assert server.close() == 0
-
-
-@pytest.fixture
-def room(sfu):
-    yield sfu.new_room()
-    sfu.leave_all()
-
-
 @both_modes
 def test_two_see_and_hear_each_other(sfu, room, mode):
     ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)

@@ -86,12 +86,6 @@ def sfu(namespace, hooks):
 
 
 @pytest.fixture
-def room(sfu):
-    yield sfu.new_room()
-    sfu.leave_all()
-
-
-@pytest.fixture
 def service(sfu):
     def call(method, message, key=KEY, secret=SECRET, **fields):
         command = sfu.namespace.command(

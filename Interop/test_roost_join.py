@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from peers.livekit_room import KEY, SECRET, Server, token
+from peers.livekit_room import KEY, SECRET, token
 from peers.roost_peer import find_roost, read_counters, read_tones
 from support.evidence import MEDIA, Evidence
 from support.process import JSONProcess
@@ -64,19 +64,6 @@ async def main(url, key, secret, room, identity):
 
 asyncio.run(main(*sys.argv[1:]))
 """
-
-
-@pytest.fixture(scope="module")
-def sfu(namespace):
-    server = Server(namespace)
-    yield server
-    assert server.close() == 0
-
-
-@pytest.fixture
-def room(sfu):
-    yield sfu.new_room()
-    sfu.leave_all()
 
 
 @pytest.fixture

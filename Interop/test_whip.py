@@ -20,20 +20,6 @@ from test_gstreamer import wait_for_media
 VIDEO, SOUND = MEDIA / "webRtcTestVideo.ivf", MEDIA / "webRtcTestVideo.ogg"
 
 
-@pytest.fixture(scope="module")
-def sfu(namespace):
-    """One server for all tests of the file; each has a room of its own."""
-    server = Server(namespace)
-    yield server
-    assert server.close() == 0
-
-
-@pytest.fixture
-def room(sfu):
-    yield sfu.new_room()
-    sfu.leave_all()
-
-
 @pytest.fixture
 def aiortc(sfu, room):
     """Starts peers that publish to the room, or play from it."""

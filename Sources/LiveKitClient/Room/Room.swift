@@ -19,7 +19,8 @@ internal import SwiftProtobuf
 public actor Room {
     var machine: RoomClientMachine
     let options: ConnectOptions
-    let broadcast = EventBroadcast()
+    /// A listener that is so many events behind loses the oldest.
+    let broadcast = EventBroadcast<RoomEvent>(backlog: 8_192)
     var url = ""
 
     var socket: BinarySocket?

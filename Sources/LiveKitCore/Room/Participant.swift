@@ -92,7 +92,8 @@ final class Participant {
         clientProtocol = client.clientProtocol
         let capabilities = Set(client.capabilities)
         self.capabilities = LiveKitClientInfo.Capability.allCases.filter { capabilities.contains($0) }
-        autoSubscribe = arrival.request.connectionSettings.autoSubscribe
+        // Players say nothing of tracks: what they have offered sections for they want.
+        autoSubscribe = arrival.mode.isPlaying || arrival.request.connectionSettings.autoSubscribe
         mayPause = arrival.request.connectionSettings.subscriberAllowPause
         self.claims = claims
         iceServers = arrival.iceServers

@@ -228,8 +228,6 @@ extension RoomMachine {
         guard participant.subscribers != before, !participant.isHidden else { return }
         participant.subscribersSince = now
         for track in participant.published {
-            // Players have no wishes of their own, and are told of nothing.
-            for player in people where player.mode.isPlaying { considerSubscribing(player, to: track, at: now) }
             for other in people where isConcerned(other, withPermissionOf: track) {
                 let isAllowed = participant.subscribers.allow(other, track.sid)
                 guard isAllowed != before.allow(other, track.sid) else { continue }
