@@ -46,8 +46,12 @@ struct BandwidthEstimator {
     var lossRatio: Double { lossControl.lossRatio }
     /// What the delay alone would allow.
     var delayBased: Bitrate { delayControl.rate }
-    /// Nothing says that the path is full.
-    var isCalm: Bool { detector.state == .normal && lossControl.limit == nil }
+    /// Nothing says that the path is full, or has said so lately.
+    func isCalm(at now: Instant) -> Bool {
+        let isOld = lastGroupAt.map { now - $0 > Self.forgetting } ?? true
+        return (isOld || detector.state == .normal) && lossControl.isCalm(at: now)
+    }
+
     var nextWake: Instant? { silence.deadline(roundTrip: roundTrip) }
 
     /// A numbered packet was handed to the network.
@@ -106,6 +110,7 @@ struct BandwidthEstimator {
         lossControl.update(
             results, delayBased: delayControl.rate, acknowledged: acknowledged,
             minimum: configuration.minimumBitrate, at: now)
+        if let probed, !sawOveruse { lossControl.probed(probed, delayBased: delayControl.rate) }
         updateTarget()
         return probed
     }

@@ -9,7 +9,7 @@ struct CongestionControl {
     /// What the senders could use; nil when they have not said.
     var wanted: Bitrate?
     /// With less, whoever forwards layers cannot send more; nil when no more is of use.
-    var goal: Bitrate?
+    private var goal: Bitrate?
     /// The peer says what it gets: packets are numbered for it, or its estimate has come. A connection that nothing
     /// will be known of is not slowed down.
     private var isInformed = false
@@ -135,6 +135,13 @@ struct CongestionControl {
 
     // MARK: Time and changes
 
+    /// Whoever forwards layers has looked at what the next one needs. This is the only clock of a connection that
+    /// everything is paused on: nothing is sent, so that nothing is told of either.
+    mutating func setGoal(_ goal: Bitrate?, at now: Instant) {
+        self.goal = goal
+        followEstimate(at: now)
+    }
+
     /// Does what has fallen due, except for sending: that is `pace`.
     mutating func tick(at now: Instant) {
         estimator.tick(at: now)
@@ -163,7 +170,7 @@ struct CongestionControl {
     private mutating func followEstimate(at now: Instant) {
         plan.update(
             estimate: target, wanted: wanted, goal: goal, maximum: configuration.maximumBitrate,
-            isLimited: estimator.isLimited, isCalm: estimator.isCalm, at: now)
+            isLimited: estimator.isLimited, isCalm: estimator.isCalm(at: now), at: now)
         pacer.rate = target * configuration.pacingFactor
     }
 

@@ -120,8 +120,12 @@ extension PeerMachine {
     }
 
     /// Tells what the path would have to carry for more to be sent, by whoever forwards layers that others encode: a
-    /// further layer. From time to time it is probed for. Nil when no more would be of use.
-    public mutating func setProbeGoal(_ goal: Bitrate?) { congestion.goal = goal }
+    /// further layer. From time to time it is probed for. Nil when no more would be of use. To be told again and again.
+    public mutating func setProbeGoal(_ goal: Bitrate?, at now: Instant) {
+        guard connectionState != .closed else { return }
+        congestion.setGoal(goal, at: now)
+        if congestion.mayProbe { sendPackets(at: now) }
+    }
 
     private var activeLimits: [(id: TransceiverID, limits: SenderBitrateLimits)] {
         senders.ids.compactMap { id in

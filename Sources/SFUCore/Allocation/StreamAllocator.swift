@@ -105,8 +105,13 @@ private struct Division {
         case .audio(let bitrate): left -= bitrate.value
         case .video(let list): steps = list
         }
-        // What it had may not be offered any more: then it has what is nearest below.
-        let place = before.flatMap { target in steps.lastIndex { $0.target <= target } } ?? -1
+        // What it had may not be offered any more: then it has the next step of its spatial layer, for to leave that is
+        // seen and costs a key frame; or what is nearest below.
+        let place =
+            before.flatMap { target in
+                steps.firstIndex { $0.target.spatial == target.spatial && $0.target >= target }
+                    ?? steps.lastIndex { $0.target <= target }
+            } ?? -1
         entries.append(Entry(demand: demand, steps: steps, before: place, isResting: isResting))
     }
 

@@ -4,7 +4,7 @@ public import RTCEngine
 /// paused.
 public struct AudioForwarder: Sendable {
     public private(set) var rewriter: StreamRewriter
-    /// Nothing goes out while it is.
+    /// Nothing goes out while it is, but padding in places that were kept before.
     public var isPaused = false {
         didSet { if isPaused { rewriter.close() } }
     }
@@ -17,16 +17,15 @@ public struct AudioForwarder: Sendable {
     public mutating func receive(
         _ packet: PublishedPacket, of track: borrowing PublishedTrack, at now: Instant
     ) -> OutgoingPacket? {
-        guard !isPaused else { return nil }
         switch rewriter.standing(layer: packet.layer, sequence: packet.sequence) {
         case .next: break
         case .late(let place):
-            return packet.isPadding
+            return packet.isPadding || isPaused
                 ? rewriter.pad(place, with: packet) : rewriter.fill(place, with: packet, marker: packet.marker)
         case .past: return nil
         case .outside, .jump:
             // A packet of before the pause is of no use to anybody any more.
-            guard !packet.isPadding, packet.sequence == track.highestSequence(of: Int(packet.layer)) else {
+            guard !isPaused, !packet.isPadding, packet.sequence == track.highestSequence(of: Int(packet.layer)) else {
                 return nil
             }
             rewriter.begin(packet, clocks: track.clocks, at: now)

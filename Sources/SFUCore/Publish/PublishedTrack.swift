@@ -50,9 +50,12 @@ public struct PublishedTrack: Sendable {
 
     /// A plain packet of a stream has come, in whatever order, by retransmission or not.
     ///
+    /// - Parameter isMuted: nothing of it is to be heard or seen, now or later: it counts as padding, which takes the
+    ///   places that subscribers' streams have kept for it.
     /// - Returns: what forwarding sees of it; nil for a packet that was here before or that nobody can use.
     public mutating func receive(
-        _ header: RTPHeader, _ packet: RawSpan, layer: Int, extensions: HeaderExtensionIDs, at now: Instant
+        _ header: RTPHeader, _ packet: RawSpan, layer: Int, extensions: HeaderExtensionIDs, isMuted: Bool = false,
+        at now: Instant
     ) -> PublishedPacket? {
         guard streams.indices.contains(layer),
             let sequence = unwrap(header.sequenceNumber, of: header.ssrc, layer: layer),
@@ -60,7 +63,7 @@ public struct PublishedTrack: Sendable {
         else { return nil }
         var published = PublishedPacket(
             layer: layer, sequence: sequence, timestamp: header.timestamp, marker: header.marker,
-            isPadding: header.payloadRange.isEmpty)
+            isPadding: isMuted || header.payloadRange.isEmpty)
         if format.isVideo, !published.isPadding {
             guard
                 let video = streams[layer].parser.read(

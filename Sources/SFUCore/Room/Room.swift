@@ -301,7 +301,7 @@ public final class Room {
     }
 
     private func forward(_ packet: ReceivedPacket, _ bytes: RawSpan, from peer: RoomPeer, at now: Instant) {
-        guard let publication = peer.publication(on: packet.transceiver), !publication.isMuted,
+        guard let publication = peer.publication(on: packet.transceiver),
             // Subscribers have agreed on this one only.
             packet.format == publication.description.format
         else { return }
@@ -309,10 +309,10 @@ public final class Room {
         let stream = publication.stream(ofReceivedLayer: packet.layer)
         guard
             let published = publication.track.receive(
-                packet.header, bytes, layer: stream, extensions: ids, at: now)
+                packet.header, bytes, layer: stream, extensions: ids, isMuted: publication.isMuted, at: now)
         else { return }
         if published.video.startsKeyFrame { publication.keyFrames[stream].keyFrameReceived() }
-        if let speaker = publication.speaker,
+        if !publication.isMuted, let speaker = publication.speaker,
             let range = packet.header.extensionElement(ids.audioLevel, in: bytes),
             let level = bytes.byte(at: range.lowerBound)
         {
@@ -392,7 +392,8 @@ public final class Room {
         }
         // Before anything is known nobody is held back: the first pictures are what is measured.
         let allocation = peer.allocator.divide(peer.available ?? .megabits(100), among: demands, at: now)
-        peer.machine.setProbeGoal(allocation.nextStep)
+        peer.machine.setProbeGoal(allocation.nextStep, at: now)
+        peer.touch()
         for (subscription, (demand, target)) in zip(peer.subscriptions, zip(demands, allocation.targets)) {
             give(target, to: subscription, demand.demand, at: now)
         }

@@ -72,6 +72,43 @@ import Testing
         #expect((100...1_700).contains((limit?.value ?? 0) / 1_000))
     }
 
+    @Test func `after losses a probe may show that there is room again, which sending less cannot`() {
+        var control = LossControl()
+        var now = Instant.zero
+        func send(_ rate: Bitrate, seconds: Int, losing: Bool) {
+            for number in 0..<Int(rate.bytes(in: .seconds(Int64(seconds))) / 1_200) {
+                now += rate.time(forBytes: 1_200)
+                control.update(
+                    [Result(sentAt: now, size: 1_200, arrivedAt: losing && number % 3 == 0 ? nil : now)],
+                    delayBased: .megabits(2), acknowledged: rate, minimum: .kilobits(30), at: now)
+            }
+        }
+        send(.megabits(1), seconds: 5, losing: true)
+        #expect(!control.isCalm(at: now))
+        // The next layer does not fit: of what is allowed a third is sent.
+        send(.kilobits(100), seconds: 20, losing: false)
+        #expect((control.limit ?? .megabits(9)) < .kilobits(400))
+        #expect(control.isCalm(at: now))
+        control.probed(.kilobits(800), delayBased: .megabits(2))
+        #expect(control.limit == .kilobits(800))
+        control.probed(.kilobits(500), delayBased: .megabits(2))
+        #expect(control.limit == .kilobits(800))
+        control.probed(.megabits(3), delayBased: .megabits(2))
+        #expect(control.limit == nil)
+    }
+
+    @Test func `losses that nothing is known of any more do not keep a probe away`() {
+        var control = LossControl()
+        for number in 0..<100 as Range<Int64> {
+            let now = Instant.zero + .milliseconds(10 * number)
+            control.update(
+                [Result(sentAt: now, size: 1_200, arrivedAt: number % 3 == 0 ? nil : now)], delayBased: .megabits(1),
+                acknowledged: .kilobits(500), minimum: .kilobits(30), at: now)
+        }
+        #expect(!control.isCalm(at: .zero + .seconds(Int64(5))))
+        #expect(control.isCalm(at: .zero + .seconds(Int64(7))))
+    }
+
     @Test func `losses of one in fifty are the path's own`() {
         let limit = lossLimit(rate: .megabits(1), seconds: 20) { $0 % 50 == 0 }
         #expect((limit ?? .megabits(1)) > .kilobits(850))
@@ -174,6 +211,27 @@ import Testing
         }
         #expect(probes.map { $0.0.rounded() } == [5, 20, 25, 30])
         #expect(probes.allSatisfy { $0.1 >= .kilobits(1_859) && $0.1 <= .kilobits(1_870) })
+    }
+
+    @Test func `a layer that was probed for in vain is tried again later and later`() {
+        var plan = ProbePlan()
+        plan.begin(start: .kilobits(300), maximum: .megabits(20), at: .zero)
+        while plan.take() != nil {}
+        var probes: [Double] = []
+        var probedAt: Instant?
+        for step in 0..<1_000 {
+            let now = Instant.zero + .milliseconds(Int64(step) * 100)
+            // The probe comes through, and what is sent then does not.
+            let isHigh = probedAt.map { now - $0 < .seconds(Int64(2)) } ?? false
+            plan.update(
+                estimate: isHigh ? .kilobits(720) : .kilobits(500), wanted: nil, goal: .kilobits(700),
+                maximum: .megabits(20), isLimited: false, isCalm: true, at: now)
+            guard plan.take() != nil else { continue }
+            probes.append((now - Instant.zero).seconds.rounded())
+            probedAt = now
+        }
+        let pauses = zip(probes, probes.dropFirst()).map { $1 - $0 }
+        #expect(pauses == [10, 20, 40], "\(probes)")
     }
 
     @Test func `silence halves the rate three times, and what comes back begins anew`() {

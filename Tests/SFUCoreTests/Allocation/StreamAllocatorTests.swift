@@ -105,6 +105,23 @@ import Testing
         #expect(Self.words(Self.divide(&allocator, 1_420, [Self.video()])) == [1])
     }
 
+    @Test func `a temporal layer that is not offered any more is no reason to leave its spatial one`() {
+        func steps(_ rates: [(Int, Int, Int64)]) -> StreamDemand {
+            StreamDemand(
+                .video(
+                    steps: rates.map { LayerStep(LayerTarget(spatial: $0.0, temporal: $0.1), .kilobits($0.2)) }))
+        }
+        var allocator = StreamAllocator()
+        let all = steps([(0, 2, 22), (1, 2, 67), (2, 1, 79), (2, 2, 122)])
+        #expect(Self.divide(&allocator, 1_000, [all]).targets == [LayerTarget(spatial: 2, temporal: 2)])
+        // From here on it rests.
+        #expect(Self.divide(&allocator, 100, [all]).targets == [LayerTarget(spatial: 2, temporal: 1)])
+        let fewer = steps([(0, 2, 22), (1, 2, 57), (2, 2, 102)])
+        #expect(Self.divide(&allocator, 1_000, [fewer]).targets == [LayerTarget(spatial: 2, temporal: 2)])
+        // Unless there is no room for it.
+        #expect(Self.divide(&allocator, 90, [fewer]).targets == [LayerTarget(spatial: 1, temporal: 2)])
+    }
+
     @Test func `who went down rests two seconds before going up, and may go down further`() {
         var allocator = StreamAllocator()
         _ = Self.divide(&allocator, 2_000, [Self.video()])

@@ -12,6 +12,9 @@ import Testing
         var track = PublishedTrack(format: .opus)
         var forwarder = AudioForwarder(rewriter: .forAudio(firstSequenceNumber: 500))
 
+        /// The server passes nothing on.
+        var isMuted = false
+
         mutating func publish(_ number: UInt16, _ timestamp: UInt32, marker: Bool = false) -> String? {
             publish(Packet.rtp(number, timestamp: timestamp, marker: marker, payloadType: 111, [0xfc, 1, 2]))
         }
@@ -19,7 +22,7 @@ import Testing
         mutating func publish(_ bytes: [UInt8]) -> String? {
             guard let header = try? RTPHeader(parsing: bytes.span.bytes),
                 let packet = track.receive(
-                    header, bytes.span.bytes, layer: 0, extensions: HeaderExtensionIDs(), at: now),
+                    header, bytes.span.bytes, layer: 0, extensions: HeaderExtensionIDs(), isMuted: isMuted, at: now),
                 let out = forwarder.receive(packet, of: track, at: now)
             else { return nil }
             return "\(out.sequenceNumber) @\(out.timestamp)" + (out.isPadding ? " padding" : "")
@@ -51,6 +54,21 @@ import Testing
         // What was sent in the pause is of no use any more.
         #expect(listener.publish(62, 54 * 960) == "503 @51840")
         #expect(listener.publish(61, 53 * 960) == "502 @50880")
+    }
+
+    @Test func `what comes late to a muted track leaves no gap, and is not heard: not when it is asked for either`() {
+        var listener = Listener()
+        #expect(listener.publish(9, 960) == "500 @960")
+        #expect(listener.publish(11, 2_880) == "502 @2880")
+        listener.isMuted = true
+        listener.forwarder.isPaused = true
+        #expect(listener.publish(12, 3_840) == nil)
+        #expect(listener.publish(10, 1_920) == "501 @1920 padding")
+        let again = listener.forwarder.repair(501, of: listener.track, roundTrip: .zero, at: listener.now)
+        #expect(again?.out.isPadding == true && again?.packet.isPadding == true)
+        listener.isMuted = false
+        listener.forwarder.isPaused = false
+        #expect(listener.publish(13, 4_800) == "503 @4800")
     }
 
     @Test func `another publication goes on with the stream of one that is over`() {

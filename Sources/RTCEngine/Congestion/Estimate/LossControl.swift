@@ -15,6 +15,10 @@ struct LossControl {
     private static let alarmingBalance = 75_000.0
     /// Fewer observations say nothing.
     private static let fewest = 3
+    /// Whoever sends less than the limit, since the next layer does not fit below it, cannot show that there is room
+    /// for more: with so few losses, or none known for so long, a probe may.
+    private static let fewLosses = 0.02
+    private static let memory = Interval.seconds(Int64(5))
 
     private var observations = LossObservations()
     private var model: LossModel?
@@ -22,6 +26,13 @@ struct LossControl {
     /// Nil while losses do not limit.
     private(set) var limit: Bitrate?
     private(set) var lossRatio = 0.0
+    private var lastUpdate: Instant?
+
+    /// Whether nothing is lost now, though losses may still limit.
+    func isCalm(at now: Instant) -> Bool {
+        guard limit != nil, let lastUpdate else { return true }
+        return lossRatio < Self.fewLosses || now - lastUpdate > Self.memory
+    }
 
     /// Forgets everything: the path is another one.
     mutating func reset() { self = LossControl() }
@@ -41,6 +52,7 @@ struct LossControl {
         _ results: [TransportFeedbackTracker.PacketResult], delayBased: Bitrate, acknowledged: Bitrate?,
         minimum: Bitrate, at now: Instant
     ) {
+        lastUpdate = now
         var isComplete = false
         for result in results where observations.add(result) { isComplete = true }
         var current = model ?? LossModel(bandwidth: delayBased.value)
@@ -63,6 +75,14 @@ struct LossControl {
         model = best
         limit = best.bandwidth < delayBased.value ? Bitrate(bitsPerSecond: best.bandwidth) : nil
         bound(delayBased: delayBased)
+    }
+
+    /// A probe has come through at this rate: losses do not limit below it.
+    mutating func probed(_ rate: Bitrate, delayBased: Bitrate) {
+        guard let known = limit, rate > known else { return }
+        let proven = min(rate, delayBased)
+        model?.bandwidth = proven.value
+        limit = proven < delayBased ? proven : nil
     }
 
     private func choose(from current: LossModel, delayBased: Bitrate, acknowledged: Bitrate?) -> LossModel {

@@ -32,12 +32,21 @@ struct ProbePlan {
     /// A probe shows a little less than its rate.
     private static let goalMargin = 1.1
 
+    /// A goal that was reached is kept for so long, or has been in vain: the more often that was, the later it is tried
+    /// again.
+    private static let goalTrial = Interval.seconds(Int64(20))
+    private static let longestGoalInterval = Interval.seconds(Int64(60))
+    private static let kept = 0.85
+
     private var state = State.unstarted
     private var fall: Fall?
     private var peak: (rate: Bitrate, at: Instant)?
     private var lastID: Int32 = 0
     private var lastWanted = Bitrate.zero
     private var lastProbe: Instant?
+    /// The goal that was probed for last, and since when the estimate has been there.
+    private var goalProbed: (rate: Bitrate, reachedAt: Instant?)?
+    private var goalInterval = recoveryInterval
     private var waiting: [ProbeCluster] = []
 
     var hasWaiting: Bool { !waiting.isEmpty }
@@ -56,6 +65,8 @@ struct ProbePlan {
         state = .unstarted
         fall = nil
         peak = nil
+        goalProbed = nil
+        goalInterval = Self.recoveryInterval
         waiting = []
     }
 
@@ -77,6 +88,7 @@ struct ProbePlan {
     ) {
         if case .waiting(let since, _) = state, now - since > Self.patience { state = .idle }
         noteFall(estimate, at: now)
+        noteGoal(estimate, at: now)
         guard case .idle = state, isCalm else { return }
         let wanted = wanted ?? .zero
         defer { lastWanted = wanted }
@@ -95,9 +107,27 @@ struct ProbePlan {
         } else if isLimited, isRested, wanted > estimate {
             // What the application sends cannot show that there is room for more; a probe can.
             probe([min(wanted, estimate * Self.furtherFactor)], maximum: maximum, at: now)
-        } else if isRested, let goal, goal > estimate {
+        } else if let goal, goal > estimate, lastProbe.map({ now - $0 >= goalInterval }) ?? true {
+            goalProbed = (goal, nil)
             // Layers come in steps: the estimate grows up to half as much again as is sent, and the next may be more.
             probe([goal * Self.goalMargin], maximum: maximum, at: now)
+        }
+    }
+
+    /// Whether what was probed for holds, once it is sent.
+    private mutating func noteGoal(_ estimate: Bitrate, at now: Instant) {
+        guard let goal = goalProbed else { return }
+        guard let reachedAt = goal.reachedAt else {
+            if estimate >= goal.rate { goalProbed?.reachedAt = now }
+            return
+        }
+        if estimate < goal.rate * Self.kept {
+            goalInterval = min(
+                Interval(nanoseconds: goalInterval.nanoseconds * 2), Self.longestGoalInterval)
+            goalProbed = nil
+        } else if now - reachedAt >= Self.goalTrial {
+            goalInterval = Self.recoveryInterval
+            goalProbed = nil
         }
     }
 
