@@ -65,7 +65,7 @@ sanitize: ## The Swift tests under the address and the thread sanitizer
 simulate: ## Ten thousand simulated calls and as many rooms (SEEDS=10000 ROOMS=10000 FIRST_SEED=0): a nightly run
 	@Scripts/install-packages.sh test
 	@ROOST_STRICT=1 ROOST_SEEDS=$${SEEDS:-10000} ROOST_FIRST_SEED=$${FIRST_SEED:-0} \
-		ROOST_ROOM_SEEDS=$${ROOMS:-10000} $(SWIFT) test --filter 'ThousandSeedsTests|RoomSeedsTests'
+		ROOST_ROOM_SEEDS=$${ROOMS:-10000} $(SWIFT) test --filter 'ThousandSeedsTests|RoomSeedsTests|WatchedRoomsTests'
 
 media: ## Make the test media anew (they are committed; needs ffmpeg)
 	@Scripts/install-packages.sh demo

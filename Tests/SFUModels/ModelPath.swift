@@ -17,8 +17,10 @@ package struct ModelPath {
     private var random: EngineRandom
     private var waiting: [(at: Instant, order: Int, packet: ModelPacket)] = []
     private var order = 0
-    /// Packets that never come.
-    package private(set) var lost = 0
+    private var dropped = 0
+
+    /// Packets that have not come: those that never will, and those that were still under way when the end came.
+    package var lost: Int { dropped + waiting.count }
 
     package init(_ character: Character, random: EngineRandom) {
         self.character = character
@@ -29,7 +31,7 @@ package struct ModelPath {
         var delay = Interval.milliseconds(10) + jitter()
         if Double.random(in: 0..<1, using: &random) < character.loss {
             guard Double.random(in: 0..<1, using: &random) < character.repaired else {
-                lost += 1
+                dropped += 1
                 return
             }
             delay = delay + .milliseconds(Int64.random(in: 40...120, using: &random))

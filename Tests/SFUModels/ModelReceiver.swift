@@ -10,8 +10,8 @@ package struct ModelReceiver {
         var marker: Bool
         var bytes: [UInt8]
         /// Nil for padding.
-        var frame: Int?
-        var index: Int
+        package var frame: Int?
+        package var index: Int
         var numbers: PictureNumbers
         var temporal: Int
         var startsKey: Bool

@@ -13,11 +13,7 @@ final class ModelTrack {
         case sound
         case pictures(ModelCoding)
 
-        static let all =
-            [sound]
-            + ModelCoding.allCases.filter {
-                RoomStory.hasScalableCodings || $0 == .vp8Simulcast || $0 == .h264Simulcast
-            }.map { pictures($0) }
+        static let all = [sound] + ModelCoding.allCases.map { pictures($0) }
     }
 
     let title: String
@@ -30,7 +26,7 @@ final class ModelTrack {
     private var path: ModelPath
     private var soundNumber: UInt16 = 65_400
     private var soundTime: UInt32 = .max - 20_000
-    /// Which packets of each frame have come to the server.
+    /// Which packets of each frame have come to the server, and were not muted there.
     private(set) var arrived: [Int: Set<Int>] = [:]
 
     init(_ title: String, _ coding: Coding, of client: TestClient, weights: [Int], random: inout EngineRandom) {
@@ -118,12 +114,15 @@ final class ModelTrack {
                 [0x78, UInt8(soundNumber >> 8), UInt8(soundNumber & 0xff)]))
     }
 
-    /// What has been under way long enough comes to the server.
-    func arrive(by now: Instant) {
+    /// What has been under way long enough comes to the server; nothing of it goes on while the track is muted there.
+    ///
+    /// - Parameter tell: called after each packet of media.
+    func arrive(by now: Instant, isMuted: Bool, _ tell: (ModelPacket) -> Void) {
         for (_, packet) in path.arrivals(until: now) {
             guard let bytes = wire(packet) else { continue }
-            if !packet.isPadding, encoder != nil { arrived[packet.frame, default: []].insert(packet.index) }
+            if !packet.isPadding, !isMuted, encoder != nil { arrived[packet.frame, default: []].insert(packet.index) }
             client.inject(bytes)
+            if !packet.isPadding { tell(packet) }
         }
     }
 

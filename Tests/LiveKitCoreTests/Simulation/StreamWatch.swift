@@ -12,10 +12,15 @@ struct StreamWatch {
     private var receiver: ModelReceiver?
     private var unwrapper = SequenceUnwrapper()
     private var sounds: [Int64: (timestamp: UInt32, number: UInt16)] = [:]
+    /// Places of sound that was muted meanwhile.
+    private var padded: Set<Int64> = []
     private(set) var violations: [String] = []
     /// Packets that hold media.
     private(set) var count = 0
     private(set) var lastFrames: Set<Int> = []
+    /// Packets that came to the server when a subscription had just ended: it had kept places in the stream for some.
+    private var late: [Int: Set<Int>] = [:]
+    private var lateCount = 0
 
     init(_ track: ModelTrack) {
         self.track = track
@@ -40,6 +45,7 @@ struct StreamWatch {
 
     private mutating func receiveSound(_ packet: [UInt8], _ header: RTPHeader) {
         let line = unwrapper.unwrap(header.sequenceNumber)
+        if header.payloadRange.isEmpty { padded.insert(line) }
         guard header.payloadRange.count == 3,
             let number = packet.span.bytes.uint16(at: header.payloadRange.upperBound - 2)
         else { return }
@@ -47,19 +53,32 @@ struct StreamWatch {
         sounds[line] = (header.timestamp, number)
     }
 
+    /// A packet has come to the server after the subscription had ended, of which it may be.
+    mutating func maybeTooLate(_ packet: ModelPacket) {
+        late[packet.frame, default: []].insert(packet.index)
+        lateCount += 1
+    }
+
     mutating func forgetFrames() { lastFrames = [] }
 
     /// Looks at all of it.
     mutating func finish() {
+        let lost = track.lost + lateCount
         if receiver != nil {
-            receiver?.finish(track.frames, arrived: track.arrived, lost: track.lost, isInOrder: false)
+            var arrived = track.arrived
+            let sent = Set((receiver?.received ?? [:]).values.map { [$0.frame ?? -1, $0.index] })
+            for (frame, packets) in late {
+                arrived[frame]?.subtract(packets.filter { !sent.contains([frame, $0]) })
+                if arrived[frame]?.isEmpty == true { arrived[frame] = nil }
+            }
+            receiver?.finish(track.frames, arrived: arrived, lost: lost, isInOrder: false)
             violations += receiver?.violations ?? []
             return
         }
         let lines = sounds.keys.sorted()
         guard let first = lines.first, let last = lines.last else { return }
-        let missing = Int(last - first) + 1 - lines.count
-        if missing > track.lost { violations.append("\(missing) numbers are missing, and \(track.lost) were lost") }
+        let missing = Int(last - first) + 1 - lines.count - padded.count { (first...last).contains($0) }
+        if missing > lost { violations.append("\(missing) numbers are missing, and \(lost) were lost") }
         for (before, after) in zip(lines, lines.dropFirst()) {
             guard let one = sounds[before], let two = sounds[after] else { continue }
             let step = Int32(bitPattern: two.timestamp &- one.timestamp)
