@@ -135,6 +135,8 @@ int cdatagram_send(int fd, const uint8_t *buffer, const cdatagram_message *messa
 // The kernel's limits: UDP_MAX_SEGMENTS, and what one datagram may measure before it is cut.
 #define RUN_SEGMENTS 64
 #define RUN_BYTES 65000
+// Pieces of memory in one system call.
+#define RUN_VECTORS 256
 #ifndef UDP_SEGMENT
 #define UDP_SEGMENT 103
 #endif
@@ -144,20 +146,19 @@ static int same_address(const cdatagram_address *a, const cdatagram_address *b) 
            memcmp(a->ip, b->ip, a->family == 4 ? 4 : 16) == 0;
 }
 
-// How many of the messages from the first one on go as one piece: of one size, the last one at most that, side by side.
+// How many of the messages from the first one on go as one piece: of one size, the last one at most that.
 static int run_length(const cdatagram_message *m, int count) {
     uint32_t total = m[0].length;
     int n = 1;
     while (n < count && n < RUN_SEGMENTS && m[n - 1].length == m[0].length && m[n].length <= m[0].length &&
-           m[n].length > 0 && m[n].offset == m[n - 1].offset + m[n - 1].length && total + m[n].length <= RUN_BYTES &&
-           same_address(&m[n].to, &m[0].to))
+           m[n].length > 0 && total + m[n].length <= RUN_BYTES && same_address(&m[n].to, &m[0].to))
         total += m[n++].length;
     return n;
 }
 
 int cdatagram_send_runs(int fd, const uint8_t *buffer, const cdatagram_message *messages, int count, int *may_segment) {
     struct mmsghdr headers[BATCH];
-    struct iovec vectors[BATCH];
+    struct iovec vectors[RUN_VECTORS];
     struct sockaddr_storage names[BATCH];
     int lengths[BATCH];
     union {
@@ -165,16 +166,25 @@ int cdatagram_send_runs(int fd, const uint8_t *buffer, const cdatagram_message *
         struct cmsghdr aligned;
     } controls[BATCH];
     if (!*may_segment) return cdatagram_send(fd, buffer, messages, count);
-    int pieces = 0;
+    int pieces = 0, used = 0;
     memset(headers, 0, sizeof headers[0] * (size_t)(count < BATCH ? count : BATCH));
-    for (int i = 0; i < count && pieces < BATCH; pieces++) {
+    for (int i = 0; i < count && pieces < BATCH && used < RUN_VECTORS; pieces++) {
         const cdatagram_message *first = &messages[i];
-        int n = lengths[pieces] = run_length(first, count - i);
+        int left = count - i < RUN_VECTORS - used ? count - i : RUN_VECTORS - used;
+        int n = lengths[pieces] = run_length(first, left);
         struct msghdr *header = &headers[pieces].msg_hdr;
-        vectors[pieces].iov_base = (void *)(buffer + first->offset);
-        vectors[pieces].iov_len = first[n - 1].offset + first[n - 1].length - first->offset;
-        header->msg_iov = &vectors[pieces];
-        header->msg_iovlen = 1;
+        header->msg_iov = &vectors[used];
+        for (int j = 0; j < n; j++) {
+            uint8_t *bytes = (uint8_t *)buffer + first[j].offset;
+            // Side by side they are one piece of memory.
+            if (j > 0 && first[j].offset == first[j - 1].offset + first[j - 1].length) {
+                vectors[used - 1].iov_len += first[j].length;
+            } else {
+                vectors[used].iov_base = bytes;
+                vectors[used++].iov_len = first[j].length;
+            }
+        }
+        header->msg_iovlen = (size_t)(&vectors[used] - header->msg_iov);
         header->msg_name = &names[pieces];
         header->msg_namelen = to_sockaddr(&first->to, &names[pieces]);
         if (n > 1) {

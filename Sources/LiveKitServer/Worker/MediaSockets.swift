@@ -11,6 +11,9 @@ struct DatagramPort {
     var outgoing = SendBatch()
 
     mutating func flush() { outgoing.flush(on: socket) }
+
+    /// Sends what of an outbox is this port's.
+    mutating func send(_ outbox: borrowing DatagramOutbox) { outgoing.send(outbox, of: announced, on: socket) }
 }
 
 /// A TCP port on which clients connect (RFC 6544).

@@ -51,6 +51,8 @@ package actor MediaWorker {
     var streams: [TransportAddress: MediaStream] = [:]
     var streamsOfAddress: [IPAddress: Int] = [:]
     var demultiplexer = Demultiplexer<MediaPeer>()
+    /// Packets of all rooms that wait for nothing but the system call.
+    private var forwarded = DatagramOutbox()
     private var rooms: [Int: HostedRoom] = [:]
     private var numbers: [String: Int] = [:]
     private var lastNumber = 0
@@ -269,8 +271,9 @@ package actor MediaWorker {
         _ datagram: inout [UInt8], to peer: MediaPeer, from remote: TransportAddress, to base: TransportAddress,
         at now: Instant
     ) {
-        peer.room.machine.receive(&datagram, for: peer.id, from: remote, to: base, at: now)
+        peer.room.machine.receive(&datagram, for: peer.id, from: remote, to: base, into: &forwarded, at: now)
         touch(peer.room)
+        if forwarded.bytes.count >= Self.mostForwarded { sendForwarded() }
     }
 
     func timerFired(ofRoom number: Int, at now: Instant) {
@@ -294,8 +297,27 @@ package actor MediaWorker {
             room.isTouched = false
             settle(room, at: now)
         }
+        sendForwarded()
         for index in datagramPorts.indices { datagramPorts[index].flush() }
         publish()
+    }
+
+    /// What was forwarded of the datagrams that were read together leaves together, so that one connection's packets go
+    /// in one piece; but of a caches' size.
+    private static let mostForwarded = 512 << 10
+
+    private func sendForwarded() {
+        guard !forwarded.isEmpty else { return }
+        statistics.datagramsSent += forwarded.count
+        statistics.bytesSent += forwarded.bytes.count
+        for index in datagramPorts.indices { datagramPorts[index].send(forwarded) }
+        if !streams.isEmpty {
+            forwarded.forEach { entry in
+                guard portIndex(of: entry.from) == nil else { return }
+                streams[entry.to]?.send(Array(forwarded.bytes[entry.range]))
+            }
+        }
+        forwarded.removeAll()
     }
 
     private func settle(_ room: HostedRoom, at now: Instant) {

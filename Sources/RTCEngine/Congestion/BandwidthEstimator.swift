@@ -44,6 +44,7 @@ struct BandwidthEstimator {
     var peerEstimate: Bitrate? { reported.peerEstimate }
     var isLimited: Bool { limited.isLimited }
     var lossRatio: Double { lossControl.lossRatio }
+    var isLossLimited: Bool { lossControl.limit != nil }
     /// What the delay alone would allow.
     var delayBased: Bitrate { delayControl.rate }
     /// Nothing says that the path is full, or has said so lately.
@@ -55,9 +56,12 @@ struct BandwidthEstimator {
     var nextWake: Instant? { silence.deadline(roundTrip: roundTrip) }
 
     /// A numbered packet was handed to the network.
-    mutating func sent(_ bytes: Int, at now: Instant) {
-        silence.sent(at: now)
+    ///
+    /// - Returns: whether an answer is waited for since now.
+    @discardableResult
+    mutating func sent(_ bytes: Int, at now: Instant) -> Bool {
         if limited.sent(bytes, target: target, at: now) { acknowledgedBitrate.expectChange() }
+        return silence.sent(at: now)
     }
 
     /// Packets of this cluster are about to be sent.

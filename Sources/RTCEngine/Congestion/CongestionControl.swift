@@ -53,8 +53,8 @@ struct CongestionControl {
     // MARK: Packets out
 
     private mutating func note(_ packet: borrowing QueuedPacket, at now: Instant) {
-        if packet.transportSequenceOffset != nil { isInformed = true }
-        guard !hasStarted, packet.kind == .rtp, packet.transportSequenceOffset != nil, packet.priority != .audio
+        if packet.places.transportSequence != nil { isInformed = true }
+        guard !hasStarted, packet.kind == .rtp, packet.places.transportSequence != nil, packet.priority != .audio
         else { return }
         // Sound alone needs no more than the start; pictures will.
         hasStarted = true
@@ -105,7 +105,31 @@ struct CongestionControl {
     }
 
     /// A numbered packet was handed to the network.
-    mutating func sent(_ bytes: Int, at now: Instant) { estimator.sent(bytes, at: now) }
+    ///
+    /// - Returns: whether an answer is waited for since now.
+    @discardableResult
+    mutating func sent(_ bytes: Int, at now: Instant) -> Bool { estimator.sent(bytes, at: now) }
+
+    /// Whether a packet may leave at once, past the queue: nothing is ahead of it, and it begins nothing.
+    ///
+    /// - Parameter isNumbered: for transport-wide feedback.
+    mutating func mayPass(_ priority: PacketPriority, isNumbered: Bool, at now: Instant) -> Bool {
+        guard isPacing else { return true }
+        if isNumbered, !isInformed { return false }
+        guard priority != .audio else { return true }
+        if isNumbered, !hasStarted { return false }
+        return !isInformed || !plan.hasWaiting && pacer.mayPass(at: now)
+    }
+
+    /// It has.
+    mutating func passed(_ bytes: Int, _ priority: PacketPriority, at now: Instant) {
+        guard isPacing else { return }
+        if priority == .audio {
+            pacer.passed(bytes, at: now)
+        } else if isInformed {
+            pacer.passedInTurn(bytes)
+        }
+    }
 
     // MARK: News from the peer
 
@@ -139,6 +163,11 @@ struct CongestionControl {
     /// everything is paused on: nothing is sent, so that nothing is told of either.
     mutating func setGoal(_ goal: Bitrate?, at now: Instant) {
         self.goal = goal
+        // Everything is paused since before the path came back, or was changed: no media will begin the probes.
+        if let goal, goal > target, isInformed, !hasStarted {
+            hasStarted = true
+            plan.begin(start: target, maximum: configuration.maximumBitrate, at: now)
+        }
         followEstimate(at: now)
     }
 
@@ -168,9 +197,12 @@ struct CongestionControl {
     }
 
     private mutating func followEstimate(at now: Instant) {
+        // Whoever encodes sends what losses allow, and so finds out by itself when they allow more; a forwarded layer
+        // fits or does not.
+        let isCalm = estimator.isCalm(at: now)
         plan.update(
-            estimate: target, wanted: wanted, goal: goal, maximum: configuration.maximumBitrate,
-            isLimited: estimator.isLimited, isCalm: estimator.isCalm(at: now), at: now)
+            estimate: target, wanted: wanted, goal: isCalm ? goal : nil, maximum: configuration.maximumBitrate,
+            isLimited: estimator.isLimited, isCalm: isCalm && !estimator.isLossLimited, at: now)
         pacer.rate = target * configuration.pacingFactor
     }
 

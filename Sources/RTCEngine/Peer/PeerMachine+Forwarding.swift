@@ -16,6 +16,18 @@ public struct ReceivedPacket: Sendable, Equatable {
     public var isRetransmission: Bool
 }
 
+/// What has become of a packet to forward. But for `refused`, its number is used.
+public enum Forwarding: Sendable {
+    /// Nothing may be sent.
+    case refused
+    /// It is in the outbox, and there is nothing else to do.
+    case sent
+    /// It is in the outbox, and its answer is waited for: `nextWake` may be earlier than it was.
+    case sentAndWatched
+    /// It leaves with `sendForwarded`, or later.
+    case queued
+}
+
 /// Packets in (`MediaUnit.packets`, `PeerMachineConfiguration.receivesPackets`) and out (`MediaUnit.packets`), where no
 /// frames are made of them: what an SFU does.
 extension PeerMachine {
@@ -66,27 +78,58 @@ extension PeerMachine {
 
     // MARK: Out
 
-    /// Queues a packet that another connection has received; `sendForwarded` lets it leave. Before the transport is up,
-    /// and while nothing may be sent on the transceiver, it is passed over.
+    /// Sends on a packet that another connection has received. Before the transport is up, and while nothing may be
+    /// sent on the transceiver, it is passed over.
+    ///
+    /// Where nothing is ahead of it the packet is written, numbered and protected in the outbox, once and for all. Else
+    /// it is queued: repeats, what the pacer holds back or probes with, what goes through a relay.
     ///
     /// - Parameters:
     ///   - extensions: appends the header extensions that speak of the media, under the identifiers that it is given.
     ///   - payload: appends the media's bytes.
-    /// - Returns: whether it was queued: only then is its number used.
-    @discardableResult
     public mutating func forward(
-        _ head: ForwardedHead, on id: TransceiverID, at now: Instant,
+        _ head: ForwardedHead, on id: TransceiverID, into outbox: inout DatagramOutbox, at now: Instant,
         extensions: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void,
         payload: (inout [UInt8]) -> Void
-    ) -> Bool {
-        guard canForward(on: id), let place = senders.place(of: id) else { return false }
+    ) -> Forwarding {
+        guard canForward(on: id), let route = ice.route, let srtp = secure.srtp, let place = senders.place(of: id)
+        else {
+            return .refused
+        }
         senders.entries[place].value?.beginForwarding()
-        senders.entries[place].value?.stream.forward(
-            head, extensions: extensions, payload: payload, into: &packets, at: now)
-        return true
+        let priority = senders.entries[place].value?.stream.priority(of: head) ?? .video
+        let isNumbered = senders.entries[place].value?.stream.configuration.extensions.transportSequence != nil
+        guard !head.isRepeat, packets.isEmpty, relays.isEmpty,
+            congestion.mayPass(priority, isNumbered: isNumbered, at: now)
+        else {
+            senders.entries[place].value?.stream.forward(
+                head, extensions: extensions, payload: payload, into: &packets, at: now)
+            return .queued
+        }
+        let start = outbox.buffer.count
+        guard
+            let places = senders.entries[place].value?.stream.write(
+                head, extensions: extensions, payload: payload, into: &outbox.buffer, at: now)
+        else { return .refused }
+        congestion.passed(outbox.buffer.count - start, priority, at: now)
+        let isWatched = number(&outbox.buffer, from: start, places, at: now)
+        do throws(SRTPError) {
+            try srtp.protectRTP(&outbox.buffer, from: start)
+        } catch {
+            counters.protectFailures += 1
+            outbox.buffer.removeLast(outbox.buffer.count - start)
+            return .queued
+        }
+        sentPackets.insert(outbox.buffer.span.bytes.extracting(droppingFirst: start), at: now)
+        let size = outbox.buffer.count - start
+        paths.sent(size, from: route.base, to: route.remote, at: now)
+        counters.bytesSent += UInt64(size)
+        counters.packetsSent += 1
+        outbox.end(start, on: route, after: &outboxPlace)
+        return isWatched ? .sentAndWatched : .sent
     }
 
-    /// Whether `forward` would queue a packet now.
+    /// Whether `forward` would take a packet now.
     public func canForward(on id: TransceiverID) -> Bool {
         guard secure.isProtected, ice.hasConsent, let place = senders.place(of: id) else { return false }
         return senders.entries[place].value?.phase != .held

@@ -64,33 +64,44 @@ extension PeerMachine {
                 packets.recycle(packet.bytes)
                 continue
             }
-            if packet.absoluteSendTimeOffset != nil {
-                packet.write(absoluteSendTime: AbsoluteSendTime(clock.ntp(at: now)))
-            }
-            if packet.transportSequenceOffset != nil {
-                packet.write(transportSequence: transportSequence)
-                feedbackTracker.sent(transportSequence, size: packet.bytes.count, probe: packet.probe, at: now)
-                congestion.sent(packet.bytes.count, at: now)
-                transportSequence &+= 1
-            }
             do throws(SRTPError) {
                 switch packet.kind {
-                case .rtp: try srtp.protectRTP(&packet.bytes)
+                case .rtp:
+                    // A packet without RTX that is asked for again goes out as it did before.
+                    if let seal = sentPackets.restore(&packet.bytes) {
+                        try srtp.repeatRTP(&packet.bytes, seal: seal)
+                    } else {
+                        number(&packet.bytes, packet.places, probe: packet.probe, at: now)
+                        try srtp.protectRTP(&packet.bytes)
+                        sentPackets.insert(packet.bytes.span.bytes, at: now)
+                    }
                 case .rtcp: try srtp.protectRTCP(&packet.bytes)
                 }
             } catch {
-                // `replayed`: a packet without RTX that is asked for again goes out as it did before.
-                if error == .replayed, let sent = sentPackets.packet(like: packet.bytes) {
-                    transmit(sent, from: route.base, to: route.remote, at: now)
-                } else {
-                    counters.protectFailures += 1
-                }
+                counters.protectFailures += 1
                 packets.recycle(packet.bytes)
                 continue
             }
-            if packet.kind == .rtp { sentPackets.insert(packet.bytes, at: now) }
             transmit(packet.bytes, from: route.base, to: route.remote, at: now)
         }
+    }
+
+    /// Fills in what a packet says of its own way.
+    ///
+    /// - Parameter start: where it begins in `bytes`, which end with it.
+    /// - Returns: whether `nextWake` may be earlier now.
+    @discardableResult
+    mutating func number(
+        _ bytes: inout [UInt8], from start: Int = 0, _ places: PacketPlaces, probe: Int32 = 0, at now: Instant
+    ) -> Bool {
+        if places.absoluteSendTime != nil {
+            places.write(absoluteSendTime: AbsoluteSendTime(clock.ntp(at: now)), into: &bytes)
+        }
+        guard places.write(transportSequence: transportSequence, into: &bytes) else { return false }
+        let size = bytes.count - start
+        feedbackTracker.sent(transportSequence, size: size, probe: probe, at: now)
+        transportSequence &+= 1
+        return congestion.sent(size, at: now)
     }
 
     // MARK: Packets in

@@ -56,6 +56,8 @@ public struct PeerMachine: ~Copyable {
     var relayGathering = RelayGathering.open
 
     var transmits = FIFO<Transmit>()
+    /// Where the packet lies that was forwarded last.
+    var outboxPlace = DatagramOutbox.Place()
     var events = FIFO<PeerEvent>()
     var negotiationNotice = NegotiationNotice.settled
     /// Sequence number of the next packet for transport-wide feedback.

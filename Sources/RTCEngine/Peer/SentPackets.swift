@@ -1,15 +1,19 @@
 internal import RTCWire
 
-/// Protected packets of streams without RTX, for when they are asked for again.
+/// What it takes to send packets of streams without RTX again.
 ///
-/// Without RTX a lost packet is sent again as itself. Protecting it anew would put other bytes (another send time,
-/// another transport-wide number) under the same key stream, which SRTP forbids (RFC 3711 §9.1) and our contexts
-/// refuse; so the protected bytes are kept as they went out.
+/// Without RTX a lost packet is sent again as itself. Protecting it with other bytes (another send time, another
+/// transport-wide number) would use a key stream twice, which SRTP forbids (RFC 3711 §9.1). So the header is kept as it
+/// went out; the payload is kept elsewhere, once for all who get it, and `SRTPPort.repeatRTP` proves by the tag's end
+/// that both are the same.
 struct SentPackets: Sendable {
     private struct Slot: Sendable {
         var sequence: UInt16 = 0
         var sentAt = Instant.zero
-        var bytes: [UInt8] = []
+        /// The end of the tag.
+        var seal: UInt64 = 0
+        /// Empty as long as there is no packet.
+        var header: [UInt8] = []
     }
 
     private struct Source: Sendable {
@@ -19,10 +23,10 @@ struct SentPackets: Sendable {
         /// Twice as many slots, when the one that is next holds a packet that may still be asked for.
         mutating func makeRoom(for sequence: UInt16, at now: Instant) {
             while slots.count < SentPackets.most {
-                let former = slots[Int(sequence) % slots.count]
-                guard !former.bytes.isEmpty, now - former.sentAt < SentPackets.patience else { return }
+                let place = Int(sequence) % slots.count
+                guard !slots[place].header.isEmpty, now - slots[place].sentAt < SentPackets.patience else { return }
                 var more = [Slot](repeating: Slot(), count: slots.count * 2)
-                for slot in slots where !slot.bytes.isEmpty { more[Int(slot.sequence) % more.count] = slot }
+                for slot in slots where !slot.header.isEmpty { more[Int(slot.sequence) % more.count] = slot }
                 slots = more
             }
         }
@@ -47,28 +51,37 @@ struct SentPackets: Sendable {
     mutating func forget(_ ssrc: UInt32) { sources.removeAll { $0.ssrc == ssrc } }
 
     /// - Parameter packet: an RTP packet as it was sent; nothing is done for a source that is not kept.
-    mutating func insert(_ packet: [UInt8], at now: Instant) {
-        guard !sources.isEmpty, var place = place(of: packet) else { return }
-        sources[place.source].makeRoom(for: place.sequence, at: now)
-        place.slot = Int(place.sequence) % sources[place.source].slots.count
-        sources[place.source].slots[place.slot].sequence = place.sequence
-        sources[place.source].slots[place.slot].sentAt = now
-        sources[place.source].slots[place.slot].bytes.removeAll(keepingCapacity: true)
-        sources[place.source].slots[place.slot].bytes.append(contentsOf: packet)
+    mutating func insert(_ packet: RawSpan, at now: Instant) {
+        guard !sources.isEmpty, let size = RTPHeader.size(in: packet), let sequence = packet.uint16(at: 2),
+            let source = source(of: packet), let seal = packet.uint64(at: packet.byteCount - 8)
+        else { return }
+        sources[source].makeRoom(for: sequence, at: now)
+        let slot = Int(sequence) % sources[source].slots.count
+        sources[source].slots[slot].sequence = sequence
+        sources[source].slots[slot].sentAt = now
+        sources[source].slots[slot].seal = seal
+        sources[source].slots[slot].header.removeAll(keepingCapacity: true)
+        sources[source].slots[slot].header.append(contentsOf: packet.extracting(0..<size))
     }
 
-    /// The packet that went out with the same source and number; nil when it is no longer kept.
-    func packet(like packet: [UInt8]) -> [UInt8]? {
-        guard let place = place(of: packet) else { return nil }
-        let slot = sources[place.source].slots[place.slot]
-        return slot.sequence == place.sequence && !slot.bytes.isEmpty ? slot.bytes : nil
-    }
-
-    private func place(of packet: [UInt8]) -> (source: Int, slot: Int, sequence: UInt16)? {
-        let bytes = packet.span.bytes
-        guard let sequence = bytes.uint16(at: 2), let ssrc = bytes.uint32(at: 8),
-            let source = sources.firstIndex(where: { $0.ssrc == ssrc })
+    /// Gives a plain packet the header that one of its source and number went out with.
+    ///
+    /// - Returns: the last eight bytes of that packet, protected; nil when there was none, or it is no longer kept.
+    func restore(_ packet: inout [UInt8]) -> UInt64? {
+        guard !sources.isEmpty, let size = RTPHeader.size(in: packet.span.bytes),
+            let sequence = packet.span.bytes.uint16(at: 2), let source = source(of: packet.span.bytes)
         else { return nil }
-        return (source, Int(sequence) % sources[source].slots.count, sequence)
+        let place = Int(sequence) % sources[source].slots.count
+        guard sources[source].slots[place].sequence == sequence, !sources[source].slots[place].header.isEmpty else {
+            return nil
+        }
+        packet.replaceSubrange(0..<size, with: sources[source].slots[place].header)
+        return sources[source].slots[place].seal
+    }
+
+    private func source(of packet: RawSpan) -> Int? {
+        guard let ssrc = packet.uint32(at: 8) else { return nil }
+        for place in sources.indices where sources[place].ssrc == ssrc { return place }
+        return nil
     }
 }

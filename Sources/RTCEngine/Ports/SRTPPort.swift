@@ -15,10 +15,23 @@ public enum SRTPError: Error, Sendable, Equatable {
 /// SRTP and SRTCP of one DTLS association, both directions. Works in place: a packet's storage only grows by the
 /// tag, so an array with spare capacity is never reallocated.
 public protocol SRTPPort: AnyObject {
-    func protectRTP(_ packet: inout [UInt8]) throws(SRTPError)
+    /// The packet is what lies in `bytes` from `start` on; it grows by the tag, and what is before it stays as it is.
+    func protectRTP(_ bytes: inout [UInt8], from start: Int) throws(SRTPError)
+    /// Protects once more a packet that is known to be the same, bit for bit.
+    ///
+    /// Other bytes under the same number would use a keystream twice (RFC 3711 §9.1), so the packet proves itself:
+    /// unless its tag ends as the first time, it is emptied and `.replayed` thrown, as for one that was never sent.
+    ///
+    /// - Parameter seal: the last eight bytes of what `protectRTP` made of it.
+    func repeatRTP(_ packet: inout [UInt8], seal: UInt64) throws(SRTPError)
     func protectRTCP(_ packet: inout [UInt8]) throws(SRTPError)
     func unprotectRTP(_ packet: inout [UInt8]) throws(SRTPError)
     func unprotectRTCP(_ packet: inout [UInt8]) throws(SRTPError)
+}
+
+extension SRTPPort {
+    /// Protects a packet that has an array to itself.
+    public func protectRTP(_ packet: inout [UInt8]) throws(SRTPError) { try protectRTP(&packet, from: 0) }
 }
 
 /// Makes the secured parts of a peer connection; one value may serve many.

@@ -1,5 +1,35 @@
 public import RTCWire
 
+/// Where a packet has what is only filled in when it leaves: places in the bytes that it lies in.
+public struct PacketPlaces: Sendable, Hashable {
+    /// Of the transport-wide sequence number (two bytes); nil when it was not negotiated.
+    public var transportSequence: Int?
+    /// Of the absolute send time (three bytes); nil when it was not negotiated.
+    public var absoluteSendTime: Int?
+
+    public init(transportSequence: Int? = nil, absoluteSendTime: Int? = nil) {
+        self.transportSequence = transportSequence
+        self.absoluteSendTime = absoluteSendTime
+    }
+
+    /// Writes the transport-wide sequence number; false when the packet has no place for it.
+    @discardableResult
+    public func write(transportSequence number: UInt16, into bytes: inout [UInt8]) -> Bool {
+        guard let offset = transportSequence, offset + 2 <= bytes.count else { return false }
+        bytes.set(uint16: number, at: offset)
+        return true
+    }
+
+    /// Writes the absolute send time; false when the packet has no place for it.
+    @discardableResult
+    public func write(absoluteSendTime time: AbsoluteSendTime, into bytes: inout [UInt8]) -> Bool {
+        guard let offset = absoluteSendTime, offset + AbsoluteSendTime.size <= bytes.count else { return false }
+        bytes[offset] = UInt8(truncatingIfNeeded: time.value >> 16)
+        bytes.set(uint16: UInt16(truncatingIfNeeded: time.value), at: offset + 1)
+        return true
+    }
+}
+
 /// A plain packet on its way out, with the places that are only filled in when it leaves.
 public struct QueuedPacket: Sendable, Equatable {
     /// How the packet is to be protected.
@@ -11,39 +41,16 @@ public struct QueuedPacket: Sendable, Equatable {
     public var kind: Kind
     /// The whole packet, unprotected. The array has room to spare for the tag of SRTP.
     public var bytes: [UInt8]
-    /// Where the transport-wide sequence number goes (two bytes); nil when it was not negotiated.
-    public var transportSequenceOffset: Int?
-    /// Where the absolute send time goes (three bytes); nil when it was not negotiated.
-    public var absoluteSendTimeOffset: Int?
+    public var places: PacketPlaces
     /// Which packets leave before others when they have to wait.
     public var priority = PacketPriority.video
     /// The probe (`ProbeCluster.id`) that it is part of; 0 for none.
     public var probe: Int32 = 0
 
-    public init(
-        kind: Kind, bytes: [UInt8], transportSequenceOffset: Int? = nil, absoluteSendTimeOffset: Int? = nil
-    ) {
+    public init(kind: Kind, bytes: [UInt8], places: PacketPlaces = PacketPlaces()) {
         self.kind = kind
         self.bytes = bytes
-        self.transportSequenceOffset = transportSequenceOffset
-        self.absoluteSendTimeOffset = absoluteSendTimeOffset
-    }
-
-    /// Writes the transport-wide sequence number; false when the packet has no place for it.
-    @discardableResult
-    public mutating func write(transportSequence number: UInt16) -> Bool {
-        guard let offset = transportSequenceOffset, offset + 2 <= bytes.count else { return false }
-        bytes.set(uint16: number, at: offset)
-        return true
-    }
-
-    /// Writes the absolute send time; false when the packet has no place for it.
-    @discardableResult
-    public mutating func write(absoluteSendTime time: AbsoluteSendTime) -> Bool {
-        guard let offset = absoluteSendTimeOffset, offset + AbsoluteSendTime.size <= bytes.count else { return false }
-        bytes[offset] = UInt8(truncatingIfNeeded: time.value >> 16)
-        bytes.set(uint16: UInt16(truncatingIfNeeded: time.value), at: offset + 1)
-        return true
+        self.places = places
     }
 }
 

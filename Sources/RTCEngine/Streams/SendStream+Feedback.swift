@@ -81,10 +81,10 @@ extension SendStream {
         }
         packet.priority = configuration.format.isVideo ? .retransmission : .audio
         // Extensions stand where they stood: the header was copied whole.
-        packet.transportSequenceOffset =
+        packet.places.transportSequence =
             header.extensionElement(
                 configuration.extensions.transportSequence, in: original.span.bytes)?.lowerBound
-        packet.absoluteSendTimeOffset =
+        packet.places.absoluteSendTime =
             header.extensionElement(
                 configuration.extensions.absoluteSendTime, in: original.span.bytes)?.lowerBound
         counters.packetResent(

@@ -42,30 +42,44 @@ extension SendStream {
         _ head: ForwardedHead, extensions: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void,
         payload: (inout [UInt8]) -> Void, into queue: inout PacketQueue, at now: Instant
     ) {
+        var packet = QueuedPacket(kind: .rtp, bytes: queue.makeBuffer())
+        packet.places = write(head, extensions: extensions, payload: payload, into: &packet.bytes, at: now)
+        packet.priority = priority(of: head)
+        queue.append(packet)
+    }
+
+    func priority(of head: ForwardedHead) -> PacketPriority {
+        switch (head.isRepeat, configuration.format.isVideo) {
+        case (_, false): .audio
+        case (false, true): .video
+        case (true, true): .retransmission
+        }
+    }
+
+    /// As `forward`, but appends the packet to `bytes`, whatever they hold already.
+    mutating func write(
+        _ head: ForwardedHead, extensions: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void,
+        payload: (inout [UInt8]) -> Void, into bytes: inout [UInt8], at now: Instant
+    ) -> PacketPlaces {
+        let start = bytes.count
         // RFC 4588: a repeat travels on the stream of retransmissions, where there is one.
         let retransmission = head.isRepeat ? configuration.retransmission : nil
-        var packet = QueuedPacket(kind: .rtp, bytes: queue.makeBuffer())
         RTPHeader(
             marker: head.marker,
             payloadType: retransmission?.payloadType ?? head.payloadType ?? configuration.payloadType,
             sequenceNumber: retransmission == nil ? head.sequenceNumber : retransmissionSequenceNumber,
             timestamp: head.timestamp, ssrc: retransmission?.ssrc ?? configuration.ssrc
-        ).write(into: &packet.bytes)
+        ).write(into: &bytes)
         let form = head.hasLongElements && configuration.allowsMixedExtensions ? .twoByte : self.form
-        writeExtensions(form, into: &packet, media: extensions)
-        if head.isPadding { packet.bytes[0] |= 0x20 }
-        let headerSize = packet.bytes.count
+        let places = writeExtensions(form, into: &bytes, from: start, media: extensions)
+        if head.isPadding { bytes[start] |= 0x20 }
+        let headerSize = bytes.count - start
         if retransmission != nil {
-            packet.bytes.append(uint16: head.sequenceNumber)
+            bytes.append(uint16: head.sequenceNumber)
             retransmissionSequenceNumber &+= 1
         }
-        payload(&packet.bytes)
-        switch (head.isRepeat, configuration.format.isVideo) {
-        case (_, false): packet.priority = .audio
-        case (false, true): packet.priority = .video
-        case (true, true): packet.priority = .retransmission
-        }
-        let size = packet.bytes.count - headerSize
+        payload(&bytes)
+        let size = bytes.count - start - headerSize
         if head.isRepeat {
             counters.packetResent(header: headerSize, payload: size, countsAsMedia: retransmission == nil)
         } else {
@@ -77,7 +91,7 @@ extension SendStream {
             }
             noteClock(head.timestamp, at: now)
         }
-        queue.append(packet)
+        return places
     }
 
     /// Sender reports tell the time of the newest picture, unless the owner knows better: `relate`.

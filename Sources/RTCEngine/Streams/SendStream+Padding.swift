@@ -45,9 +45,9 @@ extension SendStream {
             sequenceNumber: retransmissionSequenceNumber, into: &packet.bytes)
         renameLayer(in: &packet.bytes, header)
         let ids = configuration.extensions
-        packet.transportSequenceOffset =
+        packet.places.transportSequence =
             header.extensionElement(ids.transportSequence, in: original.span.bytes)?.lowerBound
-        packet.absoluteSendTimeOffset =
+        packet.places.absoluteSendTime =
             header.extensionElement(ids.absoluteSendTime, in: original.span.bytes)?.lowerBound
         counters.packetResent(header: header.headerSize, payload: header.payloadRange.count, countsAsMedia: false)
         return true
@@ -60,7 +60,7 @@ extension SendStream {
             marker: false, payloadType: retransmission.payloadType, sequenceNumber: retransmissionSequenceNumber,
             timestamp: timestamp, ssrc: retransmission.ssrc
         ).write(into: &packet.bytes)
-        writeExtensions(form, into: &packet) { _, _, _ in }
+        packet.places = writeExtensions(form, into: &packet.bytes) { _, _, _ in }
         if let header = try? RTPHeader(parsing: packet.bytes.span.bytes) { renameLayer(in: &packet.bytes, header) }
         // RFC 3550 §5.1: the P bit, and the count in the last byte.
         packet.bytes[0] |= 0x20

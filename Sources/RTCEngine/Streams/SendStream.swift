@@ -174,34 +174,36 @@ public struct SendStream: Sendable {
         _ metadata: PacketMetadata, _ place: FramePlace, into packet: inout QueuedPacket
     ) {
         let dependencies = configuration.format.isVideo ? dependencies : nil
-        writeExtensions(form, into: &packet) { ids, writer, bytes in
+        packet.places = writeExtensions(form, into: &packet.bytes) { ids, writer, bytes in
             metadata.write(ids, with: writer, isLastPacket: place.isLast, into: &bytes)
             guard let id = ids.dependencyDescriptor, let dependencies else { return }
             dependencies.write(id, isFirst: place.isFirst, isLast: place.isLast, with: writer, into: &bytes)
         }
     }
 
-    /// The elements that speak of the way to the peer, then `media`'s.
+    /// The elements that speak of the way to the peer, then `media`'s, behind the header of a packet that begins at
+    /// `start`.
     mutating func writeExtensions(
-        _ form: HeaderExtensionForm, into packet: inout QueuedPacket,
+        _ form: HeaderExtensionForm, into bytes: inout [UInt8], from start: Int = 0,
         media: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void
-    ) {
+    ) -> PacketPlaces {
+        var places = PacketPlaces()
         let ids = configuration.extensions
-        let mid = midPacketsLeft > 0 || configuration.rid != nil ? configuration.mid : nil
-        let writer = HeaderExtensionWriter(form: form, in: &packet.bytes)
+        let writer = HeaderExtensionWriter(form: form, in: &bytes, packetStart: start)
         if let id = ids.absoluteSendTime {
-            packet.absoluteSendTimeOffset = writer.reserve(id, length: AbsoluteSendTime.size, in: &packet.bytes)
+            places.absoluteSendTime = writer.reserve(id, length: AbsoluteSendTime.size, in: &bytes)
         }
         if let id = ids.transportSequence {
-            packet.transportSequenceOffset = writer.reserve(id, length: 2, in: &packet.bytes)
+            places.transportSequence = writer.reserve(id, length: 2, in: &bytes)
         }
-        if let id = ids.mid, let mid {
-            writer.append(id, text: mid, in: &packet.bytes)
+        if let id = ids.mid, midPacketsLeft > 0 || configuration.rid != nil, let mid = configuration.mid {
+            writer.append(id, text: mid, in: &bytes)
             midPacketsLeft = max(midPacketsLeft - 1, 0)
         }
-        if let id = ids.rid, let rid = configuration.rid { writer.append(id, text: rid, in: &packet.bytes) }
-        media(ids, writer, &packet.bytes)
-        writer.finish(in: &packet.bytes)
+        if let id = ids.rid, let rid = configuration.rid { writer.append(id, text: rid, in: &bytes) }
+        media(ids, writer, &bytes)
+        writer.finish(in: &bytes)
+        return places
     }
 
     // MARK: Reports

@@ -1,4 +1,5 @@
 internal import CDatagram
+package import RTCEngine
 package import RTCWire
 
 /// A bound, non-blocking UDP socket. Owned by one `NetworkLoop` and used on its thread only.
@@ -105,7 +106,28 @@ package struct SendBatch {
         messages.append(message)
     }
 
+    /// Sends what was collected.
     package mutating func flush(on socket: UDPSocket) {
+        send(buffer, on: socket)
+        buffer.removeAll(keepingCapacity: true)
+    }
+
+    /// Sends what was collected, and those of an outbox's datagrams that leave from the address.
+    package mutating func send(_ outbox: borrowing DatagramOutbox, of base: TransportAddress, on socket: UDPSocket) {
+        flush(on: socket)
+        outbox.forEach { entry in
+            guard entry.from == base else { return }
+            var message = cdatagram_message()
+            message.offset = UInt32(entry.range.lowerBound)
+            message.length = UInt32(entry.range.count)
+            message.to = entry.to.cAddress
+            messages.append(message)
+        }
+        send(outbox.bytes, on: socket)
+    }
+
+    /// - Parameter buffer: what the messages lie in.
+    private mutating func send(_ buffer: [UInt8], on socket: UDPSocket) {
         var start = 0
         while start < messages.count {
             var stillMay = maySegment
@@ -123,7 +145,6 @@ package struct SendBatch {
                 start += 1
             }
         }
-        buffer.removeAll(keepingCapacity: true)
         messages.removeAll(keepingCapacity: true)
     }
 }

@@ -57,17 +57,33 @@ public final class SRTPContext: SRTPPort {
     ///
     /// A second packet with an SSRC and sequence number that were used is refused with `.replayed`: its keystream
     /// would be used twice, which with GCM gives the authentication key away (RFC 7714 §8.4). Who repeats a packet
-    /// without RFC 4588 keeps the protected bytes.
-    public func protectRTP(_ packet: inout [UInt8]) throws(SRTPError) {
-        guard let header = SRTPHeader(rtp: packet.span.bytes) else { throw .malformed }
+    /// without RFC 4588 has `repeatRTP`.
+    public func protectRTP(_ bytes: inout [UInt8], from start: Int) throws(SRTPError) {
+        guard let header = SRTPHeader(rtp: bytes.span.bytes.extracting(droppingFirst: start)) else { throw .malformed }
         let ticket = try sentRTP.ticket(ssrc: header.ssrc, sequenceNumber: header.sequenceNumber)
-        let plainLength = packet.count
+        try seal(&bytes, from: start, header, index: ticket.index)
+        sentRTP.commit(ticket)
+    }
+
+    public func repeatRTP(_ packet: inout [UInt8], seal former: UInt64) throws(SRTPError) {
+        guard let header = SRTPHeader(rtp: packet.span.bytes) else { throw .malformed }
+        guard let index = sentRTP.usedIndex(ssrc: header.ssrc, sequenceNumber: header.sequenceNumber) else {
+            throw fail(&packet, .replayed)
+        }
+        try seal(&packet, from: 0, header, index: index)
+        guard packet.span.bytes.uint64(at: packet.count - 8) == former else { throw fail(&packet, .replayed) }
+    }
+
+    private func seal(_ bytes: inout [UInt8], from start: Int, _ header: SRTPHeader, index: UInt64) throws(SRTPError) {
+        let plainLength = bytes.count - start
         let layout = PacketLayout(
             headerLength: header.length, bodyLength: plainLength - header.length, tagOffset: plainLength,
-            word: Self.rolloverCounter(ticket), ssrc: header.ssrc, index: ticket.index)
-        packet.appendZeros(tagLength)
-        guard packet.withUnsafeMutableBytes({ rtpSealer.seal($0, layout) }) else { throw fail(&packet, .keyExhausted) }
-        sentRTP.commit(ticket)
+            word: UInt32(truncatingIfNeeded: index >> 16), ssrc: header.ssrc, index: index)
+        bytes.appendZeros(tagLength)
+        let isSealed = bytes.withUnsafeMutableBytes { buffer in
+            rtpSealer.seal(UnsafeMutableRawBufferPointer(rebasing: buffer[start...]), layout)
+        }
+        guard isSealed else { throw fail(&bytes, from: start, .keyExhausted) }
     }
 
     /// Authenticates and decrypts an RTP packet, which shrinks by the tag. One that does not authenticate is
@@ -149,8 +165,8 @@ public final class SRTPContext: SRTPPort {
         UInt32(truncatingIfNeeded: ticket.index >> 16)
     }
 
-    private func fail(_ packet: inout [UInt8], _ error: SRTPError) -> SRTPError {
-        packet.removeAll(keepingCapacity: true)
+    private func fail(_ bytes: inout [UInt8], from start: Int = 0, _ error: SRTPError) -> SRTPError {
+        bytes.removeLast(bytes.count - start)
         // OpenSSL leaves an entry for some failures; see `OpenSSLErrors`.
         OpenSSLErrors.clear()
         return error

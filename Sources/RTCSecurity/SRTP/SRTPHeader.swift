@@ -8,15 +8,9 @@ struct SRTPHeader {
 
     /// RFC 3550 §5.1 and §5.3.1: 12 bytes, the contributing sources, the extension. Nil when they do not fit.
     init?(rtp packet: RawSpan) {
-        guard let first = packet.byte(at: 0), first >> 6 == 2, let sequenceNumber = packet.uint16(at: 2),
+        guard let length = RTPHeader.size(in: packet), let sequenceNumber = packet.uint16(at: 2),
             let ssrc = packet.uint32(at: 8)
         else { return nil }
-        var length = 12 + 4 * Int(first & 0x0f)
-        if first & 0x10 != 0 {
-            guard let words = packet.uint16(at: length + 2) else { return nil }
-            length += 4 + 4 * Int(words)
-        }
-        guard length <= packet.byteCount else { return nil }
         self.length = length
         self.sequenceNumber = sequenceNumber
         self.ssrc = ssrc

@@ -67,6 +67,15 @@ struct SourceTable: ~Copyable {
         return try ticket(slot, ssrc, index: sources[slot].highest + 1)
     }
 
+    /// The index of a packet that was sent, and not so long ago that it is forgotten; nil for any other.
+    func usedIndex(ssrc: UInt32, sequenceNumber: UInt16) -> UInt64? {
+        guard let slot = slot(of: ssrc), let index = try? Self.index(of: sequenceNumber, after: sources[slot].highest),
+            index <= sources[slot].highest, sources[slot].highest - index < Self.replayWindow,
+            rings[Self.word(of: index, in: slot)] & Self.bit(of: index) != 0
+        else { return nil }
+        return index
+    }
+
     /// Records a packet that proved genuine.
     mutating func commit(_ ticket: Ticket) {
         packets += 1

@@ -92,4 +92,11 @@ extension RawSpan {
         guard offset >= 0, offset + 4 <= byteCount else { return nil }
         return UInt32(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
     }
+
+    /// The big-endian 64-bit field at `offset`, nil past the end.
+    @inlinable
+    public func uint64(at offset: Int) -> UInt64? {
+        guard offset >= 0, offset + 8 <= byteCount else { return nil }
+        return UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
 }

@@ -103,6 +103,18 @@ public struct RTPHeader: Sendable, Equatable {
         return packet.uint32(at: Self.fixedSize + index * 4)
     }
 
+    /// How many bytes the header has with contributing sources and extensions (§5.1, §5.3.1); nil when the packet is
+    /// shorter, or none of RTP's.
+    public static func size(in packet: RawSpan) -> Int? {
+        guard let first = packet.byte(at: 0), first >> 6 == 2 else { return nil }
+        var size = fixedSize + 4 * Int(first & 0x0f)
+        if first & 0x10 != 0 {
+            guard let words = packet.uint16(at: size + 2) else { return nil }
+            size += 4 + 4 * Int(words)
+        }
+        return size <= packet.byteCount ? size : nil
+    }
+
     /// Appends the twelve bytes of the fixed header; what follows it is the caller's.
     public func write(into packet: inout [UInt8]) {
         // In one piece: twelve bytes one by one are twelve looks at the array's owner and capacity.

@@ -60,7 +60,8 @@ public struct StreamAllocator: Sendable {
         let targets = division.targets
         streams = demands.indices.map { index in
             let old = streams.first { $0.id == demands[index].id }
-            let isLowered = old?.target.map { demands[index].demand.offers(above: targets[index], upTo: $0) } ?? false
+            let had = [old?.target, division.had(index)].compactMap { $0 }.max()
+            let isLowered = had.map { demands[index].demand.offers(above: targets[index], upTo: $0) } ?? false
             return Stream(
                 id: demands[index].id, target: targets[index], loweredAt: isLowered ? now : old?.loweredAt)
         }
@@ -166,6 +167,11 @@ private struct Division {
     }
 
     // MARK: Results
+
+    /// The step that stands for what a stream had.
+    func had(_ index: Int) -> LayerTarget? {
+        entries[index].before >= 0 ? entries[index].steps[entries[index].before].target : nil
+    }
 
     var targets: [LayerTarget?] {
         entries.map { entry in

@@ -8,10 +8,19 @@ public struct PublishedTrack: Sendable {
         var parser: VideoDescriptorParser
         var history: PacketHistory
         var highest: Int64?
+        /// What was sent while the track was muted, as far as it is known: from the first that came then to the last.
+        var muted: ClosedRange<Int64>?
+        var isMuted = false
         /// Of the source that sends now.
         var ssrc: UInt32?
         /// A jump is believed when the next packet continues from there (RFC 3550 §A.1).
         var expectedAfterJump: UInt16?
+
+        /// A packet has come that is newer than all before.
+        mutating func noteMute(_ isMuted: Bool, at sequence: Int64) {
+            if isMuted { muted = (self.isMuted ? muted?.lowerBound ?? sequence : sequence)...sequence }
+            self.isMuted = isMuted
+        }
 
         mutating func readAgain(_ sequence: Int64, _ extensions: HeaderExtensionIDs) {
             var video: VideoDescriptor?
@@ -57,13 +66,17 @@ public struct PublishedTrack: Sendable {
         _ header: RTPHeader, _ packet: RawSpan, layer: Int, extensions: HeaderExtensionIDs, isMuted: Bool = false,
         at now: Instant
     ) -> PublishedPacket? {
-        guard streams.indices.contains(layer),
-            let sequence = unwrap(header.sequenceNumber, of: header.ssrc, layer: layer),
+        guard streams.indices.contains(layer) else { return nil }
+        let highest = streams[layer].highest
+        guard let sequence = unwrap(header.sequenceNumber, of: header.ssrc, layer: layer),
             !streams[layer].history.contains(sequence)
         else { return nil }
+        if sequence > highest ?? .min { streams[layer].noteMute(isMuted, at: sequence) }
+        // A retransmission may come when the track is no longer muted.
+        let isSilent = isMuted || streams[layer].muted?.contains(sequence) ?? false
         var published = PublishedPacket(
             layer: layer, sequence: sequence, timestamp: header.timestamp, marker: header.marker,
-            isPadding: isMuted || header.payloadRange.isEmpty)
+            isPadding: isSilent || header.payloadRange.isEmpty)
         if format.isVideo, !published.isPadding {
             guard
                 let video = streams[layer].parser.read(

@@ -289,18 +289,23 @@ public final class Room {
     // MARK: Packets
 
     /// Takes a datagram that came for a peer. It is decrypted where it lies.
+    ///
+    /// - Parameter outbox: takes what is forwarded of it at once; the rest comes by `drainTransmits`.
     public func receive(
         _ datagram: inout [UInt8], for id: RoomPeerID, from remote: TransportAddress, to local: TransportAddress,
-        at now: Instant
+        into outbox: inout DatagramOutbox, at now: Instant
     ) {
         guard let peer = peers[id] else { return }
         peer.machine.receive(&datagram, from: remote, to: local, at: now)
         peer.touch()
         guard let packet = peer.machine.takePacket(&datagram) else { return }
-        forward(packet, datagram.span.bytes, from: peer, at: now)
+        forward(packet, datagram.span.bytes, from: peer, into: &outbox, at: now)
     }
 
-    private func forward(_ packet: ReceivedPacket, _ bytes: RawSpan, from peer: RoomPeer, at now: Instant) {
+    private func forward(
+        _ packet: ReceivedPacket, _ bytes: RawSpan, from peer: RoomPeer, into outbox: inout DatagramOutbox,
+        at now: Instant
+    ) {
         guard let publication = peer.publication(on: packet.transceiver),
             // Subscribers have agreed on this one only.
             packet.format == publication.description.format
@@ -325,7 +330,7 @@ public final class Room {
                     ?? Self.soundDuration)
         }
         for subscription in publication.subscriptions {
-            subscription.receive(published, packet.header, bytes, at: now)
+            subscription.receive(published, packet.header, bytes, into: &outbox, at: now)
         }
         publication.askForKeyFrames(at: now)
     }
@@ -379,7 +384,7 @@ public final class Room {
     // MARK: Who gets how much
 
     private func allocate(_ peer: RoomPeer, at now: Instant) {
-        guard !peer.subscriptions.isEmpty else { return }
+        guard !peer.subscriptions.isEmpty else { return peer.machine.setProbeGoal(nil, at: now) }
         let isSpeaking = Set(speakers.speakers.map(\.track))
         let demands = peer.subscriptions.map { subscription in
             let speaks = subscription.publication.publisher.published.contains { entry in

@@ -42,24 +42,48 @@ final class Subscription {
     // MARK: Packets
 
     /// Forwards what of a packet is for this subscriber.
-    func receive(_ packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan, at now: Instant) {
+    func receive(
+        _ packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan, into outbox: inout DatagramOutbox,
+        at now: Instant
+    ) {
+        // Looked up once: each look counts references.
+        let (publication, subscriber) = (publication, subscriber)
         // Without a way there nothing is numbered: what is numbered is missed.
         guard subscriber.machine.canForward(on: transceiver) else { return interrupt() }
         isInterrupted = false
-        if let out = next(packet, at: now) { send(out, packet, header, bytes, at: now) }
+        var wants = Wants()
+        if let out = next(packet, of: publication, at: now) {
+            wants.add(send(out, packet, header, bytes, of: publication, to: subscriber, into: &outbox, at: now))
+        }
         while let missed = video?.nextMissed() {
             guard
                 let packet = publication.track.packet(
                     layer: Int(missed.layer), sequence: missed.sequence, at: now),
-                let out = next(packet, at: now)
+                let out = next(packet, of: publication, at: now)
             else { continue }
-            sendKept(out, packet, at: now)
+            wants.add(sendKept(out, packet, into: &outbox, at: now))
         }
         if let stream = video?.keyFrameWish(of: publication.track, at: now) {
             publication.wantKeyFrame(ofStream: stream, at: now)
         }
-        subscriber.machine.sendForwarded(at: now)
-        subscriber.touch()
+        if wants.isSent { subscriber.machine.sendForwarded(at: now) }
+        if wants.isTouched { subscriber.touch() }
+    }
+
+    /// What is left to be done for the subscriber's machine.
+    private struct Wants {
+        var isSent = false
+        var isTouched = false
+
+        mutating func add(_ forwarding: Forwarding) {
+            switch forwarding {
+            case .refused, .sent: break
+            case .sentAndWatched: isTouched = true
+            case .queued:
+                isSent = true
+                isTouched = true
+            }
+        }
     }
 
     /// Nothing can be sent: it goes on at a key frame, without a gap, once something can.
@@ -75,7 +99,9 @@ final class Subscription {
     func `repeat`(_ number: UInt16, at now: Instant) {
         let roundTrip = subscriber.machine.roundTrip(on: transceiver) ?? Self.assumedRoundTrip
         guard let (out, packet) = repair(number, roundTrip: roundTrip, at: now) else { return }
-        sendKept(out, packet, isRepeat: true, at: now)
+        // Repeats are queued.
+        var outbox = DatagramOutbox()
+        _ = sendKept(out, packet, isRepeat: true, into: &outbox, at: now)
         subscriber.machine.sendForwarded(at: now)
     }
 
@@ -88,17 +114,24 @@ final class Subscription {
         publication.wantKeyFrame(ofStream: stream, at: now)
     }
 
-    private func sendKept(_ out: OutgoingPacket, _ packet: PublishedPacket, isRepeat: Bool = false, at now: Instant) {
+    private func sendKept(
+        _ out: OutgoingPacket, _ packet: PublishedPacket, isRepeat: Bool = false, into outbox: inout DatagramOutbox,
+        at now: Instant
+    ) -> Forwarding {
+        var forwarding = Forwarding.refused
         publication.track.withBytes(of: packet) { bytes in
             guard let header = try? RTPHeader(parsing: bytes) else { return }
-            send(out, packet, header, bytes, isRepeat: isRepeat, at: now)
+            forwarding = send(
+                out, packet, header, bytes, of: publication, to: subscriber, isRepeat: isRepeat, into: &outbox, at: now)
         }
+        return forwarding
     }
 
     private func send(
         _ out: OutgoingPacket, _ packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan,
-        isRepeat: Bool = false, at now: Instant
-    ) {
+        of publication: Publication, to subscriber: RoomPeer, isRepeat: Bool = false,
+        into outbox: inout DatagramOutbox, at now: Instant
+    ) -> Forwarding {
         let ids = publication.publisher.machine.receivedExtensions
         var head = ForwardedHead(
             sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker, isRepeat: isRepeat)
@@ -106,7 +139,7 @@ final class Subscription {
         head.startsKeyFrame = packet.video.startsKeyFrame && !out.isPadding
         head.hasLongElements =
             header.extensionElement(ids.dependencyDescriptor, in: bytes).map { $0.count > 16 } ?? false
-        subscriber.machine.forward(head, on: transceiver, at: now) { own, writer, packetBytes in
+        return subscriber.machine.forward(head, on: transceiver, into: &outbox, at: now) { own, writer, packetBytes in
             ForwardedExtensions.append(
                 of: header, bytes, from: ids, to: own, out, with: writer, into: &packetBytes)
         } payload: { packetBytes in
@@ -178,7 +211,7 @@ final class Subscription {
 
     // MARK: The forwarder
 
-    private func next(_ packet: PublishedPacket, at now: Instant) -> OutgoingPacket? {
+    private func next(_ packet: PublishedPacket, of publication: Publication, at now: Instant) -> OutgoingPacket? {
         if video != nil { return video?.receive(packet, of: publication.track, at: now) }
         return audio?.receive(packet, of: publication.track, at: now)
     }

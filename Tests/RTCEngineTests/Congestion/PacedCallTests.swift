@@ -83,7 +83,7 @@ import Testing
         #expect(header.ssrc == 8)
         #expect(again.probe == 9)
         #expect(again.priority == .padding)
-        #expect(again.transportSequenceOffset != nil)
+        #expect(again.places.transportSequence != nil)
         #expect(again.bytes.suffix(100) == original.bytes.suffix(100))
         #expect(queue.isEmpty)
 

@@ -97,6 +97,36 @@ import Testing
         #expect(control.limit == nil)
     }
 
+    @Test func `where everything is paused, what is wanted begins the probes of a path that is new`() {
+        var control = CongestionControl(CongestionConfiguration())
+        control.receive(ReceiverEstimatedBitrate(senderSSRC: 1, bitrate: 2_000_000, ssrcs: [2]), at: .zero)
+        control.pathChanged(at: .zero + .seconds(Int64(1)))
+        #expect(!control.isBusy)
+        control.setGoal(.kilobits(100), at: .zero + .seconds(Int64(2)))
+        #expect(!control.isBusy)
+        control.setGoal(.megabits(1), at: .zero + .seconds(Int64(3)))
+        #expect(control.isBusy)
+    }
+
+    @Test func `losses of before a pause do not limit after it, and a silent path is not probed at once`() {
+        var control = LossControl()
+        func send(from start: Int64, _ count: Int64, losing: Bool) {
+            for number in 0..<count {
+                let now = Instant.zero + .milliseconds(start + 10 * number)
+                control.update(
+                    [Result(sentAt: now, size: 1_200, arrivedAt: losing && number % 3 == 0 ? nil : now)],
+                    delayBased: .megabits(2), acknowledged: .kilobits(500), minimum: .kilobits(30), at: now)
+            }
+        }
+        send(from: 0, 200, losing: true)
+        #expect(control.lossRatio > 0.2)
+        send(from: 10_000, 20, losing: false)
+        #expect(control.lossRatio == 0)
+        control.backOff(to: .kilobits(100), at: .zero + .seconds(Int64(11)))
+        #expect(!control.isCalm(at: .zero + .seconds(Int64(12))))
+        #expect(control.isCalm(at: .zero + .seconds(Int64(17))))
+    }
+
     @Test func `losses that nothing is known of any more do not keep a probe away`() {
         var control = LossControl()
         for number in 0..<100 as Range<Int64> {
@@ -196,7 +226,7 @@ import Testing
         #expect(probes.count == 2)
     }
 
-    @Test func `the next layer is probed for every five seconds, while the path is calm and the estimate below it`() {
+    @Test func `the next layer is probed for while the path is calm and the estimate below it, later each time`() {
         var plan = ProbePlan()
         plan.begin(start: .kilobits(300), maximum: .megabits(20), at: .zero)
         while plan.take() != nil {}
@@ -205,33 +235,34 @@ import Testing
             let now = Instant.zero + .milliseconds(Int64(step) * 100)
             plan.update(
                 estimate: step < 320 ? .kilobits(500) : .megabits(2), wanted: nil,
-                goal: step % 2 == 0 ? .kilobits(1_700) : .kilobits(1_690), maximum: .megabits(20), isLimited: false,
-                isCalm: step < 100 || step >= 200, at: now)
+                goal: (100..<200).contains(step) ? nil : .kilobits(step % 2 == 0 ? 1_700 : 1_690),
+                maximum: .megabits(20), isLimited: false, isCalm: step % 3 == 0, at: now)
             if let cluster = plan.take() { probes.append(((now - Instant.zero).seconds, cluster.rate)) }
         }
-        #expect(probes.map { $0.0.rounded() } == [5, 20, 25, 30])
+        #expect(probes.map { $0.0.rounded() } == [5, 20, 30])
         #expect(probes.allSatisfy { $0.1 >= .kilobits(1_859) && $0.1 <= .kilobits(1_870) })
     }
 
-    @Test func `a layer that was probed for in vain is tried again later and later`() {
+    @Test func `a layer that is taken away again after its probe is tried later and later, a lower one at once`() {
         var plan = ProbePlan()
         plan.begin(start: .kilobits(300), maximum: .megabits(20), at: .zero)
         while plan.take() != nil {}
         var probes: [Double] = []
         var probedAt: Instant?
-        for step in 0..<1_000 {
+        for step in 0..<1_050 {
             let now = Instant.zero + .milliseconds(Int64(step) * 100)
             // The probe comes through, and what is sent then does not.
             let isHigh = probedAt.map { now - $0 < .seconds(Int64(2)) } ?? false
             plan.update(
-                estimate: isHigh ? .kilobits(720) : .kilobits(500), wanted: nil, goal: .kilobits(700),
+                estimate: isHigh ? .kilobits(720) : .kilobits(500), wanted: nil,
+                goal: step < 1_010 ? .kilobits(700) : .kilobits(550),
                 maximum: .megabits(20), isLimited: false, isCalm: true, at: now)
             guard plan.take() != nil else { continue }
             probes.append((now - Instant.zero).seconds.rounded())
             probedAt = now
         }
         let pauses = zip(probes, probes.dropFirst()).map { $1 - $0 }
-        #expect(pauses == [10, 20, 40], "\(probes)")
+        #expect(pauses == [10, 20, 30, 30, 6], "\(probes)")
     }
 
     @Test func `silence halves the rate three times, and what comes back begins anew`() {

@@ -3,14 +3,29 @@ import Testing
 
 @testable import RTCEngine
 
-/// Protected packets that are kept to be sent again as they are.
+/// What is kept of packets that may be sent again.
 @Suite struct SentPacketsTests {
-    private func packet(_ sequence: UInt16, ssrc: UInt16 = 7) -> [UInt8] {
-        var bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: 100)
-        bytes.set(uint16: sequence, at: 2)
-        bytes.set(uint16: 0, at: 8)
-        bytes.set(uint16: ssrc, at: 10)
-        return bytes
+    /// A header with an extension, and a hundred bytes that name the packet.
+    private func packet(_ sequence: UInt16, ssrc: UInt32 = 7, sendTime: UInt8 = 0) -> [UInt8] {
+        var bytes: [UInt8] = []
+        RTPHeader(marker: false, payloadType: 96, sequenceNumber: sequence, timestamp: 1, ssrc: ssrc).write(
+            into: &bytes)
+        let writer = HeaderExtensionWriter(form: .oneByte, in: &bytes)
+        _ = writer.begin(3, length: 1, in: &bytes)
+        bytes.append(sendTime)
+        writer.finish(in: &bytes)
+        return bytes + [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: 100)
+    }
+
+    private func insert(_ packet: [UInt8], into sent: inout SentPackets, at now: Instant = .zero) {
+        sent.insert(packet.span.bytes, at: now)
+    }
+
+    /// Whether the packet is given back the header that it went out with.
+    private func isKept(_ packet: [UInt8], in sent: SentPackets) -> Bool {
+        var again = packet
+        guard let seal = sent.restore(&again) else { return false }
+        return again == packet && seal == packet.span.bytes.uint64(at: packet.count - 8)
     }
 
     @Test func `what left in the last half second is there, at whatever rate, and 512 packets at most`() {
@@ -20,30 +35,45 @@ import Testing
             // Over the wrap.
             let count = 3_000
             for number in 0..<count {
-                sent.insert(
-                    packet(UInt16(truncatingIfNeeded: 64_000 + number)),
+                insert(
+                    packet(UInt16(truncatingIfNeeded: 64_000 + number)), into: &sent,
                     at: .zero + .milliseconds(Int64(number * 1_000 / rate)))
             }
             let last = 64_000 + count - 1
             for age in 0..<kept {
-                let wanted = packet(UInt16(truncatingIfNeeded: last - age))
-                #expect(sent.packet(like: wanted) == wanted, "\(rate) packets a second, \(age) back")
+                #expect(
+                    isKept(packet(UInt16(truncatingIfNeeded: last - age)), in: sent),
+                    "\(rate) packets a second, \(age) back")
             }
-            #expect(sent.packet(like: packet(UInt16(truncatingIfNeeded: last - kept))) == nil)
+            #expect(!isKept(packet(UInt16(truncatingIfNeeded: last - kept)), in: sent))
         }
+    }
+
+    @Test func `the header comes back as it was, however long another one is`() {
+        var sent = SentPackets()
+        sent.keep(7)
+        insert(packet(1, sendTime: 5), into: &sent)
+        var later = packet(1, sendTime: 9)
+        #expect(sent.restore(&later) != nil)
+        #expect(later == packet(1, sendTime: 5))
+        var bare: [UInt8] = []
+        RTPHeader(marker: true, payloadType: 96, sequenceNumber: 1, timestamp: 1, ssrc: 7).write(into: &bare)
+        bare += [UInt8](repeating: 1, count: 100)
+        #expect(sent.restore(&bare) != nil)
+        #expect(bare == packet(1, sendTime: 5))
     }
 
     @Test func `sources that are not kept are not, and one that has ended no longer`() {
         var sent = SentPackets()
-        sent.insert(packet(1), at: .zero)
-        #expect(sent.packet(like: packet(1)) == nil)
+        insert(packet(1), into: &sent)
+        #expect(!isKept(packet(1), in: sent))
         sent.keep(7)
-        sent.insert(packet(1), at: .zero)
-        sent.insert(packet(1, ssrc: 8), at: .zero)
-        #expect(sent.packet(like: packet(1)) == packet(1))
-        #expect(sent.packet(like: packet(1, ssrc: 8)) == nil)
+        insert(packet(1), into: &sent)
+        insert(packet(1, ssrc: 8), into: &sent)
+        #expect(isKept(packet(1), in: sent))
+        #expect(!isKept(packet(1, ssrc: 8), in: sent))
         sent.forget(7)
-        #expect(sent.packet(like: packet(1)) == nil)
+        #expect(!isKept(packet(1), in: sent))
         #expect(sent.isEmpty)
     }
 }

@@ -69,8 +69,8 @@ import Testing
         var queue = PacketQueue()
         stream.send(frame(100), into: &queue, at: Self.start)
         guard var packet = queue.popFirst() else { throw Missing() }
-        packet.write(transportSequence: 0xbeef)
-        packet.write(absoluteSendTime: AbsoluteSendTime(value: 0x12_3456))
+        packet.places.write(transportSequence: 0xbeef, into: &packet.bytes)
+        packet.places.write(absoluteSendTime: AbsoluteSendTime(value: 0x12_3456), into: &packet.bytes)
         let bytes = packet.bytes
         #expect(try header(packet).transportSequence(3, in: bytes.span.bytes) == 0xbeef)
         #expect(try header(packet).absoluteSendTime(2, in: bytes.span.bytes)?.value == 0x12_3456)
@@ -143,7 +143,7 @@ import Testing
         #expect(originalNumber == number)
         let originalSize = try header(original).payloadRange.count
         #expect(payload.count == originalSize + 2)
-        let isStamped = again[0].write(transportSequence: 9)
+        let isStamped = again[0].places.write(transportSequence: 9, into: &again[0].bytes)
         #expect(isStamped)
 
         stream.receive(nack(number), into: &queue, at: Self.start + .milliseconds(60))

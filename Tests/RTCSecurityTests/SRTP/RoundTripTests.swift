@@ -81,4 +81,43 @@ struct RoundTripTests {
         try pair.receiver.unprotectRTP(&packet)
         #expect(packet.withUnsafeBytes(\.baseAddress) == before)
     }
+
+    @Test(arguments: SRTPProfile.allCases)
+    func `protects a packet behind others in one array, which stay as they are`(profile: SRTPProfile) throws {
+        let pair = try SRTPPair(profile)
+        var bytes: [UInt8] = []
+        var ends: [Int] = []
+        for number: UInt16 in 1...3 {
+            let start = bytes.count
+            bytes += rtp(number, payloadLength: 50 * Int(number))
+            try pair.sender.protectRTP(&bytes, from: start)
+            ends.append(bytes.count)
+        }
+        for (number, (start, end)) in zip([0] + ends, ends).enumerated() {
+            let packet = rtp(UInt16(number + 1), payloadLength: 50 * (number + 1))
+            #expect(try pair.opened(Array(bytes[start..<end])) == packet)
+        }
+    }
+
+    /// RFC 3711 §9.1
+    @Test(arguments: SRTPProfile.allCases)
+    func `repeats a packet to the bit, and no other under its number`(profile: SRTPProfile) throws {
+        let pair = try SRTPPair(profile)
+        func seal(_ protected: [UInt8]) -> UInt64 { protected.suffix(8).reduce(0) { $0 << 8 | UInt64($1) } }
+        var sent: [[UInt8]] = []
+        for number in 65_500..<65_600 { sent.append(try pair.protected(rtp(UInt16(truncatingIfNeeded: number)))) }
+        for (place, number) in (65_500..<65_600).enumerated() {
+            var again = rtp(UInt16(truncatingIfNeeded: number))
+            try pair.sender.repeatRTP(&again, seal: seal(sent[place]))
+            #expect(again == sent[place])
+        }
+        var other = rtp(65_501, payloadLength: 21)
+        #expect(throws: SRTPError.replayed) { try pair.sender.repeatRTP(&other, seal: seal(sent[1])) }
+        #expect(other.isEmpty)
+        var unknown = rtp(2_000)
+        #expect(throws: SRTPError.replayed) { try pair.sender.repeatRTP(&unknown, seal: 0) }
+        // The number that comes next is still free.
+        for packet in sent { _ = try pair.opened(packet) }
+        #expect(try pair.opened(pair.protected(rtp(64))) == rtp(64))
+    }
 }

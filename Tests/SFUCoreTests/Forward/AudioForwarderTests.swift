@@ -66,9 +66,12 @@ import Testing
         #expect(listener.publish(10, 1_920) == "501 @1920 padding")
         let again = listener.forwarder.repair(501, of: listener.track, roundTrip: .zero, at: listener.now)
         #expect(again?.out.isPadding == true && again?.packet.isPadding == true)
+        #expect(listener.publish(14, 5_760) == nil)
         listener.isMuted = false
         listener.forwarder.isPaused = false
-        #expect(listener.publish(13, 4_800) == "503 @4800")
+        // Sent while it was muted, and sent again.
+        #expect(listener.publish(13, 4_800) == nil)
+        #expect(listener.publish(15, 6_720) == "503 @6720")
     }
 
     @Test func `another publication goes on with the stream of one that is over`() {

@@ -37,6 +37,7 @@ final class RoomCompany {
 
     let room = Room(random: .seeded(7))
     private(set) var now = Instant.zero + .seconds(Int64(1))
+    private var forwarded = DatagramOutbox()
     private(set) var people: [Person] = []
     private(set) var paused: [(publication: PublicationID, isPaused: Bool)] = []
     private(set) var speakers: [[RoomEvent.Speaker]] = []
@@ -169,9 +170,11 @@ final class RoomCompany {
             takeEvents(of: person)
         }
         if let wake = room.nextWake, wake <= now { room.tick(at: now) }
-        var down: [(RoomPeerID, Transmit)] = []
-        room.drainTransmits(at: now) { peer, datagram in down.append((peer, copy datagram)) }
-        for (peer, datagram) in down { deliver(datagram, of: peer) }
+        var down: [(bytes: [UInt8], from: TransportAddress, to: TransportAddress)] = []
+        forwarded.forEach { down.append((Array(forwarded.bytes[$0.range]), $0.from, $0.to)) }
+        forwarded.removeAll()
+        room.drainTransmits(at: now) { _, datagram in down.append((datagram.bytes, datagram.from, datagram.to)) }
+        for (bytes, from, to) in down { deliver(bytes, from: from, to: to) }
         while let event = room.pollEvent() {
             switch event {
             case .peer: continue
@@ -190,18 +193,18 @@ final class RoomCompany {
     private func up(_ datagram: Transmit, of person: Person, to peer: RoomPeerID) {
         var bytes = datagram.bytes
         guard !isLostUp(person, bytes) else { return }
-        room.receive(&bytes, for: peer, from: datagram.from, to: datagram.to, at: now)
+        room.receive(&bytes, for: peer, from: datagram.from, to: datagram.to, into: &forwarded, at: now)
     }
 
-    private func deliver(_ datagram: Transmit, of peer: RoomPeerID) {
-        guard let person = people.first(where: { $0.publishing == peer || $0.subscribing == peer }),
-            !isLostDown(person, datagram.bytes)
+    private func deliver(_ datagram: [UInt8], from: TransportAddress, to: TransportAddress) {
+        guard let person = people.first(where: { Self.address($0.place, 1).ip == to.ip }),
+            !isLostDown(person, datagram)
         else { return }
-        var bytes = datagram.bytes
-        if person.publishing == peer {
-            person.publisher.receive(&bytes, from: datagram.from, to: datagram.to, at: now)
+        var bytes = datagram
+        if to.port == 1 {
+            person.publisher.receive(&bytes, from: from, to: to, at: now)
         } else {
-            person.subscriber.receive(&bytes, from: datagram.from, to: datagram.to, at: now)
+            person.subscriber.receive(&bytes, from: from, to: to, at: now)
         }
         takeEvents(of: person)
     }

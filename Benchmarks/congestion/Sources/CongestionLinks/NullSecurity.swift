@@ -62,11 +62,32 @@ private final class NullDTLS: DTLSPort {
     func pollOutput() -> DTLSOutput? { outputs.isEmpty ? nil : outputs.removeFirst() }
 }
 
-/// A tag of sixteen bytes that says nothing; RTCP has four bytes of index beside it.
+/// A tag of sixteen bytes, of which RTP's last eight tell one packet from another; RTCP has four bytes of index beside
+/// it.
 private final class NullSRTP: SRTPPort {
     private static let tag = 16
 
-    func protectRTP(_ packet: inout [UInt8]) throws(SRTPError) { add(Self.tag, to: &packet) }
+    func protectRTP(_ bytes: inout [UInt8], from start: Int) throws(SRTPError) {
+        let seal = Self.seal(bytes.span.bytes.extracting(droppingFirst: start))
+        add(Self.tag - 8, to: &bytes)
+        Swift.withUnsafeBytes(of: seal.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    func repeatRTP(_ packet: inout [UInt8], seal: UInt64) throws(SRTPError) {
+        precondition(Self.seal(packet.span.bytes) == seal, "another packet under a number that was used")
+        try protectRTP(&packet)
+    }
+
+    /// Of the length and the first bytes: headers, and what is rewritten of payloads.
+    private static func seal(_ packet: RawSpan) -> UInt64 {
+        var sum = UInt64(packet.byteCount)
+        for place in stride(from: 0, to: min(packet.byteCount, 96) - 7, by: 8) {
+            let word = packet.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self)
+            sum = (sum ^ word) &* 0x100_0000_01b3
+        }
+        return sum
+    }
+
     func protectRTCP(_ packet: inout [UInt8]) throws(SRTPError) { add(Self.tag + 4, to: &packet) }
     func unprotectRTP(_ packet: inout [UInt8]) throws(SRTPError) { try take(Self.tag, from: &packet) }
     func unprotectRTCP(_ packet: inout [UInt8]) throws(SRTPError) { try take(Self.tag + 4, from: &packet) }

@@ -27,9 +27,12 @@ struct LossControl {
     private(set) var limit: Bitrate?
     private(set) var lossRatio = 0.0
     private var lastUpdate: Instant?
+    /// When the path said nothing any more.
+    private var silentAt: Instant?
 
     /// Whether nothing is lost now, though losses may still limit.
     func isCalm(at now: Instant) -> Bool {
+        if let silentAt, now - silentAt < Self.memory { return false }
         guard limit != nil, let lastUpdate else { return true }
         return lossRatio < Self.fewLosses || now - lastUpdate > Self.memory
     }
@@ -42,6 +45,7 @@ struct LossControl {
         model = LossModel(bandwidth: rate.value)
         limit = rate
         lastDecrease = now
+        silentAt = now
     }
 
     /// - Parameters:
@@ -52,7 +56,13 @@ struct LossControl {
         _ results: [TransportFeedbackTracker.PacketResult], delayBased: Bitrate, acknowledged: Bitrate?,
         minimum: Bitrate, at now: Instant
     ) {
+        if let lastUpdate, now - lastUpdate > Self.memory {
+            // What was lost before the pause is no reason any more.
+            observations.removeAll()
+            lossRatio = 0
+        }
         lastUpdate = now
+        silentAt = nil
         var isComplete = false
         for result in results where observations.add(result) { isComplete = true }
         var current = model ?? LossModel(bandwidth: delayBased.value)
@@ -79,7 +89,7 @@ struct LossControl {
 
     /// A probe has come through at this rate: losses do not limit below it.
     mutating func probed(_ rate: Bitrate, delayBased: Bitrate) {
-        guard let known = limit, rate > known else { return }
+        guard let known = limit, rate > known, lossRatio < Self.alarmingLoss else { return }
         let proven = min(rate, delayBased)
         model?.bandwidth = proven.value
         limit = proven < delayBased ? proven : nil

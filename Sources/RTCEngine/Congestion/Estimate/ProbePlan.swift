@@ -32,10 +32,10 @@ struct ProbePlan {
     /// A probe shows a little less than its rate.
     private static let goalMargin = 1.1
 
-    /// A goal that was reached is kept for so long, or has been in vain: the more often that was, the later it is tried
-    /// again.
-    private static let goalTrial = Interval.seconds(Int64(20))
-    private static let longestGoalInterval = Interval.seconds(Int64(60))
+    /// A goal that was not reached, or was not held for so long, was tried in vain: the more often that was, the later
+    /// it is tried again.
+    private static let goalTime = Interval.seconds(Int64(20))
+    private static let longestGoalInterval = Interval.seconds(Int64(30))
     private static let kept = 0.85
 
     private var state = State.unstarted
@@ -44,9 +44,11 @@ struct ProbePlan {
     private var lastID: Int32 = 0
     private var lastWanted = Bitrate.zero
     private var lastProbe: Instant?
-    /// The goal that was probed for last, and since when the estimate has been there.
-    private var goalProbed: (rate: Bitrate, reachedAt: Instant?)?
+    /// The goal that was probed for, until it is decided, and since when the estimate has been there.
+    private var goalTrial: (rate: Bitrate, reachedAt: Instant?)?
+    private var lastGoalProbe: Instant?
     private var goalInterval = recoveryInterval
+    private var failedGoal: Bitrate?
     private var waiting: [ProbeCluster] = []
 
     var hasWaiting: Bool { !waiting.isEmpty }
@@ -65,8 +67,10 @@ struct ProbePlan {
         state = .unstarted
         fall = nil
         peak = nil
-        goalProbed = nil
+        goalTrial = nil
+        lastGoalProbe = nil
         goalInterval = Self.recoveryInterval
+        failedGoal = nil
         waiting = []
     }
 
@@ -89,13 +93,17 @@ struct ProbePlan {
         if case .waiting(let since, _) = state, now - since > Self.patience { state = .idle }
         noteFall(estimate, at: now)
         noteGoal(estimate, at: now)
-        guard case .idle = state, isCalm else { return }
+        guard case .idle = state else { return }
+        let isRested = lastProbe.map { now - $0 >= Self.recoveryInterval } ?? true
+        guard isCalm else {
+            if isRested, let goal { probe(forGoal: goal, over: estimate, maximum: maximum, at: now) }
+            return
+        }
         let wanted = wanted ?? .zero
         defer { lastWanted = wanted }
         if wanted > lastWanted, lastWanted > .zero, wanted > estimate {
             return probe([wanted], maximum: maximum, at: now)
         }
-        let isRested = lastProbe.map { now - $0 >= Self.recoveryInterval } ?? true
         if let fall, isRested, now - fall.lastTry >= Self.recoveryInterval {
             if now - fall.at > Self.recoveryTime || estimate > fall.from * Self.deepFall {
                 self.fall = nil
@@ -107,27 +115,42 @@ struct ProbePlan {
         } else if isLimited, isRested, wanted > estimate {
             // What the application sends cannot show that there is room for more; a probe can.
             probe([min(wanted, estimate * Self.furtherFactor)], maximum: maximum, at: now)
-        } else if let goal, goal > estimate, lastProbe.map({ now - $0 >= goalInterval }) ?? true {
-            goalProbed = (goal, nil)
-            // Layers come in steps: the estimate grows up to half as much again as is sent, and the next may be more.
-            probe([goal * Self.goalMargin], maximum: maximum, at: now)
+        } else if isRested, let goal {
+            probe(forGoal: goal, over: estimate, maximum: maximum, at: now)
         }
+    }
+
+    /// Layers come in steps: the estimate grows up to half as much again as is sent, and the next may be more.
+    private mutating func probe(forGoal goal: Bitrate, over estimate: Bitrate, maximum: Bitrate, at now: Instant) {
+        guard goal > estimate, goalTrial?.reachedAt == nil else { return }
+        // Another, lower goal is not the one that failed.
+        if let failedGoal, goal < failedGoal * Self.kept { goalInterval = Self.recoveryInterval }
+        guard lastGoalProbe.map({ now - $0 >= goalInterval }) ?? true else { return }
+        if let goalTrial { goalFailed(goalTrial.rate) }
+        goalTrial = (goal, nil)
+        lastGoalProbe = now
+        probe([goal * Self.goalMargin], maximum: maximum, at: now)
+    }
+
+    private mutating func goalFailed(_ goal: Bitrate) {
+        goalInterval = min(Interval(nanoseconds: goalInterval.nanoseconds * 2), Self.longestGoalInterval)
+        failedGoal = goal
+        goalTrial = nil
     }
 
     /// Whether what was probed for holds, once it is sent.
     private mutating func noteGoal(_ estimate: Bitrate, at now: Instant) {
-        guard let goal = goalProbed else { return }
-        guard let reachedAt = goal.reachedAt else {
-            if estimate >= goal.rate { goalProbed?.reachedAt = now }
+        guard let trial = goalTrial else { return }
+        guard let reachedAt = trial.reachedAt else {
+            if estimate >= trial.rate { goalTrial?.reachedAt = now }
             return
         }
-        if estimate < goal.rate * Self.kept {
-            goalInterval = min(
-                Interval(nanoseconds: goalInterval.nanoseconds * 2), Self.longestGoalInterval)
-            goalProbed = nil
-        } else if now - reachedAt >= Self.goalTrial {
+        if estimate < trial.rate * Self.kept {
+            goalFailed(trial.rate)
+        } else if now - reachedAt >= Self.goalTime {
             goalInterval = Self.recoveryInterval
-            goalProbed = nil
+            failedGoal = nil
+            goalTrial = nil
         }
     }
 

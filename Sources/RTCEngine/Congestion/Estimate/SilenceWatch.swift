@@ -12,7 +12,12 @@ struct SilenceWatch {
     private var since: Instant?
     private var rounds = 0
 
-    mutating func sent(at now: Instant) { if since == nil { since = now } }
+    /// - Returns: whether it is the first that an answer is missing to.
+    mutating func sent(at now: Instant) -> Bool {
+        guard since == nil else { return false }
+        since = now
+        return true
+    }
 
     /// - Returns: whether the path was cut before.
     mutating func heard(at now: Instant) -> Bool {

@@ -98,6 +98,18 @@ struct Pacer {
         fill(bytes)
     }
 
+    /// Whether a packet that came now would leave at once.
+    mutating func mayPass(at now: Instant) -> Bool {
+        guard isEmpty, probe == nil else { return false }
+        drain(to: now)
+        return isWindowOpen(at: now) || isOpen
+    }
+
+    /// A packet has left without having been queued, since it might.
+    mutating func passedInTurn(_ bytes: Int) {
+        if window > 0 { window -= bytes } else { fill(bytes) }
+    }
+
     /// The next packets make a probe.
     mutating func begin(_ cluster: ProbeCluster) {
         probe = Probe(cluster: cluster)
