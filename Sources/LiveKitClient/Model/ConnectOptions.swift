@@ -13,6 +13,8 @@ public struct ConnectOptions: Sendable {
     public var relayOnly = false
     /// Whether the server's certificate is checked. Only tests have a reason to say no.
     public var verifiesCertificates = true
+    /// Leads to a server in this process; then there is no URL to connect to.
+    package var door: SignalDoor?
 
     public init() {}
 }

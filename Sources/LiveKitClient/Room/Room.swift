@@ -23,7 +23,7 @@ public actor Room {
     let broadcast = EventBroadcast<RoomEvent>(backlog: 8_192)
     var url = ""
 
-    var socket: BinarySocket?
+    var socket: (any SignalChannel)?
     var media: MediaConnections?
     /// What comes from connections before the present ones is for nobody.
     var socketGeneration = 0

@@ -90,7 +90,8 @@ package final class BinarySocket: Sendable {
 }
 
 extension EngineIOClientCloseReason {
-    fileprivate var words: String {
+    /// A part of a sentence.
+    var words: String {
         switch self {
         case .local, .serverClosed: "the server closed the connection"
         case .heartbeatMissed: "the server did not answer"

@@ -7,6 +7,8 @@ import NIOSSL
 struct ClientEndpoint {
     let url: ServerURL
     let configuration: SocketIOClientConfiguration
+    /// Made once by whoever makes many connections: it reads the authorities' certificates.
+    var tls: NIOSSLContext?
 
     /// The request target of a transport (RFC 9112 §3.2.1).
     func target(transport: EngineIOTransport, sid: String?) -> String {
@@ -33,7 +35,7 @@ struct ClientEndpoint {
         let url = url
         let tls: NIOSSLContext?
         do {
-            tls = url.usesTLS ? try makeTLS() : nil
+            tls = url.usesTLS ? try self.tls ?? makeTLS() : nil
         } catch {
             return loop.makeFailedFuture(error)
         }
@@ -55,10 +57,11 @@ struct ClientEndpoint {
             .connect(host: url.host, port: url.port)
     }
 
-    private func makeTLS() throws -> NIOSSLContext {
+    func makeTLS() throws -> NIOSSLContext {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.applicationProtocols = ["http/1.1"]
         if !configuration.verifiesCertificates { tls.certificateVerification = .none }
+        if let file = configuration.trustedAuthorities { tls.additionalTrustRoots = [.file(file)] }
         return try NIOSSLContext(configuration: tls)
     }
 }

@@ -5,11 +5,12 @@ import NIOHTTP1
 final class HTTPClientConnection: @unchecked Sendable {
     struct Response {
         var status: Int
+        var headers: [(name: String, value: String)]
         var body: [UInt8]
     }
 
     private let endpoint: ClientEndpoint
-    private let loop: any EventLoop
+    let loop: any EventLoop
     private let limit: Int
     private var channel: (any Channel)?
     private var isClosed = false
@@ -126,7 +127,9 @@ final class HTTPClientHandler: ChannelDuplexHandler {
         case (.end, .reading(let exchange, let head, let body)):
             phase = .idle
             if !head.isKeepAlive { context.close(promise: nil) }
-            exchange.promise.succeed(HTTPClientConnection.Response(status: Int(head.status.code), body: body))
+            exchange.promise.succeed(
+                HTTPClientConnection.Response(
+                    status: Int(head.status.code), headers: head.headers.map { ($0.name, $0.value) }, body: body))
         case (.head, _), (.body, _), (.end, _): break
         }
     }

@@ -72,6 +72,8 @@ public struct SocketIOClientConfiguration: Sendable {
     public var maxPayload = 16 * 1024 * 1024
     /// Whether the server's certificate is checked. Only tests have a reason to say no.
     public var verifiesCertificates = true
+    /// A file of certificates (PEM): authorities that are trusted besides the system's.
+    public var trustedAuthorities: String?
     /// Where the client's one event loop is taken from.
     public var eventLoopGroup: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
 

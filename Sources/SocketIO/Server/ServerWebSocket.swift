@@ -14,30 +14,38 @@ public final class ServerWebSocket: Sendable {
     }
 
     /// Sends a message. Whoever does not read what was sent before is dropped.
-    public func send(_ message: [UInt8], isText: Bool = false) {
-        guard !link.channel.eventLoop.inEventLoop else { return write(message, isText: isText) }
+    ///
+    /// - Parameter written: called when the system has taken it, or when it never will.
+    public func send(_ message: [UInt8], isText: Bool = false, written: (@Sendable () -> Void)? = nil) {
+        guard !link.channel.eventLoop.inEventLoop else { return write(message, isText: isText, written) }
         let count = message.count
         let waiting = handedOver.wrappingAdd(count, ordering: .relaxed).newValue
         // What is on its way counts like what the channel holds.
         guard waiting <= outboundLimit else { return link.channel.close(promise: nil) }
         link.channel.eventLoop.execute {
             self.handedOver.wrappingSubtract(count, ordering: .relaxed)
-            self.write(message, isText: isText)
+            self.write(message, isText: isText, written)
         }
     }
 
-    private func write(_ message: [UInt8], isText: Bool) {
+    private func write(_ message: [UInt8], isText: Bool, _ written: (@Sendable () -> Void)?) {
         guard link.hasRoom(for: message.count, limit: outboundLimit) else { return link.channel.close(promise: nil) }
         let opcode = isText ? WebSocketOpcode.text : WebSocketOpcode.binary
         var frame = ByteBuffer()
         frame.reserveCapacity(message.count + WebSocketFraming.headLimit)
         WebSocketFraming.write(message[...], opcode: opcode, into: &frame)
-        link.channel.writeAndFlush(frame, promise: nil)
+        guard let written else { return link.channel.writeAndFlush(frame, promise: nil) }
+        link.channel.writeAndFlush(frame).whenComplete { _ in written() }
     }
 
     /// Says goodbye with a close frame, after what was sent before, and closes when the client has answered, or soon.
-    public func close(code: UInt16 = 1000, reason: String = "") {
+    public func close(code: UInt16? = 1000, reason: String = "") {
         link.channel.eventLoop.execute { self.link.close(code: code, reason: reason) }
+    }
+
+    /// Ends it after what was sent before, without a word, as when a server is gone.
+    public func end() {
+        link.channel.eventLoop.execute { self.link.end() }
     }
 
     /// Has messages read, or left with the client. Asked on the socket's loop, so that the latest wish holds, whoever

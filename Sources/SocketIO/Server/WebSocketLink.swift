@@ -50,10 +50,21 @@ final class WebSocketLink: @unchecked Sendable {
     }
 
     /// Says goodbye with a close frame (RFC 6455 §7.1.2) and closes when the client has answered, or soon.
-    func close(code: UInt16, reason: String) {
+    func close(code: UInt16?, reason: String) {
         guard !saidGoodbye.exchange(true, ordering: .relaxed) else { return }
         sendClose(WebSocketFraming.closePayload(code, reason))
         // Closing a socket with unread bytes resets it, and the client would never see the reason.
+        closeSoon()
+    }
+
+    /// Closes without a close frame when what was written has left, or soon.
+    func end() {
+        let channel = channel
+        channel.writeAndFlush(ByteBuffer()).whenComplete { _ in channel.close(promise: nil) }
+        closeSoon()
+    }
+
+    private func closeSoon() {
         let channel = channel
         let patience = channel.eventLoop.scheduleTask(in: .seconds(2)) { channel.close(promise: nil) }
         channel.closeFuture.whenComplete { _ in patience.cancel() }

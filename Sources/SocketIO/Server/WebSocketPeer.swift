@@ -5,8 +5,15 @@ public protocol WebSocketPeer: AnyObject, Sendable {
     func webSocketOpened(_ socket: ServerWebSocket)
     /// A whole message; a text is valid UTF-8.
     func webSocketReceived(_ message: [UInt8], isText: Bool)
+    /// The client closes, with this code and reason if it gave any; it is answered without our doing, and
+    /// `webSocketClosed` follows.
+    func webSocketSaidGoodbye(code: UInt16?, reason: String)
     /// It is over, by whoever's wish; also when the connection went before the handshake was done. Nothing follows.
     func webSocketClosed()
+}
+
+extension WebSocketPeer {
+    public func webSocketSaidGoodbye(code: UInt16?, reason: String) {}
 }
 
 /// What becomes of a request to open a WebSocket.

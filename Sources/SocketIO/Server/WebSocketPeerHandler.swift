@@ -48,7 +48,9 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
 
     private func ping(_ context: ChannelHandlerContext) {
         guard unanswered < Self.patience else { return context.close(promise: nil) }
-        unanswered += 1
+        // Of a client that is not read from, no answer is seen.
+        let isReading = (try? context.channel.syncOptions?.getOption(.autoRead)) ?? true
+        if isReading { unanswered += 1 }
         var frame = ByteBuffer()
         WebSocketFraming.write([], opcode: WebSocketOpcode.ping, into: &frame)
         context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
@@ -84,8 +86,9 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
             }
             link.pong(payload)
         case .pong, .fragment: break
-        case .close(let code):
+        case .close(let code, let reason):
             phase = .closing
+            peer.webSocketSaidGoodbye(code: code, reason: reason)
             link.answerClose(code)
         }
     }

@@ -56,7 +56,7 @@ final class WebSocketServerHandler: ChannelInboundHandler {
         case .binary(let bytes): deliver(.binary(bytes[...]))
         case .ping(let payload): connection.run { $0.webSocketPinged(payload, on: link) }
         case .pong, .fragment: connection.run { $0.webSocketFrameArrived(on: link) }
-        case .close(let code):
+        case .close(let code, _):
             link.answerClose(code)
             end(.transportClosed)
         }

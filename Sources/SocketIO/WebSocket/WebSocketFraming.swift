@@ -31,10 +31,11 @@ enum WebSocketFraming {
             return
         }
         // §5.3: the first octet of the key, as it travels, is for the first octet of the payload.
-        buffer.writeBytes(
-            payload.enumerated().lazy.map { offset, byte in
-                byte ^ UInt8(truncatingIfNeeded: mask >> UInt32(24 - (offset & 3) * 8))
-            })
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: payload.count) { space in
+            let target = UnsafeMutableRawBufferPointer(rebasing: space[..<payload.count])
+            payload.withUnsafeBytes { WebSocketReader.unmask($0, into: target, mask.byteSwapped) }
+            return payload.count
+        }
     }
 
     /// A frame with an Engine.IO packet.
@@ -43,8 +44,9 @@ enum WebSocketFraming {
         write(bytes[...], opcode: isBinary ? WebSocketOpcode.binary : WebSocketOpcode.text, mask: mask, into: &buffer)
     }
 
-    /// The payload of a close frame (§5.5.1): a code and at most 123 bytes of reason.
-    static func closePayload(_ code: UInt16, _ reason: String) -> [UInt8] {
+    /// The payload of a close frame (§5.5.1): a code and at most 123 bytes of reason, or nothing.
+    static func closePayload(_ code: UInt16?, _ reason: String) -> [UInt8] {
+        guard let code else { return [] }
         var text = reason
         while text.utf8.count > 123 { text.removeLast() }
         return [UInt8(truncatingIfNeeded: code >> 8), UInt8(truncatingIfNeeded: code)] + text.utf8

@@ -18,8 +18,8 @@ public struct WebSocketReader: Sendable {
         /// To be answered with a pong of the same payload (§5.5.2).
         case ping([UInt8])
         case pong
-        /// The peer closes, with this code if it gave one. Nothing follows.
-        case close(code: UInt16?)
+        /// The peer closes, with this code and reason if it gave any. Nothing follows.
+        case close(code: UInt16?, reason: String)
     }
 
     private enum Step {
@@ -177,7 +177,8 @@ public struct WebSocketReader: Sendable {
         }
     }
 
-    private static func unmask(
+    /// - Parameter key: in the order of the wire, the first octet lowest. Masking is the same.
+    static func unmask(
         _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, _ key: UInt32
     ) {
         let word = (UInt64(key) << 32 | UInt64(key)).littleEndian
@@ -219,7 +220,8 @@ public struct WebSocketReader: Sendable {
         case WebSocketOpcode.pong: deliver(.pong)
         default:
             step = .over
-            deliver(.close(code: try Self.closeCode(payload)))
+            let code = try Self.closeCode(payload)
+            deliver(.close(code: code, reason: String(decoding: payload.dropFirst(2), as: UTF8.self)))
         }
     }
 

@@ -134,7 +134,7 @@ struct WebSocketReaderTests {
     @Test(arguments: [1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999] as [UInt16])
     func `7: a close frame with a code, after which nothing is read`(code: UInt16) {
         let payload = WebSocketFraming.closePayload(code, "bye")
-        expect(Self.frame(8, payload) + Self.frame(1, "late") + [0xff], [.close(code: code)])
+        expect(Self.frame(8, payload) + Self.frame(1, "late") + [0xff], [.close(code: code, reason: "bye")])
     }
 
     @Test(arguments: [0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65_535] as [UInt16])
@@ -144,7 +144,7 @@ struct WebSocketReaderTests {
     }
 
     @Test func `7: close frames without a code, with half of one, and with a reason that is no text`() {
-        expect(Self.frame(8), [.close(code: nil)])
+        expect(Self.frame(8), [.close(code: nil, reason: "")])
         expect(Self.frame(8, [3]), [], .violation("half a close code"))
         expect(Self.frame(8, [3, 0xe8, 0xff]), [], .notUTF8)
         expect(
