@@ -138,8 +138,9 @@ let package = Package(
         library(
             "LiveKitServer",
             [
-                "LiveKitCore", "LiveKitProtocol", "SFUCore", "RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire",
-                "SocketIO", .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+                "LiveKitCore", "LiveKitProtocol", "LiveKitRecorder", "LiveKitClient", "SFUCore", "RTCNetwork",
+                "RTCEngine", "RTCSecurity", "RTCWire", "SocketIO",
+                .product(name: "SwiftProtobuf", package: "swift-protobuf"),
                 .product(name: "Logging", package: "swift-log"),
             ] + nio),
 
@@ -156,6 +157,10 @@ let package = Package(
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ]),
 
+        // One that records.
+        library(
+            "LiveKitRecorder", ["LiveKitClient", "MediaFiles", "RTCNetwork", "RTCEngine", "RTCWire"]),
+
         // Receiving video in an app's reducer.
         library("WebRTCCore", receiving, exclude: ["README.md"]),
 
@@ -164,8 +169,9 @@ let package = Package(
             name: "roost",
             dependencies: [
                 "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC", "LiveKitProtocol",
-                "LiveKitClient", "LiveKitServer", "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles",
-                "TURNServer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "LiveKitClient", "LiveKitRecorder", "LiveKitServer", "RTCNetwork", "RTCSecurity", "RTCEngine",
+                "RTCWire", "MediaFiles", "TURNServer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ] + nio + watching,
             swiftSettings: swiftSettings
@@ -233,6 +239,7 @@ let package = Package(
                 "LiveKitClient", "LiveKitProtocol", "RTCNetwork", "RTCEngine", "RTCWire",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ]),
+        tests("LiveKitRecorderTests", ["LiveKitRecorder"]),
         tests("ClientKitTests", ["ClientKit", "SocketIO"]),
         tests("ClientRTCTests", ["ClientRTC", "ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("ClientFeaturesTests", ["ClientFeatures", "ClientKit"]),

@@ -8,27 +8,8 @@ import pytest
 from livekit import api
 
 from peers.livekit_room import KEY, SECRET, Server
-from support.process import JSONProcess
+from peers.livekit_service import Webhooks, call, without_nothing
 from support.waiting import wait_until
-
-# Run inside the namespace: a call of the room service by LiveKit's package, its answer as JSON.
-CALL = """
-import asyncio, json, sys
-from google.protobuf.json_format import MessageToDict, ParseDict
-from livekit import api
-
-async def main(url, key, secret, method, request):
-    async with api.LiveKitAPI(url, key, secret) as livekit:
-        kind, fields = request
-        message = ParseDict(fields, getattr(api, kind)())
-        try:
-            answer = await getattr(livekit.room, method)(message)
-            print(json.dumps({"answer": MessageToDict(answer, preserving_proto_field_name=True)}))
-        except api.TwirpError as error:
-            print(json.dumps({"code": error.code, "status": error.status, "message": error.message}))
-
-asyncio.run(main(*sys.argv[1:5], json.loads(sys.argv[5])))
-"""
 
 # Run inside the namespace: the answer in JSON, and what protobuf's own package makes of the same answer in bytes.
 BOTH_FORMS = """
@@ -48,53 +29,23 @@ expected = MessageToDict(message, preserving_proto_field_name=True, always_print
 print(json.dumps([json.loads(ask(json.dumps({"room": fields} if fields else {}).encode(), "application/json")), expected]))
 """
 
-# Run inside the namespace: takes webhooks and prints each with its header, as a line of JSON.
-RECEIVER = """
-import json, sys
-from http.server import BaseHTTPRequestHandler, HTTPServer
-
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        print(json.dumps({"event": "webhook", "body": body, "token": self.headers["Authorization"],
-                          "type": self.headers["Content-Type"]}), flush=True)
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-    def log_message(self, *_): pass
-
-server = HTTPServer((sys.argv[1], 0), Handler)
-print(json.dumps({"event": "listening", "port": server.server_port}), flush=True)
-server.serve_forever()
-"""
-
-
 @pytest.fixture(scope="module")
 def hooks(namespace):
-    process = JSONProcess("webhooks", namespace.command(sys.executable, "-c", RECEIVER, namespace.address))
-    yield process
-    process.kill()
-    process.finish()
+    webhooks = Webhooks(namespace)
+    yield webhooks
+    webhooks.close()
 
 
 @pytest.fixture(scope="module")
 def sfu(namespace, hooks):
-    url = f"http://{namespace.address}:{hooks.wait_for('listening')['port']}/"
-    server = Server(namespace, "--livekit-webhook", url)
+    server = Server(namespace, "--livekit-webhook", hooks.url)
     yield server
     assert server.close() == 0
 
 
 @pytest.fixture
 def service(sfu):
-    def call(method, message, key=KEY, secret=SECRET, **fields):
-        command = sfu.namespace.command(
-            sys.executable, "-c", CALL, sfu.http, key, secret, method, json.dumps([message, fields]))
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    return call
+    return lambda method, message, **fields: call(sfu, "room", method, message, **fields)
 
 
 def test_rooms_are_made_and_ended(service, room):
@@ -136,13 +87,6 @@ def test_participants_are_listed_changed_muted_and_removed(service, sfu, room):
     bob.wait_for("gone", who="ann")
     gone = service("get_participant", "RoomParticipantIdentity", room=room, identity="ann")
     assert (gone["code"], gone["status"]) == ("not_found", 404)
-
-
-def without_nothing(value):
-    """Go's protojson, and so LiveKit's server, says null for a message that is not there; Python's leaves it out."""
-    if isinstance(value, dict):
-        return {name: without_nothing(one) for name, one in value.items() if one is not None}
-    return [without_nothing(one) for one in value] if isinstance(value, list) else value
 
 
 def test_json_is_what_protobuf_makes_of_it(sfu, room):
@@ -195,14 +139,10 @@ def test_events_are_posted_signed_and_in_order(sfu, room, hooks, service):
     ann.leave()
     bob.wait_for("gone", who="ann")
     service("delete_room", "DeleteRoomRequest", room=room)
-    receiver = api.WebhookReceiver(api.TokenVerifier(KEY, SECRET))
 
     def events():
-        posted = [line for line in list(hooks.events) if line["event"] == "webhook"]
-        assert all(line["type"] == "application/webhook+json" for line in posted)
-        received = [receiver.receive(line["body"], line["token"]) for line in posted]
         return [
-            event.event for event in received
+            event.event for event in hooks.received()
             if event.room.name == room and event.participant.identity in ("", "ann")
         ]
 

@@ -18,11 +18,13 @@ ALLOWED = {
     "LiveKitProtocol": {"COpenSSL", "CZlib"},
     "LiveKitCore": {"LiveKitProtocol", "SFUCore", "RTCEngine", "RTCWire"},
     "LiveKitServer": {
-        "LiveKitCore", "LiveKitProtocol", "SFUCore", "RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire", "SocketIO",
+        "LiveKitCore", "LiveKitProtocol", "LiveKitRecorder", "LiveKitClient", "SFUCore", "RTCNetwork", "RTCEngine",
+        "RTCSecurity", "RTCWire", "SocketIO",
     },
     "LiveKitClient": {
         "LiveKitProtocol", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles", "SocketIO",
     },
+    "LiveKitRecorder": {"LiveKitClient", "MediaFiles", "RTCNetwork", "RTCEngine", "RTCWire"},
     "ClientKit": {"SocketIO"},
     "ClientFeatures": {"ClientKit"},
     "ClientRTC": {"ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"},
@@ -32,7 +34,7 @@ ALLOWED = {
     "WebRTCCore": {"ComposableArchitectureStandIn", "RTCNetwork", "RTCEngine"},
     "roost": {
         "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC", "WebRTCCore", "LiveKitProtocol",
-        "LiveKitClient", "LiveKitServer", "ComposableArchitectureStandIn",
+        "LiveKitClient", "LiveKitRecorder", "LiveKitServer", "ComposableArchitectureStandIn",
         "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles", "TURNServer",
     },
 }

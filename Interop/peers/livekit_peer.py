@@ -90,6 +90,13 @@ class Peer:
         on("token_refreshed", lambda: say("token"))
         on("disconnected", self.disconnected)
 
+    def read_texts(self):
+        """Streams of text on the topic of chats."""
+        async def read(reader, who):
+            say("text", who=who, text=await reader.read_all(), topic=reader.info.topic)
+
+        self.room.register_text_stream_handler("lk.chat", lambda reader, who: self.start(read(reader, who)))
+
     def start(self, work):
         task = asyncio.ensure_future(work)
         self.tasks.add(task)
@@ -142,6 +149,7 @@ class Peer:
         await self.room.connect(self.arguments.url, self.arguments.token, options)
         local = self.room.local_participant
         local.register_rpc_method("shout", self.shout)
+        self.read_texts()
         tracks = [
             [who.identity, track.name] for who in self.room.remote_participants.values()
             for track in who.track_publications.values()
@@ -212,6 +220,9 @@ class Peer:
         await self.room.local_participant.publish_data(
             text, reliable=reliable, destination_identities=list(to), topic=topic)
         say("sent", text=text)
+
+    async def write(self, text, topic):
+        await self.room.local_participant.send_text(text, topic=topic)
 
     async def call(self, who, payload):
         try:

@@ -31,12 +31,14 @@ def token(room, identity, valid=600, **grants):
 class Server:
     """LiveKit's Rust takes no loopback for media: the server is on the namespace's own address."""
 
-    def __init__(self, namespace, *options, trusts=None):
+    media = ("--media-port", 0, "--media-tcp-port", 0)
+
+    def __init__(self, namespace, *options, trusts=None, port=0, host=None):
         """`trusts`: the certificate that clients take, if the server has one."""
         self.namespace, self.trusts = namespace, trusts
         self.process, self.page = start_server(
-            namespace, namespace.address, "--livekit-key", f"{KEY}:{SECRET}", "--livekit-port", 0,
-            "--media-port", 0, "--media-tcp-port", 0, *options)
+            namespace, host or namespace.address, "--livekit-key", f"{KEY}:{SECRET}", "--livekit-port", port,
+            *self.media, *options)
         self.port = self.process.wait_for("listening")["livekit_port"]
         self.numbers = itertools.count(1)
         self.peers = []
@@ -80,6 +82,15 @@ class Server:
     def close(self):
         self.leave_all()
         return self.process.finish()
+
+
+class Front(Server):
+    """`roost serve` before a cluster: it has no media."""
+
+    media = ()
+
+    def __init__(self, namespace, cluster, *options, **fields):
+        super().__init__(namespace, "--livekit-url", cluster, *options, **fields)
 
 
 class Participant:

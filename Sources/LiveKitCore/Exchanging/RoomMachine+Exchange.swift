@@ -28,6 +28,7 @@ extension RoomMachine {
         let signal = makeSignal()
         let participant = enter(arrival, claims, signal, at: now)
         tellOf(participant)
+        tellRecording()
         for request in announcements { addTrack(request, of: participant, at: now) }
         defer { settle(at: now) }
         let connection = makeConnection(exchange == .publishing ? .publisher : .player, for: participant, at: now)
@@ -47,6 +48,10 @@ extension RoomMachine {
         tellFragment(of: connection, in: answer)
         for track in participant.tracks { nameLayers(of: track, on: connection) }
         publishBoundTracks(of: participant, at: now)
+        guard participant.tracks.allSatisfy({ $0.publication != nil }) else {
+            remove(participant, because: .mediaFailure, action: nil, at: now)
+            throw .unsuitableOffer("A section cannot be published.")
+        }
         return ExchangeAnswer(signal: signal, sdp: answer.text)
     }
 
@@ -166,13 +171,17 @@ extension RoomMachine {
                 case .audio: [.microphone, .screenShareAudio]
                 }
             let free = sources.filter { !taken.contains($0) } + [.unknown]
-            guard requests.count < configuration.limits.tracksPerParticipant,
-                let source = free.first(where: { grants.mayPublish($0) })
-            else { throw .mayNotPublish }
+            guard requests.count < configuration.limits.tracksPerParticipant else {
+                throw .unsuitableOffer(
+                    "It has more sections than somebody may have tracks (\(configuration.limits.tracksPerParticipant))."
+                )
+            }
+            guard let source = free.first(where: { grants.mayPublish($0) }) else { throw .mayNotPublish }
             taken.insert(source)
             requests.append(
                 .with {
-                    $0.cid = "\(index)"
+                    // With a space, which is in no name that an offer has for a track.
+                    $0.cid = "section \(index)"
                     $0.name = source.claimName ?? section.kind
                     $0.type = kind == .video ? .video : .audio
                     $0.source = source

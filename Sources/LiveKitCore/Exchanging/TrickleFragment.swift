@@ -37,7 +37,7 @@ package struct TrickleFragment: Sendable, Equatable {
     package init(parsing text: String) throws(Malformation) {
         guard text.utf8.count <= Self.longest else { throw .tooLong(limit: Self.longest) }
         var mid: String?
-        for (number, line) in text.sdpLines.enumerated() {
+        for (number, line) in text.sdpLines.enumerated() where !line.isEmpty {
             guard let (type, value) = try? SDPLine.cut(line) else { throw .line(number) }
             if type == "m" { mid = nil }
             guard type == "a" else { continue }

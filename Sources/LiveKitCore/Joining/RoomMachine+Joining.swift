@@ -16,6 +16,7 @@ extension RoomMachine {
         let participant = enter(arrival, claims, signal, at: now)
         send(.join(joinResponse(to: participant)), to: participant)
         tellOf(participant)
+        tellRecording()
         wantToken(for: participant, at: now)
         for request in arrival.request.addTrackRequests { addTrack(request, of: participant, at: now) }
         // The client waits for an offer, also when there is nothing to send.
@@ -38,8 +39,10 @@ extension RoomMachine {
             claims: claims, signal: signal, at: now)
         people.append(participant)
         bySignal[signal] = participant
-        hasHadPeople = true
-        emptySince = nil
+        if !participant.isDependent {
+            hasHadPeople = true
+            emptySince = nil
+        }
         nextCheck = now
         return participant
     }

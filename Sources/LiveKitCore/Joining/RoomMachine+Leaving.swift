@@ -62,11 +62,14 @@ extension RoomMachine {
             departures.add(info, at: now)
             tellOthers(info, isUrgent: wasPublisher)
         }
+        tellRecording()
         failCalls(to: participant, at: now)
         tell(webhook: wasActive ? "participant_left" : "participant_connection_aborted", participant, at: now)
         if people.isEmpty {
             news = []
             departures = Departures()
+        }
+        if emptySince == nil, people.allSatisfy(\.isDependent) {
             emptySince = now
             nextCheck = now
         }

@@ -113,6 +113,12 @@ final class Participant {
 
     var isHidden: Bool { grants.hidden }
 
+    /// Is there for the others' sake, as recorders and agents are: a room of such alone is empty, as in LiveKit.
+    var isDependent: Bool {
+        let kind = claims.participantKind
+        return kind == .egress || kind == .agent || grants.recorder || grants.agent
+    }
+
     var primary: Connection? { isSubscriberPrimary ? subscriber : publisher }
 
     var hasLeft: Bool { phase == .left }

@@ -18,8 +18,17 @@ extension RoomMachine {
             $0.metadata = configuration.metadata
             $0.numParticipants = UInt32(clamping: people.count { !$0.isHidden })
             $0.numPublishers = UInt32(clamping: people.count { !$0.isHidden && !$0.published.isEmpty })
-            $0.activeRecording = people.contains { $0.grants.recorder }
+            $0.activeRecording = isRecorded
         }
+    }
+
+    private var isRecorded: Bool { people.contains { $0.grants.recorder } }
+
+    /// Tells everybody when somebody begins to record, and when nobody does any more.
+    func tellRecording() {
+        guard phase == .open, isRecorded != toldRecording else { return }
+        toldRecording = isRecorded
+        tellRoom()
     }
 
     /// Who is in it, those whom nobody sees among them.

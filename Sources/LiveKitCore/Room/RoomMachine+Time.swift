@@ -25,11 +25,12 @@ extension RoomMachine {
     /// When `tick` is next wanted; nil when nothing is pending.
     package var nextWake: Instant? {
         guard phase == .open else { return media.nextWake }
-        let check = emptyDeadline.map { max($0, nextCheck) } ?? nextCheck
+        // Nothing else is looked at while really nobody is in it.
+        let check = people.isEmpty ? emptyDeadline.map { max($0, nextCheck) } ?? nextCheck : nextCheck
         return media.nextWake.map { min($0, check) } ?? check
     }
 
-    /// When an empty room ends; nil while somebody is in it.
+    /// When an empty room ends; nil while there is somebody whom it is for.
     private var emptyDeadline: Instant? {
         emptySince.map { $0 + (hasHadPeople ? configuration.departureTimeout : configuration.emptyTimeout) }
     }

@@ -47,9 +47,11 @@ package final class RoomMachine {
     var lastSignal: UInt64 = 0
     var lastCall: UInt64 = 0
 
-    /// Since when nobody is in it; nil while somebody is.
+    /// Since when nobody is in it but those who depend on the others; nil while somebody is.
     var emptySince: Instant?
     var hasHadPeople = false
+    /// What clients have been told last of whether somebody records.
+    var toldRecording = false
     /// When what has a time-out is looked at next.
     var nextCheck: Instant
     /// Whose connections are judged in this interval.
@@ -142,11 +144,13 @@ package final class RoomMachine {
     // MARK: Media
 
     /// Takes a datagram, or a packet that came over a stream. It is decrypted where it lies.
+    ///
+    /// - Parameter outbox: takes what is forwarded of it at once; the rest comes by `drainTransmits`.
     package func receive(
         _ datagram: inout [UInt8], for peer: RoomPeerID, from remote: TransportAddress, to local: TransportAddress,
-        at now: Instant
+        into outbox: inout DatagramOutbox, at now: Instant
     ) {
-        media.receive(&datagram, for: peer, from: remote, to: local, at: now)
+        media.receive(&datagram, for: peer, from: remote, to: local, into: &outbox, at: now)
     }
 
     /// A TCP connection of a peer is over.

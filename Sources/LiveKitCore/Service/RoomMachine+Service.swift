@@ -153,6 +153,7 @@ extension RoomMachine {
         participant.grants = grants
         for track in participant.tracks where !grants.mayPublish(track.info.source) { withdraw(track, at: now) }
         tellOf(participant, alsoSelf: true)
+        tellRecording()
         wantToken(for: participant, at: now)
         // Both ways: what others may have of somebody who is no longer hidden, too.
         for track in tracks.values.sorted(by: { $0.sid.rawValue < $1.sid.rawValue }) where track.publication != nil {

@@ -8,8 +8,9 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-// Recordings, as far as a webhook has to name one. Roost records nothing; a cluster's egress service
-// does.
+// Recordings: requests and responses of livekit.Egress, which speaks Twirp, and what webhooks tell of
+// them. Roost writes tracks to files as they were coded. Of what takes an encoder, a stream or a
+// cloud's storage it is only read that it was asked for, so that it can be refused.
 
 package import SwiftProtobuf
 
@@ -21,6 +22,110 @@ package import SwiftProtobuf
 fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobuf.ProtobufAPIVersionCheck {
   struct _2: SwiftProtobuf.ProtobufAPIVersion_2 {}
   typealias Version = _2
+}
+
+package nonisolated enum LiveKitEncodingOptionsPreset: SwiftProtobuf.Enum, Swift.CaseIterable {
+  package typealias RawValue = Int
+  case h264720P30 // = 0
+  case h264720P60 // = 1
+  case h2641080P30 // = 2
+  case h2641080P60 // = 3
+  case portraitH264720P30 // = 4
+  case portraitH264720P60 // = 5
+  case portraitH2641080P30 // = 6
+  case portraitH2641080P60 // = 7
+  case passthrough // = 8
+  case UNRECOGNIZED(Int)
+
+  package init() {
+    self = .h264720P30
+  }
+
+  package init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .h264720P30
+    case 1: self = .h264720P60
+    case 2: self = .h2641080P30
+    case 3: self = .h2641080P60
+    case 4: self = .portraitH264720P30
+    case 5: self = .portraitH264720P60
+    case 6: self = .portraitH2641080P30
+    case 7: self = .portraitH2641080P60
+    case 8: self = .passthrough
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  package var rawValue: Int {
+    switch self {
+    case .h264720P30: return 0
+    case .h264720P60: return 1
+    case .h2641080P30: return 2
+    case .h2641080P60: return 3
+    case .portraitH264720P30: return 4
+    case .portraitH264720P60: return 5
+    case .portraitH2641080P30: return 6
+    case .portraitH2641080P60: return 7
+    case .passthrough: return 8
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  package static let allCases: [LiveKitEncodingOptionsPreset] = [
+    .h264720P30,
+    .h264720P60,
+    .h2641080P30,
+    .h2641080P60,
+    .portraitH264720P30,
+    .portraitH264720P60,
+    .portraitH2641080P30,
+    .portraitH2641080P60,
+    .passthrough,
+  ]
+
+}
+
+package nonisolated enum LiveKitEncodedFileType: SwiftProtobuf.Enum, Swift.CaseIterable {
+  package typealias RawValue = Int
+  case defaultFiletype // = 0
+  case mp4 // = 1
+  case ogg // = 2
+  case mp3 // = 3
+  case UNRECOGNIZED(Int)
+
+  package init() {
+    self = .defaultFiletype
+  }
+
+  package init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .defaultFiletype
+    case 1: self = .mp4
+    case 2: self = .ogg
+    case 3: self = .mp3
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  package var rawValue: Int {
+    switch self {
+    case .defaultFiletype: return 0
+    case .mp4: return 1
+    case .ogg: return 2
+    case .mp3: return 3
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  package static let allCases: [LiveKitEncodedFileType] = [
+    .defaultFiletype,
+    .mp4,
+    .ogg,
+    .mp3,
+  ]
+
 }
 
 package nonisolated enum LiveKitEgressStatus: SwiftProtobuf.Enum, Swift.CaseIterable {
@@ -111,39 +216,682 @@ package nonisolated enum LiveKitEgressSourceType: SwiftProtobuf.Enum, Swift.Case
 
 }
 
-package nonisolated struct LiveKitEgressInfo: Sendable {
+package nonisolated struct LiveKitTrackEgressRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var roomName: String = String()
+
+  package var trackID: String = String()
+
+  package var output: LiveKitTrackEgressRequest.OneOf_Output? = nil
+
+  package var file: LiveKitDirectFileOutput {
+    get {
+      if case .file(let v)? = output {return v}
+      return LiveKitDirectFileOutput()
+    }
+    set {output = .file(newValue)}
+  }
+
+  package var websocketURL: String {
+    get {
+      if case .websocketURL(let v)? = output {return v}
+      return String()
+    }
+    set {output = .websocketURL(newValue)}
+  }
+
+  package var webhooks: [LiveKitWebhookConfig] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_Output: Equatable, Sendable {
+    case file(LiveKitDirectFileOutput)
+    case websocketURL(String)
+
+  }
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitDirectFileOutput: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var filepath: String = String()
+
+  package var disableManifest: Bool = false
+
+  package var output: LiveKitDirectFileOutput.OneOf_Output? = nil
+
+  package var s3: LiveKitS3Upload {
+    get {
+      if case .s3(let v)? = output {return v}
+      return LiveKitS3Upload()
+    }
+    set {output = .s3(newValue)}
+  }
+
+  package var gcp: LiveKitGCPUpload {
+    get {
+      if case .gcp(let v)? = output {return v}
+      return LiveKitGCPUpload()
+    }
+    set {output = .gcp(newValue)}
+  }
+
+  package var azure: LiveKitAzureBlobUpload {
+    get {
+      if case .azure(let v)? = output {return v}
+      return LiveKitAzureBlobUpload()
+    }
+    set {output = .azure(newValue)}
+  }
+
+  package var aliOss: LiveKitAliOSSUpload {
+    get {
+      if case .aliOss(let v)? = output {return v}
+      return LiveKitAliOSSUpload()
+    }
+    set {output = .aliOss(newValue)}
+  }
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_Output: Equatable, Sendable {
+    case s3(LiveKitS3Upload)
+    case gcp(LiveKitGCPUpload)
+    case azure(LiveKitAzureBlobUpload)
+    case aliOss(LiveKitAliOSSUpload)
+
+  }
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitAutoTrackEgress: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var filepath: String = String()
+
+  package var disableManifest: Bool = false
+
+  package var output: LiveKitAutoTrackEgress.OneOf_Output? = nil
+
+  package var s3: LiveKitS3Upload {
+    get {
+      if case .s3(let v)? = output {return v}
+      return LiveKitS3Upload()
+    }
+    set {output = .s3(newValue)}
+  }
+
+  package var gcp: LiveKitGCPUpload {
+    get {
+      if case .gcp(let v)? = output {return v}
+      return LiveKitGCPUpload()
+    }
+    set {output = .gcp(newValue)}
+  }
+
+  package var azure: LiveKitAzureBlobUpload {
+    get {
+      if case .azure(let v)? = output {return v}
+      return LiveKitAzureBlobUpload()
+    }
+    set {output = .azure(newValue)}
+  }
+
+  package var aliOss: LiveKitAliOSSUpload {
+    get {
+      if case .aliOss(let v)? = output {return v}
+      return LiveKitAliOSSUpload()
+    }
+    set {output = .aliOss(newValue)}
+  }
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_Output: Equatable, Sendable {
+    case s3(LiveKitS3Upload)
+    case gcp(LiveKitGCPUpload)
+    case azure(LiveKitAzureBlobUpload)
+    case aliOss(LiveKitAliOSSUpload)
+
+  }
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitAutoParticipantEgress: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitStartEgressRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var roomName: String = String()
+
+  package var source: LiveKitStartEgressRequest.OneOf_Source? = nil
+
+  package var template: LiveKitTemplateSource {
+    get {
+      if case .template(let v)? = source {return v}
+      return LiveKitTemplateSource()
+    }
+    set {source = .template(newValue)}
+  }
+
+  package var web: LiveKitWebSource {
+    get {
+      if case .web(let v)? = source {return v}
+      return LiveKitWebSource()
+    }
+    set {source = .web(newValue)}
+  }
+
+  package var media: LiveKitMediaSource {
+    get {
+      if case .media(let v)? = source {return v}
+      return LiveKitMediaSource()
+    }
+    set {source = .media(newValue)}
+  }
+
+  package var encoding: LiveKitStartEgressRequest.OneOf_Encoding? = nil
+
+  package var preset: LiveKitEncodingOptionsPreset {
+    get {
+      if case .preset(let v)? = encoding {return v}
+      return .h264720P30
+    }
+    set {encoding = .preset(newValue)}
+  }
+
+  package var advanced: LiveKitEncodingOptions {
+    get {
+      if case .advanced(let v)? = encoding {return v}
+      return LiveKitEncodingOptions()
+    }
+    set {encoding = .advanced(newValue)}
+  }
+
+  package var outputs: [LiveKitOutput] = []
+
+  package var storage: LiveKitStorageConfig {
+    get {_storage ?? LiveKitStorageConfig()}
+    set {_storage = newValue}
+  }
+  /// Returns true if `storage` has been explicitly set.
+  package var hasStorage: Bool {self._storage != nil}
+  /// Clears the value of `storage`. Subsequent reads from it will return its default value.
+  package mutating func clearStorage() {self._storage = nil}
+
+  package var webhooks: [LiveKitWebhookConfig] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_Source: Equatable, Sendable {
+    case template(LiveKitTemplateSource)
+    case web(LiveKitWebSource)
+    case media(LiveKitMediaSource)
+
+  }
+
+  package nonisolated enum OneOf_Encoding: Equatable, Sendable {
+    case preset(LiveKitEncodingOptionsPreset)
+    case advanced(LiveKitEncodingOptions)
+
+  }
+
+  package init() {}
+
+  fileprivate var _storage: LiveKitStorageConfig? = nil
+}
+
+package nonisolated struct LiveKitTemplateSource: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var layout: String = String()
+
+  package var audioOnly: Bool = false
+
+  package var videoOnly: Bool = false
+
+  package var customBaseURL: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitWebSource: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitMediaSource: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitEncodingOptions: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitOutput: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var config: LiveKitOutput.OneOf_Config? = nil
+
+  package var file: LiveKitFileOutput {
+    get {
+      if case .file(let v)? = config {return v}
+      return LiveKitFileOutput()
+    }
+    set {config = .file(newValue)}
+  }
+
+  package var stream: LiveKitStreamOutput {
+    get {
+      if case .stream(let v)? = config {return v}
+      return LiveKitStreamOutput()
+    }
+    set {config = .stream(newValue)}
+  }
+
+  package var segments: LiveKitSegmentedFileOutput {
+    get {
+      if case .segments(let v)? = config {return v}
+      return LiveKitSegmentedFileOutput()
+    }
+    set {config = .segments(newValue)}
+  }
+
+  package var images: LiveKitImageOutput {
+    get {
+      if case .images(let v)? = config {return v}
+      return LiveKitImageOutput()
+    }
+    set {config = .images(newValue)}
+  }
+
+  package var storage: LiveKitStorageConfig {
+    get {_storage ?? LiveKitStorageConfig()}
+    set {_storage = newValue}
+  }
+  /// Returns true if `storage` has been explicitly set.
+  package var hasStorage: Bool {self._storage != nil}
+  /// Clears the value of `storage`. Subsequent reads from it will return its default value.
+  package mutating func clearStorage() {self._storage = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_Config: Equatable, Sendable {
+    case file(LiveKitFileOutput)
+    case stream(LiveKitStreamOutput)
+    case segments(LiveKitSegmentedFileOutput)
+    case images(LiveKitImageOutput)
+
+  }
+
+  package init() {}
+
+  fileprivate var _storage: LiveKitStorageConfig? = nil
+}
+
+package nonisolated struct LiveKitFileOutput: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var fileType: LiveKitEncodedFileType = .defaultFiletype
+
+  package var filepath: String = String()
+
+  package var disableManifest: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitStreamOutput: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitSegmentedFileOutput: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitImageOutput: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitStorageConfig: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitS3Upload: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitGCPUpload: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitAzureBlobUpload: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitAliOSSUpload: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitRoomCompositeEgressRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitListEgressRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var roomName: String = String()
+
+  package var egressID: String = String()
+
+  package var active: Bool = false
+
+  package var pageToken: LiveKitTokenPagination {
+    get {_pageToken ?? LiveKitTokenPagination()}
+    set {_pageToken = newValue}
+  }
+  /// Returns true if `pageToken` has been explicitly set.
+  package var hasPageToken: Bool {self._pageToken != nil}
+  /// Clears the value of `pageToken`. Subsequent reads from it will return its default value.
+  package mutating func clearPageToken() {self._pageToken = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _pageToken: LiveKitTokenPagination? = nil
+}
+
+package nonisolated struct LiveKitListEgressResponse: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var items: [LiveKitEgressInfo] = []
+
+  package var nextPageToken: LiveKitTokenPagination {
+    get {_nextPageToken ?? LiveKitTokenPagination()}
+    set {_nextPageToken = newValue}
+  }
+  /// Returns true if `nextPageToken` has been explicitly set.
+  package var hasNextPageToken: Bool {self._nextPageToken != nil}
+  /// Clears the value of `nextPageToken`. Subsequent reads from it will return its default value.
+  package mutating func clearNextPageToken() {self._nextPageToken = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _nextPageToken: LiveKitTokenPagination? = nil
+}
+
+package nonisolated struct LiveKitStopEgressRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   package var egressID: String = String()
 
-  package var roomID: String = String()
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
 
-  package var status: LiveKitEgressStatus = .egressStarting
+  package init() {}
+}
 
-  package var error: String = String()
+package nonisolated struct LiveKitEgressInfo: @unchecked Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var egressID: String {
+    get {_storage._egressID}
+    set {_uniqueStorage()._egressID = newValue}
+  }
+
+  package var roomID: String {
+    get {_storage._roomID}
+    set {_uniqueStorage()._roomID = newValue}
+  }
+
+  package var roomName: String {
+    get {_storage._roomName}
+    set {_uniqueStorage()._roomName = newValue}
+  }
+
+  package var sourceType: LiveKitEgressSourceType {
+    get {_storage._sourceType}
+    set {_uniqueStorage()._sourceType = newValue}
+  }
+
+  package var status: LiveKitEgressStatus {
+    get {_storage._status}
+    set {_uniqueStorage()._status = newValue}
+  }
 
   /// in nanoseconds, and so are the other times
+  package var startedAt: Int64 {
+    get {_storage._startedAt}
+    set {_uniqueStorage()._startedAt = newValue}
+  }
+
+  package var endedAt: Int64 {
+    get {_storage._endedAt}
+    set {_uniqueStorage()._endedAt = newValue}
+  }
+
+  package var updatedAt: Int64 {
+    get {_storage._updatedAt}
+    set {_uniqueStorage()._updatedAt = newValue}
+  }
+
+  package var request: OneOf_Request? {
+    get {return _storage._request}
+    set {_uniqueStorage()._request = newValue}
+  }
+
+  package var egress: LiveKitStartEgressRequest {
+    get {
+      if case .egress(let v)? = _storage._request {return v}
+      return LiveKitStartEgressRequest()
+    }
+    set {_uniqueStorage()._request = .egress(newValue)}
+  }
+
+  package var track: LiveKitTrackEgressRequest {
+    get {
+      if case .track(let v)? = _storage._request {return v}
+      return LiveKitTrackEgressRequest()
+    }
+    set {_uniqueStorage()._request = .track(newValue)}
+  }
+
+  package var fileResults: [LiveKitFileInfo] {
+    get {_storage._fileResults}
+    set {_uniqueStorage()._fileResults = newValue}
+  }
+
+  package var error: String {
+    get {_storage._error}
+    set {_uniqueStorage()._error = newValue}
+  }
+
+  package var errorCode: Int32 {
+    get {_storage._errorCode}
+    set {_uniqueStorage()._errorCode = newValue}
+  }
+
+  package var details: String {
+    get {_storage._details}
+    set {_uniqueStorage()._details = newValue}
+  }
+
+  package var manifestLocation: String {
+    get {_storage._manifestLocation}
+    set {_uniqueStorage()._manifestLocation = newValue}
+  }
+
+  package var backupStorageUsed: Bool {
+    get {_storage._backupStorageUsed}
+    set {_uniqueStorage()._backupStorageUsed = newValue}
+  }
+
+  package var retryCount: Int32 {
+    get {_storage._retryCount}
+    set {_uniqueStorage()._retryCount = newValue}
+  }
+
+  package var result: OneOf_Result? {
+    get {return _storage._result}
+    set {_uniqueStorage()._result = newValue}
+  }
+
+  /// NOTE: This field was marked as deprecated in the .proto file.
+  package var file: LiveKitFileInfo {
+    get {
+      if case .file(let v)? = _storage._result {return v}
+      return LiveKitFileInfo()
+    }
+    set {_uniqueStorage()._result = .file(newValue)}
+  }
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_Request: Equatable, Sendable {
+    case egress(LiveKitStartEgressRequest)
+    case track(LiveKitTrackEgressRequest)
+
+  }
+
+  package nonisolated enum OneOf_Result: Equatable, Sendable {
+    /// NOTE: This field was marked as deprecated in the .proto file.
+    case file(LiveKitFileInfo)
+
+  }
+
+  package init() {}
+
+  fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+package nonisolated struct LiveKitFileInfo: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var filename: String = String()
+
   package var startedAt: Int64 = 0
 
   package var endedAt: Int64 = 0
 
-  package var roomName: String = String()
+  package var duration: Int64 = 0
 
-  package var updatedAt: Int64 = 0
+  package var size: Int64 = 0
 
-  package var details: String = String()
-
-  package var errorCode: Int32 = 0
-
-  package var manifestLocation: String = String()
-
-  package var backupStorageUsed: Bool = false
-
-  package var sourceType: LiveKitEgressSourceType = .web
-
-  package var retryCount: Int32 = 0
+  package var location: String = String()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -154,6 +902,14 @@ package nonisolated struct LiveKitEgressInfo: Sendable {
 
 fileprivate nonisolated let _protobuf_package = "livekit"
 
+nonisolated extension LiveKitEncodingOptionsPreset: SwiftProtobuf._ProtoNameProviding {
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0H264_720P_30\0\u{1}H264_720P_60\0\u{1}H264_1080P_30\0\u{1}H264_1080P_60\0\u{1}PORTRAIT_H264_720P_30\0\u{1}PORTRAIT_H264_720P_60\0\u{1}PORTRAIT_H264_1080P_30\0\u{1}PORTRAIT_H264_1080P_60\0\u{1}PASSTHROUGH\0")
+}
+
+nonisolated extension LiveKitEncodedFileType: SwiftProtobuf._ProtoNameProviding {
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0DEFAULT_FILETYPE\0\u{1}MP4\0\u{1}OGG\0\u{1}MP3\0")
+}
+
 nonisolated extension LiveKitEgressStatus: SwiftProtobuf._ProtoNameProviding {
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0EGRESS_STARTING\0\u{1}EGRESS_ACTIVE\0\u{1}EGRESS_ENDING\0\u{1}EGRESS_COMPLETE\0\u{1}EGRESS_FAILED\0\u{1}EGRESS_ABORTED\0\u{1}EGRESS_LIMIT_REACHED\0")
 }
@@ -162,9 +918,969 @@ nonisolated extension LiveKitEgressSourceType: SwiftProtobuf._ProtoNameProviding
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0EGRESS_SOURCE_TYPE_WEB\0\u{1}EGRESS_SOURCE_TYPE_SDK\0")
 }
 
-nonisolated extension LiveKitEgressInfo: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  package static let protoMessageName: String = _protobuf_package + ".EgressInfo"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}egress_id\0\u{3}room_id\0\u{1}status\0\u{2}\u{6}error\0\u{3}started_at\0\u{3}ended_at\0\u{4}\u{2}room_name\0\u{4}\u{5}updated_at\0\u{2}\u{3}details\0\u{3}error_code\0\u{3}manifest_location\0\u{4}\u{2}backup_storage_used\0\u{3}source_type\0\u{3}retry_count\0\u{c}\u{4}\u{1}\u{c}\u{5}\u{1}\u{c}\u{6}\u{1}\u{c}\u{7}\u{1}\u{c}\u{8}\u{1}\u{c}\u{c}\u{1}\u{c}\u{e}\u{1}\u{c}\u{f}\u{1}\u{c}\u{10}\u{1}\u{c}\u{11}\u{1}\u{c}\u{13}\u{1}\u{c}\u{14}\u{1}\u{c}\u{1d}\u{1}\u{c}\u{1e}\u{1}")
+nonisolated extension LiveKitTrackEgressRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".TrackEgressRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}room_name\0\u{3}track_id\0\u{1}file\0\u{3}websocket_url\0\u{1}webhooks\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.roomName) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.trackID) }()
+      case 3: try {
+        var v: LiveKitDirectFileOutput?
+        var hadOneofValue = false
+        if let current = self.output {
+          hadOneofValue = true
+          if case .file(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.output = .file(v)
+        }
+      }()
+      case 4: try {
+        var v: String?
+        try decoder.decodeSingularStringField(value: &v)
+        if let v = v {
+          if self.output != nil {try decoder.handleConflictingOneOf()}
+          self.output = .websocketURL(v)
+        }
+      }()
+      case 5: try { try decoder.decodeRepeatedMessageField(value: &self.webhooks) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.roomName.isEmpty {
+      try visitor.visitSingularStringField(value: self.roomName, fieldNumber: 1)
+    }
+    if !self.trackID.isEmpty {
+      try visitor.visitSingularStringField(value: self.trackID, fieldNumber: 2)
+    }
+    switch self.output {
+    case .file?: try {
+      guard case .file(let v)? = self.output else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .websocketURL?: try {
+      guard case .websocketURL(let v)? = self.output else { preconditionFailure() }
+      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+    }()
+    case nil: break
+    }
+    if !self.webhooks.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.webhooks, fieldNumber: 5)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitTrackEgressRequest, rhs: LiveKitTrackEgressRequest) -> Bool {
+    if lhs.roomName != rhs.roomName {return false}
+    if lhs.trackID != rhs.trackID {return false}
+    if lhs.output != rhs.output {return false}
+    if lhs.webhooks != rhs.webhooks {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitDirectFileOutput: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".DirectFileOutput"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}filepath\0\u{1}s3\0\u{1}gcp\0\u{1}azure\0\u{3}disable_manifest\0\u{1}aliOSS\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.filepath) }()
+      case 2: try {
+        var v: LiveKitS3Upload?
+        var hadOneofValue = false
+        if let current = self.output {
+          hadOneofValue = true
+          if case .s3(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.output = .s3(v)
+        }
+      }()
+      case 3: try {
+        var v: LiveKitGCPUpload?
+        var hadOneofValue = false
+        if let current = self.output {
+          hadOneofValue = true
+          if case .gcp(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.output = .gcp(v)
+        }
+      }()
+      case 4: try {
+        var v: LiveKitAzureBlobUpload?
+        var hadOneofValue = false
+        if let current = self.output {
+          hadOneofValue = true
+          if case .azure(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.output = .azure(v)
+        }
+      }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.disableManifest) }()
+      case 6: try {
+        var v: LiveKitAliOSSUpload?
+        var hadOneofValue = false
+        if let current = self.output {
+          hadOneofValue = true
+          if case .aliOss(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.output = .aliOss(v)
+        }
+      }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.filepath.isEmpty {
+      try visitor.visitSingularStringField(value: self.filepath, fieldNumber: 1)
+    }
+    switch self.output {
+    case .s3?: try {
+      guard case .s3(let v)? = self.output else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .gcp?: try {
+      guard case .gcp(let v)? = self.output else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .azure?: try {
+      guard case .azure(let v)? = self.output else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    }()
+    default: break
+    }
+    if self.disableManifest != false {
+      try visitor.visitSingularBoolField(value: self.disableManifest, fieldNumber: 5)
+    }
+    try { if case .aliOss(let v)? = self.output {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitDirectFileOutput, rhs: LiveKitDirectFileOutput) -> Bool {
+    if lhs.filepath != rhs.filepath {return false}
+    if lhs.disableManifest != rhs.disableManifest {return false}
+    if lhs.output != rhs.output {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitAutoTrackEgress: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AutoTrackEgress"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}filepath\0\u{1}s3\0\u{1}gcp\0\u{1}azure\0\u{3}disable_manifest\0\u{1}aliOSS\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.filepath) }()
+      case 2: try {
+        var v: LiveKitS3Upload?
+        var hadOneofValue = false
+        if let current = self.output {
+          hadOneofValue = true
+          if case .s3(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.output = .s3(v)
+        }
+      }()
+      case 3: try {
+        var v: LiveKitGCPUpload?
+        var hadOneofValue = false
+        if let current = self.output {
+          hadOneofValue = true
+          if case .gcp(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.output = .gcp(v)
+        }
+      }()
+      case 4: try {
+        var v: LiveKitAzureBlobUpload?
+        var hadOneofValue = false
+        if let current = self.output {
+          hadOneofValue = true
+          if case .azure(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.output = .azure(v)
+        }
+      }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.disableManifest) }()
+      case 6: try {
+        var v: LiveKitAliOSSUpload?
+        var hadOneofValue = false
+        if let current = self.output {
+          hadOneofValue = true
+          if case .aliOss(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.output = .aliOss(v)
+        }
+      }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.filepath.isEmpty {
+      try visitor.visitSingularStringField(value: self.filepath, fieldNumber: 1)
+    }
+    switch self.output {
+    case .s3?: try {
+      guard case .s3(let v)? = self.output else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .gcp?: try {
+      guard case .gcp(let v)? = self.output else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .azure?: try {
+      guard case .azure(let v)? = self.output else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    }()
+    default: break
+    }
+    if self.disableManifest != false {
+      try visitor.visitSingularBoolField(value: self.disableManifest, fieldNumber: 5)
+    }
+    try { if case .aliOss(let v)? = self.output {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitAutoTrackEgress, rhs: LiveKitAutoTrackEgress) -> Bool {
+    if lhs.filepath != rhs.filepath {return false}
+    if lhs.disableManifest != rhs.disableManifest {return false}
+    if lhs.output != rhs.output {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitAutoParticipantEgress: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AutoParticipantEgress"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}\u{c}\u{4}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitAutoParticipantEgress, rhs: LiveKitAutoParticipantEgress) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitStartEgressRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".StartEgressRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}room_name\0\u{1}template\0\u{1}web\0\u{1}media\0\u{1}preset\0\u{1}advanced\0\u{1}outputs\0\u{1}storage\0\u{1}webhooks\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.roomName) }()
+      case 2: try {
+        var v: LiveKitTemplateSource?
+        var hadOneofValue = false
+        if let current = self.source {
+          hadOneofValue = true
+          if case .template(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.source = .template(v)
+        }
+      }()
+      case 3: try {
+        var v: LiveKitWebSource?
+        var hadOneofValue = false
+        if let current = self.source {
+          hadOneofValue = true
+          if case .web(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.source = .web(v)
+        }
+      }()
+      case 4: try {
+        var v: LiveKitMediaSource?
+        var hadOneofValue = false
+        if let current = self.source {
+          hadOneofValue = true
+          if case .media(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.source = .media(v)
+        }
+      }()
+      case 5: try {
+        var v: LiveKitEncodingOptionsPreset?
+        try decoder.decodeSingularEnumField(value: &v)
+        if let v = v {
+          if self.encoding != nil {try decoder.handleConflictingOneOf()}
+          self.encoding = .preset(v)
+        }
+      }()
+      case 6: try {
+        var v: LiveKitEncodingOptions?
+        var hadOneofValue = false
+        if let current = self.encoding {
+          hadOneofValue = true
+          if case .advanced(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.encoding = .advanced(v)
+        }
+      }()
+      case 7: try { try decoder.decodeRepeatedMessageField(value: &self.outputs) }()
+      case 8: try { try decoder.decodeSingularMessageField(value: &self._storage) }()
+      case 9: try { try decoder.decodeRepeatedMessageField(value: &self.webhooks) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.roomName.isEmpty {
+      try visitor.visitSingularStringField(value: self.roomName, fieldNumber: 1)
+    }
+    switch self.source {
+    case .template?: try {
+      guard case .template(let v)? = self.source else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .web?: try {
+      guard case .web(let v)? = self.source else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .media?: try {
+      guard case .media(let v)? = self.source else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    }()
+    case nil: break
+    }
+    switch self.encoding {
+    case .preset?: try {
+      guard case .preset(let v)? = self.encoding else { preconditionFailure() }
+      try visitor.visitSingularEnumField(value: v, fieldNumber: 5)
+    }()
+    case .advanced?: try {
+      guard case .advanced(let v)? = self.encoding else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    }()
+    case nil: break
+    }
+    if !self.outputs.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.outputs, fieldNumber: 7)
+    }
+    try { if let v = self._storage {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+    } }()
+    if !self.webhooks.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.webhooks, fieldNumber: 9)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitStartEgressRequest, rhs: LiveKitStartEgressRequest) -> Bool {
+    if lhs.roomName != rhs.roomName {return false}
+    if lhs.source != rhs.source {return false}
+    if lhs.encoding != rhs.encoding {return false}
+    if lhs.outputs != rhs.outputs {return false}
+    if lhs._storage != rhs._storage {return false}
+    if lhs.webhooks != rhs.webhooks {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitTemplateSource: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".TemplateSource"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}layout\0\u{3}audio_only\0\u{3}video_only\0\u{3}custom_base_url\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.layout) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.audioOnly) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.videoOnly) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.customBaseURL) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.layout.isEmpty {
+      try visitor.visitSingularStringField(value: self.layout, fieldNumber: 1)
+    }
+    if self.audioOnly != false {
+      try visitor.visitSingularBoolField(value: self.audioOnly, fieldNumber: 2)
+    }
+    if self.videoOnly != false {
+      try visitor.visitSingularBoolField(value: self.videoOnly, fieldNumber: 3)
+    }
+    if !self.customBaseURL.isEmpty {
+      try visitor.visitSingularStringField(value: self.customBaseURL, fieldNumber: 4)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitTemplateSource, rhs: LiveKitTemplateSource) -> Bool {
+    if lhs.layout != rhs.layout {return false}
+    if lhs.audioOnly != rhs.audioOnly {return false}
+    if lhs.videoOnly != rhs.videoOnly {return false}
+    if lhs.customBaseURL != rhs.customBaseURL {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitWebSource: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".WebSource"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}\u{c}\u{4}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitWebSource, rhs: LiveKitWebSource) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitMediaSource: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".MediaSource"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitMediaSource, rhs: LiveKitMediaSource) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitEncodingOptions: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".EncodingOptions"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}\u{c}\u{4}\u{1}\u{c}\u{5}\u{1}\u{c}\u{6}\u{1}\u{c}\u{7}\u{1}\u{c}\u{8}\u{1}\u{c}\u{9}\u{1}\u{c}\u{a}\u{1}\u{c}\u{b}\u{1}\u{c}\u{c}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitEncodingOptions, rhs: LiveKitEncodingOptions) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitOutput: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".Output"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}file\0\u{1}stream\0\u{1}segments\0\u{1}images\0\u{2}\u{2}storage\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try {
+        var v: LiveKitFileOutput?
+        var hadOneofValue = false
+        if let current = self.config {
+          hadOneofValue = true
+          if case .file(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.config = .file(v)
+        }
+      }()
+      case 2: try {
+        var v: LiveKitStreamOutput?
+        var hadOneofValue = false
+        if let current = self.config {
+          hadOneofValue = true
+          if case .stream(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.config = .stream(v)
+        }
+      }()
+      case 3: try {
+        var v: LiveKitSegmentedFileOutput?
+        var hadOneofValue = false
+        if let current = self.config {
+          hadOneofValue = true
+          if case .segments(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.config = .segments(v)
+        }
+      }()
+      case 4: try {
+        var v: LiveKitImageOutput?
+        var hadOneofValue = false
+        if let current = self.config {
+          hadOneofValue = true
+          if case .images(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.config = .images(v)
+        }
+      }()
+      case 6: try { try decoder.decodeSingularMessageField(value: &self._storage) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    switch self.config {
+    case .file?: try {
+      guard case .file(let v)? = self.config else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    }()
+    case .stream?: try {
+      guard case .stream(let v)? = self.config else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .segments?: try {
+      guard case .segments(let v)? = self.config else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .images?: try {
+      guard case .images(let v)? = self.config else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    }()
+    case nil: break
+    }
+    try { if let v = self._storage {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitOutput, rhs: LiveKitOutput) -> Bool {
+    if lhs.config != rhs.config {return false}
+    if lhs._storage != rhs._storage {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitFileOutput: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".FileOutput"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}file_type\0\u{1}filepath\0\u{3}disable_manifest\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularEnumField(value: &self.fileType) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.filepath) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.disableManifest) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.fileType != .defaultFiletype {
+      try visitor.visitSingularEnumField(value: self.fileType, fieldNumber: 1)
+    }
+    if !self.filepath.isEmpty {
+      try visitor.visitSingularStringField(value: self.filepath, fieldNumber: 2)
+    }
+    if self.disableManifest != false {
+      try visitor.visitSingularBoolField(value: self.disableManifest, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitFileOutput, rhs: LiveKitFileOutput) -> Bool {
+    if lhs.fileType != rhs.fileType {return false}
+    if lhs.filepath != rhs.filepath {return false}
+    if lhs.disableManifest != rhs.disableManifest {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitStreamOutput: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".StreamOutput"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitStreamOutput, rhs: LiveKitStreamOutput) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitSegmentedFileOutput: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SegmentedFileOutput"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}\u{c}\u{4}\u{1}\u{c}\u{5}\u{1}\u{c}\u{6}\u{1}\u{c}\u{7}\u{1}\u{c}\u{8}\u{1}\u{c}\u{9}\u{1}\u{c}\u{a}\u{1}\u{c}\u{b}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitSegmentedFileOutput, rhs: LiveKitSegmentedFileOutput) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitImageOutput: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ImageOutput"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}\u{c}\u{4}\u{1}\u{c}\u{5}\u{1}\u{c}\u{6}\u{1}\u{c}\u{7}\u{1}\u{c}\u{8}\u{1}\u{c}\u{9}\u{1}\u{c}\u{a}\u{1}\u{c}\u{b}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitImageOutput, rhs: LiveKitImageOutput) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitStorageConfig: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".StorageConfig"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}\u{c}\u{4}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitStorageConfig, rhs: LiveKitStorageConfig) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitS3Upload: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".S3Upload"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}\u{c}\u{4}\u{1}\u{c}\u{5}\u{1}\u{c}\u{6}\u{1}\u{c}\u{7}\u{1}\u{c}\u{8}\u{1}\u{c}\u{9}\u{1}\u{c}\u{a}\u{1}\u{c}\u{b}\u{1}\u{c}\u{c}\u{1}\u{c}\u{d}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitS3Upload, rhs: LiveKitS3Upload) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitGCPUpload: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".GCPUpload"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitGCPUpload, rhs: LiveKitGCPUpload) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitAzureBlobUpload: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AzureBlobUpload"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitAzureBlobUpload, rhs: LiveKitAzureBlobUpload) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitAliOSSUpload: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AliOSSUpload"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}\u{c}\u{4}\u{1}\u{c}\u{5}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitAliOSSUpload, rhs: LiveKitAliOSSUpload) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitRoomCompositeEgressRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RoomCompositeEgressRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}\u{c}\u{4}\u{1}\u{c}\u{5}\u{1}\u{c}\u{6}\u{1}\u{c}\u{7}\u{1}\u{c}\u{8}\u{1}\u{c}\u{9}\u{1}\u{c}\u{a}\u{1}\u{c}\u{b}\u{1}\u{c}\u{c}\u{1}\u{c}\u{d}\u{1}\u{c}\u{e}\u{1}\u{c}\u{f}\u{1}\u{c}\u{10}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    // Load everything into unknown fields
+    while try decoder.nextFieldNumber() != nil {}
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitRoomCompositeEgressRequest, rhs: LiveKitRoomCompositeEgressRequest) -> Bool {
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitListEgressRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ListEgressRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}room_name\0\u{3}egress_id\0\u{1}active\0\u{3}page_token\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.roomName) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.egressID) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.active) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._pageToken) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.roomName.isEmpty {
+      try visitor.visitSingularStringField(value: self.roomName, fieldNumber: 1)
+    }
+    if !self.egressID.isEmpty {
+      try visitor.visitSingularStringField(value: self.egressID, fieldNumber: 2)
+    }
+    if self.active != false {
+      try visitor.visitSingularBoolField(value: self.active, fieldNumber: 3)
+    }
+    try { if let v = self._pageToken {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitListEgressRequest, rhs: LiveKitListEgressRequest) -> Bool {
+    if lhs.roomName != rhs.roomName {return false}
+    if lhs.egressID != rhs.egressID {return false}
+    if lhs.active != rhs.active {return false}
+    if lhs._pageToken != rhs._pageToken {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitListEgressResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ListEgressResponse"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}items\0\u{3}next_page_token\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.items) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._nextPageToken) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.items.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.items, fieldNumber: 1)
+    }
+    try { if let v = self._nextPageToken {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitListEgressResponse, rhs: LiveKitListEgressResponse) -> Bool {
+    if lhs.items != rhs.items {return false}
+    if lhs._nextPageToken != rhs._nextPageToken {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitStopEgressRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".StopEgressRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}egress_id\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -173,19 +1889,6 @@ nonisolated extension LiveKitEgressInfo: SwiftProtobuf.Message, SwiftProtobuf._M
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.egressID) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.roomID) }()
-      case 3: try { try decoder.decodeSingularEnumField(value: &self.status) }()
-      case 9: try { try decoder.decodeSingularStringField(value: &self.error) }()
-      case 10: try { try decoder.decodeSingularInt64Field(value: &self.startedAt) }()
-      case 11: try { try decoder.decodeSingularInt64Field(value: &self.endedAt) }()
-      case 13: try { try decoder.decodeSingularStringField(value: &self.roomName) }()
-      case 18: try { try decoder.decodeSingularInt64Field(value: &self.updatedAt) }()
-      case 21: try { try decoder.decodeSingularStringField(value: &self.details) }()
-      case 22: try { try decoder.decodeSingularInt32Field(value: &self.errorCode) }()
-      case 23: try { try decoder.decodeSingularStringField(value: &self.manifestLocation) }()
-      case 25: try { try decoder.decodeSingularBoolField(value: &self.backupStorageUsed) }()
-      case 26: try { try decoder.decodeSingularEnumField(value: &self.sourceType) }()
-      case 27: try { try decoder.decodeSingularInt32Field(value: &self.retryCount) }()
       default: break
       }
     }
@@ -195,63 +1898,288 @@ nonisolated extension LiveKitEgressInfo: SwiftProtobuf.Message, SwiftProtobuf._M
     if !self.egressID.isEmpty {
       try visitor.visitSingularStringField(value: self.egressID, fieldNumber: 1)
     }
-    if !self.roomID.isEmpty {
-      try visitor.visitSingularStringField(value: self.roomID, fieldNumber: 2)
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitStopEgressRequest, rhs: LiveKitStopEgressRequest) -> Bool {
+    if lhs.egressID != rhs.egressID {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitEgressInfo: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".EgressInfo"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}egress_id\0\u{3}room_id\0\u{1}status\0\u{2}\u{3}track\0\u{2}\u{2}file\0\u{1}error\0\u{3}started_at\0\u{3}ended_at\0\u{4}\u{2}room_name\0\u{4}\u{3}file_results\0\u{4}\u{2}updated_at\0\u{2}\u{3}details\0\u{3}error_code\0\u{3}manifest_location\0\u{4}\u{2}backup_storage_used\0\u{3}source_type\0\u{3}retry_count\0\u{2}\u{2}egress\0\u{c}\u{4}\u{1}\u{c}\u{5}\u{1}\u{c}\u{7}\u{1}\u{c}\u{c}\u{1}\u{c}\u{e}\u{1}\u{c}\u{f}\u{1}\u{c}\u{11}\u{1}\u{c}\u{13}\u{1}\u{c}\u{14}\u{1}\u{c}\u{1e}\u{1}")
+
+  fileprivate class _StorageClass {
+    var _egressID: String = String()
+    var _roomID: String = String()
+    var _roomName: String = String()
+    var _sourceType: LiveKitEgressSourceType = .web
+    var _status: LiveKitEgressStatus = .egressStarting
+    var _startedAt: Int64 = 0
+    var _endedAt: Int64 = 0
+    var _updatedAt: Int64 = 0
+    var _request: LiveKitEgressInfo.OneOf_Request?
+    var _fileResults: [LiveKitFileInfo] = []
+    var _error: String = String()
+    var _errorCode: Int32 = 0
+    var _details: String = String()
+    var _manifestLocation: String = String()
+    var _backupStorageUsed: Bool = false
+    var _retryCount: Int32 = 0
+    var _result: LiveKitEgressInfo.OneOf_Result?
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _egressID = source._egressID
+      _roomID = source._roomID
+      _roomName = source._roomName
+      _sourceType = source._sourceType
+      _status = source._status
+      _startedAt = source._startedAt
+      _endedAt = source._endedAt
+      _updatedAt = source._updatedAt
+      _request = source._request
+      _fileResults = source._fileResults
+      _error = source._error
+      _errorCode = source._errorCode
+      _details = source._details
+      _manifestLocation = source._manifestLocation
+      _backupStorageUsed = source._backupStorageUsed
+      _retryCount = source._retryCount
+      _result = source._result
     }
-    if self.status != .egressStarting {
-      try visitor.visitSingularEnumField(value: self.status, fieldNumber: 3)
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
     }
-    if !self.error.isEmpty {
-      try visitor.visitSingularStringField(value: self.error, fieldNumber: 9)
+    return _storage
+  }
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._egressID) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._roomID) }()
+        case 3: try { try decoder.decodeSingularEnumField(value: &_storage._status) }()
+        case 6: try {
+          var v: LiveKitTrackEgressRequest?
+          var hadOneofValue = false
+          if let current = _storage._request {
+            hadOneofValue = true
+            if case .track(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._request = .track(v)
+          }
+        }()
+        case 8: try {
+          var v: LiveKitFileInfo?
+          var hadOneofValue = false
+          if let current = _storage._result {
+            hadOneofValue = true
+            if case .file(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._result = .file(v)
+          }
+        }()
+        case 9: try { try decoder.decodeSingularStringField(value: &_storage._error) }()
+        case 10: try { try decoder.decodeSingularInt64Field(value: &_storage._startedAt) }()
+        case 11: try { try decoder.decodeSingularInt64Field(value: &_storage._endedAt) }()
+        case 13: try { try decoder.decodeSingularStringField(value: &_storage._roomName) }()
+        case 16: try { try decoder.decodeRepeatedMessageField(value: &_storage._fileResults) }()
+        case 18: try { try decoder.decodeSingularInt64Field(value: &_storage._updatedAt) }()
+        case 21: try { try decoder.decodeSingularStringField(value: &_storage._details) }()
+        case 22: try { try decoder.decodeSingularInt32Field(value: &_storage._errorCode) }()
+        case 23: try { try decoder.decodeSingularStringField(value: &_storage._manifestLocation) }()
+        case 25: try { try decoder.decodeSingularBoolField(value: &_storage._backupStorageUsed) }()
+        case 26: try { try decoder.decodeSingularEnumField(value: &_storage._sourceType) }()
+        case 27: try { try decoder.decodeSingularInt32Field(value: &_storage._retryCount) }()
+        case 29: try {
+          var v: LiveKitStartEgressRequest?
+          var hadOneofValue = false
+          if let current = _storage._request {
+            hadOneofValue = true
+            if case .egress(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._request = .egress(v)
+          }
+        }()
+        default: break
+        }
+      }
     }
-    if self.startedAt != 0 {
-      try visitor.visitSingularInt64Field(value: self.startedAt, fieldNumber: 10)
-    }
-    if self.endedAt != 0 {
-      try visitor.visitSingularInt64Field(value: self.endedAt, fieldNumber: 11)
-    }
-    if !self.roomName.isEmpty {
-      try visitor.visitSingularStringField(value: self.roomName, fieldNumber: 13)
-    }
-    if self.updatedAt != 0 {
-      try visitor.visitSingularInt64Field(value: self.updatedAt, fieldNumber: 18)
-    }
-    if !self.details.isEmpty {
-      try visitor.visitSingularStringField(value: self.details, fieldNumber: 21)
-    }
-    if self.errorCode != 0 {
-      try visitor.visitSingularInt32Field(value: self.errorCode, fieldNumber: 22)
-    }
-    if !self.manifestLocation.isEmpty {
-      try visitor.visitSingularStringField(value: self.manifestLocation, fieldNumber: 23)
-    }
-    if self.backupStorageUsed != false {
-      try visitor.visitSingularBoolField(value: self.backupStorageUsed, fieldNumber: 25)
-    }
-    if self.sourceType != .web {
-      try visitor.visitSingularEnumField(value: self.sourceType, fieldNumber: 26)
-    }
-    if self.retryCount != 0 {
-      try visitor.visitSingularInt32Field(value: self.retryCount, fieldNumber: 27)
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if !_storage._egressID.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._egressID, fieldNumber: 1)
+      }
+      if !_storage._roomID.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._roomID, fieldNumber: 2)
+      }
+      if _storage._status != .egressStarting {
+        try visitor.visitSingularEnumField(value: _storage._status, fieldNumber: 3)
+      }
+      try { if case .track(let v)? = _storage._request {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+      } }()
+      try { if case .file(let v)? = _storage._result {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+      } }()
+      if !_storage._error.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._error, fieldNumber: 9)
+      }
+      if _storage._startedAt != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._startedAt, fieldNumber: 10)
+      }
+      if _storage._endedAt != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._endedAt, fieldNumber: 11)
+      }
+      if !_storage._roomName.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._roomName, fieldNumber: 13)
+      }
+      if !_storage._fileResults.isEmpty {
+        try visitor.visitRepeatedMessageField(value: _storage._fileResults, fieldNumber: 16)
+      }
+      if _storage._updatedAt != 0 {
+        try visitor.visitSingularInt64Field(value: _storage._updatedAt, fieldNumber: 18)
+      }
+      if !_storage._details.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._details, fieldNumber: 21)
+      }
+      if _storage._errorCode != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._errorCode, fieldNumber: 22)
+      }
+      if !_storage._manifestLocation.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._manifestLocation, fieldNumber: 23)
+      }
+      if _storage._backupStorageUsed != false {
+        try visitor.visitSingularBoolField(value: _storage._backupStorageUsed, fieldNumber: 25)
+      }
+      if _storage._sourceType != .web {
+        try visitor.visitSingularEnumField(value: _storage._sourceType, fieldNumber: 26)
+      }
+      if _storage._retryCount != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._retryCount, fieldNumber: 27)
+      }
+      try { if case .egress(let v)? = _storage._request {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 29)
+      } }()
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: LiveKitEgressInfo, rhs: LiveKitEgressInfo) -> Bool {
-    if lhs.egressID != rhs.egressID {return false}
-    if lhs.roomID != rhs.roomID {return false}
-    if lhs.status != rhs.status {return false}
-    if lhs.error != rhs.error {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._egressID != rhs_storage._egressID {return false}
+        if _storage._roomID != rhs_storage._roomID {return false}
+        if _storage._roomName != rhs_storage._roomName {return false}
+        if _storage._sourceType != rhs_storage._sourceType {return false}
+        if _storage._status != rhs_storage._status {return false}
+        if _storage._startedAt != rhs_storage._startedAt {return false}
+        if _storage._endedAt != rhs_storage._endedAt {return false}
+        if _storage._updatedAt != rhs_storage._updatedAt {return false}
+        if _storage._request != rhs_storage._request {return false}
+        if _storage._fileResults != rhs_storage._fileResults {return false}
+        if _storage._error != rhs_storage._error {return false}
+        if _storage._errorCode != rhs_storage._errorCode {return false}
+        if _storage._details != rhs_storage._details {return false}
+        if _storage._manifestLocation != rhs_storage._manifestLocation {return false}
+        if _storage._backupStorageUsed != rhs_storage._backupStorageUsed {return false}
+        if _storage._retryCount != rhs_storage._retryCount {return false}
+        if _storage._result != rhs_storage._result {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitFileInfo: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".FileInfo"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}filename\0\u{3}started_at\0\u{3}ended_at\0\u{1}size\0\u{1}location\0\u{1}duration\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.filename) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.startedAt) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.endedAt) }()
+      case 4: try { try decoder.decodeSingularInt64Field(value: &self.size) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.location) }()
+      case 6: try { try decoder.decodeSingularInt64Field(value: &self.duration) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.filename.isEmpty {
+      try visitor.visitSingularStringField(value: self.filename, fieldNumber: 1)
+    }
+    if self.startedAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.startedAt, fieldNumber: 2)
+    }
+    if self.endedAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.endedAt, fieldNumber: 3)
+    }
+    if self.size != 0 {
+      try visitor.visitSingularInt64Field(value: self.size, fieldNumber: 4)
+    }
+    if !self.location.isEmpty {
+      try visitor.visitSingularStringField(value: self.location, fieldNumber: 5)
+    }
+    if self.duration != 0 {
+      try visitor.visitSingularInt64Field(value: self.duration, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitFileInfo, rhs: LiveKitFileInfo) -> Bool {
+    if lhs.filename != rhs.filename {return false}
     if lhs.startedAt != rhs.startedAt {return false}
     if lhs.endedAt != rhs.endedAt {return false}
-    if lhs.roomName != rhs.roomName {return false}
-    if lhs.updatedAt != rhs.updatedAt {return false}
-    if lhs.details != rhs.details {return false}
-    if lhs.errorCode != rhs.errorCode {return false}
-    if lhs.manifestLocation != rhs.manifestLocation {return false}
-    if lhs.backupStorageUsed != rhs.backupStorageUsed {return false}
-    if lhs.sourceType != rhs.sourceType {return false}
-    if lhs.retryCount != rhs.retryCount {return false}
+    if lhs.duration != rhs.duration {return false}
+    if lhs.size != rhs.size {return false}
+    if lhs.location != rhs.location {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

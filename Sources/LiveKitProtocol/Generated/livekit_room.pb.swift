@@ -79,16 +79,46 @@ package nonisolated struct LiveKitCreateRoomRequest: Sendable {
   fileprivate var _egress: LiveKitRoomEgress? = nil
 }
 
-/// Recordings that begin with the room. Roost has no egress service, so what they are to be is not
-/// read: that one was asked for can be seen and refused.
+/// Recordings that begin with the room.
 package nonisolated struct LiveKitRoomEgress: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
+  package var room: LiveKitRoomCompositeEgressRequest {
+    get {_room ?? LiveKitRoomCompositeEgressRequest()}
+    set {_room = newValue}
+  }
+  /// Returns true if `room` has been explicitly set.
+  package var hasRoom: Bool {self._room != nil}
+  /// Clears the value of `room`. Subsequent reads from it will return its default value.
+  package mutating func clearRoom() {self._room = nil}
+
+  package var participant: LiveKitAutoParticipantEgress {
+    get {_participant ?? LiveKitAutoParticipantEgress()}
+    set {_participant = newValue}
+  }
+  /// Returns true if `participant` has been explicitly set.
+  package var hasParticipant: Bool {self._participant != nil}
+  /// Clears the value of `participant`. Subsequent reads from it will return its default value.
+  package mutating func clearParticipant() {self._participant = nil}
+
+  package var tracks: LiveKitAutoTrackEgress {
+    get {_tracks ?? LiveKitAutoTrackEgress()}
+    set {_tracks = newValue}
+  }
+  /// Returns true if `tracks` has been explicitly set.
+  package var hasTracks: Bool {self._tracks != nil}
+  /// Clears the value of `tracks`. Subsequent reads from it will return its default value.
+  package mutating func clearTracks() {self._tracks = nil}
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package init() {}
+
+  fileprivate var _room: LiveKitRoomCompositeEgressRequest? = nil
+  fileprivate var _participant: LiveKitAutoParticipantEgress? = nil
+  fileprivate var _tracks: LiveKitAutoTrackEgress? = nil
 }
 
 /// How a room is to be that a participant brings into being; a token carries it as the claim
@@ -582,18 +612,43 @@ nonisolated extension LiveKitCreateRoomRequest: SwiftProtobuf.Message, SwiftProt
 
 nonisolated extension LiveKitRoomEgress: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RoomEgress"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{c}\u{1}\u{1}\u{c}\u{2}\u{1}\u{c}\u{3}\u{1}")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}room\0\u{1}tracks\0\u{1}participant\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._room) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._tracks) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._participant) }()
+      default: break
+      }
+    }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._room {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    try { if let v = self._tracks {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._participant {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: LiveKitRoomEgress, rhs: LiveKitRoomEgress) -> Bool {
+    if lhs._room != rhs._room {return false}
+    if lhs._participant != rhs._participant {return false}
+    if lhs._tracks != rhs._tracks {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

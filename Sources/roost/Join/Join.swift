@@ -1,7 +1,9 @@
 internal import ArgumentParser
 internal import Foundation
 internal import LiveKitClient
+internal import LiveKitRecorder
 internal import MediaFiles
+internal import RTCNetwork
 
 /// `roost join`: a participant of a room of LiveKit's protocol, from the command line.
 struct Join: AsyncParsableCommand {
@@ -86,13 +88,21 @@ struct Join: AsyncParsableCommand {
             let token = try access.makeToken()
             let files = try publish.map(JoinFile.init)
             let recorder = try record.map { folder in
-                try JoinRecorder(folder: folder) { sentence in Task { @MainActor in output.notice(sentence) } }
+                guard !folder.isEmpty else { throw CommandError("--record wants the name of a folder.") }
+                do throws(RecordingFolderError) {
+                    try RecordingFolder.prepare(folder)
+                } catch {
+                    throw CommandError(error.description)
+                }
+                return RecordingFolder(folder, loop: NetworkLoop(name: "roost-recorder")) { notice in
+                    Task { @MainActor in output.notice(notice.description) }
+                }
             }
             var options = ConnectOptions()
             options.autoSubscribe = subscribe
             if !address.isEmpty { options.addresses = try PeerAddresses.parse(address) }
             let runner = JoinRunner(
-                room: Room(options: options), url: access.url, token: token, files: files,
+                room: Room(options: options), url: access.server, token: token, files: files,
                 ending: once ? .stop : .loop, messages: data, topic: topic, recorder: recorder, output: output)
             do {
                 try await runner.run(wait: wait.duration, duration: duration?.duration, takesCommands: commands)

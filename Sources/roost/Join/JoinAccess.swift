@@ -4,8 +4,11 @@ internal import LiveKitProtocol
 
 /// Which server and room, and by what right.
 struct JoinAccess: ParsableArguments {
-    @Option(help: ArgumentHelp("The server, as ws://host:port or wss://host.", valueName: "url"))
-    var url = "ws://localhost:7880"
+    @Option(
+        help: ArgumentHelp(
+            "The server, as ws://host:port or wss://host. Default: LIVEKIT_URL of the environment, or "
+                + "ws://localhost:7880.", valueName: "url"))
+    var url: String?
 
     @Option(help: ArgumentHelp("The token to join with. Default: LIVEKIT_TOKEN of the environment.", valueName: "jwt"))
     var token: String?
@@ -40,6 +43,12 @@ struct JoinAccess: ParsableArguments {
         if key != nil || livekitDev, room == nil {
             throw ValidationError("A token is made for a --room and for somebody, whom --as names.")
         }
+    }
+
+    var server: String {
+        if let url { return url }
+        let found = ProcessInfo.processInfo.environment["LIVEKIT_URL"] ?? ""
+        return found.isEmpty ? "ws://localhost:7880" : found
     }
 
     func makeToken() throws -> String {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import LiveKitClient
+internal import LiveKitRecorder
 internal import MediaFiles
 internal import RTCEngine
 internal import RTCWire
@@ -27,7 +28,7 @@ final class JoinRunner {
     let ending: MediaSource.Ending
     private let messages: [String]
     private let topic: String?
-    private let recorder: JoinRecorder?
+    private let recorder: RecordingFolder?
     private var hasJoined = false
     private var end: DisconnectReason?
     var publications: [LocalTrackPublication] = []
@@ -38,7 +39,7 @@ final class JoinRunner {
 
     init(
         room: Room, url: String, token: String, files: [JoinFile], ending: MediaSource.Ending, messages: [String],
-        topic: String?, recorder: JoinRecorder?, output: CallOutput
+        topic: String?, recorder: RecordingFolder?, output: CallOutput
     ) {
         self.room = room
         self.url = url
@@ -166,7 +167,11 @@ final class JoinRunner {
                 "room": .text(name), "identity": .text(local.identity.rawValue), "sid": .text(local.sid.rawValue),
                 "others": .list(others.map { .text($0) }),
             ])
-        await recorder?.begin(room: name)
+        do throws(RecordingFolderError) {
+            try await recorder?.begin(room: name)
+        } catch {
+            output.notice(error.description)
+        }
     }
 
     private func beginWork() async {
@@ -203,7 +208,7 @@ final class JoinRunner {
         if case .disconnected(let reason) = event { end = reason }
         if case .trackSubscribed(let track) = event, let recorder {
             let frames = track.frames
-            start { await recorder.record(track, frames) }
+            start { _ = await recorder.record(track, frames) }
         }
         let line = JoinLine(event)
         output.say(line.event, line.sentence, line.fields)

@@ -102,6 +102,26 @@ import Testing
         #expect(venue.webhooks.map(\.event) == ["room_started"])
     }
 
+    @Test func `whatever an offer calls its tracks, each of its sections is one`() throws {
+        let venue = Venue()
+        // Also what somebody might take for the numbers of other sections.
+        try venue.open("obs", [OfferedSection(title: "1", kind: .video), .init(title: "0", kind: .audio)])
+        let tracks = try #require(venue.room.participants.first).tracks
+        #expect(tracks.map(\.source) == [.camera, .microphone])
+        try venue.open("other", [OfferedSection(title: "camera", kind: .video), .init(title: "0", kind: .video)])
+        #expect(venue.room.participants.last?.tracks.map(\.source) == [.camera, .screenShare])
+    }
+
+    @Test func `more sections than somebody may have tracks are refused as such`() throws {
+        let venue = Venue { $0.limits.tracksPerParticipant = 1 }
+        #expect(
+            throws: JoinRefusal.unsuitableOffer("It has more sections than somebody may have tracks (1).")
+        ) {
+            try venue.open("obs", Self.both)
+        }
+        #expect(venue.room.participants.isEmpty)
+    }
+
     @Test func `a token for the screen alone publishes the screen`() throws {
         let venue = Venue()
         try venue.open("obs", Self.both, grants: { $0.canPublishSources = ["screen_share", "screen_share_audio"] })

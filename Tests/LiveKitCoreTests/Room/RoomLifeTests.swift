@@ -77,6 +77,63 @@ import Testing
         #expect(venue.room.holdsNothing)
     }
 
+    /// As LiveKit's egress service joins.
+    private func joinRecorder(_ venue: Venue) throws -> TestClient {
+        try venue.join(
+            "recorder", .dual,
+            grants: {
+                $0.hidden = true
+                $0.recorder = true
+                $0.canPublish = false
+            }, claims: { $0.kind = "egress" })
+    }
+
+    @Test func `a recorder is seen by nobody and takes nobody's place, and clients are told that there is one`() throws
+    {
+        let venue = Venue { $0.maximumParticipants = 1 }
+        let ann = try venue.join("ann")
+        func told() -> [Bool] {
+            ann.responses.compactMap {
+                if case .roomUpdate(let update) = $0 { update.room.activeRecording } else { nil }
+            }
+        }
+        #expect(ann.join?.room.activeRecording == false)
+        let recorder = try joinRecorder(venue)
+        #expect(told() == [true])
+        #expect(recorder.join?.room.activeRecording == true)
+        #expect(venue.room.info.activeRecording)
+        #expect(venue.room.info.numParticipants == 1)
+        #expect(venue.room.participants.last?.kind == .egress)
+        venue.send(.leave(.init()), from: recorder)
+        #expect(told() == [true, false])
+        #expect(!ann.lines.contains { $0.contains("recorder") })
+    }
+
+    @Test func `a room of a recorder alone is empty, and ends with it`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let recorder = try joinRecorder(venue)
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .seconds(Int64(30)))
+        venue.send(.leave(.init()), from: ann)
+        venue.run(for: .seconds(Int64(19)))
+        #expect(venue.ending == nil)
+        venue.run(for: .seconds(Int64(2)))
+        #expect(venue.ending == .roomEndIdleTimeout)
+        #expect(recorder.lines.suffix(2) == ["< leave roomClosed disconnect", "< closed"])
+        #expect(venue.room.holdsNothing)
+    }
+
+    @Test func `a recorder that comes first does not begin the time of an empty room anew`() throws {
+        let venue = Venue { $0.emptyTimeout = .seconds(Int64(30)) }
+        venue.run(for: .seconds(Int64(20)))
+        _ = try joinRecorder(venue)
+        venue.run(for: .seconds(Int64(9)))
+        #expect(venue.ending == nil)
+        venue.run(for: .seconds(Int64(2)))
+        #expect(venue.ending == .roomEndIdleTimeout)
+    }
+
     @Test func `those who are sent away together are not told of each other`() throws {
         let venue = Venue()
         let people = try ["ann", "bob", "cat"].map { try venue.join($0) }

@@ -372,13 +372,13 @@ final class TestClient {
         takeEvents()
     }
 
-    func receive(_ datagram: Transmit, at now: Instant) {
-        var bytes = datagram.bytes
-        if datagram.to == hosts[0] {
-            publisher.receive(&bytes, from: datagram.from, to: datagram.to, at: now)
+    func receive(_ datagram: [UInt8], from: TransportAddress, to: TransportAddress, at now: Instant) {
+        var bytes = datagram
+        if to == hosts[0] {
+            publisher.receive(&bytes, from: from, to: to, at: now)
             _ = publisher.takePacket(&bytes)
         } else {
-            subscriber.receive(&bytes, from: datagram.from, to: datagram.to, at: now)
+            subscriber.receive(&bytes, from: from, to: to, at: now)
             _ = subscriber.takePacket(&bytes)
         }
         takeEvents()

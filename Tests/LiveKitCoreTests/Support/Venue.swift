@@ -22,6 +22,7 @@ final class Venue {
 
     private(set) var fragments: [String: RoomPeerID] = [:]
     private var addresses: [TransportAddress: RoomPeerID] = [:]
+    private var forwarded = DatagramOutbox()
     private(set) var removed: Set<RoomPeerID> = []
     private var lastHost = 0
 
@@ -220,20 +221,22 @@ final class Venue {
             addresses[from] = peer
         }
         guard let peer = addresses[from] else { return }
-        room.receive(&bytes, for: peer, from: from, to: Self.port, at: now)
+        room.receive(&bytes, for: peer, from: from, to: Self.port, into: &forwarded, at: now)
     }
 
     func drain() {
-        var down: [Transmit] = []
+        var down: [(bytes: [UInt8], from: TransportAddress, to: TransportAddress)] = []
         repeat {
             down = []
-            room.drainTransmits(at: now) { _, datagram in down.append(copy datagram) }
+            forwarded.forEach { down.append((Array(forwarded.bytes[$0.range]), $0.from, $0.to)) }
+            forwarded.removeAll()
+            room.drainTransmits(at: now) { _, datagram in down.append((datagram.bytes, datagram.from, datagram.to)) }
             while let output = room.pollOutput() { take(output) }
-            for datagram in down {
-                guard let client = clients.first(where: { $0.owns(datagram.to) }) else { continue }
-                watch(client, datagram.bytes)
-                guard !isLost(client, datagram.bytes) else { continue }
-                client.receive(datagram, at: now)
+            for (bytes, from, to) in down {
+                guard let client = clients.first(where: { $0.owns(to) }) else { continue }
+                watch(client, bytes)
+                guard !isLost(client, bytes) else { continue }
+                client.receive(bytes, from: from, to: to, at: now)
             }
         } while !down.isEmpty
     }

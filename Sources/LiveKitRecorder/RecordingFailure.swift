@@ -1,0 +1,78 @@
+package import LiveKitClient
+internal import MediaFiles
+internal import RTCWire
+
+/// Why a track is not recorded, or not to its end. The description names no place on this machine: it goes to whoever
+/// asked for the recording.
+package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    case diskFull
+    case unwritable
+    /// There is no file that holds what the track is coded in.
+    case unsupported(codec: String)
+    /// The server has no such track for us.
+    case noSuchTrack
+    /// The recorder is not in the room, or not any more; a sentence.
+    case notInRoom(String)
+
+    init(_ error: MediaFileError, codec: String) {
+        switch error {
+        case .diskFull: self = .diskFull
+        case .unreadable, .unwritable, .tooLarge: self = .unwritable
+        case .unknownContainer, .malformed, .tooManyFrames, .unsuitable, .noUsableTrack, .unsupportedTracks:
+            self = .unsupported(codec: codec)
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .diskFull: "The disk is full."
+        case .unwritable: "The file cannot be written."
+        case .unsupported(let codec): "There is no file that holds \(codec)."
+        case .noSuchTrack: "There is no such track in the room."
+        case .notInRoom(let sentence): sentence
+        }
+    }
+}
+
+/// What goes wrong beside; the description is for whoever records, and names people and files.
+package enum RecordingNotice: Sendable, Hashable, CustomStringConvertible {
+    case track(of: ParticipantIdentity, TrackSource, RecordingFailure)
+    case file(String, RecordingFailure)
+    /// Its path.
+    case index(String)
+
+    package var description: String {
+        switch self {
+        case .track(let identity, let source, let failure):
+            "\(identity)'s \(source.rawValue) is not recorded: \(failure)"
+        case .file(let name, let failure): "\(name) is not complete: \(failure)"
+        case .index(let path): "The index \(path) cannot be written."
+        }
+    }
+}
+
+/// Why a folder cannot be recorded into. The description is for whoever chose it.
+package enum RecordingFolderError: Error, Sendable, Hashable, CustomStringConvertible {
+    case cannotBeMade(folder: String)
+    case unwritable(folder: String)
+
+    package var description: String {
+        switch self {
+        case .cannotBeMade(let folder): "The folder \(folder) for recordings cannot be made."
+        case .unwritable(let folder): "Nothing can be written into the folder \(folder)."
+        }
+    }
+}
+
+/// What has been written of a track.
+package struct RecordedFile: Sendable, Hashable {
+    /// From the folder on.
+    package var path: String
+    /// Nanoseconds since 1970.
+    package var startedAt: Int64
+    package var endedAt: Int64
+    /// Nanoseconds.
+    package var duration: Int64
+    /// Bytes.
+    package var size: Int64
+}

@@ -1,0 +1,229 @@
+internal import Foundation
+package import LiveKitClient
+internal import MediaFiles
+package import RTCEngine
+package import RTCNetwork
+internal import RTCWire
+
+/// Writes each track that is received into a file of its own, as it was coded, and an index of them. On a thread of its
+/// own: a disk that is slow holds nobody else up.
+package actor RecordingFolder {
+    nonisolated private let loop: NetworkLoop
+    nonisolated package var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// One file in the index.
+    private struct Entry: Encodable {
+        let participant: String
+        let participantName: String
+        let track: String
+        let name: String
+        let source: String
+        let kind: String
+        let codec: String
+        /// When its first frame came.
+        let started: Date
+        let file: String
+        var frames = 0
+        /// In seconds.
+        var duration = 0.0
+        /// The track has ended, and the file is complete.
+        var isComplete = false
+
+        enum CodingKeys: String, CodingKey {
+            case participant, track, name, source, kind, codec, started, file, frames, duration
+            case participantName = "participant_name"
+            case isComplete = "complete"
+        }
+    }
+
+    private struct Index: Encodable {
+        var room: String
+        var recordings: [Entry]
+    }
+
+    private struct OpenFile {
+        let file: RecordingFile
+        let startedAt: Int64
+    }
+
+    private let folder: URL
+    private let indexName: String
+    /// Once there is one.
+    private var indexFile: URL?
+    private let notice: @Sendable (RecordingNotice) -> Void
+    private var room = ""
+    private var roomID = ""
+    private var entries: [Entry] = []
+    private var files: [Int: OpenFile] = [:]
+    private var isFinished = false
+
+    /// - Parameters:
+    ///   - index: what the index is called, without its extension.
+    ///   - loop: does the writing.
+    ///   - notice: is called when a track cannot be recorded any more, or the index not be written.
+    package init(
+        _ folder: String, index: String = "index", loop: NetworkLoop,
+        notice: @escaping @Sendable (RecordingNotice) -> Void
+    ) {
+        self.folder = URL(filePath: folder, directoryHint: .isDirectory)
+        indexName = index
+        self.loop = loop
+        self.notice = notice
+    }
+
+    /// Makes the folder if it is not there, and looks whether it can be written into.
+    package static func prepare(_ folder: String) throws(RecordingFolderError) {
+        do {
+            try FileManager.default.createDirectory(
+                at: URL(filePath: folder, directoryHint: .isDirectory), withIntermediateDirectories: true)
+        } catch {
+            throw .cannotBeMade(folder: folder)
+        }
+        guard FileManager.default.isWritableFile(atPath: folder) else { throw .unwritable(folder: folder) }
+    }
+
+    /// Makes the folder if it is not there, and an index. Repeatable.
+    package func begin(room: String, id: String = "") throws(RecordingFolderError) {
+        (self.room, roomID) = (room, id)
+        try Self.prepare(folder.path)
+        writeIndex()
+    }
+
+    /// Records a track to its end, or until the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - template: what the file is to be called, see `RecordingPath`.
+    ///   - began: is called when there is a file, with its path from the folder on.
+    /// - Returns: the file; nil if nothing came that one can begin with.
+    /// - Throws: what was written before stays, and plays.
+    package func record(
+        _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, as template: String = RecordingPath.usualName,
+        began: @Sendable (String) async -> Void = { _ in }
+    ) async -> (file: RecordedFile?, failure: RecordingFailure?) {
+        var place: Int?
+        var failure: RecordingFailure?
+        for await frame in frames {
+            guard !isFinished else { break }
+            do throws(MediaFileError) {
+                let now = NetworkLoop.now
+                if place == nil {
+                    // A recording begins at a picture that can be decoded by itself.
+                    guard frame.isKeyFrame else {
+                        await track.requestKeyFrame()
+                        continue
+                    }
+                    let opened = try open(track, frame.format, template)
+                    place = opened
+                    try files[opened]?.file.receive(frame, at: now)
+                    await began(entries[opened].file)
+                } else if let place {
+                    try files[place]?.file.receive(frame, at: now)
+                }
+            } catch {
+                let reason = RecordingFailure(error, codec: track.publication.mimeType)
+                failure = reason
+                notice(.track(of: track.participant.identity, track.publication.source, reason))
+                break
+            }
+        }
+        guard let place else { return (nil, failure) }
+        let (file, problem) = close(place)
+        return (file, failure ?? problem)
+    }
+
+    private func open(
+        _ track: RemoteTrack, _ format: PayloadFormat, _ template: String
+    ) throws(MediaFileError) -> Int {
+        let (video, audio) = format.isVideo ? (format, nil) : (nil, format)
+        guard let container = Recorder.containers(video: video, audio: audio).first else { throw .unsupportedTracks }
+        let (publication, participant) = (track.publication, track.participant)
+        var subject = RecordingPath.Subject(time: Date())
+        subject.roomName = room
+        subject.roomID = roomID
+        subject.publisherIdentity = participant.identity.rawValue
+        subject.trackID = publication.sid.rawValue
+        subject.trackType = publication.kind.rawValue
+        subject.trackSource = publication.source.rawValue
+        let path = RecordingPath(template, of: subject)
+        let url = Self.free(path.components, container.fileExtension, in: folder)
+        do {
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        } catch {
+            throw (error as NSError).code == CocoaError.Code.fileWriteOutOfSpace.rawValue
+                ? .diskFull(file: path.description) : .unwritable(file: path.description)
+        }
+        let file = try RecordingFile(path: url.path, video: video, audio: audio, container: container)
+        entries.append(
+            Entry(
+                participant: participant.identity.rawValue, participantName: participant.name,
+                track: publication.sid.rawValue, name: publication.name, source: publication.source.rawValue,
+                kind: publication.kind.rawValue, codec: publication.mimeType, started: subject.time,
+                file: (path.components.dropLast() + [url.lastPathComponent]).joined(separator: "/")))
+        files[entries.count - 1] = OpenFile(file: file, startedAt: Self.wallClock)
+        writeIndex()
+        return entries.count - 1
+    }
+
+    private func close(_ place: Int) -> (RecordedFile?, RecordingFailure?) {
+        // `finish` may have closed it.
+        guard let open = files.removeValue(forKey: place) else { return (nil, nil) }
+        var failure: RecordingFailure?
+        do throws(MediaFileError) {
+            try open.file.finish()
+            entries[place].isComplete = true
+        } catch {
+            let reason = RecordingFailure(error, codec: entries[place].codec)
+            failure = reason
+            notice(.file(entries[place].file, reason))
+        }
+        entries[place].frames = open.file.recorder.recordedFrames
+        entries[place].duration = open.file.recorder.duration.seconds
+        writeIndex()
+        let attributes = try? FileManager.default.attributesOfItem(atPath: open.file.path)
+        let file = RecordedFile(
+            path: entries[place].file, startedAt: open.startedAt, endedAt: Self.wallClock,
+            duration: open.file.recorder.duration.nanoseconds,
+            size: (attributes?[.size] as? NSNumber)?.int64Value ?? 0)
+        return (file, failure)
+    }
+
+    /// Ends all files; returns where the index is.
+    @discardableResult
+    package func finish() -> String {
+        isFinished = true
+        for place in files.keys.sorted() { _ = close(place) }
+        return index.path
+    }
+
+    private var index: URL {
+        let file = indexFile ?? Self.free([indexName], "json", in: folder)
+        indexFile = file
+        return file
+    }
+
+    private static var wallClock: Int64 { (NetworkLoop.now + NetworkLoop.wallClockOffset).nanoseconds }
+
+    /// In one step: whoever looks finds a whole one at any time.
+    private func writeIndex() {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .iso8601
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        do {
+            try encoder.encode(Index(room: room, recordings: entries)).write(to: index, options: .atomic)
+        } catch {
+            notice(.index(index.path))
+        }
+    }
+
+    /// A recording is never overwritten.
+    private static func free(_ components: [String], _ fileExtension: String, in folder: URL) -> URL {
+        var number = 1
+        while true {
+            let path = components.joined(separator: "/") + (number == 1 ? "" : "-\(number)")
+            let url = folder.appending(path: path + "." + fileExtension)
+            if !FileManager.default.fileExists(atPath: url.path) { return url }
+            number += 1
+        }
+    }
+}

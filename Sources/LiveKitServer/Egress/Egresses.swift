@@ -1,0 +1,368 @@
+internal import Foundation
+internal import LiveKitClient
+internal import LiveKitCore
+internal import LiveKitProtocol
+internal import LiveKitRecorder
+internal import Logging
+internal import RTCEngine
+internal import RTCNetwork
+internal import SwiftProtobuf
+
+/// All recordings of a server: who asked for which, and a recorder in each room of which something is recorded. It
+/// joins when the first recording of a room begins and leaves after the last, so that clients are told that they are
+/// recorded while they are.
+actor Egresses {
+    /// Whom it asks and tells.
+    struct Surroundings: Sendable {
+        var participants: EmbeddedParticipants
+        /// A room and who is in it; nil when there is none of the name.
+        var look: @Sendable (_ room: String) async -> (room: LiveKitRoom, people: [LiveKitParticipantInfo])?
+        var webhook: @Sendable (LiveKitWebhookEvent) -> Void
+    }
+
+    /// A room of which something is recorded.
+    private struct Session {
+        let recorder: RoomRecorder
+        /// Done when tracks can be recorded, or when it is known why not.
+        let joining: Task<RecordingFailure?, Never>
+        /// Recordings of tracks and of the whole room.
+        var users = 0
+    }
+
+    private let configuration: RecordingConfiguration
+    private let surroundings: Surroundings
+    private let logger: Logger
+    private let loop = NetworkLoop(name: "roost-recorder")
+    private var egresses: [String: Egress] = [:]
+    /// In the order in which they were asked for.
+    private var ids: [String] = []
+    /// By the room's sid.
+    private var sessions: [String: Session] = [:]
+    private var folders: [String: RecordingFolder] = [:]
+    /// Rooms of which every track is recorded as it is published, with the names of the files.
+    private var automatic: [String: (template: String, known: Set<String>)] = [:]
+    /// Which recording of the recorder's a track of an egress is, to end it.
+    private var running: [Work: Int] = [:]
+    private var isStopping = false
+    private var waitingForIdle: [CheckedContinuation<Void, Never>] = []
+
+    private struct Work: Hashable {
+        let egress: String
+        let track: String
+    }
+
+    /// So many that are over are remembered.
+    private static let historyLimit = 1_000
+
+    init(_ configuration: RecordingConfiguration, _ surroundings: Surroundings, logger: Logger) {
+        self.configuration = configuration
+        self.surroundings = surroundings
+        self.logger = logger
+    }
+
+    // MARK: From the service
+
+    /// Records one track that is published.
+    func start(track sid: String, inRoom name: String, template: String) async throws(TwirpError) -> LiveKitEgressInfo {
+        let (room, people) = try await look(name)
+        guard let track = people.lazy.flatMap(\.tracks).first(where: { $0.sid == sid }) else {
+            throw TwirpError(.notFound, "track is not found")
+        }
+        try checkLimit()
+        let id = add(.track(sid), template, room)
+        record(track, for: id, room)
+        return info(id)
+    }
+
+    /// Records a whole room: what is published, and what will be.
+    func start(
+        room name: String, sound: Bool, pictures: Bool, template: String
+    ) async throws(TwirpError) -> LiveKitEgressInfo {
+        let (room, _) = try await look(name)
+        try checkLimit()
+        let id = add(.room(sound: sound, pictures: pictures), template, room)
+        let session = enter(room)
+        Task {
+            if let failure = await session.joining.value { return note(id) { $0.orphaned(failure, at: Self.now) } }
+            note(id) { $0.becameActive(at: Self.now) }
+            // What is published from here on comes as news.
+            for track in await surroundings.look(name)?.people.flatMap(\.tracks) ?? [] { record(track, for: id, room) }
+            let failure = await session.recorder.waitForEnd()
+            note(id) { $0.orphaned(failure, at: Self.now) }
+        }
+        return info(id)
+    }
+
+    /// Records each track of a room as it is published, and those that are.
+    func startAutomatic(room: LiveKitRoom, template: String) async {
+        // Who asks again does not have what is recorded recorded twice.
+        automatic[room.sid] = (template, automatic[room.sid]?.known ?? [])
+        for track in await surroundings.look(room.name)?.people.flatMap(\.tracks) ?? [] {
+            recordAutomatically(track, in: room)
+        }
+    }
+
+    func list(_ request: LiveKitListEgressRequest) -> LiveKitListEgressResponse {
+        .with {
+            $0.items = ids.compactMap { egresses[$0] }.filter { egress in
+                (request.roomName.isEmpty || egress.info.roomName == request.roomName)
+                    && (request.egressID.isEmpty || egress.info.egressID == request.egressID)
+                    && (!request.active || egress.isActive)
+            }.map(\.info)
+        }
+    }
+
+    func stop(_ id: String) async throws(TwirpError) -> LiveKitEgressInfo {
+        guard let egress = egresses[id] else { throw TwirpError(.notFound, "egress does not exist") }
+        guard egress.isRunning else {
+            throw TwirpError(.failedPrecondition, "egress with status \(egress.info.status.name) cannot be stopped")
+        }
+        await end(id)
+        return info(id)
+    }
+
+    // MARK: From the rooms
+
+    /// What is also told by webhooks, in its order.
+    func happened(_ event: LiveKitWebhookEvent) {
+        switch event.event {
+        case "track_published":
+            recordAutomatically(event.track, in: event.room)
+            for id in ids where egresses[id]?.info.roomID == event.room.sid { record(event.track, for: id, event.room) }
+        case "room_finished":
+            automatic[event.room.sid] = nil
+            folders[event.room.sid] = nil
+        default: break
+        }
+    }
+
+    private func recordAutomatically(_ track: LiveKitTrackInfo, in room: LiveKitRoom) {
+        guard let (template, known) = automatic[room.sid], !known.contains(track.sid),
+            track.type == .audio || track.type == .video
+        else { return }
+        automatic[room.sid]?.known.insert(track.sid)
+        let id = add(.track(track.sid), template, room)
+        record(track, for: id, room)
+    }
+
+    /// The server goes down: files are made whole, for as long as that may take.
+    func stop(within patience: Duration = .seconds(5)) async {
+        isStopping = true
+        automatic = [:]
+        for id in ids where egresses[id]?.isRunning == true { await end(id) }
+        guard isBusy else { return }
+        let timeout = Task {
+            guard (try? await Task.sleep(for: patience)) != nil else { return }
+            tellIdle()
+        }
+        await withCheckedContinuation { waitingForIdle.append($0) }
+        timeout.cancel()
+    }
+
+    // MARK: One egress
+
+    private func look(_ name: String) async throws(TwirpError) -> (LiveKitRoom, [LiveKitParticipantInfo]) {
+        guard let (room, people) = await surroundings.look(name) else { throw .noSuchRoom }
+        return (room, people)
+    }
+
+    private func checkLimit() throws(TwirpError) {
+        guard !isStopping else { throw TwirpError(.unavailable, "the server is going down") }
+        guard load < configuration.limit else {
+            throw TwirpError(
+                .resourceExhausted, "the server records \(configuration.limit) tracks already, the most that it does")
+        }
+    }
+
+    private func add(_ scope: Egress.Scope, _ template: String, _ room: LiveKitRoom) -> String {
+        let id = Self.randomID("EG_")
+        let egress = Egress(
+            id: id, scope: scope, template: template, room: room, index: Self.indexName(room) + ".json", at: Self.now)
+        egresses[id] = egress
+        ids.append(id)
+        if ids.count > Self.historyLimit, let old = ids.firstIndex(where: { egresses[$0]?.isActive == false }) {
+            egresses[ids.remove(at: old)] = nil
+        }
+        tell("egress_started", egress.info)
+        return id
+    }
+
+    private func info(_ id: String) -> LiveKitEgressInfo { egresses[id]?.info ?? LiveKitEgressInfo() }
+
+    /// Something has happened to an egress: whoever waits for it is told.
+    private func note(_ id: String, _ change: (inout Egress) -> Egress.News?) {
+        guard var egress = egresses[id] else { return }
+        let news = change(&egress)
+        egresses[id] = egress
+        switch news {
+        case .updated: tell("egress_updated", egress.info)
+        case .ended:
+            tell("egress_ended", egress.info)
+            if case .room = egress.scope { Task { await leave(egress.info.roomID) } }
+        case nil: break
+        }
+    }
+
+    private func tell(_ event: String, _ info: LiveKitEgressInfo) {
+        surroundings.webhook(
+            .with {
+                $0.event = event
+                $0.egressInfo = info
+                $0.id = Self.randomID("EV_")
+                $0.createdAt = Self.now / 1_000_000_000
+            })
+    }
+
+    private func end(_ id: String) async {
+        note(id) { $0.stopRequested(at: Self.now) }
+        guard let room = egresses[id]?.info.roomID else { return }
+        for (work, recording) in running where work.egress == id { await sessions[room]?.recorder.stop(recording) }
+    }
+
+    /// Begins with a track, if the egress is to have it.
+    private func record(_ track: LiveKitTrackInfo, for id: String, _ room: LiveKitRoom) {
+        guard let egress = egresses[id], egress.wants(track) else { return }
+        guard !isStopping, load < configuration.limit else {
+            let reason = "The server records \(configuration.limit) tracks already."
+            switch egress.scope {
+            case .room: note(id) { $0.omit(track.sid, reason, at: Self.now) }
+            case .track:
+                egresses[id]?.took(track.sid)
+                note(id) { $0.trackEnded(track.sid, .notInRoom(reason), at: Self.now) }
+            }
+            return
+        }
+        egresses[id]?.took(track.sid)
+        let work = Work(egress: id, track: track.sid)
+        running[work] = 0
+        let session = enter(room)
+        let template = egress.template
+        Task {
+            var failure = await session.joining.value
+            if failure == nil, egresses[id]?.isRunning == true {
+                failure = await session.recorder.record(
+                    TrackSID(track.sid), as: template,
+                    began: { path in await self.note(id) { $0.fileBegan(path, of: track.sid, at: Self.now) } },
+                    ended: { file in await self.note(id) { $0.take(file, of: track.sid) } },
+                    accepted: { recording in await self.accepted(work, recording, session.recorder) })
+            }
+            running[work] = nil
+            note(id) { $0.trackEnded(track.sid, failure, at: Self.now) }
+            await leave(room.sid)
+            if !isBusy { tellIdle() }
+        }
+    }
+
+    private func accepted(_ work: Work, _ recording: Int, _ recorder: RoomRecorder) async {
+        running[work] = recording
+        // Its end was asked for meanwhile.
+        if egresses[work.egress]?.isRunning != true { await recorder.stop(recording) }
+    }
+
+    private var isBusy: Bool { !running.isEmpty }
+
+    /// Tracks that are recorded, and whole rooms.
+    private var load: Int { running.count + egresses.values.count { $0.isActive && $0.isOfRoom } }
+
+    private func tellIdle() {
+        for waiting in waitingForIdle { waiting.resume() }
+        waitingForIdle = []
+    }
+
+    // MARK: Recorders
+
+    /// A user more of a room's recorder, which joins if there is none.
+    private func enter(_ room: LiveKitRoom) -> Session {
+        var session = sessions[room.sid] ?? join(room)
+        session.users += 1
+        sessions[room.sid] = session
+        return session
+    }
+
+    /// A user less.
+    private func leave(_ sid: String) async {
+        guard var session = sessions[sid] else { return }
+        session.users -= 1
+        sessions[sid] = session.users > 0 ? session : nil
+        if session.users == 0 { await session.recorder.leave() }
+    }
+
+    private func join(_ room: LiveKitRoom) -> Session {
+        var claims = AccessToken.Claims()
+        claims.kind = "egress"
+        var grants = VideoGrants()
+        grants.roomJoin = true
+        grants.room = room.name
+        grants.canPublish = false
+        grants.canPublishData = false
+        grants.hidden = true
+        grants.recorder = true
+        claims.video = grants
+        var options = ConnectOptions()
+        options.door = surroundings.participants.door(to: room.name, as: Self.randomID("EG_"), claims)
+        let recorder = RoomRecorder(options: options, folder: folder(of: room))
+        let joining = Task { () -> RecordingFailure? in
+            do throws(RecordingFailure) {
+                // The door leads there: neither is looked at.
+                try await recorder.connect(url: "", token: "")
+                return nil
+            } catch {
+                return error
+            }
+        }
+        return Session(recorder: recorder, joining: joining)
+    }
+
+    /// A room has one index, however often a recorder comes and goes.
+    private func folder(of room: LiveKitRoom) -> RecordingFolder {
+        if let folder = folders[room.sid] { return folder }
+        let logger = logger
+        let folder = RecordingFolder(configuration.folder, index: Self.indexName(room), loop: loop) { notice in
+            // Neither people nor rooms are logged, and files are called by them.
+            switch notice {
+            case .track(_, _, let failure), .file(_, let failure):
+                logger.warning("a track is not recorded to its end", metadata: ["reason": "\(failure)"])
+            case .index: logger.warning("the index of a room's recordings cannot be written")
+            }
+        }
+        folders[room.sid] = folder
+        return folder
+    }
+
+    /// What a room's index is called, without its extension.
+    private static func indexName(_ room: LiveKitRoom) -> String {
+        var subject = RecordingPath.Subject(time: Date())
+        (subject.roomName, subject.roomID) = (room.name, room.sid)
+        return RecordingPath("{room_name}-{room_id}", of: subject).description
+    }
+
+    private static var now: Int64 { (NetworkLoop.now + NetworkLoop.wallClockOffset).nanoseconds }
+
+    private static func randomID(_ prefix: String) -> String {
+        let alphabet = Array("23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
+        return prefix + String((0..<12).compactMap { _ in alphabet.randomElement() })
+    }
+}
+
+extension Egress {
+    fileprivate mutating func take(_ file: RecordedFile, of track: String) -> News? {
+        fileEnded(file, of: track)
+        return nil
+    }
+}
+
+extension LiveKitEgressStatus {
+    /// As the protocol spells it.
+    var name: String {
+        switch self {
+        case .egressStarting: "EGRESS_STARTING"
+        case .egressActive: "EGRESS_ACTIVE"
+        case .egressEnding: "EGRESS_ENDING"
+        case .egressComplete: "EGRESS_COMPLETE"
+        case .egressFailed: "EGRESS_FAILED"
+        case .egressAborted: "EGRESS_ABORTED"
+        case .egressLimitReached: "EGRESS_LIMIT_REACHED"
+        case .UNRECOGNIZED(let number): "\(number)"
+        }
+    }
+}

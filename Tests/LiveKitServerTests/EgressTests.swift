@@ -1,0 +1,139 @@
+import LiveKitProtocol
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitRecorder
+@testable import LiveKitServer
+
+/// The states of one recording, as services are told of them.
+@Suite struct EgressTests {
+    private static let room = LiveKitRoom.with {
+        $0.name = "kitchen"
+        $0.sid = "RM_x"
+    }
+
+    private static func egress(_ scope: Egress.Scope) -> Egress {
+        Egress(id: "EG_x", scope: scope, template: "film", room: room, index: "index.json", at: 1)
+    }
+
+    private static func track(_ sid: String, _ type: LiveKitTrackType = .video) -> LiveKitTrackInfo {
+        .with {
+            $0.sid = sid
+            $0.type = type
+        }
+    }
+
+    private static let file = RecordedFile(path: "film.webm", startedAt: 2, endedAt: 9, duration: 7, size: 100)
+
+    @Test func `a track is recorded from its first frame until it ends`() {
+        var egress = Self.egress(.track("TR_a"))
+        #expect(egress.info.status == .egressStarting && egress.isActive && egress.isRunning)
+        #expect(egress.info.track.trackID == "TR_a" && egress.info.track.file.filepath == "film")
+        egress.took("TR_a")
+        #expect(!egress.wants(Self.track("TR_a")))
+        #expect(egress.fileBegan("film.webm", of: "TR_a", at: 2) == .updated)
+        #expect(egress.info.status == .egressActive && egress.info.startedAt == 2)
+        egress.fileEnded(Self.file, of: "TR_a")
+        #expect(egress.trackEnded("TR_a", nil, at: 10) == .ended)
+        #expect(egress.info.status == .egressComplete && !egress.isActive)
+        #expect(egress.info.endedAt == 10 && egress.info.updatedAt == 10)
+        #expect(egress.info.fileResults == [egress.info.file])
+        #expect(egress.info.file.filename == "film.webm" && egress.info.file.size == 100)
+        #expect(egress.info.file.startedAt == 2 && egress.info.file.endedAt == 9 && egress.info.file.duration == 7)
+    }
+
+    @Test func `who stops it waits for the file`() {
+        var egress = Self.egress(.track("TR_a"))
+        egress.took("TR_a")
+        _ = egress.fileBegan("film.webm", of: "TR_a", at: 2)
+        #expect(egress.stopRequested(at: 5) == .updated)
+        #expect(egress.info.status == .egressEnding && egress.isActive && !egress.isRunning)
+        #expect(egress.stopRequested(at: 6) == nil)
+        egress.fileEnded(Self.file, of: "TR_a")
+        #expect(egress.trackEnded("TR_a", nil, at: 7) == .ended)
+        #expect(egress.info.status == .egressComplete)
+        #expect(egress.trackEnded("TR_a", .diskFull, at: 8) == nil)
+        #expect(egress.info.status == .egressComplete)
+    }
+
+    @Test func `a track of which nothing came is aborted`() {
+        var egress = Self.egress(.track("TR_a"))
+        egress.took("TR_a")
+        _ = egress.stopRequested(at: 5)
+        #expect(egress.trackEnded("TR_a", nil, at: 6) == .ended)
+        #expect(egress.info.status == .egressAborted && !egress.info.error.isEmpty && egress.info.errorCode == 412)
+    }
+
+    @Test func `a full disk is a failure, and what was written is still told of`() {
+        var egress = Self.egress(.track("TR_a"))
+        egress.took("TR_a")
+        _ = egress.fileBegan("film.webm", of: "TR_a", at: 2)
+        egress.fileEnded(Self.file, of: "TR_a")
+        #expect(egress.trackEnded("TR_a", .diskFull, at: 6) == .ended)
+        #expect(egress.info.status == .egressFailed && egress.info.error == "The disk is full.")
+        #expect(egress.info.fileResults.map(\.size) == [100])
+    }
+
+    @Test func `a room is recorded without anybody in it, until it is over`() {
+        var egress = Self.egress(.room(sound: true, pictures: true))
+        #expect(egress.info.egress.preset == .passthrough && egress.info.egress.outputs[0].file.filepath == "film")
+        #expect(egress.becameActive(at: 2) == .updated)
+        #expect(egress.wants(Self.track("TR_a")) && egress.wants(Self.track("TR_b", .audio)))
+        for (sid, path) in [("TR_a", "a.webm"), ("TR_b", "b.ogg")] {
+            egress.took(sid)
+            #expect(egress.fileBegan(path, of: sid, at: 3) == nil)
+        }
+        #expect(egress.trackEnded("TR_a", nil, at: 4) == nil)
+        #expect(egress.info.status == .egressActive)
+        #expect(egress.orphaned(nil, at: 5) == nil)
+        #expect(egress.trackEnded("TR_b", nil, at: 6) == .ended)
+        #expect(
+            egress.info.status == .egressComplete && egress.info.fileResults.map(\.filename) == ["a.webm", "b.ogg"])
+        // The field from before there were several files has none of them.
+        #expect(egress.info.result == nil)
+    }
+
+    @Test func `a room's recording that is stopped takes no more tracks, and ends with its last file`() {
+        var egress = Self.egress(.room(sound: true, pictures: true))
+        _ = egress.becameActive(at: 2)
+        egress.took("TR_a")
+        #expect(egress.stopRequested(at: 3) == .updated)
+        #expect(!egress.wants(Self.track("TR_b")))
+        #expect(egress.trackEnded("TR_a", nil, at: 4) == .ended)
+        var empty = Self.egress(.room(sound: true, pictures: true))
+        _ = empty.becameActive(at: 2)
+        #expect(empty.stopRequested(at: 3) == .ended)
+        #expect(empty.info.status == .egressComplete)
+    }
+
+    @Test func `sound or pictures of a room can be had alone`() {
+        let sound = Self.egress(.room(sound: true, pictures: false))
+        #expect(sound.info.egress.template.audioOnly && !sound.info.egress.template.videoOnly)
+        #expect(!sound.wants(Self.track("TR_a")) && sound.wants(Self.track("TR_b", .audio)))
+        let pictures = Self.egress(.room(sound: false, pictures: true))
+        #expect(pictures.info.egress.template.videoOnly && !pictures.info.egress.template.audioOnly)
+        #expect(pictures.wants(Self.track("TR_a")) && !pictures.wants(Self.track("TR_b", .audio)))
+        #expect(!pictures.wants(Self.track("TR_c", .data)))
+    }
+
+    @Test func `one track of a room that no file holds is left out, and a full disk ends all`() {
+        var egress = Self.egress(.room(sound: true, pictures: true))
+        _ = egress.becameActive(at: 2)
+        egress.took("TR_a")
+        #expect(egress.trackEnded("TR_a", .unsupported(codec: "video/H265"), at: 3) == .updated)
+        #expect(egress.info.details.contains("TR_a: There is no file that holds video/H265."))
+        #expect(!egress.wants(Self.track("TR_a")))
+        egress.took("TR_b")
+        egress.took("TR_c")
+        #expect(egress.trackEnded("TR_b", .diskFull, at: 4) == nil)
+        #expect(egress.trackEnded("TR_c", .diskFull, at: 5) == .ended)
+        #expect(egress.info.status == .egressFailed && egress.info.error == "The disk is full.")
+    }
+
+    @Test func `a recorder that is sent away is a failure`() {
+        var egress = Self.egress(.room(sound: true, pictures: true))
+        _ = egress.becameActive(at: 2)
+        #expect(egress.orphaned(.notInRoom("We were removed from the room."), at: 3) == .ended)
+        #expect(egress.info.status == .egressFailed && egress.info.error == "We were removed from the room.")
+    }
+}
