@@ -15,6 +15,8 @@ package final class LiveKitServer: Sendable {
     /// Of WHIP and WHEP.
     let sessions: HTTPSessions
     private let webhooks: WebhookSender
+    /// Nil where nothing is recorded.
+    let egresses: Egresses?
     private let logger: Logger
 
     package init(_ configuration: LiveKitServerConfiguration, logger: Logger = Logger(label: "livekit")) {
@@ -26,15 +28,31 @@ package final class LiveKitServer: Sendable {
         sessions = HTTPSessions(limit: configuration.maximumHTTPSessions)
         self.webhooks = webhooks
         let key = configuration.signingKey
-        workers = (0..<max(configuration.workers, 1)).map { index in
+        let (events, source) = AsyncStream.makeStream(of: LiveKitWebhookEvent.self)
+        let records = configuration.recordings != nil
+        let workers = (0..<max(configuration.workers, 1)).map { index in
             let surroundings = MediaWorker.Surroundings(
-                webhook: { webhooks.send($0) },
+                webhook: { event in
+                    webhooks.send(event)
+                    if records { source.yield(event) }
+                },
                 sign: { Self.sign($0, expires: $1, with: key) },
                 claim: { directory.claim($0, for: index) },
                 roomEnded: { directory.release($0, by: index) })
             return MediaWorker(
                 configuration.media.worker(index), limit: configuration.maximumRooms, surroundings: surroundings,
                 loop: NetworkLoop(name: "roost-media-\(index)"))
+        }
+        self.workers = workers
+        egresses = configuration.recordings.map { recordings in
+            let worker: @Sendable (String) -> MediaWorker? = { name in directory[name].map { workers[$0] } }
+            let egresses = Egresses(
+                recordings,
+                Egresses.Surroundings(
+                    participants: EmbeddedParticipants(worker: worker),
+                    look: { await worker($0)?.look(at: $0) }, webhook: { webhooks.send($0) }), logger: logger)
+            Task { [weak egresses] in for await event in events { await egresses?.happened(event) } }
+            return egresses
         }
     }
 
@@ -52,6 +70,8 @@ package final class LiveKitServer: Sendable {
 
     /// Tells everybody that the server goes down, and gives the ports back.
     package func stop() async {
+        // While their tracks are still there.
+        await egresses?.stop()
         for worker in workers { await worker.stop() }
     }
 

@@ -20,6 +20,8 @@ package struct LiveKitServerConfiguration: Sendable {
     package var maximumRooms = 10_000
     /// Sessions of WHIP and WHEP at most, on all workers together.
     package var maximumHTTPSessions = 5_000
+    /// Where tracks are recorded to when services ask for it; nil for nowhere.
+    package var recordings: RecordingConfiguration?
     /// Where events are posted.
     package var webhooks: [WebhookURL] = []
     /// TURN servers for whoever sends this request.
@@ -30,6 +32,15 @@ package struct LiveKitServerConfiguration: Sendable {
         self.signingKey = signingKey
         self.media = media
     }
+}
+
+/// Where recordings go.
+package struct RecordingConfiguration: Sendable {
+    package var folder: String
+    /// Tracks that are recorded at the same time, of all rooms together.
+    package var limit = 100
+
+    package init(folder: String) { self.folder = folder }
 }
 
 extension RoomConfiguration {

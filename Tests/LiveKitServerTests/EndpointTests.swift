@@ -67,7 +67,7 @@ import Testing
             await socket.send([0xff, 0xff, 0xff])
             var last: WebSocketReader.Message?
             while let message = try await socket.next() { last = message }
-            #expect(last == .close(code: 1007))
+            #expect(last == .close(code: 1007, reason: "This is no message of LiveKit's protocol."))
         }
     }
 
@@ -78,7 +78,7 @@ import Testing
             await socket.send([UInt8](repeating: 0, count: 2 << 20 | 1))
             var last: WebSocketReader.Message?
             while let message = try await socket.next() { last = message }
-            #expect(last == .close(code: 1009))
+            #expect(last == .close(code: 1009, reason: "message too large"))
         }
     }
 

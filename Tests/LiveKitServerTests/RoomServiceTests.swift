@@ -164,8 +164,8 @@ import Testing
             let get = try await server.ask(
                 "/twirp/livekit.RoomService/ListRooms", headers: ["Authorization": "Bearer \(token)"])
             #expect(get.status == 404)
-            let egress = try await server.ask("/twirp/livekit.Egress/ListEgress", method: "POST")
-            #expect(egress.status == 404)
+            let ingress = try await server.ask("/twirp/livekit.Ingress/ListIngress", method: "POST")
+            #expect(ingress.status == 404)
         }
     }
 

@@ -64,11 +64,18 @@ import Testing
         }
     }
 
-    @Test func `a player is hidden unless it says otherwise, and what it cannot ask for is refused`() async throws {
+    @Test func `a player is seen unless its token hides it, and what it cannot ask for is refused`() async throws {
         try await TestServer.run { server in
             let offer = Self.offer.replacing("sendonly", with: "recvonly")
             #expect(try await Self.post(server, "/whep", identity: "eve", offer: offer).status == 201)
-            #expect(try await Self.post(server, "/whep?hidden=false", identity: "dan", offer: offer).status == 201)
+            #expect(try await Self.post(server, "/whep?hidden=true", identity: "dan", offer: offer).status == 201)
+            let hidden = try TestServer.token(identity: "ghost") { $0.hidden = true }
+            #expect(
+                try await server.ask(
+                    "/whep", method: "POST",
+                    headers: ["Authorization": "Bearer \(hidden)", "Content-Type": "application/sdp"],
+                    body: Array(offer.utf8)
+                ).status == 201)
             let admin = try TestServer.serviceToken {
                 $0.roomAdmin = true
                 $0.room = "kitchen"

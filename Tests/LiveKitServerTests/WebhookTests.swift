@@ -11,11 +11,12 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct WebhookTests {
     /// Takes webhooks as LiveKit's receivers do, and answers as it is told to.
     final class Receiver: Sendable {
-        private let state = Mutex((statuses: [Int](), events: [String]()))
+        private let state = Mutex((statuses: [Int](), events: [String](), lastBody: [UInt8]()))
 
         init(statuses: [Int] = []) { state.withLock { $0.statuses = statuses } }
 
         var events: [String] { state.withLock { $0.events } }
+        var lastBody: [UInt8] { state.withLock { $0.lastBody } }
 
         func take(_ request: SocketIOHTTPRequest, keys: APIKeys) -> SocketIOHTTPResponse {
             let event = try? LiveKitWebhookEvent(
@@ -26,6 +27,7 @@ import Testing
             return state.withLock { state in
                 let status = state.statuses.isEmpty ? 200 : state.statuses.removeFirst()
                 state.events.append(event.event)
+                state.lastBody = request.body
                 return .text("", status: status)
             }
         }
@@ -60,6 +62,18 @@ import Testing
             await sender.finish(within: .seconds(60))
             #expect(receiver.events == names)
             #expect(sender.statistics == WebhookStatistics(delivered: 20, failedAttempts: 0, lost: 0))
+        }
+    }
+
+    @Test func `another server's event is handed on byte by byte, in its turn`() async throws {
+        let receiver = Receiver()
+        try await Self.run(receiver) { sender in
+            sender.send(Self.event("ours"))
+            let theirs = Array(#"{ "event" : "theirs", "aFieldOfTomorrow" : [1] }"#.utf8)
+            sender.passOn(theirs, event: "theirs")
+            await sender.finish(within: .seconds(60))
+            #expect(receiver.events == ["ours", "theirs"])
+            #expect(receiver.lastBody == theirs)
         }
     }
 

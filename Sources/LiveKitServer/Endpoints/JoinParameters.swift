@@ -50,16 +50,17 @@ struct JoinParameters {
 
 extension SocketIOHTTPRequest {
     /// The token of the header `Authorization` or, since browsers cannot set that on a WebSocket, of the query.
-    func accessToken(keys: APIKeys, at now: Date) throws(HTTPRefusal) -> AccessToken {
+    var accessTokenText: String? {
         let scheme = "bearer "
-        let text: String
         if let header = header("Authorization"), header.lowercased().hasPrefix(scheme) {
-            text = String(header.dropFirst(scheme.count))
-        } else if let parameter = query["access_token"], !parameter.isEmpty {
-            text = parameter
-        } else {
-            throw .noToken
+            return String(header.dropFirst(scheme.count))
         }
+        guard let parameter = query["access_token"], !parameter.isEmpty else { return nil }
+        return parameter
+    }
+
+    func accessToken(keys: APIKeys, at now: Date) throws(HTTPRefusal) -> AccessToken {
+        guard let text = accessTokenText else { throw .noToken }
         do throws(AccessTokenRefusal) {
             return try AccessToken(verifying: text, with: keys, at: now)
         } catch {

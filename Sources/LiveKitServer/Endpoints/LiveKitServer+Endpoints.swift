@@ -39,8 +39,10 @@ extension LiveKitServer {
         }
         let room = configuration.room(parameters.room, of: parameters.token)
         let mayCreate = mayCreate(with: parameters.token)
+        let isNew = worker(ofRoom: parameters.room) == nil
+        let connection: SignalConnection
         do throws(WorkerRefusal) {
-            return try await atRoom(parameters.room) { worker throws(WorkerRefusal) in
+            connection = try await atRoom(parameters.room) { worker throws(WorkerRefusal) in
                 let connection = SignalConnection(inbox: worker.inbox, tokenExpires: parameters.token.expires)
                 try await worker.join(arrival, room: room, mayCreate: mayCreate, link: connection)
                 return connection
@@ -48,6 +50,8 @@ extension LiveKitServer {
         } catch {
             throw HTTPRefusal(error)
         }
+        if isNew { await recordAutomatically(room: parameters.room, as: parameters.token.claims.roomConfig) }
+        return connection
     }
 
     private func parameters(of request: SocketIOHTTPRequest) throws(HTTPRefusal) -> JoinParameters {

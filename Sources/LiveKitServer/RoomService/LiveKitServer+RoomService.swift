@@ -5,17 +5,20 @@ internal import RTCEngine
 package import SocketIO
 internal import SwiftProtobuf
 
-/// livekit.RoomService: what services ask of rooms, by Twirp. `method` is the whole table.
+/// What services ask, by Twirp. `method` is the whole table of livekit.RoomService; livekit.Egress has its own.
 extension LiveKitServer {
     private static let prefix = "/twirp/livekit.RoomService/"
+    private static let egressPrefix = "/twirp/livekit.Egress/"
 
     /// As LiveKit's server has it.
-    private static let bodyLimit = 10 << 20
+    static let bodyLimit = 10 << 20
 
-    /// How large a body may be, of a request of which the head has come: more than usual of those with a token.
+    /// How large a body may be, of a request of which the head has come: more than usual of those with a token that
+    /// lets them ask for anything.
     package func bodyLimit(of request: SocketIOHTTPRequest) -> Int? {
         guard request.path.hasPrefix(Self.prefix),
-            (try? request.accessToken(keys: configuration.keys, at: Date())) != nil
+            let grants = try? request.accessToken(keys: configuration.keys, at: Date()).claims.video,
+            grants.roomAdmin || grants.roomCreate || grants.roomList
         else { return nil }
         return Self.bodyLimit
     }
@@ -24,7 +27,7 @@ extension LiveKitServer {
     func answerTwirp(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
         guard request.path.hasPrefix("/twirp/") else { return nil }
         if request.method == "OPTIONS" { return CrossOrigin.answer(request) }
-        guard request.path.hasPrefix(Self.prefix) else {
+        guard let prefix = [Self.prefix, Self.egressPrefix].first(where: request.path.hasPrefix) else {
             return TwirpError(.badRoute, "no handler for path \(request.path)").response
         }
         do throws(TwirpError) {
@@ -34,8 +37,8 @@ extension LiveKitServer {
             } catch {
                 throw TwirpError(error)
             }
-            let name = String(request.path.dropFirst(Self.prefix.count))
-            return try await method(try TwirpCall(request, method: name, token: token))
+            let call = try TwirpCall(request, method: String(request.path.dropFirst(prefix.count)), token: token)
+            return prefix == Self.prefix ? try await method(call) : try await egressMethod(call)
         } catch {
             return error.response
         }
@@ -124,11 +127,14 @@ extension LiveKitServer {
         guard request.metadata.utf8.count <= configuration.rooms.limits.metadataBytes else {
             throw TwirpError(RoomServiceError.metadataTooLong(limit: configuration.rooms.limits.metadataBytes))
         }
+        let recording = try request.hasEgress ? automaticEgress(request.egress) : nil
         let room = configuration.rooms.described(
             name: request.name, emptyTimeout: request.emptyTimeout, departureTimeout: request.departureTimeout,
             maximumParticipants: request.maxParticipants, metadata: request.metadata)
         do throws(WorkerRefusal) {
-            return try await atRoom(request.name) { worker throws(WorkerRefusal) in try await worker.create(room) }
+            let made = try await atRoom(request.name) { worker throws(WorkerRefusal) in try await worker.create(room) }
+            if let recording { await recording.egresses.startAutomatic(room: made, template: recording.template) }
+            return made
         } catch {
             throw TwirpError(error)
         }
@@ -170,7 +176,7 @@ extension LiveKitServer {
 
 extension TwirpCall {
     /// The token has this grant.
-    fileprivate func require(_ grant: (VideoGrants) -> Bool) throws(TwirpError) {
+    func require(_ grant: (VideoGrants) -> Bool) throws(TwirpError) {
         guard let grants = token.claims.video, grant(grants) else { throw .notAllowed }
     }
 

@@ -21,9 +21,7 @@ struct TwirpCall {
     private let body: [UInt8]
 
     init(_ request: SocketIOHTTPRequest, method: String, token: AccessToken) throws(TwirpError) {
-        guard request.method == "POST" else {
-            throw TwirpError(.badRoute, "unsupported method \"\(request.method)\" (only POST is allowed)")
-        }
+        try Self.checkMethod(of: request)
         let type = request.header("Content-Type")?.split(separator: ";").first.map {
             $0.trimmingSuffix { $0.isWhitespace }.lowercased()
         }
@@ -35,6 +33,12 @@ struct TwirpCall {
         self.method = method
         self.token = token
         body = request.body
+    }
+
+    static func checkMethod(of request: SocketIOHTTPRequest) throws(TwirpError) {
+        guard request.method == "POST" else {
+            throw TwirpError(.badRoute, "unsupported method \"\(request.method)\" (only POST is allowed)")
+        }
     }
 
     /// What was asked. In JSON both kinds of names are good, and new ones are no error.

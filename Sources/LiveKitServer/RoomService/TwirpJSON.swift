@@ -70,9 +70,46 @@ struct TwirpJSON {
             TwirpJSON(["participants": .list], ["participants": participant])
         case "livekit.MuteRoomTrackResponse": TwirpJSON(["track": .nothing], ["track": track])
         case "livekit.PerformRpcResponse": TwirpJSON(["payload": .text])
+        case "livekit.EgressInfo": egress
+        case "livekit.ListEgressResponse":
+            TwirpJSON(["items": .list, "next_page_token": .nothing], ["items": egress])
         default: nil
         }
     }
+
+    /// Of a choice of fields only the one that was made is there.
+    private static let egress = TwirpJSON(
+        [
+            "egress_id": .text, "room_id": .text, "room_name": .text, "source_type": .name("EGRESS_SOURCE_TYPE_WEB"),
+            "status": .name("EGRESS_STARTING"), "started_at": .wideNumber, "ended_at": .wideNumber,
+            "updated_at": .wideNumber, "stream_results": .list, "file_results": .list, "segment_results": .list,
+            "image_results": .list, "error": .text, "error_code": .number, "details": .text,
+            "manifest_location": .text, "backup_storage_used": .flag, "retry_count": .number,
+        ], ["file_results": file, "file": file, "track": trackEgress, "egress": roomEgress])
+
+    private static let file = TwirpJSON([
+        "filename": .text, "started_at": .wideNumber, "ended_at": .wideNumber, "duration": .wideNumber,
+        "size": .wideNumber, "location": .text,
+    ])
+
+    private static let trackEgress = TwirpJSON(
+        ["room_name": .text, "track_id": .text, "webhooks": .list],
+        ["file": TwirpJSON(["filepath": .text, "disable_manifest": .flag])])
+
+    private static let roomEgress = TwirpJSON(
+        ["room_name": .text, "outputs": .list, "storage": .nothing, "webhooks": .list],
+        [
+            "template": TwirpJSON([
+                "layout": .text, "audio_only": .flag, "video_only": .flag, "custom_base_url": .text,
+            ]),
+            "outputs": TwirpJSON(
+                ["storage": .nothing],
+                [
+                    "file": TwirpJSON([
+                        "file_type": .name("DEFAULT_FILETYPE"), "filepath": .text, "disable_manifest": .flag,
+                    ])
+                ]),
+        ])
 
     private static let room = TwirpJSON(
         [

@@ -31,7 +31,6 @@ struct ExchangeParameters {
         guard (token.claims.roomConfig?.metadata.utf8.count ?? 0) <= limits.metadataBytes else {
             throw HTTPRefusal(400, "The room's metadata are longer than \(limits.metadataBytes) bytes.")
         }
-        var claims = token.claims
         let exchange: Exchange
         switch kind {
         case .whip:
@@ -44,12 +43,10 @@ struct ExchangeParameters {
                 throw HTTPRefusal(403, JoinRefusal.mayNotSubscribe.description)
             }
             exchange = .playing(try PlaybackChoice(request.query))
-            // Whoever only looks on is nobody's business, unless it is to be.
-            if request.query["hidden"] != "false" { claims.video?.hidden = true }
         }
         let offer = try request.offer()
         arrival = Arrival(
-            identity: token.identity, claims: claims, mode: .exchange(exchange),
+            identity: token.identity, claims: token.claims, mode: .exchange(exchange),
             request: .with {
                 $0.clientInfo.address = request.remoteAddress
                 $0.publisherOffer.type = "offer"

@@ -57,6 +57,13 @@ enum ExchangeRoute: Equatable {
             ])
     }
 
+    /// RFC 9725 §4.2: other methods are for extensions to come.
+    var refusalOfMethod: SocketIOHTTPResponse {
+        var response = HTTPRefusal(405, "Not allowed").response
+        response.headers.append(("Allow", methods.joined(separator: ", ")))
+        return response
+    }
+
     /// What scripts may read of a response.
     static let exposed: (name: String, value: String) = (
         "Access-Control-Expose-Headers", "Accept-Patch, ETag, Link, Location"

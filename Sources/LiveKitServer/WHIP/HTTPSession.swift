@@ -71,6 +71,8 @@ final class HTTPSessions: Sendable {
         var open: [String: HTTPSession] = [:]
         var counts: [HTTPSession.Kind: Int] = [:]
         var opened: [HTTPSession.Kind: Int] = [:]
+        /// Places of those whose offers are being looked at.
+        var reserved = 0
     }
 
     private let limit: Int
@@ -78,8 +80,17 @@ final class HTTPSessions: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// Looked at before a room is asked: requests that come at the same time may exceed it by their number.
-    var isFull: Bool { state.withLock { $0.open.count >= limit } }
+    /// Keeps a place before a room is asked; false when there is none. Each that is kept is to be released when the
+    /// session is open or refused.
+    func reserve() -> Bool {
+        state.withLock { state in
+            guard state.open.count + state.reserved < limit else { return false }
+            state.reserved += 1
+            return true
+        }
+    }
+
+    func release() { state.withLock { $0.reserved -= 1 } }
 
     subscript(kind: HTTPSession.Kind, id: String) -> HTTPSession? {
         state.withLock { $0.open[id] }.flatMap { $0.kind == kind ? $0 : nil }

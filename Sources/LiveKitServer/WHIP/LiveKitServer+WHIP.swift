@@ -8,12 +8,7 @@ extension LiveKitServer {
     /// Nil for what is of others.
     func answerExchange(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
         guard let route = ExchangeRoute(path: request.path) else { return nil }
-        guard route.methods.contains(request.method) else {
-            // RFC 9725 §4.2: other methods are for extensions to come.
-            var response = HTTPRefusal(405, "Not allowed").response
-            response.headers.append(("Allow", route.methods.joined(separator: ", ")))
-            return response
-        }
+        guard route.methods.contains(request.method) else { return route.refusalOfMethod }
         if request.method == "OPTIONS" { return route.preflight }
         do throws(HTTPRefusal) {
             switch route {
@@ -34,9 +29,10 @@ extension LiveKitServer {
     ) async throws(HTTPRefusal) -> SocketIOHTTPResponse {
         let parameters = try ExchangeParameters(
             request, kind, room: room, keys: configuration.keys, limits: configuration.rooms.limits, at: Date())
-        guard !sessions.isFull else {
+        guard sessions.reserve() else {
             throw HTTPRefusal(503, "The server is full: it has \(configuration.maximumHTTPSessions) sessions.")
         }
+        defer { sessions.release() }
         let described = configuration.room(parameters.room, of: parameters.token)
         let mayCreate = mayCreate(with: parameters.token)
         let session: HTTPSession
@@ -151,7 +147,7 @@ extension HTTPRefusal {
         }
     }
 
-    fileprivate func response(on route: ExchangeRoute) -> SocketIOHTTPResponse {
+    func response(on route: ExchangeRoute) -> SocketIOHTTPResponse {
         var response = response
         response.headers.append(ExchangeRoute.exposed)
         switch status {

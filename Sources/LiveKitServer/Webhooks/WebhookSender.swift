@@ -24,8 +24,30 @@ extension WebhookStatistics {
 /// Posts events, for each URL in the order in which they came, each until it is taken or has failed too often. A
 /// receiver that is down holds up nobody but itself.
 final class WebhookSender: Sendable {
+    private enum Notice {
+        /// Of our own, written when its turn comes: whoever sends it has other things to do.
+        case event(LiveKitWebhookEvent)
+        /// Somebody else's, and its name.
+        case written([UInt8], name: String)
+
+        var name: String {
+            switch self {
+            case .event(let event): event.event
+            case .written(_, let name): name
+            }
+        }
+
+        /// Signed anew each time: a token is good for some minutes only.
+        func signed(with key: APIKey) throws(SigningError) -> SignedWebhook {
+            switch self {
+            case .event(let event): try SignedWebhook(event, key: key, at: Date())
+            case .written(let body, _): try SignedWebhook(body: body, key: key, at: Date())
+            }
+        }
+    }
+
     private struct Queue {
-        let events: AsyncStream<LiveKitWebhookEvent>.Continuation
+        let notices: AsyncStream<Notice>.Continuation
         let delivery: Task<Void, Never>
     }
 
@@ -42,13 +64,13 @@ final class WebhookSender: Sendable {
         let counters = Counters()
         queues = urls.compactMap { url in
             guard let poster = try? HTTPPoster(url: url.description) else { return nil }
-            let (stream, events) = AsyncStream.makeStream(
-                of: LiveKitWebhookEvent.self, bufferingPolicy: .bufferingOldest(Self.limit))
+            let (stream, notices) = AsyncStream.makeStream(
+                of: Notice.self, bufferingPolicy: .bufferingOldest(Self.limit))
             let delivery = Task {
-                for await event in stream { await Self.deliver(event, by: poster, key: key, counters, logger) }
+                for await notice in stream { await Self.deliver(notice, by: poster, key: key, counters, logger) }
                 await poster.close()
             }
-            return Queue(events: events, delivery: delivery)
+            return Queue(notices: notices, delivery: delivery)
         }
         self.counters = counters
         self.logger = logger
@@ -57,9 +79,18 @@ final class WebhookSender: Sendable {
     var statistics: WebhookStatistics { counters.value }
 
     func send(_ event: LiveKitWebhookEvent) {
+        send(.event(event))
+    }
+
+    /// Sends another server's event as it came, with whatever a newer one has put there.
+    func passOn(_ body: [UInt8], event: String) {
+        send(.written(body, name: event))
+    }
+
+    private func send(_ notice: Notice) {
         for queue in queues {
             counters.change { $0.waiting += 1 }
-            switch queue.events.yield(event) {
+            switch queue.notices.yield(notice) {
             case .enqueued: break
             // The oldest go first: it is this one.
             case .dropped, .terminated: counters.change { $0.giveUp() }
@@ -70,7 +101,7 @@ final class WebhookSender: Sendable {
 
     /// Delivers what waits, at most for so long. What has not been taken then is lost, and said to be.
     func finish(within patience: Duration = .seconds(5)) async {
-        for queue in queues { queue.events.finish() }
+        for queue in queues { queue.notices.finish() }
         let end = Task { [queues] in
             try? await Task.sleep(for: patience)
             guard !Task.isCancelled else { return }
@@ -85,12 +116,11 @@ final class WebhookSender: Sendable {
     }
 
     private static func deliver(
-        _ event: LiveKitWebhookEvent, by poster: HTTPPoster, key: APIKey, _ counters: Counters, _ logger: Logger
+        _ notice: Notice, by poster: HTTPPoster, key: APIKey, _ counters: Counters, _ logger: Logger
     ) async {
         for attempt in 0...pauses.count where !Task.isCancelled {
             if attempt > 0 { try? await Task.sleep(for: pauses[attempt - 1]) }
-            // Signed anew: a token is good for some minutes only.
-            guard let webhook = try? SignedWebhook(event, key: key, at: Date()) else { break }
+            guard let webhook = try? notice.signed(with: key) else { break }
             let status = try? await poster.post(
                 webhook.body,
                 headers: [("Content-Type", SignedWebhook.contentType), ("Authorization", webhook.authorization)])
@@ -107,7 +137,7 @@ final class WebhookSender: Sendable {
         // What the server's end has cut short is told of together.
         guard !Task.isCancelled else { return }
         counters.change { $0.giveUp() }
-        logger.warning("a webhook was not delivered", metadata: ["event": "\(event.event)"])
+        logger.warning("a webhook was not delivered", metadata: ["event": "\(notice.name)"])
     }
 }
 

@@ -22,6 +22,11 @@ extension MediaWorker {
         hostedRooms.filter { names.isEmpty || names.contains($0.name) }.map(\.machine.info)
     }
 
+    /// A room and who is in it; nil when there is none of the name.
+    func look(at name: String) -> (room: LiveKitRoom, people: [LiveKitParticipantInfo])? {
+        room(named: name).map { ($0.machine.info, $0.machine.participants) }
+    }
+
     func atRoom<Value: Sendable>(
         _ name: String, _ body: @Sendable (RoomMachine, Instant) throws(RoomServiceError) -> Value
     ) throws(WorkerFailure) -> Value {

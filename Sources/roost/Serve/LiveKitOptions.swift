@@ -1,15 +1,16 @@
 internal import ArgumentParser
 internal import Foundation
 internal import LiveKitProtocol
+internal import LiveKitRecorder
 internal import LiveKitServer
 internal import Logging
 internal import RTCSecurity
 internal import RTCWire
 internal import SocketIO
 
-/// `roost serve` as a server of LiveKit's protocol, for its client SDKs and services.
+/// `roost serve` as a server of LiveKit's protocol, for its client SDKs and services, and for the page.
 struct LiveKitOptions: ParsableArguments {
-    private static let defaults = (port: 7880, mediaPort: 7882, mediaTCPPort: 7881, workers: 1)
+    private static let defaults = (port: 7880, mediaPort: 7882, mediaTCPPort: 7881, workers: 1, recordings: 100)
     /// What LiveKit's own development server has; the secret is in every tutorial.
     private static let developmentKey = (id: "devkey", secret: "secret")
 
@@ -23,12 +24,36 @@ struct LiveKitOptions: ParsableArguments {
     @Flag(help: "Serve LiveKit's protocol with its development key (devkey, secret); on loopback only.")
     var livekitDev = false
 
+    @Flag(
+        help: "Rooms for many in the page, on these ports for media: whoever reaches the page may join any of them.")
+    var rooms = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Have no rooms here: pass clients and services on to this cluster, as wss://host, whose API keys ours are. "
+                + "Default: ROOST_LIVEKIT_URL of the environment.", valueName: "url"))
+    var livekitUrl: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Certificates (PEM) of authorities that the cluster's may be signed by, besides those that the system "
+                + "knows.", valueName: "file"))
+    var livekitCa: String?
+
     @Option(
         help: "The port for LiveKit alone, where its SDKs look; 0 takes a free one. The page's port has it as well.")
     var livekitPort = defaults.port
 
     @Option(help: ArgumentHelp("Post LiveKit's webhooks there; may be repeated.", valueName: "url"))
     var livekitWebhook: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Record tracks into this folder when services ask for it (LiveKit's egress).", valueName: "folder"))
+    var livekitRecordings: String?
+
+    @Option(help: "Tracks that are recorded at the same time, at most.")
+    var livekitRecordingsLimit = defaults.recordings
 
     @Flag(inversion: .prefixedNo, help: "Whether joining a room that does not exist makes it.")
     var livekitAutoCreate = true
@@ -81,18 +106,39 @@ struct LiveKitOptions: ParsableArguments {
         for text in livekitKey where text.split(separator: ":", maxSplits: 1).count != 2 {
             throw ValidationError("--livekit-key takes a name and a secret with a colon between.")
         }
+        guard livekitRecordings?.isEmpty != true else {
+            throw ValidationError("--livekit-recordings takes the name of a folder.")
+        }
+        guard (1...10_000).contains(livekitRecordingsLimit) else {
+            throw ValidationError("--livekit-recordings-limit takes a number from 1 to 10000.")
+        }
+        if clusterURL != nil, let option = optionForMedia {
+            throw ValidationError("\(option) is for rooms of our own: with --livekit-url there are none here.")
+        }
+        guard livekitCa == nil || clusterURL != nil else { throw ValidationError("--livekit-ca needs --livekit-url.") }
         for text in livekitWebhook where WebhookURL(text) == nil {
             throw ValidationError("--livekit-webhook takes an http or https URL, not '\(text)'.")
         }
     }
 
-    /// Starts it, if there is a key.
+    /// Starts it, if there is a key or the page is to have rooms.
     func start(host: String, relay: CallRelay?, logger: Logger) async throws -> LiveKitService? {
-        let keys = try apiKeys(host: host)
+        var keys = try apiKeys(host: host)
+        let servesOthers = !keys.isEmpty
+        if !servesOthers, clusterURL != nil {
+            throw CommandError("--livekit-url needs the cluster's API key: --livekit-key or --livekit-dev.")
+        }
+        if !servesOthers, let option = optionForOthers {
+            throw CommandError("\(option) needs --livekit-key or --livekit-dev.")
+        }
+        if !servesOthers, rooms { keys = [try Self.keyOfThePage()] }
         guard let first = keys.first else {
-            if let option = unusedOption { throw CommandError("\(option) needs --livekit-key or --livekit-dev.") }
+            if let option = optionForMedia {
+                throw CommandError("\(option) needs --livekit-key, --livekit-dev or --rooms.")
+            }
             return nil
         }
+        if let clusterURL { return try await startCluster(clusterURL, keys: keys, signingKey: first, logger: logger) }
         do {
             var media = MediaWorkerConfiguration(
                 addresses: try addresses(host: host), security: try OpenSSLSecurity())
@@ -103,18 +149,52 @@ struct LiveKitOptions: ParsableArguments {
             configuration.workers = mediaWorkers
             configuration.createsRooms = livekitAutoCreate
             configuration.webhooks = livekitWebhook.compactMap(WebhookURL.init)
+            if let livekitRecordings {
+                try RecordingFolder.prepare(livekitRecordings)
+                var recordings = RecordingConfiguration(folder: livekitRecordings)
+                recordings.limit = livekitRecordingsLimit
+                configuration.recordings = recordings
+            }
             if let relay {
                 configuration.iceServers = { request in
                     relay.iceServers(asked: request.header("Host")).map(Self.described)
                 }
             }
             let server = LiveKitServer(configuration, logger: logger)
-            return LiveKitService(server: server, media: try await server.start())
+            return LiveKitService(
+                .embedded(server, media: try await server.start()), pageKey: rooms ? first : nil,
+                servesOthers: servesOthers)
         } catch let error as CommandError {
             throw error
         } catch {
             throw CommandError("\(error)")
         }
+    }
+
+    /// Not LIVEKIT_URL: that is where a program of LiveKit's finds its server, and it may well be this one.
+    private var clusterURL: String? {
+        if let livekitUrl { return livekitUrl }
+        let found = ProcessInfo.processInfo.environment["ROOST_LIVEKIT_URL"] ?? ""
+        return found.isEmpty ? nil : found
+    }
+
+    private func startCluster(
+        _ url: String, keys: [APIKey], signingKey: APIKey, logger: Logger
+    ) async throws -> LiveKitService {
+        let configured: LiveKitClusterConfiguration
+        do {
+            let server = try RemoteServer(url: url, trustedAuthorities: livekitCa)
+            configured = LiveKitClusterConfiguration(server: server, keys: try APIKeys(keys), signingKey: signingKey)
+        } catch {
+            throw CommandError("\(error)")
+        }
+        var configuration = configured
+        configuration.webhooks = livekitWebhook.compactMap(WebhookURL.init)
+        let cluster = LiveKitCluster(configuration, logger: logger)
+        await cluster.start()
+        return LiveKitService(
+            .cluster(cluster, url: configuration.server.description), pageKey: rooms ? signingKey : nil,
+            servesOthers: true)
     }
 
     private static func described(_ server: CallRelay.ICEServer) -> LiveKitICEServer {
@@ -153,6 +233,16 @@ struct LiveKitOptions: ParsableArguments {
         }
     }
 
+    /// Made up at each start and told to nobody, so that there are rooms in the page without anything to configure.
+    private static func keyOfThePage() throws -> APIKey {
+        let secret = (0..<4).map { _ in CallRelay.randomText() }.joined()
+        do {
+            return try APIKey("page", secret: secret)
+        } catch {
+            throw CommandError(error.description)
+        }
+    }
+
     private func addresses(host: String) throws -> [MediaWorkerConfiguration.Address] {
         var addresses = mediaAddress.compactMap { IPAddress($0) }
         if addresses.isEmpty {
@@ -176,11 +266,23 @@ struct LiveKitOptions: ParsableArguments {
         }
     }
 
-    /// An option that was given and has no effect without a key.
-    private var unusedOption: String? {
+    /// An option that was given and has no effect without a key that others have.
+    private var optionForOthers: String? {
         let defaults = LiveKitOptions.defaults
         let changed: [(String, Bool)] = [
             ("--livekit-port", livekitPort != defaults.port), ("--livekit-webhook", !livekitWebhook.isEmpty),
+            ("--no-livekit-auto-create", !livekitAutoCreate), ("--livekit-recordings", livekitRecordings != nil),
+            ("--livekit-recordings-limit", livekitRecordingsLimit != defaults.recordings),
+        ]
+        return changed.first { $0.1 }?.0
+    }
+
+    /// An option that was given and is for rooms of our own.
+    private var optionForMedia: String? {
+        let defaults = LiveKitOptions.defaults
+        let changed: [(String, Bool)] = [
+            ("--livekit-recordings", livekitRecordings != nil),
+            ("--livekit-recordings-limit", livekitRecordingsLimit != defaults.recordings),
             ("--no-livekit-auto-create", !livekitAutoCreate), ("--media-port", mediaPort != defaults.mediaPort),
             ("--media-tcp-port", mediaTcpPort != defaults.mediaTCPPort), ("--no-media-tcp", !mediaTcp),
             ("--media-address", !mediaAddress.isEmpty), ("--media-public-address", !mediaPublicAddress.isEmpty),

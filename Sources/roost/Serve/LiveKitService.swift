@@ -1,18 +1,30 @@
+internal import LiveKitProtocol
 internal import LiveKitServer
 internal import SocketIO
 internal import Synchronization
 
 /// LiveKit's protocol beside the page: its paths on every port, and what LiveKit's own port answers besides.
 final class LiveKitService: Sendable {
-    let server: LiveKitServer
-    /// Of each worker.
-    let media: [MediaWorker.Ports]
+    /// Who has the rooms.
+    enum Rooms: Sendable {
+        /// This process, with the ports for media of each worker.
+        case embedded(LiveKitServer, media: [MediaWorker.Ports])
+        /// Somebody else, whom we ask.
+        case cluster(LiveKitCluster, url: String)
+    }
+
+    let rooms: Rooms
+    /// Signs the tokens of the page's rooms; nil where it has none.
+    let pageKey: APIKey?
+    /// Whether anybody else has a key: without one LiveKit's own port would serve nobody.
+    let servesOthers: Bool
     /// LiveKit's own port, once it is taken; set before anybody is served there.
     private let ownPort = Mutex<Int?>(nil)
 
-    init(server: LiveKitServer, media: [MediaWorker.Ports]) {
-        self.server = server
-        self.media = media
+    init(_ rooms: Rooms, pageKey: APIKey?, servesOthers: Bool) {
+        self.rooms = rooms
+        self.pageKey = pageKey
+        self.servesOthers = servesOthers
     }
 
     var port: Int? {
@@ -24,6 +36,45 @@ final class LiveKitService: Sendable {
     func answer(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
         // What LiveKit's server tells balancers, where the page would be.
         if request.path == "/", request.localPort == port { return .text("OK") }
-        return await server.answer(request)
+        switch rooms {
+        case .embedded(let server, _): return await server.answer(request)
+        case .cluster(let cluster, _): return await cluster.answer(request)
+        }
+    }
+
+    func webSocket(_ request: SocketIOHTTPRequest) async -> WebSocketAnswer? {
+        switch rooms {
+        case .embedded(let server, _): await server.webSocket(request)
+        case .cluster(let cluster, _): await cluster.webSocket(request)
+        }
+    }
+
+    func bodyLimit(of request: SocketIOHTTPRequest) -> Int? {
+        switch rooms {
+        case .embedded(let server, _): server.bodyLimit(of: request)
+        case .cluster(let cluster, _): cluster.bodyLimit(of: request)
+        }
+    }
+
+    var metrics: String {
+        switch rooms {
+        case .embedded(let server, _): Metrics.text(server)
+        case .cluster(let cluster, _): Metrics.text(cluster)
+        }
+    }
+
+    func stop() async {
+        switch rooms {
+        case .embedded(let server, _): await server.stop()
+        case .cluster(let cluster, _): cluster.stop()
+        }
+    }
+
+    /// After the HTTP server has ended.
+    func finish() async {
+        switch rooms {
+        case .embedded(let server, _): await server.finish()
+        case .cluster(let cluster, _): await cluster.finish()
+        }
     }
 }

@@ -79,6 +79,43 @@ enum Metrics {
         return lines.joined(separator: "\n") + "\n"
     }
 
+    /// What goes through to a cluster of LiveKit's protocol.
+    static func text(_ cluster: LiveKitCluster) -> String {
+        let statistics = cluster.statistics
+        let webhooks = cluster.webhookStatistics
+        var lines: [String] = []
+        func metric(_ name: String, _ type: String, _ help: String, _ values: [(label: String, value: Int)]) {
+            lines += ["# HELP roost_livekit_\(name) \(help)", "# TYPE roost_livekit_\(name) \(type)"]
+            lines += values.map { "roost_livekit_\(name)\($0.label) \($0.value)" }
+        }
+        func one(_ value: Int) -> [(label: String, value: Int)] { [("", value)] }
+        func each(_ counts: [ClusterStatistics.Kind: Int]) -> [(label: String, value: Int)] {
+            ClusterStatistics.Kind.allCases.map { ("{kind=\"\($0.rawValue)\"}", counts[$0] ?? 0) }
+        }
+        metric("cluster_reachable", "gauge", "Whether the cluster can be reached.", one(statistics.isReachable ? 1 : 0))
+        metric("cluster_sessions", "gauge", "Participants whose signaling goes through.", one(statistics.sessions))
+        metric(
+            "cluster_requests_total", "counter", "Requests that the cluster has answered, by kind.",
+            each(statistics.answered))
+        metric(
+            "cluster_failures_total", "counter", "Requests that it has not answered, by kind.",
+            each(statistics.failed))
+        metric(
+            "cluster_refused_total", "counter", "Requests refused for their tokens without asking it, by kind.",
+            each(statistics.refused))
+        metric(
+            "cluster_webhooks_total", "counter", "Its webhooks, by what became of them.",
+            [
+                ("{outcome=\"taken\"}", statistics.events.taken),
+                ("{outcome=\"repeated\"}", statistics.events.repeated),
+                ("{outcome=\"refused\"}", statistics.events.refused),
+            ])
+        metric("webhooks_delivered_total", "counter", "Webhooks delivered.", one(webhooks.delivered))
+        metric("webhooks_lost_total", "counter", "Webhooks given up.", one(webhooks.lost))
+        metric("webhook_failures_total", "counter", "Attempts that failed.", one(webhooks.failedAttempts))
+        return lines.joined(separator: "\n") + "\n"
+    }
+
     /// What the TURN server counts.
     static func text(_ statistics: TURNServerStatistics) -> String {
         var lines: [String] = []

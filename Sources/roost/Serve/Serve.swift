@@ -16,8 +16,8 @@ struct Serve: AsyncParsableCommand {
         abstract: "Run the server.",
         discussion: """
             Serves the web page, /health and /metrics, and Socket.IO signaling for call rooms, on both ports. An echo \
-            peer waits in room 1 as callee, so that you can try a call alone. With an API key it is a server for \
-            LiveKit's SDKs as well. Ctrl-C ends it.
+            peer waits in room 1 as callee, so that you can try a call alone. With --rooms many meet in the page. With an \
+            API key it is a server for LiveKit's SDKs as well. Ctrl-C ends it.
             """
     )
 
@@ -132,7 +132,7 @@ struct Serve: AsyncParsableCommand {
             pagePort = try await server.bind(host: host, port: port)
             let isSame = signalingPort == port && port != 0
             signaling = isSame ? pagePort : try await server.bind(host: host, port: signalingPort)
-            if let livekit = sfu {
+            if let livekit = sfu, livekit.servesOthers {
                 // A port that there is already goes on showing the page.
                 let wanted = self.livekit.livekitPort
                 if wanted == 0 || wanted != port && wanted != signalingPort {
@@ -140,7 +140,7 @@ struct Serve: AsyncParsableCommand {
                 }
             }
         } catch {
-            await sfu?.server.stop()
+            await sfu?.stop()
             await server.shutdown()
             await relay?.service.stop()
             throw CommandError("\(error)")
@@ -152,9 +152,9 @@ struct Serve: AsyncParsableCommand {
         for await _ in interrupts { break }
         if !json { Console.say("Going down.") }
         await echoPeer?.stop()
-        await sfu?.server.stop()
+        await sfu?.stop()
         await server.shutdown()
-        await sfu?.server.finish()
+        await sfu?.finish()
         await relay?.service.stop()
         withExtendedLifetime(interrupts) {}
     }
@@ -184,17 +184,20 @@ struct Serve: AsyncParsableCommand {
         let statistics = StatisticsSource()
         let metrics: @Sendable () -> String = {
             (statistics.read().map(Metrics.text) ?? "") + (relay.map { Metrics.text($0.service.statistics) } ?? "")
-                + (livekit.map { Metrics.text($0.server) } ?? "")
+                + (livekit?.metrics ?? "")
         }
         let routes = WebRoutes(
-            page: folder.map(StaticFiles.init), metrics: metrics, iceServers: ICEServersRoute(relay: relay))
+            page: folder.map(StaticFiles.init), metrics: metrics, iceServers: ICEServersRoute(relay: relay),
+            roomToken: RoomTokenRoute(key: livekit?.pageKey, origins: configuration.origins))
         configuration.fallback = { request in
             if let answer = await livekit?.answer(request) { return answer }
             return routes.answer(request)
         }
         if let livekit {
-            configuration.webSockets = { await livekit.server.webSocket($0) }
-            configuration.fallbackBodyLimitOf = { livekit.server.bodyLimit(of: $0) }
+            configuration.webSockets = { await livekit.webSocket($0) }
+        }
+        configuration.fallbackBodyLimitOf = { request in
+            request.path == RoomTokenRoute.path ? RoomTokenRoute.bodyLimit : livekit?.bodyLimit(of: request)
         }
         let server = SocketIOServer(configuration: configuration, logger: logger)
         statistics.follow(server)
@@ -223,9 +226,13 @@ struct Serve: AsyncParsableCommand {
             fields["turn_port"] = relay.map { .number(Double($0.ports.port)) }
             fields["turn_tls_port"] = relay?.ports.tlsPort.map { .number(Double($0)) }
             if let livekit {
-                fields["livekit_port"] = .number(Double(livekit.port ?? page))
-                fields["media_port"] = livekit.media.first.map { .number(Double($0.port)) }
-                fields["media_tcp_port"] = livekit.media.first?.streamPort.map { .number(Double($0)) }
+                if livekit.servesOthers { fields["livekit_port"] = .number(Double(livekit.port ?? page)) }
+                switch livekit.rooms {
+                case .embedded(_, let media):
+                    fields["media_port"] = media.first.map { .number(Double($0.port)) }
+                    fields["media_tcp_port"] = media.first?.streamPort.map { .number(Double($0)) }
+                case .cluster(_, let url): fields["livekit_url"] = .text(url)
+                }
             }
             Console.say(JSONField.object(fields).json)
         } else {
@@ -239,7 +246,14 @@ struct Serve: AsyncParsableCommand {
                 "  Signaling  \(scheme)://localhost:\(signaling)  (Socket.IO; also under /socket.io on port \(page))")
             lines.append("  Watch      \(scheme)://localhost:\(page)/health and /metrics")
             if let relay { lines.append("  Relay      " + text(relay)) }
-            if let livekit { lines.append("  LiveKit    " + text(livekit, page: page)) }
+            if let livekit {
+                if livekit.pageKey != nil, hasPage {
+                    lines.append(
+                        "  Rooms      \(scheme)://localhost:\(page)/rooms.html  (for whoever reaches this page)")
+                }
+                if livekit.servesOthers { lines.append("  LiveKit    " + text(livekit, page: page)) }
+                lines.append("  Media      " + mediaText(livekit))
+            }
             if echo {
                 lines.append("An echo peer waits in room \(echoRoom): call it as caller to try everything alone.")
             }
@@ -250,10 +264,17 @@ struct Serve: AsyncParsableCommand {
 
     private func text(_ livekit: LiveKitService, page: Int) -> String {
         let scheme = tlsCertificate == nil ? "ws" : "wss"
-        let ports = livekit.media.map { "\($0.port)" }.joined(separator: ", ")
-        let tcp = livekit.media.compactMap(\.streamPort).map { "\($0)" }.joined(separator: ", ")
-        let media = "media on UDP \(ports)" + (tcp.isEmpty ? "" : " and TCP \(tcp)")
-        return "\(scheme)://localhost:\(livekit.port ?? page)  (\(media); `roost token create` makes tokens)"
+        return "\(scheme)://localhost:\(livekit.port ?? page)  (`roost token create` makes tokens)"
+    }
+
+    private func mediaText(_ livekit: LiveKitService) -> String {
+        switch livekit.rooms {
+        case .embedded(_, let media):
+            let ports = media.map { "\($0.port)" }.joined(separator: ", ")
+            let tcp = media.compactMap(\.streamPort).map { "\($0)" }.joined(separator: ", ")
+            return "of rooms on UDP \(ports)" + (tcp.isEmpty ? "" : " and TCP \(tcp)")
+        case .cluster(_, let url): return "of rooms at \(url)"
+        }
     }
 
     private func text(_ relay: CallRelay) -> String {

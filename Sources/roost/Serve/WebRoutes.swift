@@ -1,14 +1,16 @@
 internal import Foundation
 internal import SocketIO
 
-/// What the server answers outside Socket.IO: the page, `/health`, `/metrics`, `/ice-servers`. The whole route table is
-/// `answer`.
+/// What the server answers outside Socket.IO: the page, `/health`, `/metrics`, `/ice-servers`, `/rooms/token`. The
+/// whole route table is `answer`.
 struct WebRoutes: Sendable {
     let page: StaticFiles?
     let metrics: @Sendable () -> String
     let iceServers: ICEServersRoute
+    let roomToken: RoomTokenRoute
 
     func answer(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse {
+        if request.path == RoomTokenRoute.path { return roomToken.answer(request) }
         guard request.method == "GET" || request.method == "HEAD" else {
             return .text("This address answers GET only.\n", status: 405)
         }

@@ -39,6 +39,12 @@ final class RawSocket: Sendable {
         return bytes
     }
 
+    /// Back when the system has taken them.
+    func sendSlowly(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get() }
+
+    /// Whether what comes is read, or left with whoever sends it.
+    func setReading(_ isReading: Bool) async throws { try await channel.setOption(.autoRead, value: isReading).get() }
+
     func close() { channel.close(promise: nil) }
 
     deinit { channel.close(promise: nil) }
@@ -102,8 +108,23 @@ actor TestWebSocket {
     }
 
     /// A masked frame, as a client sends it. The masking key is zero, which the protocol allows.
-    func send(_ payload: [UInt8], isText: Bool = false) {
-        var frame: [UInt8] = [isText ? 0x81 : 0x82]
+    func send(_ payload: [UInt8], isText: Bool = false) { socket.send(Self.frame(payload, opcode: isText ? 1 : 2)) }
+
+    /// Back when the system has taken it.
+    nonisolated func sendSlowly(_ payload: [UInt8]) async throws {
+        try await socket.sendSlowly(Self.frame(payload, opcode: 2))
+    }
+
+    /// A close frame with a code and a reason, or with neither.
+    func sendClose(code: UInt16? = nil, reason: String = "") {
+        let payload = code.map { [UInt8($0 >> 8), UInt8($0 & 0xff)] + reason.utf8 } ?? []
+        socket.send(Self.frame(payload, opcode: 8))
+    }
+
+    func setReading(_ isReading: Bool) async throws { try await socket.setReading(isReading) }
+
+    private static func frame(_ payload: [UInt8], opcode: UInt8) -> [UInt8] {
+        var frame: [UInt8] = [0x80 | opcode]
         if payload.count < 126 {
             frame.append(0x80 | UInt8(payload.count))
         } else if payload.count < 65_536 {
@@ -112,7 +133,7 @@ actor TestWebSocket {
             frame.append(0x80 | 127)
             frame += (0..<8).reversed().map { UInt8(truncatingIfNeeded: payload.count >> ($0 * 8)) }
         }
-        socket.send(frame + [0, 0, 0, 0] + payload)
+        return frame + [0, 0, 0, 0] + payload
     }
 
     func close() { socket.close() }

@@ -1,0 +1,22 @@
+package import LiveKitProtocol
+package import SocketIO
+
+/// How a `LiveKitCluster` is.
+package struct LiveKitClusterConfiguration: Sendable {
+    package var server: RemoteServer
+    /// The cluster's keys: what they have signed goes on to it.
+    package var keys: APIKeys
+    /// Signs the webhooks that are handed on.
+    package var signingKey: APIKey
+    /// Where the cluster's events are handed on to.
+    package var webhooks: [WebhookURL] = []
+    /// How often the cluster is asked whether it is there, and how long its answer may take.
+    package var checkInterval: Duration = .seconds(10)
+    package var checkTimeout: Duration = .seconds(5)
+
+    package init(server: RemoteServer, keys: APIKeys, signingKey: APIKey) {
+        self.server = server
+        self.keys = keys
+        self.signingKey = signingKey
+    }
+}

@@ -1,0 +1,96 @@
+internal import CallSignaling
+internal import Foundation
+internal import LiveKitProtocol
+internal import SocketIO
+
+/// `POST /rooms/token`: lets whoever sees the page into a room for many, as `/socket.io` lets them into call rooms.
+///
+/// Takes `{"room": …, "name": …}`, and answers `{"identity": …, "token": …}` or, with a status, `{"error": …}`. An
+/// answer costs a signature and nothing is kept of it: what people do with their tokens is bounded by limits of rooms.
+struct RoomTokenRoute: Sendable {
+    static let path = "/rooms/token"
+    /// Two names and what JSON makes of them.
+    static let bodyLimit = 4_096
+    /// For how long somebody may wait before joining; whoever is in a room is given newer tokens there.
+    private static let validity: TimeInterval = 10 * 60
+
+    /// Signs the tokens; nil where the page has no such rooms.
+    let key: APIKey?
+    /// Whose pages may ask, as for Socket.IO.
+    let origins: SocketIOServerConfiguration.Origins
+
+    private struct Question: Decodable {
+        let room: String
+        let name: String
+    }
+
+    private struct Answer: Encodable {
+        let identity: String
+        let token: String
+    }
+
+    private struct Refusal: Encodable {
+        let error: String
+    }
+
+    func answer(_ request: SocketIOHTTPRequest, at now: Date = Date()) -> SocketIOHTTPResponse {
+        guard request.method == "POST" else { return Self.refusal("This address answers POST only.", status: 405) }
+        guard isAllowed(request) else {
+            return Self.refusal("Pages of this origin may not ask this server for a room.", status: 403)
+        }
+        guard let key else {
+            return Self.refusal("This server has no rooms for many: it was started without --rooms.", status: 404)
+        }
+        guard let question = try? JSONDecoder().decode(Question.self, from: Data(request.body)),
+            let room = Self.text(question.room), let name = Self.text(question.name)
+        else {
+            return Self.refusal(
+                "A room and a name of 1 to \(CallRoomParameters.usernameLimit) characters are needed.", status: 400)
+        }
+        // The same name may come in twice, and twice the same identity may not: the room would throw the first one out.
+        let identity = "page-" + CallRelay.randomText()
+        var claims = AccessToken.Claims()
+        claims.name = name
+        var grants = VideoGrants()
+        grants.roomJoin = true
+        grants.room = room
+        claims.video = grants
+        let token = AccessToken(identity: identity, claims: claims, at: now, validFor: Self.validity)
+        guard let text = try? token.signed(with: key) else {
+            return Self.refusal("No token could be made.", status: 500)
+        }
+        return Self.json(Answer(identity: identity, token: text), status: 200)
+    }
+
+    /// The rule of Socket.IO's endpoint. Programs send no `Origin`.
+    private func isAllowed(_ request: SocketIOHTTPRequest) -> Bool {
+        guard let origin = request.header("Origin") else { return true }
+        if let host = request.header("Host"), origin.hasSuffix("://" + host) { return true }
+        switch origins {
+        case .any: return true
+        case .sameOrigin: return false
+        case .these(let allowed): return allowed.contains(origin)
+        }
+    }
+
+    /// A name as in call rooms: something to read, and not too long.
+    private static func text(_ given: String) -> String? {
+        let text = given.trimmingCharacters(in: .whitespacesAndNewlines)
+        let isShort =
+            text.utf8.count <= CallRoomParameters.usernameByteLimit && text.count <= CallRoomParameters.usernameLimit
+        return !text.isEmpty && isShort ? text : nil
+    }
+
+    private static func refusal(_ text: String, status: Int) -> SocketIOHTTPResponse {
+        json(Refusal(error: text), status: status)
+    }
+
+    private static func json(_ value: some Encodable, status: Int) -> SocketIOHTTPResponse {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let body = try? encoder.encode(value) else { return .text("", status: 500) }
+        return SocketIOHTTPResponse(
+            status: status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
+            body: .bytes([UInt8](body)))
+    }
+}
