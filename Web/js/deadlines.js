@@ -6,12 +6,21 @@ export class Deadlines {
   /** Runs `late` after that time unless the name is cancelled or set again before. */
   set(name, milliseconds, late) {
     this.cancel(name);
-    this.#timers.set(name, setTimeout(() => (this.#timers.delete(name), late()), milliseconds));
+    const timer = setTimeout(() => (this.#timers.delete(name), late()), milliseconds);
+    this.#timers.set(name, { timer, late });
+  }
+
+  /** Runs now what would run later. */
+  hurry(name) {
+    const waiting = this.#timers.get(name);
+    if (!waiting) return;
+    this.cancel(name);
+    waiting.late();
   }
 
   cancel(...names) {
     for (const name of names) {
-      clearTimeout(this.#timers.get(name));
+      clearTimeout(this.#timers.get(name)?.timer);
       this.#timers.delete(name);
     }
   }

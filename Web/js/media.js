@@ -1,4 +1,5 @@
 // What we send: camera and microphone, or a drawn picture and a tone in their place, and why.
+import { explainFault, getUserMedia } from './device-faults.js';
 import { patternTrack, toneTrack } from './test-pattern.js';
 
 const VIDEO = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
@@ -10,32 +11,6 @@ const WORDS = {
 
 const words = (kinds, key) => kinds.map((kind) => WORDS[kind][key]).join(' and ');
 const sentInstead = (kinds) => `The other side gets ${words(kinds, 'substitute')} instead.`;
-
-/** One sentence for what happened, one for what the other side gets, one for what to do. */
-function explain(error, kinds) {
-  const device = words(kinds, 'device');
-  const [are, they, them] = kinds.length > 1 ? ['are', 'they do', 'them'] : ['is', 'it does', 'it'];
-  const sent = sentInstead(kinds);
-  if (!globalThis.isSecureContext) {
-    return `Browsers allow the ${device} only on https:// pages and on localhost, and this page is neither. ${sent} `
-      + 'Open Roost by its https address, or on the server’s own machine as http://localhost.';
-  }
-  switch (error?.name) {
-    case 'NotAllowedError':
-      return `This page may not use your ${device}. ${sent} To allow ${them}, use the icon beside the address bar, `
-        + 'then start the call again.';
-    case 'NotFoundError':
-    case 'OverconstrainedError':
-      return `No ${words(kinds, 'device').replace(' and ', ' and no ')} was found. ${sent} `
-        + 'Plug one in and start the call again to use it.';
-    case 'NotReadableError':
-    case 'AbortError':
-      return `Your ${device} ${are} there but ${they} not answer; another program may be using ${them}. ${sent} `
-        + 'Close that program and start the call again.';
-    default:
-      return `Your ${device} could not be opened (${error?.name ?? 'not supported'}). ${sent}`;
-  }
-}
 
 /**
  * Opens what there is. Never fails: what is missing, or goes in mid-call, is replaced.
@@ -94,7 +69,10 @@ class OutgoingMedia {
   /** Two devices that are missing for one reason are one message. */
   #explainAll(faults) {
     for (const [name, alike] of Map.groupBy(faults, ({ error }) => error?.name)) {
-      this.notices.push(explain({ name }, alike.map(({ kind }) => kind)));
+      const kinds = alike.map(({ kind }) => kind);
+      this.notices.push(explainFault({ name }, kinds, {
+        consequence: sentInstead(kinds), again: () => 'start the call again',
+      }));
     }
   }
 
@@ -134,10 +112,4 @@ class OutgoingMedia {
     this.#stops.get(track)?.();
     this.#stops.delete(track);
   }
-}
-
-async function getUserMedia(constraints) {
-  // Outside secure contexts the whole object is missing.
-  if (!navigator.mediaDevices) throw new DOMException('not a secure context', 'SecurityError');
-  return navigator.mediaDevices.getUserMedia(constraints);
 }

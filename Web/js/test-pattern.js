@@ -5,31 +5,36 @@ const WIDTH = 640;
 const HEIGHT = 360;
 const RATE = 30;
 
-/** A drawn picture with a clock and a frame counter as a video track. `stop()` ends it. */
-export function patternTrack(name) {
+/**
+ * A drawn picture with a clock and a frame counter as a video track. `stop()` ends it.
+ *
+ * @param {{width?: number, rate?: number}} options in pixels and frames a second; the height follows
+ */
+export function patternTrack(name, { width = WIDTH, rate = RATE } = {}) {
   const canvas = document.createElement('canvas');
-  canvas.width = WIDTH;
-  canvas.height = HEIGHT;
+  canvas.width = width;
+  canvas.height = (width * HEIGHT) / WIDTH;
   const context = canvas.getContext('2d', { alpha: false });
+  // What is drawn is measured in the usual size.
+  context.scale(width / WIDTH, width / WIDTH);
   const started = performance.now();
   const isStill = matchMedia('(prefers-reduced-motion: reduce)');
   let drawn = -1;
   const draw = () => {
-    const number = Math.floor(((performance.now() - started) * RATE) / 1000);
+    const number = Math.floor(((performance.now() - started) * rate) / 1000);
     if (number === drawn) return;
     drawn = number;
-    picture(context, number, name, isStill.matches);
+    picture(context, number, number / rate, name, isStill.matches);
   };
   draw();
   // A timer and not animation frames: those stop in a hidden tab, and the other side would see a frozen picture.
-  const timer = setInterval(draw, 1000 / RATE);
-  const [track] = canvas.captureStream(RATE).getVideoTracks();
+  const timer = setInterval(draw, 1000 / rate);
+  const [track] = canvas.captureStream(rate).getVideoTracks();
   track.contentHint = 'motion';
   return { track, stop: () => (clearInterval(timer), track.stop()) };
 }
 
-function picture(context, number, name, isStill) {
-  const time = number / RATE;
+function picture(context, number, time, name, isStill) {
   const turn = isStill ? 0.6 : (2 * Math.PI * (number % FRAMES)) / FRAMES;
   const sky = context.createLinearGradient(0, 0, WIDTH * (0.5 + 0.5 * Math.cos(turn)), HEIGHT);
   sky.addColorStop(0, '#123a3f');

@@ -1,5 +1,6 @@
 // Video chat: both pictures, the partner's name, the call's controls and statistics.
 import { initial } from '../names.js';
+import { Notices } from './notices.js';
 import { byID, setIcon, setText, setTitle, showScreen } from './screens.js';
 
 const STATE_TEXT = {
@@ -18,6 +19,7 @@ const KEYS = { KeyM: 'chat-mute', KeyV: 'chat-camera', KeyS: 'chat-stats' };
 export class ChatView {
   #remote = byID('chat-remote');
   #local = byID('chat-local');
+  #notices = new Notices(byID('chat-notices'), byID('chat-mute'));
 
   /** @param intents `microphoneTapped()`, `cameraTapped()`, `statisticsTapped()`, `endTapped()` */
   constructor(intents) {
@@ -39,7 +41,7 @@ export class ChatView {
   }
 
   show() {
-    byID('chat-notices').replaceChildren();
+    this.#notices.clear();
     byID('chat-empty').hidden = false;
     showScreen('chat');
   }
@@ -81,33 +83,11 @@ export class ChatView {
 
   /** Something to know that does not end the call; stays until it is closed or the call ends. Said once. */
   notify(text, key = text) {
-    for (const entry of byID('chat-notices').children) {
-      if (entry.dataset.key === key && entry.firstElementChild.textContent === text) return;
-    }
-    this.withdraw(key);
-    const entry = document.createElement('div');
-    entry.dataset.key = key;
-    const words = document.createElement('p');
-    words.textContent = text;
-    const close = document.createElement('button');
-    close.type = 'button';
-    close.textContent = '×';
-    close.setAttribute('aria-label', 'Close this message');
-    close.addEventListener('click', () => {
-      entry.remove();
-      byID('chat-mute').focus();
-    });
-    entry.append(words, close);
-    byID('chat-notices').append(entry);
+    this.#notices.show(text, key);
   }
 
   withdraw(key) {
-    for (const entry of byID('chat-notices').children) {
-      if (entry.dataset.key !== key) continue;
-      // A focus that goes with its element would begin again at the top of the page.
-      if (entry.contains(document.activeElement)) byID('chat-mute').focus();
-      entry.remove();
-    }
+    this.#notices.withdraw(key);
   }
 
   clear() {

@@ -4,7 +4,7 @@ export const byID = (id) => document.getElementById(id);
 
 export function showScreen(name) {
   for (const screen of document.querySelectorAll('section.screen')) screen.hidden = screen.id !== name;
-  document.body.classList.toggle('in-call', name === 'chat');
+  document.body.classList.toggle('in-call', byID(name).matches('.chat, .meeting'));
   byID(name).querySelector('h1').focus({ preventScroll: true });
   scrollTo(0, 0);
 }

@@ -1,0 +1,175 @@
+"""A participant of a room for many: the page rooms.html in Chromium, and what it shows and plays."""
+
+from urllib.parse import urlencode
+
+from support.evidence import FRAMES
+from support.waiting import wait_until
+
+# Reads the counter of each picture that is shown, some times a second, and the loudest frequency of each sound.
+WATCH = """
+async () => {
+  const { readCounter } = await import('/js/frame-counter.js');
+  const seen = globalThis.seen = new Map();
+  const of = (name) => seen.get(name) ?? seen.set(name, { counters: [], sizes: [], hertz: [] }).get(name);
+  const [WIDTH, HEIGHT, PAUSE] = [320, 180, 150];
+  const context = new OffscreenCanvas(WIDTH, HEIGHT).getContext('2d', { willReadFrequently: true });
+  const watched = new WeakSet();
+  const look = (video) => {
+    let last = -PAUSE;
+    const frame = (now) => {
+      video.requestVideoFrameCallback(frame);
+      const name = video.closest('li')?.querySelector('.tile-name').textContent;
+      if (!name || now - last < PAUSE || video.videoWidth === 0) return;
+      last = now;
+      context.drawImage(video, 0, 0, WIDTH, HEIGHT);
+      of(name).counters.push(readCounter(context.getImageData(0, 0, WIDTH, HEIGHT)));
+      of(name).sizes.push([video.videoWidth, video.videoHeight]);
+    };
+    video.requestVideoFrameCallback(frame);
+  };
+  const audio = new AudioContext();
+  const ears = new Map();
+  const listen = (track) => {
+    const analyser = new AnalyserNode(audio, { fftSize: 16384, smoothingTimeConstant: 0 });
+    new MediaStreamAudioSourceNode(audio, { mediaStream: new MediaStream([track]) }).connect(analyser);
+    ears.set(track, analyser);
+    return analyser;
+  };
+  const spectrum = new Float32Array(8192);
+  setInterval(() => {
+    for (const video of document.querySelectorAll('.tile video')) {
+      if (watched.has(video)) continue;
+      watched.add(video);
+      look(video);
+    }
+    for (const { info } of roost.room?.roster.others ?? []) {
+      const sound = info.tracks.find(({ source }) => source === 2);
+      const track = sound && roost.room.media(sound.sid);
+      if (!track) continue;
+      const analyser = ears.get(track) ?? listen(track);
+      analyser.getFloatFrequencyData(spectrum);
+      const peak = spectrum.reduce((best, value, bin) => (value > spectrum[best] ? bin : best), 1);
+      of(info.name || info.identity).hertz.push(
+        spectrum[peak] < -60 ? null : Math.round((peak * audio.sampleRate) / analyser.fftSize));
+    }
+  }, 400);
+}
+"""
+
+# What the tile of somebody says.
+TILE = """
+(name) => {
+  const tile = [...document.querySelectorAll('.tile')]
+    .find((one) => one.querySelector('.tile-name').textContent === name);
+  if (!tile) return null;
+  const video = tile.querySelector('video');
+  const { width, height } = tile.getBoundingClientRect();
+  return {
+    hasPicture: tile.classList.contains('has-picture'), isSpeaking: tile.classList.contains('is-speaking'),
+    isMuted: !tile.querySelector('.tile-muted').hasAttribute('hidden'), words: tile.querySelector('.unseen').textContent,
+    size: [video.videoWidth, video.videoHeight], width, height,
+  };
+}
+"""
+
+# Which layers of the camera are sent, the smallest first.
+LAYERS = """
+async () => {
+  const report = await roost.room.connections.publisher.getStats();
+  return [...report.values()].filter(({ type, kind }) => type === 'outbound-rtp' && kind === 'video')
+    .map(({ rid, active }) => ({ rid, active }))
+    .sort((a, b) => 'qhf'.indexOf(a.rid) - 'qhf'.indexOf(b.rid));
+}
+"""
+
+
+class RoomsPage:
+    """`tone` in Hz, `width` of the picture in pixels, `rate` in frames a second."""
+
+    def __init__(self, browser, server, room, name, tone=440, width=320, rate=10, query=(), **options):
+        self.name, self.room, self.tone = name, room, tone
+        self.page = browser.new_page(**options)
+        parameters = {"room": room, "name": name, "join": 1, "pattern": 1, "tone": tone, "width": width, "rate": rate}
+        self.address = f"{server}/rooms.html?{urlencode({**parameters, **dict(query)})}"
+        self.page.goto(self.address)
+        self.page.evaluate(WATCH)
+
+    def state(self):
+        return self.page.evaluate("globalThis.roost?.room?.state ?? null")
+
+    def wait(self, check, what):
+        wait_until(check, lambda: f"{self.name}: {what}\n{self.transcript()}")
+
+    def wait_state(self, state):
+        self.wait(lambda: self.state() == state, f"is {state}")
+
+    def tile(self, name):
+        return self.page.evaluate(TILE, name)
+
+    def wait_tile(self, name, check, what):
+        self.wait(lambda: (tile := self.tile(name)) is not None and check(tile), f"{name}'s tile: {what}")
+
+    def wait_gone(self, name):
+        self.wait(lambda: self.tile(name) is None, f"{name} is gone")
+
+    def seen(self, name):
+        return self.page.evaluate("(name) => seen.get(name) ?? { counters: [], sizes: [], hertz: [] }", name)
+
+    def forget(self):
+        self.page.evaluate("seen.clear()")
+
+    def check_picture(self, name, least=10):
+        """So many pictures with a counter that goes forward: neither frozen nor torn nor somebody else's."""
+        self.wait(lambda: sum(number is not None for number in self.seen(name)["counters"]) >= least, f"sees {name}")
+        counters = [number for number in self.seen(name)["counters"] if number is not None]
+        steps = [(after - before) % FRAMES for before, after in zip(counters, counters[1:])]
+        forward = sum(0 < step < FRAMES // 2 for step in steps)
+        assert forward >= 0.7 * len(steps), f"{self.name} sees {name} go from {counters}"
+        assert not any(step >= FRAMES // 2 for step in steps), f"{self.name} sees {name} go back: {counters}"
+
+    def check_sound(self, name, tone, least=3):
+        def heard():
+            return [hertz for hertz in self.seen(name)["hertz"] if hertz is not None]
+
+        self.wait(lambda: sum(abs(hertz - tone) <= 6 for hertz in heard()) >= least, f"hears {name} at {tone} Hz")
+        # Of the beginning some may be missing; nothing else than the tone may be heard.
+        others = [hertz for hertz in heard() if abs(hertz - tone) > 6]
+        assert len(others) <= 1, f"{self.name} hears {others} of {name}, who sends {tone} Hz"
+
+    def wait_size(self, name, check, what):
+        """Until the last pictures of somebody are of a size."""
+        def is_so():
+            sizes = self.seen(name)["sizes"][-3:]
+            return len(sizes) == 3 and all(check(width) for width, _ in sizes)
+
+        self.wait(is_so, what)
+
+    def sockets(self):
+        """The addresses of all WebSockets so far. Playwright tells of them while it is asked something."""
+        self.page.evaluate("null")
+        return self.page.sockets
+
+    def layers(self):
+        return self.page.evaluate(LAYERS)
+
+    def enlarge(self, name):
+        # The button shows under the pointer alone.
+        self.page.locator(f'.tile-enlarge[aria-label="Enlarge {name}"]').dispatch_event("click")
+
+    def click(self, what):
+        self.page.click(f"#meeting-{what}")
+
+    def errors(self):
+        return [line for line in self.page.lines if line.startswith("error")]
+
+    def transcript(self):
+        try:
+            words = self.page.inner_text("main")
+        except Exception:
+            words = "(the page is closed)"
+        return f"--- {self.name}:\n{words}\n" + "\n".join(self.page.lines[-20:])
+
+    def close(self):
+        if not self.page.is_closed():
+            self.page.context.close()
+

@@ -1,0 +1,356 @@
+"""Rooms for many in the browser: the page rooms.html, in rooms of `roost serve --rooms`, with itself and LiveKit's SDK."""
+
+import itertools
+import json
+
+import pytest
+from livekit import api
+
+from peers.livekit_room import KEY, SECRET, Server
+from peers.roost_peer import start_server
+from peers.rooms_page import RoomsPage
+from support.page import ACCESSIBILITY, text, wait_text
+
+
+@pytest.fixture(scope="module")
+def sfu(namespace):
+    """On all addresses: on loopback the page may ask for devices, and media is on the one that browsers take for it."""
+    server = Server(namespace, "--rooms", host="0.0.0.0")
+    yield server
+    assert server.close() == 0
+
+
+@pytest.fixture
+def join(sfu, room, browser):
+    """Makes participants of one room, each in a page with storage of its own."""
+    pages = []
+
+    def make(name, **options):
+        pages.append(RoomsPage(browser, f"http://127.0.0.1:{sfu.page}", room, name, **options))
+        return pages[-1]
+
+    yield make
+    for page in pages:
+        page.close()
+
+
+def all_in(*people):
+    for one in people:
+        one.wait_state("connected")
+
+
+def test_four_see_and_hear_each_other(join):
+    tones = {"Ann": 440, "Bob": 554, "Eve": 659, "Dan": 880}
+    people = [join(name, tone=tone) for name, tone in tones.items()]
+    all_in(*people)
+    for one, other in itertools.permutations(people, 2):
+        one.check_picture(other.name)
+        one.check_sound(other.name, other.tone)
+    ann, bob, eve, dan = people
+    assert bob.page.inner_text("#meeting-state") == "4 people are here."
+
+    ann.click("microphone")
+    ann.click("camera")
+    for one in (bob, eve, dan):
+        one.wait_tile("Ann", lambda tile: tile["isMuted"] and not tile["hasPicture"], "muted, and without a picture")
+        one.wait_tile("Ann", lambda tile: not tile["isSpeaking"], "silent")
+        one.wait_tile("Bob" if one is not bob else "Eve", lambda tile: tile["hasPicture"], "untouched")
+        assert "muted, camera off" in one.tile("Ann")["words"]
+    ann.click("microphone")
+    ann.click("camera")
+    for one in (bob, eve, dan):
+        one.wait_tile("Ann", lambda tile: not tile["isMuted"] and tile["hasPicture"], "back")
+        one.wait_tile("Ann", lambda tile: tile["isSpeaking"], "speaks")
+        one.forget()
+        one.check_picture("Ann")
+
+    dan.click("leave")
+    for one in (ann, bob, eve):
+        one.wait_gone("Dan")
+        one.forget()
+    dan.page.click("#lobby-join")
+    dan.wait_state("connected")
+    dan.forget()
+    for one in (ann, bob, eve):
+        one.check_picture("Dan")
+        one.check_sound("Dan", 880)
+        dan.check_picture(one.name)
+    assert [one.errors() for one in people] == [[]] * 4
+
+
+def test_who_looks_at_a_small_tile_gets_a_low_layer_and_who_looks_at_a_large_one_a_high_one(join):
+    ann = join("Ann", width=960)
+    bob = join("Bob", tone=554, viewport={"width": 1280, "height": 800})
+    eve = join("Eve", tone=659, viewport={"width": 640, "height": 400})
+    all_in(ann, bob, eve)
+    bob.enlarge("Ann")
+    eve.enlarge("Eve (you)")
+    bob.wait_size("Ann", lambda width: width == 960, "sees Ann large")
+    eve.wait_size("Ann", lambda width: width == 240, "sees Ann small")
+    bob.check_picture("Ann")
+    assert [layer["rid"] for layer in ann.layers()] == ["q", "h", "f"]
+
+    bob.enlarge("Bob (you)")
+    bob.wait_size("Ann", lambda width: width == 480, "sees Ann in a tile at the side")
+    ann.wait(lambda: [layer["active"] for layer in ann.layers()] == [True, True, False], "sends what is looked at")
+    bob.enlarge("Ann")
+    bob.wait_size("Ann", lambda width: width == 960, "sees Ann large again")
+    bob.forget()
+    bob.check_picture("Ann")
+
+    # Nobody sees a page that lies behind others; a browser without windows has no others.
+    for one in (bob, eve):
+        one.page.evaluate("""
+          Object.defineProperty(document, 'hidden', { value: true });
+          document.dispatchEvent(new Event('visibilitychange'));
+        """)
+    ann.wait(lambda: not any(layer["active"] for layer in ann.layers()), "sends nothing that nobody looks at")
+
+
+def test_media_go_on_when_the_websocket_is_cut(join):
+    ann, bob = join("Ann"), join("Bob", tone=554)
+    all_in(ann, bob)
+    bob.check_picture("Ann")
+    bob.page.evaluate("""
+      globalThis.sid = roost.room.roster.own.sid;
+      globalThis.states = [];
+      const state = document.getElementById('meeting-state');
+      new MutationObserver(() => states.push(state.textContent)).observe(state, { childList: true, characterData: true });
+    """)
+    first, = bob.sockets()
+    bob.page.evaluate("roost.room.dropSignal()")
+    bob.wait(lambda: len(bob.sockets()) == 2, "comes back")
+    bob.wait_state("connected")
+    assert "reconnect=1" in bob.page.sockets[1] and "reconnect=1" not in first
+    assert bob.page.evaluate("states")[0] == "The connection broke, coming back…"
+    assert bob.page.evaluate("roost.room.roster.own.sid === sid")
+    # What was sent all the time goes on without a step back, and what is done afterwards arrives.
+    bob.check_picture("Ann", 20)
+    ann.forget()
+    ann.check_picture("Bob")
+    bob.click("microphone")
+    ann.wait_tile("Bob", lambda tile: tile["isMuted"], "muted")
+    assert len(bob.sockets()) == 2 and len(ann.sockets()) == 1
+
+
+def test_who_cannot_go_on_with_a_session_has_a_new_one(join):
+    ann, bob = join("Ann"), join("Bob", tone=554)
+    all_in(ann, bob)
+    bob.check_picture("Ann")
+    bob.click("microphone")
+    # There is nobody with this number, so the server refuses.
+    bob.page.evaluate("roost.room.roster.own.sid = 'PA_nobody'; roost.room.dropSignal()")
+    bob.wait(lambda: len(bob.sockets()) == 3, "asks for a new session")
+    bob.wait_state("connected")
+    assert bob.page.evaluate("roost.room.roster.own.sid").startswith("PA_") and "reconnect=1" not in bob.page.sockets[2]
+    for one, other in ((ann, "Bob"), (bob, "Ann")):
+        one.wait_tile(other, lambda tile: tile["hasPicture"], "has a picture")
+        one.forget()
+        one.check_picture(other)
+    # Muted people stay so, and nobody is there twice.
+    assert ann.tile("Bob")["isMuted"]
+    assert ann.page.locator(".tile").count() == bob.page.locator(".tile").count() == 2
+
+
+def test_a_server_that_is_started_anew_has_everybody_back(namespace, browser):
+    """Without an API key, as `make run` has it: the new server knows no token of the old one's."""
+    process, port = start_server(namespace, "0.0.0.0", "--rooms", "--media-port", 0, "--media-tcp-port", 0)
+    people = [RoomsPage(browser, f"http://127.0.0.1:{port}", "standup", name) for name in ("Ann", "Bob")]
+    ann, bob = people
+    try:
+        all_in(ann, bob)
+        bob.check_picture("Ann")
+        process.kill()
+        process.wait()
+        process.finish()
+        bob.wait_state("reconnecting")
+        process = start_server(
+            namespace, "0.0.0.0", "--rooms", "--media-port", 0, "--media-tcp-port", 0, "--port", port)[0]
+        all_in(ann, bob)
+        bob.wait_tile("Ann", lambda tile: tile["hasPicture"], "is back")
+        bob.forget()
+        bob.check_picture("Ann")
+    finally:
+        for one in people:
+            one.close()
+        assert process.finish() == 0
+
+
+def test_a_participant_by_livekits_sdk_sees_and_is_seen(sfu, room, join):
+    page, sdk = join("Ann", rate=30), sfu.join(room, "sdk")
+    page.wait_state("connected")
+    sdk.publish(hertz=659)
+    page.check_picture("sdk")
+    page.check_sound("sdk", 659)
+    sdk.wait_for("subscribed", name="camera", codec="video/VP8")
+    sdk.check_picture()
+    sdk.check_sound(440)
+    sdk.do("mute", name="camera")
+    page.wait_tile("sdk", lambda tile: not tile["hasPicture"], "without a picture")
+    page.click("camera")
+    sdk.wait_for("muted", name="camera")
+
+    page.page.click("#meeting-messages")
+    page.page.fill("#messages-text", "Grüße an alle")
+    page.page.keyboard.press("Enter")
+    assert sdk.wait_for("text", topic="lk.chat")["text"] == "Grüße an alle"
+    sdk.do("write", text="x" * 20_000 + " <b>äöü</b>", topic="lk.chat")
+    wait_text(page.page, "#messages-list li:last-child", "<b>äöü</b>")
+    assert "x" * 20_000 in page.page.inner_text("#messages-list")
+    sdk.do("leave")
+    page.wait_gone("sdk")
+
+
+def test_without_devices_one_is_in_the_room_all_the_same(sfu, room, join, browser_without_devices):
+    eve = join("Eve")
+    ann = RoomsPage(browser_without_devices, f"http://127.0.0.1:{sfu.page}", room, "Ann", query={"pattern": 0})
+    try:
+        all_in(ann, eve)
+        wait_text(ann.page, "#meeting-notices", "No camera and no microphone was found. Nobody sees or hears you.")
+        ann.check_picture("Eve")
+        eve.wait_tile("Ann", lambda tile: tile["isMuted"] and not tile["hasPicture"], "muted, and without a picture")
+        ann.click("microphone")
+        wait_text(ann.page, "#meeting-notices", "No microphone was found. Nobody hears you. Plug one in and switch it on again")
+        assert ann.page.evaluate(ACCESSIBILITY) == []
+    finally:
+        ann.close()
+
+
+def test_devices_open_when_they_are_wanted_and_close_when_they_are_not(sfu, room, join):
+    eve = join("Eve")
+    ann = join("Ann", query={"pattern": 0, "camera": 0})
+    all_in(ann, eve)
+    eve.wait_tile("Ann", lambda tile: not tile["isMuted"] and not tile["hasPicture"], "a voice without a picture")
+    assert ann.page.get_attribute("#meeting-camera", "aria-pressed") == "true"
+    ann.click("camera")
+    eve.wait_tile("Ann", lambda tile: tile["hasPicture"], "a picture")
+    ann.page.evaluate("globalThis.camera = document.querySelector('[data-key=own] video').srcObject.getTracks()[0]")
+    ann.click("camera")
+    eve.wait_tile("Ann", lambda tile: not tile["hasPicture"], "no picture")
+    assert ann.page.evaluate("camera.readyState") == "ended"
+    ann.click("camera")
+    eve.wait_tile("Ann", lambda tile: tile["hasPicture"], "a picture again")
+    ann.page.evaluate("document.querySelector('[data-key=own] video').srcObject.getTracks()[0].onended()")
+    wait_text(ann.page, "#meeting-notices", "Your camera is gone")
+    eve.wait_tile("Ann", lambda tile: not tile["hasPicture"], "no picture")
+
+
+def test_a_shared_screen_is_what_the_others_look_at(join):
+    ann, bob = join("Ann"), join("Bob", viewport={"width": 1280, "height": 800})
+    all_in(ann, bob)
+    for _ in range(2):
+        ann.click("screen")
+        bob.wait_tile("Ann: screen", lambda tile: tile["hasPicture"] and tile["width"] > 700, "large, with a picture")
+        assert ann.page.get_attribute("#meeting-screen", "aria-pressed") == "true"
+        ann.click("screen")
+        bob.wait_gone("Ann: screen")
+        bob.wait_tile("Ann", lambda tile: tile["width"] > 500, "as large as before")
+    bob.forget()
+    bob.check_picture("Ann")
+
+
+def test_names_and_messages_of_others_are_text_and_nothing_else(join):
+    name = "<img src=x onerror=alert(1)>"
+    ann, bob = join(name), join("Bob")
+    all_in(ann, bob)
+    bob.wait_tile(name, lambda tile: tile["hasPicture"], "has a picture")
+    ann.page.click("#meeting-messages")
+    ann.page.fill("#messages-text", f"</ol>{name}")
+    ann.page.keyboard.press("Enter")
+    wait_text(bob.page, "#meeting-messages-text", "Messages (1)")
+    bob.page.keyboard.press("Alt+c")
+    wait_text(bob.page, "#messages-list", f"</ol>{name}")
+    assert bob.page.evaluate("document.activeElement.id") == "messages-text"
+    bob.page.keyboard.press("Escape")
+    assert bob.page.evaluate("document.activeElement.id") == "meeting-messages"
+    assert bob.page.evaluate("document.querySelectorAll('main img[src=x]').length") == 0
+    assert ann.errors() == bob.errors() == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width, height", [(1280, 800), (390, 844), (320, 568)])
+def test_the_room_is_readable_and_fits(width, height, scheme, new_page, sfu, join):
+    page = new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page.goto(f"http://127.0.0.1:{sfu.page}/")
+    page.click("text=Meet in a room for many.")
+    page.click("#lobby-join")
+    assert text(page, "#lobby-name-error") == "Please enter a name, at most 64 characters."
+    assert page.evaluate(ACCESSIBILITY) == []
+    page.close()
+    ann = join("Wolfeschlegelsteinhausenbergerdorff the Elder of a Long Name", viewport={"width": width, "height": height},
+               color_scheme=scheme)
+    eve = join("Eve")
+    all_in(ann, eve)
+    ann.wait_tile("Eve", lambda tile: tile["hasPicture"], "has a picture")
+    for step in (lambda: ann.enlarge("Eve"), lambda: ann.click("messages")):
+        assert ann.page.evaluate(ACCESSIBILITY) == []
+        for button in ann.page.locator(".meeting-controls button").all():
+            box = button.bounding_box()
+            assert 0 <= box["x"] and box["x"] + box["width"] <= width and box["y"] + box["height"] <= height
+            assert min(box["width"], box["height"]) >= 44
+        step()
+    assert ann.page.evaluate(ACCESSIBILITY) == []
+
+
+def test_the_whole_story_by_keyboard(new_page, sfu, room):
+    page = new_page()
+    press, focused = page.keyboard.press, lambda: page.evaluate("document.activeElement.id")
+    page.goto(f"http://127.0.0.1:{sfu.page}/rooms.html?pattern=1")
+    assert focused() == "lobby-name"
+    page.keyboard.type("Ann")
+    press("Tab")
+    page.keyboard.type(room)
+    press("Enter")
+    wait_text(page, "#meeting-state", "Nobody else is here yet.")
+    assert focused() == "meeting-title" and page.title() == f"Room {room} – Roost"
+    press("Alt+m")
+    assert page.get_attribute("#meeting-microphone", "aria-pressed") == "true"
+    press("Alt+v")
+    assert page.get_attribute("#meeting-camera", "aria-pressed") == "true"
+    press("Alt+c")
+    assert focused() == "messages-text"
+    press("Escape")
+    page.focus("#meeting-leave")
+    press("Enter")
+    assert focused() == "lobby-join" and page.is_hidden("#lobby-notice")
+    assert page.input_value("#lobby-room") == room
+
+
+def ask(namespace, port, body, origin=None):
+    """The status and the answer to a request for a token."""
+    headers = ["-H", f"Origin: {origin}"] if origin else []
+    answer = namespace.run(
+        "curl", "-s", "-w", "\n%{http_code}", "-X", "POST", *headers, "--data-binary", body,
+        f"http://127.0.0.1:{port}/rooms/token")
+    words, status = answer.stdout.rsplit("\n", 1)
+    return int(status), json.loads(words) if words.startswith("{") else words
+
+
+def test_who_sees_the_page_gets_a_token_for_a_room_and_nobody_else(sfu, namespace):
+    given = [ask(namespace, sfu.page, '{"room": " standup ", "name": "Ann"}') for _ in range(2)]
+    assert [status for status, _ in given] == [200, 200]
+    assert given[0][1]["identity"] != given[1][1]["identity"]
+    claims = api.TokenVerifier(KEY, SECRET).verify(given[0][1]["token"])
+    assert claims.identity == given[0][1]["identity"] and claims.name == "Ann"
+    assert claims.video.room == "standup" and claims.video.room_join and not claims.video.room_admin
+
+    own = f"http://127.0.0.1:{sfu.page}"
+    assert ask(namespace, sfu.page, '{"room": "a", "name": "b"}', own)[0] == 200
+    assert ask(namespace, sfu.page, '{"room": "a", "name": "b"}', "https://elsewhere.example")[0] == 403
+    for wrong in ("", "[]", '{"room": "a"}', '{"room": " ", "name": "b"}', '{"room": "a", "name": "%s"}' % ("x" * 65)):
+        status, answer = ask(namespace, sfu.page, wrong)
+        assert status == 400 and answer["error"] == "A room and a name of 1 to 64 characters are needed.", wrong
+    assert ask(namespace, sfu.page, '{"room": "a", "name": "b"}' + 5_000 * " ")[0] == 413
+
+
+def test_a_server_without_rooms_says_so(namespace, browser):
+    process, port = start_server(namespace)
+    assert ask(namespace, port, '{"room": "a", "name": "b"}') == (
+        404, {"error": "This server has no rooms for many: it was started without --rooms."})
+    ann = RoomsPage(browser, f"http://127.0.0.1:{port}", "standup", "Ann")
+    try:
+        wait_text(ann.page, "#lobby-notice", "This server has no rooms for many: it was started without --rooms.")
+        assert ann.page.evaluate("document.activeElement.id") == "lobby-join"
+    finally:
+        ann.close()
+        assert process.finish() == 0

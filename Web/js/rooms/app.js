@@ -1,0 +1,335 @@
+// The coordinator of rooms for many: which screen shows, and what the user's wishes and the room's news lead to.
+import { parseName, readableName } from '../names.js';
+import { preferences } from '../preferences.js';
+import { byID } from '../views/screens.js';
+import { Attention } from './attention.js';
+import { canShareScreen, openDevices, openScreen } from './devices.js';
+import { ConnectionQuality, TrackSource, TrackType } from './messages.js';
+import { Room } from './room.js';
+import { LobbyView } from './views/lobby.js';
+import { MeetingView } from './views/meeting.js';
+import { MessagesView } from './views/messages.js';
+import { Sounds } from './views/sounds.js';
+import { TilesView } from './views/tiles.js';
+
+const SOURCES = { video: TrackSource.camera, audio: TrackSource.microphone };
+const KINDS = { [TrackSource.camera]: 'video', [TrackSource.microphone]: 'audio' };
+const QUALITIES = Object.fromEntries(Object.entries(ConnectionQuality).map(([name, number]) => [number, name]));
+const SOUNDS = [TrackSource.microphone, TrackSource.screenShareAudio];
+
+export class RoomsApp {
+  #parameters;
+  /** What was entered: `{name, room, kinds}`. */
+  #login = { kinds: ['video', 'audio'] };
+  /** `{room, devices}`: what is open, by source; null in the lobby. */
+  #meeting = null;
+  /** The tile that the user has enlarged: its key; null when the page chooses, '' for none. */
+  #enlarged = null;
+  #attention = new Attention((video, view) => this.#looked(video, view));
+  /** What each watched picture shows: its sid. */
+  #watched = new Map();
+  #lobbyView = new LobbyView({ joined: (login) => this.#join(login) });
+  #meetingView = new MeetingView({
+    microphoneTapped: () => this.#toggle(TrackSource.microphone),
+    cameraTapped: () => this.#toggle(TrackSource.camera),
+    screenTapped: () => this.#toggleScreen(),
+    leaveTapped: () => this.#leave(),
+  });
+  #messagesView = new MessagesView({ sent: (text) => this.#say(text) });
+  #sounds = new Sounds(byID('meeting-sound'));
+  #tilesView = new TilesView({
+    enlargeTapped: (key) => this.#enlarge(key),
+    shown: (key, video) => this.#watch(key, video),
+    hidden: (video) => this.#unwatch(video),
+  });
+
+  constructor(parameters) {
+    this.#parameters = parameters;
+    addEventListener('online', () => this.#meeting?.room.hurry());
+    // A page that goes away leaves at once: the others should not wait for a time-out.
+    addEventListener('pagehide', () => this.#leave());
+  }
+
+  /** The room on the screen, for the console and for tests; null in the lobby. */
+  get room() {
+    return this.#meeting?.room ?? null;
+  }
+
+  start() {
+    const kept = preferences.load();
+    const name = this.#parameters.name ?? parseName(kept.name ?? '');
+    const room = this.#parameters.room ?? parseName(kept.manyRoom ?? '');
+    this.#login = { name, room, kinds: this.#parameters.kinds };
+    if (this.#parameters.isAutomatic && name && room) this.#join(this.#login);
+    else this.#lobbyView.show(this.#login);
+  }
+
+  // In and out
+
+  async #join(login) {
+    if (!globalThis.RTCPeerConnection) {
+      return this.#lobbyView.show({
+        ...login,
+        notice: 'This browser cannot make calls: WebRTC is missing or switched off. '
+          + 'Allow it in the browser’s settings or extensions, or open this page in another browser.',
+      });
+    }
+    this.#login = login;
+    preferences.save({ ...preferences.load(), name: login.name, manyRoom: login.room });
+    this.#lobbyView.busy(true);
+    const { devices, notices } = await openDevices(login.kinds, this.#pattern);
+    const room = new Room(login, {
+      stateChanged: () => this.#render(),
+      changed: () => this.#render(),
+      cameAndLeft: (news) => this.#tellWhoMoved(news),
+      message: (message) => this.#showMessage(message),
+      localChanged: (source) => this.#localChanged(source),
+      notice: (text) => this.#meetingView.notices.show(text),
+      left: (text) => this.#ended(text),
+    });
+    this.#meeting = { room, devices: new Map() };
+    this.#enlarged = null;
+    this.#meetingView.show(readableName(login.room));
+    for (const notice of notices) this.#meetingView.notices.show(notice);
+    for (const device of devices) this.#send(SOURCES[device.track.kind], device);
+    this.#render();
+    room.join();
+  }
+
+  #leave() {
+    if (!this.#meeting) return;
+    this.#meeting.room.leave();
+    this.#ended(null);
+  }
+
+  #ended(notice) {
+    if (!this.#meeting) return;
+    for (const device of this.#meeting.devices.values()) device.stop();
+    this.#meeting = null;
+    this.#tilesView.render([]);
+    this.#sounds.render(new Map());
+    this.#messagesView.clear();
+    this.#lobbyView.show({ ...this.#login, notice });
+  }
+
+  get #pattern() {
+    return this.#parameters.pattern && { ...this.#parameters.pattern, name: this.#login.name };
+  }
+
+  // What we send
+
+  #send(source, device) {
+    const { room, devices } = this.#meeting;
+    devices.set(source, device);
+    device.watch(() => this.#deviceLost(source, device));
+    room.publish(source, device.track, { size: device.track.kind === 'video' ? device.size : null });
+  }
+
+  /** Microphone or camera on or off. A camera that is off is closed, so that its light goes out. */
+  async #toggle(source) {
+    const { room, devices } = this.#meeting;
+    const local = room.local(source);
+    const isOn = local !== null && !local.isMuted;
+    if (isOn) {
+      room.setMuted(source, true);
+      if (source === TrackSource.camera) {
+        devices.get(source)?.stop();
+        devices.delete(source);
+        room.replaceTrack(source, null);
+      } else {
+        local.track.enabled = false;
+      }
+    } else if (devices.has(source)) {
+      devices.get(source).track.enabled = true;
+      room.setMuted(source, false);
+    } else {
+      await this.#open(source);
+    }
+    this.#render();
+  }
+
+  async #open(source) {
+    const meeting = this.#meeting;
+    if (meeting.isOpening) return;
+    meeting.isOpening = true;
+    const { devices: [device], notices } = await openDevices([KINDS[source]], this.#pattern);
+    meeting.isOpening = false;
+    if (this.#meeting !== meeting) return device?.stop();
+    for (const notice of notices) this.#meetingView.notices.show(notice);
+    if (!device) return;
+    if (!meeting.room.local(source)) return this.#send(source, device);
+    meeting.devices.set(source, device);
+    device.watch(() => this.#deviceLost(source, device));
+    await meeting.room.replaceTrack(source, device.track);
+    meeting.room.setMuted(source, false);
+  }
+
+  #deviceLost(source, device) {
+    const { room, devices } = this.#meeting;
+    device.stop();
+    devices.delete(source);
+    if (source in KINDS) {
+      room.setMuted(source, true);
+      room.replaceTrack(source, null);
+      const name = source === TrackSource.camera ? 'camera' : 'microphone';
+      this.#meetingView.notices.show(
+        `Your ${name} is gone: it was unplugged, or this page may not use it any more. Switch it on again when it is back.`);
+    } else {
+      room.unpublish(source);
+    }
+    this.#render();
+  }
+
+  async #toggleScreen() {
+    const meeting = this.#meeting;
+    const { room, devices } = meeting;
+    const sources = [TrackSource.screenShare, TrackSource.screenShareAudio];
+    if (devices.has(TrackSource.screenShare)) {
+      for (const source of sources) {
+        devices.get(source)?.stop();
+        devices.delete(source);
+        room.unpublish(source);
+      }
+      return this.#render();
+    }
+    let opened;
+    try {
+      opened = await openScreen();
+    } catch (error) {
+      if (error.name !== 'NotAllowedError') this.#meetingView.notices.show(`The screen cannot be shared (${error.name}).`);
+      return;
+    }
+    if (this.#meeting !== meeting) return opened.forEach((device) => device.stop());
+    for (const device of opened) this.#send(sources[device.track.kind === 'video' ? 0 : 1], device);
+    this.#render();
+  }
+
+  /** The server has muted it, or taken it away. */
+  #localChanged(source) {
+    const { room, devices } = this.#meeting;
+    const device = devices.get(source);
+    const local = room.local(source);
+    if (!local) {
+      device?.stop();
+      devices.delete(source);
+      this.#meetingView.notices.show('The server has ended what you sent; you may not be allowed to send it any more.');
+    } else if (device) {
+      device.track.enabled = !local.isMuted;
+      if (local.isMuted) this.#meetingView.notices.show('You were muted by the server.');
+    }
+    this.#render();
+  }
+
+  // What others send
+
+  #tellWhoMoved({ came, left }) {
+    for (const { info } of came) this.#meetingView.announce(`${nameOf(info)} came.`);
+    for (const { info } of left) this.#meetingView.announce(`${nameOf(info)} left.`);
+  }
+
+  #say(text) {
+    if (!this.#meeting) return;
+    this.#meeting.room.sendText(text);
+    this.#messagesView.add({ name: this.#login.name, text, date: new Date() });
+  }
+
+  #showMessage({ sid, text, date }) {
+    const sender = this.room?.roster.others.find((person) => person.sid === sid);
+    this.#messagesView.add({ name: sender ? nameOf(sender.info) : 'Somebody', text, date });
+  }
+
+  #enlarge(key) {
+    const { key: present } = this.#tiles().find(({ isEnlarged }) => isEnlarged) ?? {};
+    this.#enlarged = present === key ? '' : key;
+    this.#render();
+  }
+
+  #watch(key, video) {
+    const sid = this.#sidOf(key);
+    if (this.#watched.get(video) === sid) return;
+    this.#watched.set(video, sid);
+    if (sid) this.#attention.watch(video);
+  }
+
+  #unwatch(video) {
+    this.#watched.delete(video);
+    this.#attention.forget(video);
+  }
+
+  #looked(video, view) {
+    const sid = this.#watched.get(video);
+    if (sid) this.room?.setTrackSettings(sid, view);
+  }
+
+  /** A tile's key is its participant and its source. */
+  #sidOf(key) {
+    const [who, source] = key.split(' ');
+    const person = this.room?.roster.others.find(({ sid }) => sid === who);
+    return person && trackOf(person, Number(source))?.sid;
+  }
+
+  // What is seen
+
+  #tiles() {
+    const { room } = this.#meeting;
+    const tiles = room.roster.others.flatMap((person) => {
+      const { sid, info, isSpeaking, quality, pausedTracks } = person;
+      return [TrackSource.camera, TrackSource.screenShare].flatMap((source) => {
+        const picture = trackOf(person, source);
+        if (!picture && source === TrackSource.screenShare) return [];
+        return [{
+          key: `${sid} ${source}`, name: nameOf(info), kind: source === TrackSource.camera ? 'camera' : 'screen',
+          isOwn: false, isMirrored: false, isSpeaking: isSpeaking && source === TrackSource.camera,
+          isMuted: trackOf(person, TrackSource.microphone)?.muted ?? true, isPaused: pausedTracks.has(picture?.sid),
+          quality: QUALITIES[quality] ?? 'good', track: picture && !picture.muted ? room.media(picture.sid) : null,
+        }];
+      });
+    });
+    const camera = this.#meeting.devices.get(TrackSource.camera);
+    const { own } = room.roster;
+    tiles.push({
+      key: 'own', name: this.#login.name, kind: 'camera', isOwn: true, isMirrored: !this.#parameters.pattern,
+      isSpeaking: own?.isSpeaking ?? false, isMuted: this.#isOff(TrackSource.microphone), isPaused: false,
+      quality: QUALITIES[own?.quality] ?? 'excellent', track: this.#isOff(TrackSource.camera) ? null : camera?.track ?? null,
+    });
+    const keys = tiles.map(({ key }) => key);
+    // A screen that somebody shares is what the others are to look at, unless they have chosen.
+    const isChosen = this.#enlarged === '' || keys.includes(this.#enlarged);
+    const enlarged = isChosen ? this.#enlarged : tiles.findLast(({ kind }) => kind === 'screen')?.key;
+    return tiles.map((tile) => ({ ...tile, isEnlarged: tile.key === enlarged }));
+  }
+
+  #isOff(source) {
+    const local = this.#meeting.room.local(source);
+    return local === null || local.isMuted;
+  }
+
+  #render() {
+    if (!this.#meeting) return;
+    const { room, devices } = this.#meeting;
+    this.#meetingView.render({
+      state: room.state, people: room.roster.others.length + 1,
+      isMuted: this.#isOff(TrackSource.microphone), isCameraOff: this.#isOff(TrackSource.camera),
+      isSharing: devices.has(TrackSource.screenShare), canShare: canShareScreen(),
+    });
+    this.#tilesView.render(this.#tiles());
+    const sounds = new Map();
+    for (const person of room.roster.others) {
+      for (const source of SOUNDS) {
+        const sid = trackOf(person, source)?.sid;
+        const track = sid && room.media(sid);
+        if (track) sounds.set(sid, track);
+      }
+    }
+    this.#sounds.render(sounds);
+  }
+}
+
+const nameOf = ({ name, identity }) => readableName(name || identity);
+
+/** What somebody publishes of a source; a picture or a sound of which nobody said what it is counts as camera or microphone. */
+function trackOf({ info: { tracks } }, source) {
+  const kind = { [TrackSource.camera]: TrackType.video, [TrackSource.microphone]: TrackType.audio }[source];
+  return tracks.find((track) => track.source === source)
+    ?? tracks.find((track) => track.source === TrackSource.unknown && track.type === kind);
+}

@@ -1,0 +1,291 @@
+// The connection on which we send: our tracks with their layers, and the channel of our messages.
+import { TrackSource, TrackType, VideoQuality } from './messages.js';
+
+/** Names of layers, the smallest first; the server knows them by these (LiveKit's convention). */
+const RIDS = ['q', 'h', 'f'];
+/** What a picture of so many pixels may cost, in bit/s. */
+const BITRATES = [
+  [320 * 180, 160_000], [640 * 360, 450_000], [960 * 540, 800_000], [1280 * 720, 1_700_000], [Infinity, 3_000_000],
+];
+const FRAME_RATES = [15, 24, 30];
+/** How long the server may take for an answer, in milliseconds. */
+const PATIENCE = 10_000;
+
+const bitrateOf = (pixels) => BITRATES.find(([most]) => pixels <= most)[1];
+
+/**
+ * The layers of a picture: each has half the width of the next. How many is by libwebrtc's own rule, which leaves out the
+ * upper ones of small pictures.
+ */
+export function layersOf(width, height) {
+  const longer = Math.max(width, height);
+  const count = longer >= 960 ? 3 : longer >= 480 ? 2 : 1;
+  return RIDS.slice(0, count).map((rid, place) => {
+    const scale = 2 ** (count - 1 - place);
+    const layer = { width: Math.floor(width / scale), height: Math.floor(height / scale) };
+    const maxBitrate = bitrateOf(layer.width * layer.height);
+    return {
+      encoding: {
+        ...(count > 1 && { rid }), active: true, scaleResolutionDownBy: scale, maxBitrate,
+        maxFramerate: FRAME_RATES[place + 3 - count],
+      },
+      description: { ...layer, quality: count === 1 ? VideoQuality.high : place, bitrate: maxBitrate, rid },
+    };
+  });
+}
+
+/** Which encodings to send when these qualities are wanted; the highest stands for all above it. */
+export function activeEncodings(count, wanted) {
+  const isWanted = (quality) => wanted.some((one) => one.enabled && one.quality === quality);
+  return Array.from({ length: count }, (_, place) => {
+    if (place < count - 1) return isWanted(place);
+    return [VideoQuality.low, VideoQuality.medium, VideoQuality.high].some((one) => one >= place && isWanted(one));
+  });
+}
+
+export class Publisher {
+  #connection;
+  #signal;
+  #events;
+  /** By cid: `{track, source, sender, sid, info, isMuted}`. */
+  #publications = new Map();
+  /** Who waits for the server to know of a track, by cid. */
+  #announced = new Map();
+  /** What is done to the connection is done in its order. */
+  #work = Promise.resolve();
+  #offers = 0;
+  #answered = null;
+  #early = [];
+  #isClosed = false;
+
+  /**
+   * @param signal `send(name, message)`
+   * @param events `moved()` when the connection's state has changed, `channelOpened(channel)`,
+   *   `withdrawn(source)` when the server has taken a track away
+   */
+  constructor(iceServers, signal, events) {
+    this.#signal = signal;
+    this.#events = events;
+    this.#connection = new RTCPeerConnection({ iceServers, bundlePolicy: 'max-bundle' });
+    this.#connection.onconnectionstatechange = () => this.#events.moved();
+    this.#connection.onicecandidate = ({ candidate }) => {
+      if (candidate) this.#signal.send('trickle', { candidateInit: JSON.stringify(candidate), target: 0 });
+    };
+    this.channel = this.#connection.createDataChannel('_reliable', { ordered: true });
+    this.channel.onopen = () => this.#events.channelOpened(this.channel);
+    this.negotiate();
+  }
+
+  get state() {
+    return this.#connection.connectionState;
+  }
+
+  /** What we last offered, for a server with which we go on. */
+  get description() {
+    return this.#connection.localDescription;
+  }
+
+  /** `[{cid, info}]` of what the server knows of. */
+  get published() {
+    return [...this.#publications].filter(([, { info }]) => info).map(([cid, { info }]) => ({ cid, track: info }));
+  }
+
+  get connection() {
+    return this.#connection;
+  }
+
+  /** From the next restart of ICE on. */
+  setICEServers(iceServers) {
+    this.#connection.setConfiguration({ ...this.#connection.getConfiguration(), iceServers });
+  }
+
+  // Tracks
+
+  /**
+   * Sends a track. Settles when the server knows of it.
+   *
+   * @throws {Error} when the server does not want it, or does not answer
+   */
+  async publish(track, source, { isMuted, size }) {
+    const cid = track.id;
+    const isVideo = track.kind === 'video';
+    const layers = isVideo ? layersOf(size.width, size.height) : [];
+    const publication = { track, source, sender: null, sid: null, info: null, isMuted };
+    this.#publications.set(cid, publication);
+    const known = new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('the server does not answer')), PATIENCE);
+      this.#announced.set(cid, { resolve, reject, timer });
+    });
+    // First named, then offered: a section that nobody has announced would not be found to be a track.
+    this.#signal.send('addTrack', {
+      cid, source, name: NAMES[source], type: isVideo ? TrackType.video : TrackType.audio, muted: isMuted,
+      ...(isVideo && { ...size, layers: layers.map(({ description }) => description) }),
+    });
+    try {
+      publication.info = await known;
+    } catch (error) {
+      this.#publications.delete(cid);
+      throw error;
+    } finally {
+      clearTimeout(this.#announced.get(cid)?.timer);
+      this.#announced.delete(cid);
+    }
+    publication.sid = publication.info.sid;
+    if (this.#isClosed || !this.#publications.has(cid)) return;
+    const transceiver = this.#connection.addTransceiver(track, {
+      direction: 'sendonly',
+      streams: [new MediaStream([track])],
+      ...(isVideo && { sendEncodings: layers.map(({ encoding }) => encoding) }),
+    });
+    publication.sender = transceiver.sender;
+    if (isVideo) preferVP8(transceiver);
+    this.negotiate();
+  }
+
+  /** The server is told of it by the next offer, in which the section no longer sends. */
+  unpublish(source) {
+    const [cid, publication] = this.#of(source) ?? [];
+    if (!cid) return;
+    this.#publications.delete(cid);
+    this.#announced.get(cid)?.reject(new Error('withdrawn'));
+    if (!publication.sender || this.#isClosed) return;
+    this.#connection.removeTrack(publication.sender);
+    this.negotiate();
+  }
+
+  isPublished(source) {
+    return this.#of(source) !== undefined;
+  }
+
+  setMuted(source, isMuted) {
+    const [, publication] = this.#of(source) ?? [];
+    if (!publication) return;
+    publication.isMuted = isMuted;
+    if (publication.sid) this.#signal.send('mute', { sid: publication.sid, muted: isMuted });
+  }
+
+  /** Another track in a publication's place, as a camera that was opened again; null sends nothing. */
+  async replace(source, track) {
+    const [, publication] = this.#of(source) ?? [];
+    await publication?.sender?.replaceTrack(track);
+  }
+
+  sourceOf(sid) {
+    return [...this.#publications.values()].find((one) => one.sid === sid)?.source ?? null;
+  }
+
+  #of(source) {
+    return [...this.#publications].find(([, one]) => one.source === source);
+  }
+
+  // What the server says
+
+  trackPublished({ cid, track }) {
+    this.#announced.get(cid)?.resolve(track);
+  }
+
+  trackRefused(cid, reason) {
+    this.#announced.get(cid)?.reject(new Error(reason || 'the server does not take it'));
+  }
+
+  trackUnpublished(sid) {
+    const source = this.sourceOf(sid);
+    if (source === null) return;
+    this.unpublish(source);
+    this.#events.withdrawn(source);
+  }
+
+  /** Dynacast: layers that nobody looks at are not encoded. */
+  qualitiesWanted({ trackSid, subscribedCodecs, subscribedQualities }) {
+    const publication = [...this.#publications.values()].find(({ sid }) => sid === trackSid);
+    const wanted = subscribedCodecs.find(({ codec }) => codec.toLowerCase().endsWith('vp8'))?.qualities
+      ?? subscribedQualities;
+    if (!publication || wanted.length === 0) return;
+    this.#enqueue(async () => {
+      const parameters = publication.sender?.getParameters();
+      if (!parameters?.encodings?.length) return;
+      const active = activeEncodings(parameters.encodings.length, wanted);
+      if (parameters.encodings.every((encoding, place) => encoding.active === active[place])) return;
+      parameters.encodings.forEach((encoding, place) => (encoding.active = active[place]));
+      await publication.sender.setParameters(parameters);
+    });
+  }
+
+  // Negotiation
+
+  /** Offers what there is now; offers that follow each other at once are one. */
+  negotiate({ iceRestart = false } = {}) {
+    this.#restartsICE ||= iceRestart;
+    if (this.#isWaiting) return;
+    this.#isWaiting = true;
+    this.#enqueue(async () => {
+      this.#isWaiting = false;
+      const restart = this.#restartsICE;
+      this.#restartsICE = false;
+      await this.#connection.setLocalDescription(await this.#connection.createOffer({ iceRestart: restart }));
+      const id = ++this.#offers;
+      const answer = new Promise((resolve) => (this.#answered = { id, resolve }));
+      this.#signal.send('offer', { type: 'offer', sdp: this.#connection.localDescription.sdp, id });
+      const sdp = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, PATIENCE, null))]);
+      this.#answered = null;
+      if (this.#isClosed) return;
+      // The answer was lost with a WebSocket: what comes next is offered on top of the same state.
+      if (sdp === null) return this.#connection.setLocalDescription({ type: 'rollback' });
+      await this.#connection.setRemoteDescription({ type: 'answer', sdp });
+      for (const candidate of this.#early.splice(0)) await this.#add(candidate);
+    });
+  }
+
+  #isWaiting = false;
+  #restartsICE = false;
+
+  /** Nobody will answer what was offered over a WebSocket that is gone. */
+  signalLost() {
+    this.#answered?.resolve(null);
+  }
+
+  answer({ id, sdp }) {
+    if (this.#answered && (id === 0 || id === this.#answered.id)) this.#answered.resolve(sdp);
+  }
+
+  addCandidate(candidate) {
+    if (!this.#connection.remoteDescription) this.#early.push(candidate);
+    else this.#add(candidate);
+  }
+
+  async #add(candidate) {
+    await this.#connection.addIceCandidate(candidate).catch((error) => console.warn('A candidate is no good:', error));
+  }
+
+  #enqueue(step) {
+    this.#work = this.#work.then(async () => {
+      if (this.#isClosed) return;
+      try {
+        await step();
+      } catch (error) {
+        if (!this.#isClosed) console.error('Sending could not be changed:', error);
+      }
+    });
+  }
+
+  close() {
+    this.#isClosed = true;
+    this.#answered?.resolve(null);
+    for (const { reject } of this.#announced.values()) reject(new Error('the connection is closed'));
+    this.#connection.onconnectionstatechange = this.#connection.onicecandidate = null;
+    this.channel.onopen = null;
+    this.#connection.close();
+  }
+}
+
+const NAMES = {
+  [TrackSource.camera]: 'camera', [TrackSource.microphone]: 'microphone', [TrackSource.screenShare]: 'screen',
+  [TrackSource.screenShareAudio]: 'screen sound',
+};
+
+/** All browsers encode it in layers, and all decode it. */
+function preferVP8(transceiver) {
+  const { codecs } = RTCRtpSender.getCapabilities('video');
+  const wanted = codecs.filter(({ mimeType }) => /^video\/(vp8|rtx)$/i.test(mimeType));
+  if (wanted.length > 0) transceiver.setCodecPreferences?.(wanted);
+}

@@ -1,0 +1,57 @@
+// Before the room: a name, the room's name, and with what to join.
+import { parseName } from '../../names.js';
+import { byID, setNotice, setText, setTitle, showScreen } from '../../views/screens.js';
+
+export class LobbyView {
+  #name = byID('lobby-name');
+  #room = byID('lobby-room');
+
+  /** @param {{joined: (login: {name: string, room: string, kinds: string[]}) => void}} intents */
+  constructor(intents) {
+    byID('lobby-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      const login = this.#read();
+      if (login) intents.joined(login);
+    });
+    for (const input of [this.#name, this.#room]) input.addEventListener('input', () => this.#fault(input, null));
+  }
+
+  show({ name, room, kinds, notice = null }) {
+    this.#name.value = name ?? '';
+    this.#room.value = room ?? '';
+    byID('lobby-camera').checked = kinds.includes('video');
+    byID('lobby-microphone').checked = kinds.includes('audio');
+    this.busy(false);
+    setNotice(byID('lobby-notice'), notice);
+    setTitle('Rooms');
+    showScreen('lobby');
+    (this.#name.value === '' ? this.#name : this.#room.value === '' ? this.#room : byID('lobby-join')).focus();
+  }
+
+  /** While devices open, so that the button does not ask twice. */
+  busy(isBusy) {
+    byID('lobby-join').disabled = isBusy;
+    setText(byID('lobby-join'), isBusy ? 'Opening camera and microphone…' : 'Join');
+  }
+
+  #read() {
+    const name = parseName(this.#name.value);
+    const room = parseName(this.#room.value);
+    this.#fault(this.#name, name === null ? 'Please enter a name, at most 64 characters.' : null);
+    this.#fault(this.#room, room === null ? 'Please enter the room’s name, at most 64 characters.' : null);
+    if (name === null || room === null) {
+      (name === null ? this.#name : this.#room).focus();
+      return null;
+    }
+    const kinds = [];
+    if (byID('lobby-camera').checked) kinds.push('video');
+    if (byID('lobby-microphone').checked) kinds.push('audio');
+    return { name, room, kinds };
+  }
+
+  #fault(input, text) {
+    if (text === null) input.removeAttribute('aria-invalid');
+    else input.setAttribute('aria-invalid', 'true');
+    setNotice(byID(`${input.id}-error`), text);
+  }
+}

@@ -1,0 +1,66 @@
+// The messages of the room, beside the stage.
+import { byID, setText } from '../../views/screens.js';
+
+/** Older ones go: the page is not where they are kept. */
+const SHOWN = 500;
+
+export class MessagesView {
+  #list = byID('messages-list');
+  #text = byID('messages-text');
+  #toggle = byID('meeting-messages');
+  #unread = 0;
+
+  /** @param {{sent: (text: string) => void}} intents */
+  constructor(intents) {
+    byID('messages-form').addEventListener('submit', (event) => {
+      event.preventDefault();
+      const text = this.#text.value.trim();
+      if (text === '') return;
+      this.#text.value = '';
+      intents.sent(text);
+    });
+    byID('messages').addEventListener('keydown', ({ key }) => {
+      if (key === 'Escape') this.open(false);
+    });
+    this.#toggle.addEventListener('click', () => this.open(byID('messages').hidden));
+  }
+
+  open(isOpen) {
+    byID('messages').hidden = !isOpen;
+    this.#toggle.setAttribute('aria-expanded', String(isOpen));
+    if (isOpen) {
+      this.#count(0);
+      this.#list.lastElementChild?.scrollIntoView({ block: 'nearest' });
+      this.#text.focus();
+    } else {
+      this.#toggle.focus();
+    }
+  }
+
+  add({ name, text, date }) {
+    const who = document.createElement('b');
+    who.textContent = `${name}, ${date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}`;
+    const words = document.createElement('span');
+    words.dir = 'auto';
+    words.textContent = text;
+    const entry = document.createElement('li');
+    entry.append(who, words);
+    this.#list.append(entry);
+    if (this.#list.children.length > SHOWN) this.#list.firstElementChild.remove();
+    if (byID('messages').hidden) this.#count(this.#unread + 1);
+    else entry.scrollIntoView({ block: 'nearest' });
+  }
+
+  clear() {
+    this.#list.replaceChildren();
+    this.#text.value = '';
+    this.#count(0);
+    byID('messages').hidden = true;
+    this.#toggle.setAttribute('aria-expanded', 'false');
+  }
+
+  #count(unread) {
+    this.#unread = unread;
+    setText(byID('meeting-messages-text'), unread > 0 ? `Messages (${unread})` : 'Messages');
+  }
+}
