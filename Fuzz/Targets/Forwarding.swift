@@ -52,7 +52,7 @@ private func fuzzForwarding(_ bytes: RawSpan, _ format: PayloadFormat, streams: 
     }
 }
 
-private func written(_ out: OutgoingPacket, _ packet: PublishedPacket, _ track: PublishedTrack) -> Int {
+private func written(_ out: OutgoingPacket, _ packet: PublishedPacket, _ track: borrowing PublishedTrack) -> Int {
     var bytes: [UInt8] = []
     out.appendHeader(ssrc: 1, payloadType: 96, to: &bytes)
     track.withBytes(of: packet) { source in

@@ -41,7 +41,9 @@ extension RoomMachine {
         let turn = people.filter { $0.phase == .active && $0.qualityTurn == qualityTurn }
         let reports = turn.map { participant in
             participant.connections.compactMap { connection in
-                media.withMachine(of: connection.id) { $0.stats(at: now) }.map { (connection: connection, report: $0) }
+                media.withMachine(of: connection.id) { $0.streamStats(at: now) }.map {
+                    (connection: connection, report: $0)
+                }
             }
         }
         // First what comes: what did not come cannot be lost on the way to others.

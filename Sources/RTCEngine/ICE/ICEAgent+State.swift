@@ -56,6 +56,8 @@ extension ICEAgent {
     }
 
     /// Everything that has been counted, and the present pairs.
+    var currentRoundTripTime: Interval? { path?.roundTripTime }
+
     public var statistics: ICEStatistics {
         var statistics = counters
         statistics.currentRoundTripTime = path?.roundTripTime

@@ -14,39 +14,35 @@ struct PathCounters {
         var lastUsedAt: Instant { max(lastSentAt ?? .zero, lastReceivedAt ?? .zero) }
     }
 
-    private var paths: [Path] = []
-    /// Where the last packet was counted: the next one is likely of the same path.
-    private var recent = 0
+    /// The path that the last packet took: the next one is likely to take it too, and it lies here and not elsewhere.
+    private var recent: Path?
+    private var others: [Path] = []
     /// A peer may wander; the path that has been quiet longest is forgotten for a new one.
     static let maximumPaths = 64
 
-    subscript(route: ICERoute) -> Path? { paths.first { $0.route == route } }
+    subscript(route: ICERoute) -> Path? { recent?.route == route ? recent : others.first { $0.route == route } }
 
-    mutating func sent(_ count: Int, from base: TransportAddress, to remote: TransportAddress, at now: Instant) {
-        let place = place(of: ICERoute(base: base, remote: remote))
-        paths[place].packetsSent += 1
-        paths[place].bytesSent += UInt64(count)
-        paths[place].lastSentAt = now
+    mutating func sent(_ count: Int, on route: ICERoute, at now: Instant) {
+        if recent?.route != route { turn(to: route) }
+        recent?.packetsSent += 1
+        recent?.bytesSent += UInt64(count)
+        recent?.lastSentAt = now
     }
 
-    mutating func received(_ count: Int, from remote: TransportAddress, to base: TransportAddress, at now: Instant) {
-        let place = place(of: ICERoute(base: base, remote: remote))
-        paths[place].packetsReceived += 1
-        paths[place].bytesReceived += UInt64(count)
-        paths[place].lastReceivedAt = now
+    mutating func received(_ count: Int, on route: ICERoute, at now: Instant) {
+        if recent?.route != route { turn(to: route) }
+        recent?.packetsReceived += 1
+        recent?.bytesReceived += UInt64(count)
+        recent?.lastReceivedAt = now
     }
 
-    private mutating func place(of route: ICERoute) -> Int {
-        if paths.indices.contains(recent), paths[recent].route == route { return recent }
-        if let place = paths.firstIndex(where: { $0.route == route }) {
-            recent = place
-        } else if paths.count < Self.maximumPaths {
-            recent = paths.count
-            paths.append(Path(route: route))
-        } else {
-            recent = paths.indices.min { paths[$0].lastUsedAt < paths[$1].lastUsedAt } ?? 0
-            paths[recent] = Path(route: route)
-        }
-        return recent
+    private mutating func turn(to route: ICERoute) {
+        let found = others.firstIndex { $0.route == route }.map { others.remove(at: $0) }
+        if let recent { others.append(recent) }
+        recent = found ?? Path(route: route)
+        guard others.count >= Self.maximumPaths,
+            let quietest = others.indices.min(by: { others[$0].lastUsedAt < others[$1].lastUsedAt })
+        else { return }
+        others.remove(at: quietest)
     }
 }

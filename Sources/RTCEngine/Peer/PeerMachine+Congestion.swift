@@ -70,7 +70,7 @@ extension PeerMachine {
             congestion.receive(feedbackTracker.lastResults, at: now)
         case .receiverEstimatedBitrate(let estimate):
             // draft-alvestrand-rmcat-remb-03 §2.2 lists the streams that share it; ours all take the one path.
-            guard estimate.ssrcs.contains(where: { stream(sending: $0) != nil }) else { return }
+            guard estimate.ssrcs.contains(where: { source($0) != nil }) else { return }
             congestion.receive(estimate, at: now)
         case .senderReport(let report): receiveBlocks(report.blocks, at: now)
         case .receiverReport(let report): receiveBlocks(report.blocks, at: now)
@@ -81,16 +81,23 @@ extension PeerMachine {
 
     private mutating func receiveBlocks(_ blocks: [ReportBlock], at now: Instant) {
         for block in blocks {
-            guard let stream = stream(sending: block.ssrc) else { continue }
-            congestion.receive(block, roundTrip: stream.roundTripTime, at: now)
+            guard let source = source(block.ssrc) else { continue }
+            congestion.receive(block, roundTrip: source.roundTrip, at: now)
         }
     }
 
-    /// Of a transceiver with layers the layer: its one stream, that of a peer without simulcast, has the first one's
-    /// SSRC.
-    private func stream(sending ssrc: UInt32) -> SendStream? {
-        layerSenders.values.lazy.joined().first { $0.stream.ssrc == ssrc }?.stream
-            ?? senders.values.first { $0.stream.ssrc == ssrc }?.stream
+    /// What is known of a source of ours; nil for others'. Of a transceiver with layers the layer: its one stream, that
+    /// of a peer without simulcast, has the first one's SSRC.
+    private mutating func source(_ ssrc: UInt32) -> SendStream.SourceStanding? {
+        for index in layerSenders.entries.indices {
+            for place in layerSenders.entries[index].value?.indices ?? 0..<0 {
+                if let source = layerSenders.entries[index].value?[place].stream.standing(of: ssrc) { return source }
+            }
+        }
+        for index in senders.entries.indices {
+            if let source = senders.entries[index].value?.stream.standing(of: ssrc) { return source }
+        }
+        return nil
     }
 
     // MARK: Time

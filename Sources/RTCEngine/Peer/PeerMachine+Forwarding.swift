@@ -92,15 +92,13 @@ extension PeerMachine {
         extensions: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void,
         payload: (inout [UInt8]) -> Void
     ) -> Forwarding {
-        guard canForward(on: id), let route = ice.route, let srtp = secure.srtp, let place = senders.place(of: id)
+        guard let route = ice.route, let srtp = secure.srtp, let place = senders.place(of: id),
+            let outlook = senders.entries[place].value?.beginForwarding(head)
         else {
             return .refused
         }
-        senders.entries[place].value?.beginForwarding()
-        let priority = senders.entries[place].value?.stream.priority(of: head) ?? .video
-        let isNumbered = senders.entries[place].value?.stream.configuration.extensions.transportSequence != nil
         guard !head.isRepeat, packets.isEmpty, relays.isEmpty,
-            congestion.mayPass(priority, isNumbered: isNumbered, at: now)
+            congestion.mayPass(outlook.priority, isNumbered: outlook.isNumbered, at: now)
         else {
             senders.entries[place].value?.stream.forward(
                 head, extensions: extensions, payload: payload, into: &packets, at: now)
@@ -111,7 +109,7 @@ extension PeerMachine {
             let places = senders.entries[place].value?.stream.write(
                 head, extensions: extensions, payload: payload, into: &outbox.buffer, at: now)
         else { return .refused }
-        congestion.passed(outbox.buffer.count - start, priority, at: now)
+        congestion.passed(outbox.buffer.count - start, outlook.priority, at: now)
         let isWatched = number(&outbox.buffer, from: start, places, at: now)
         do throws(SRTPError) {
             try srtp.protectRTP(&outbox.buffer, from: start)
@@ -122,7 +120,7 @@ extension PeerMachine {
         }
         sentPackets.insert(outbox.buffer.span.bytes.extracting(droppingFirst: start), at: now)
         let size = outbox.buffer.count - start
-        paths.sent(size, from: route.base, to: route.remote, at: now)
+        paths.sent(size, on: route, at: now)
         counters.bytesSent += UInt64(size)
         counters.packetsSent += 1
         outbox.end(start, on: route, after: &outboxPlace)
@@ -130,9 +128,9 @@ extension PeerMachine {
     }
 
     /// Whether `forward` would take a packet now.
-    public func canForward(on id: TransceiverID) -> Bool {
+    public mutating func canForward(on id: TransceiverID) -> Bool {
         guard secure.isProtected, ice.hasConsent, let place = senders.place(of: id) else { return false }
-        return senders.entries[place].value?.phase != .held
+        return senders.entries[place].value?.mayForward() ?? false
     }
 
     /// How long a packet and its answer take, as the peer's reports on this stream have it; nil before the first.

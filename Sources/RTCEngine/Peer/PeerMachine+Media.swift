@@ -223,9 +223,11 @@ extension PeerMachine {
 
     private mutating func receive(_ packet: RTCPPacket, at now: Instant) {
         receiveCongestion(packet, at: now)
-        for id in senders.ids {
-            senders[id]?.stream.receive(packet, into: &packets, at: now)
-            drainSender(id)
+        // The most frequent one says nothing to streams.
+        if case .transportFeedback = packet { return }
+        for place in senders.entries.indices {
+            senders.entries[place].value?.stream.receive(packet, into: &packets, at: now)
+            drainSender(at: place)
         }
         for id in receivers.ids {
             receivers[id]?.stream?.receive(packet, at: now)
@@ -236,8 +238,9 @@ extension PeerMachine {
         if case .goodbye(let goodbye) = packet { for ssrc in goodbye.ssrcs { demultiplexer.forget(ssrc: ssrc) } }
     }
 
-    private mutating func drainSender(_ id: TransceiverID) {
-        while let output = senders[id]?.stream.pollOutput() {
+    private mutating func drainSender(at place: Int) {
+        let id = senders.entries[place].id
+        while let output = senders.entries[place].value?.stream.pollOutput() {
             switch output {
             case .keyFrameRequested: events.append(.keyFrameRequested(id))
             case .packetRequested(let number): events.append(.packetRequested(id, number))
@@ -252,9 +255,9 @@ extension PeerMachine {
             receivers[id]?.stream?.tick(into: &packets, at: now)
             drainReceiver(id)
         }
-        for id in senders.ids {
-            senders[id]?.stream.tick(into: &packets, at: now)
-            drainSender(id)
+        for place in senders.entries.indices {
+            senders.entries[place].value?.stream.tick(into: &packets, at: now)
+            drainSender(at: place)
         }
         forEachLayerStream { $0.tick(into: &$1, at: now) }
         forEachLayerSender { $0.tick(into: &$1, at: now) }
@@ -271,23 +274,29 @@ extension PeerMachine {
     private mutating func sendReports(at now: Instant) {
         writeReports(goodbyes: [], at: now)
         // What our senders measured tells our receivers how long a retransmission takes.
-        guard
-            let roundTrip = senders.values.compactMap(\.stream.remote.roundTripTime).min()
-                ?? ice.statistics.currentRoundTripTime
-        else { return }
+        guard let roundTrip = shortestRoundTrip ?? ice.currentRoundTripTime else { return }
         let believable = min(roundTrip, Self.longestRoundTrip)
         for id in receivers.ids { receivers[id]?.stream?.roundTripTime = believable }
         forEachLayerStream { stream, _ in stream.roundTripTime = believable }
     }
 
+    private var shortestRoundTrip: Interval? {
+        mutating get {
+            var shortest: Interval?
+            for place in senders.entries.indices {
+                guard let time = senders.entries[place].value?.stream.roundTrip() else { continue }
+                shortest = min(shortest ?? time, time)
+            }
+            return shortest
+        }
+    }
+
     private mutating func writeReports(goodbyes: [UInt32], at now: Instant) {
         var builder = ReportBuilder(localSSRC: feedbackSSRC, cname: cname)
-        for id in senders.ids {
-            switch senders[id]?.phase {
-            case .awaitingKeyFrame, .flowing: builder.add(senders[id]?.stream.senderReport(at: now))
+        for place in senders.entries.indices {
             // RFC 3550 §6.4: who sends nothing makes receiver reports.
-            case .held, nil: continue
-            }
+            guard senders.entries[place].value?.mayForward() == true else { continue }
+            builder.add(senders.entries[place].value?.stream.senderReport(at: now))
         }
         for id in receivers.ids { builder.add(receivers[id]?.stream?.reportBlock(at: now)) }
         forEachLayerSender { stream, _ in builder.add(stream.senderReport(at: now)) }

@@ -3,6 +3,20 @@ internal import RTCWire
 extension PeerMachine {
     /// Everything known now, with W3C's names and identifiers that stay the same from call to call.
     public func stats(at now: Instant) -> StatsReport {
+        var report = streamStats(at: now)
+        addTransport(to: &report, at: now)
+        data.addStats(to: &report, transportID: Self.transportID, at: now)
+        var connection = PeerConnectionStats(id: "P", timestamp: now)
+        connection.dataChannelsOpened = data.totals.opened
+        // §8.9: one that never opened has not closed.
+        let open = data.channels.values.count { $0.state == .open }
+        connection.dataChannelsClosed = data.totals.opened - UInt64(open)
+        report.add(.peerConnection(connection))
+        return report
+    }
+
+    /// Of `stats` what is known of media: for whoever asks often, since certificates and candidates take time.
+    public func streamStats(at now: Instant) -> StatsReport {
         var report = StatsReport()
         for id in senders.ids { addSender(id, to: &report, at: now) }
         for id in layerSenders.ids where senders[id] == nil { addSender(id, to: &report, at: now) }
@@ -15,14 +29,6 @@ extension PeerMachine {
                 add(stream, of: id, to: &report, at: now)
             }
         }
-        addTransport(to: &report, at: now)
-        data.addStats(to: &report, transportID: Self.transportID, at: now)
-        var connection = PeerConnectionStats(id: "P", timestamp: now)
-        connection.dataChannelsOpened = data.totals.opened
-        // §8.9: one that never opened has not closed.
-        let open = data.channels.values.count { $0.state == .open }
-        connection.dataChannelsClosed = data.totals.opened - UInt64(open)
-        report.add(.peerConnection(connection))
         return report
     }
 

@@ -100,7 +100,7 @@ extension PeerMachine {
             counters.dropped += 1
             return
         }
-        paths.received(datagram.count, from: remote, to: local, at: now)
+        paths.received(datagram.count, on: ICERoute(base: local, remote: remote), at: now)
         ice.mediaReceived(from: remote, to: local, at: now)
         switch kind {
         case .dtls:
@@ -230,7 +230,7 @@ extension PeerMachine {
 
     mutating func transmit(_ bytes: [UInt8], from: TransportAddress, to: TransportAddress, at now: Instant) {
         // RFC 7983 §7: 0 to 3 is STUN.
-        if let first = bytes.first, first > 3 { paths.sent(bytes.count, from: from, to: to, at: now) }
+        if let first = bytes.first, first > 3 { paths.sent(bytes.count, on: ICERoute(base: from, remote: to), at: now) }
         if !relays.isEmpty {
             if let index = relays.index(of: from) { return relay(bytes, by: index, to: to, at: now) }
             // An address that a server has taken back: no socket of ours has it.

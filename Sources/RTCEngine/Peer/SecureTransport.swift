@@ -15,7 +15,13 @@ struct SecureTransport {
         case closed(DTLSCloseReason)
     }
 
-    private var phase = Phase.idle
+    private var phase = Phase.idle {
+        didSet {
+            if case .protected(_, let contexts) = phase { srtp = contexts } else { srtp = nil }
+        }
+    }
+    /// The contexts of `Phase.protected`, where every packet finds them without a look into the phase.
+    private(set) var srtp: (any SRTPPort)?
     /// Media is negotiated, so there have to be keys for it.
     private var needsSRTP = true
     /// The peer's first flight may overtake the description that carries its fingerprint. It would come again by
@@ -52,13 +58,6 @@ struct SecureTransport {
 
     /// Keys for media are in place: it may flow.
     var isProtected: Bool { srtp != nil }
-
-    var srtp: (any SRTPPort)? {
-        switch phase {
-        case .protected(_, let srtp): srtp
-        case .idle, .waitingForPath, .handshaking, .closed: nil
-        }
-    }
 
     private var association: (any DTLSPort)? {
         switch phase {

@@ -41,6 +41,29 @@ struct Sender {
         }
     }
 
-    /// A packet is forwarded. Which one decoding can begin at, whoever forwards it knows.
-    mutating func beginForwarding() { phase = .flowing }
+    /// A packet is to be forwarded. Which one decoding can begin at, whoever forwards it knows.
+    ///
+    /// `mutating`, as `mayForward` is: a look through the optional in which a sender lies would copy it.
+    ///
+    /// - Returns: what decides about its way; nil when nothing may be sent.
+    mutating func beginForwarding(_ head: ForwardedHead) -> ForwardingOutlook? {
+        guard mayForward() else { return nil }
+        phase = .flowing
+        return ForwardingOutlook(
+            priority: stream.priority(of: head), isNumbered: stream.configuration.extensions.transportSequence != nil)
+    }
+
+    mutating func mayForward() -> Bool {
+        switch phase {
+        case .held: false
+        case .awaitingKeyFrame, .flowing: true
+        }
+    }
+}
+
+/// What decides about the way of a packet that is forwarded.
+struct ForwardingOutlook {
+    var priority: PacketPriority
+    /// For transport-wide feedback.
+    var isNumbered: Bool
 }

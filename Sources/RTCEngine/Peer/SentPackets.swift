@@ -7,34 +7,78 @@ internal import RTCWire
 /// went out; the payload is kept elsewhere, once for all who get it, and `SRTPPort.repeatRTP` proves by the tag's end
 /// that both are the same.
 struct SentPackets: Sendable {
+    /// The first bytes of a place; the header follows.
     private struct Slot: Sendable {
-        var sequence: UInt16 = 0
         var sentAt = Instant.zero
         /// The end of the tag.
         var seal: UInt64 = 0
-        /// Empty as long as there is no packet.
-        var header: [UInt8] = []
+        var sequence: UInt16 = 0
+        /// Bytes of the header; 0 as long as there is no packet.
+        var size: UInt16 = 0
     }
 
     private struct Source: Sendable {
         let ssrc: UInt32
-        var slots = [Slot](repeating: Slot(), count: SentPackets.fewest)
+        /// Side by side, for a packet that leaves touches one place: what it says first, and room for its header.
+        private var slots = [Slot](repeating: Slot(), count: SentPackets.fewest)
+        private var headers = [UInt8](repeating: 0, count: SentPackets.fewest * SentPackets.usualHeader)
+        /// Room for a header.
+        private var stride = SentPackets.usualHeader
+        /// One less than there are slots.
+        private var mask = SentPackets.fewest - 1
+
+        init(ssrc: UInt32) { self.ssrc = ssrc }
+
+        mutating func insert(_ header: RawSpan, _ sequence: UInt16, seal: UInt64, at now: Instant) {
+            makeRoom(for: sequence, at: now)
+            if header.byteCount > stride { widen(to: header.byteCount) }
+            let place = Int(sequence) & mask
+            slots[place] = Slot(
+                sentAt: now, seal: seal, sequence: sequence, size: UInt16(truncatingIfNeeded: header.byteCount))
+            headers.overwrite(at: place * stride, with: header)
+        }
+
+        func restore(_ packet: inout [UInt8], size: Int, _ sequence: UInt16) -> UInt64? {
+            let place = Int(sequence) & mask
+            let slot = slots[place]
+            guard slot.sequence == sequence, slot.size > 0 else { return nil }
+            packet.replaceSubrange(0..<size, with: headers[place * stride..<place * stride + Int(slot.size)])
+            return slot.seal
+        }
 
         /// Twice as many slots, when the one that is next holds a packet that may still be asked for.
-        mutating func makeRoom(for sequence: UInt16, at now: Instant) {
-            while slots.count < SentPackets.most {
-                let place = Int(sequence) % slots.count
-                guard !slots[place].header.isEmpty, now - slots[place].sentAt < SentPackets.patience else { return }
-                var more = [Slot](repeating: Slot(), count: slots.count * 2)
-                for slot in slots where !slot.header.isEmpty { more[Int(slot.sequence) % more.count] = slot }
-                slots = more
+        private mutating func makeRoom(for sequence: UInt16, at now: Instant) {
+            while mask + 1 < SentPackets.most {
+                let next = slots[Int(sequence) & mask]
+                guard next.size > 0, now - next.sentAt < SentPackets.patience else { return }
+                move(count: 2 * (mask + 1), stride: stride)
             }
+        }
+
+        private mutating func widen(to size: Int) { move(count: mask + 1, stride: (size + 15) & ~15) }
+
+        private mutating func move(count: Int, stride wide: Int) {
+            var more = [Slot](repeating: Slot(), count: count)
+            var wider = [UInt8](repeating: 0, count: count * wide)
+            for (place, slot) in slots.enumerated() where slot.size > 0 {
+                let target = Int(slot.sequence) & (count - 1)
+                more[target] = slot
+                wider.overwrite(
+                    at: target * wide,
+                    with: headers.span.bytes.extracting(place * stride..<place * stride + Int(slot.size)))
+            }
+            slots = more
+            headers = wider
+            stride = wide
+            mask = count - 1
         }
     }
 
     /// As many as it takes, for a server has thousands of receivers: half a second of pictures at 125 packets a second.
     private static let fewest = 64
     private static let most = 512
+    /// Bytes of a header with its extensions.
+    private static let usualHeader = 48
     /// A round trip, a retry, and the time that it takes to miss a packet.
     private static let patience = Interval.milliseconds(500)
     private var sources: [Source] = []
@@ -55,13 +99,7 @@ struct SentPackets: Sendable {
         guard !sources.isEmpty, let size = RTPHeader.size(in: packet), let sequence = packet.uint16(at: 2),
             let source = source(of: packet), let seal = packet.uint64(at: packet.byteCount - 8)
         else { return }
-        sources[source].makeRoom(for: sequence, at: now)
-        let slot = Int(sequence) % sources[source].slots.count
-        sources[source].slots[slot].sequence = sequence
-        sources[source].slots[slot].sentAt = now
-        sources[source].slots[slot].seal = seal
-        sources[source].slots[slot].header.removeAll(keepingCapacity: true)
-        sources[source].slots[slot].header.append(contentsOf: packet.extracting(0..<size))
+        sources[source].insert(packet.extracting(0..<size), sequence, seal: seal, at: now)
     }
 
     /// Gives a plain packet the header that one of its source and number went out with.
@@ -71,16 +109,12 @@ struct SentPackets: Sendable {
         guard !sources.isEmpty, let size = RTPHeader.size(in: packet.span.bytes),
             let sequence = packet.span.bytes.uint16(at: 2), let source = source(of: packet.span.bytes)
         else { return nil }
-        let place = Int(sequence) % sources[source].slots.count
-        guard sources[source].slots[place].sequence == sequence, !sources[source].slots[place].header.isEmpty else {
-            return nil
-        }
-        packet.replaceSubrange(0..<size, with: sources[source].slots[place].header)
-        return sources[source].slots[place].seal
+        return sources[source].restore(&packet, size: size, sequence)
     }
 
     private func source(of packet: RawSpan) -> Int? {
         guard let ssrc = packet.uint32(at: 8) else { return nil }
+        let sources = sources.span
         for place in sources.indices where sources[place].ssrc == ssrc { return place }
         return nil
     }

@@ -13,6 +13,8 @@ struct TransceiverMap<Value> {
 
     /// Where the transceiver's entry is now.
     func place(of id: TransceiverID) -> Int? {
+        // By the span, for the array would be counted.
+        let entries = entries.span
         for place in 0..<entries.count where entries[place].id == id { return place }
         return nil
     }

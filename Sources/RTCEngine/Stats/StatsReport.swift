@@ -73,7 +73,7 @@ public struct StatsReport: Sendable, Hashable {
     public var count: Int { entries.count }
 
     /// All entries, in the order of their identifiers.
-    public var all: [Stats] { entries.values.sorted { $0.id < $1.id } }
+    public var all: [Stats] { entries.keys.sorted().compactMap { entries[$0] } }
 
     public var codecs: [CodecStats] {
         all.compactMap { if case .codec(let stats) = $0 { stats } else { nil } }

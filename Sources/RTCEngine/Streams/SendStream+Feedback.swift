@@ -31,6 +31,19 @@ extension SendStream {
         }
     }
 
+    /// What a receiver of a source has told.
+    struct SourceStanding {
+        var roundTrip: Interval?
+    }
+
+    /// As its reports have it; `mutating` likewise.
+    mutating func roundTrip() -> Interval? { remote.roundTripTime }
+
+    /// Nil when the source is another. `mutating`, for a look through an optional would copy the stream.
+    mutating func standing(of source: UInt32) -> SourceStanding? {
+        source == ssrc ? SourceStanding(roundTrip: remote.roundTripTime) : nil
+    }
+
     private mutating func keyFrameWanted(at now: Instant) {
         guard configuration.format.isVideo else { return }
         if keyFrames.wanted(at: now) { outputs.append(.keyFrameRequested) }

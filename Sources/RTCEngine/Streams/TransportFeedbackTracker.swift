@@ -36,6 +36,8 @@ public struct TransportFeedbackTracker: Sendable {
     /// By the sequence number's remainder. There are as many as the packets of a round trip have needed, since a server
     /// has thousands of connections.
     private var slots: [Slot] = []
+    /// One less than there are slots: known here, a slot is found without waiting for the array's own count.
+    private var mask = 0
 
     public private(set) var packetsSent: UInt64 = 0
     public private(set) var packetsAcknowledged: UInt64 = 0
@@ -51,10 +53,10 @@ public struct TransportFeedbackTracker: Sendable {
     ///
     /// - Parameter probe: the probe that it is part of; 0 for none.
     public mutating func sent(_ sequence: UInt16, size: Int, probe: Int32 = 0, at now: Instant) {
-        if slots.isEmpty { slots = [Slot](repeating: Slot(), count: Self.initialCapacity) }
-        while slots.count < Self.maximumCapacity, isWaiting(Int(sequence) % slots.count, at: now) { grow() }
+        if mask == 0 { resize(to: Self.initialCapacity) }
+        while mask + 1 < Self.maximumCapacity, isWaiting(Int(sequence) & mask, at: now) { resize(to: 2 * (mask + 1)) }
         packetsSent += 1
-        slots[Int(sequence) % slots.count] = Slot(
+        slots[Int(sequence) & mask] = Slot(
             sentAt: now, probe: probe, size: UInt16(clamping: size), sequence: sequence, fate: .inFlight)
     }
 
@@ -68,15 +70,18 @@ public struct TransportFeedbackTracker: Sendable {
         }
     }
 
-    private mutating func grow() {
-        var larger = [Slot](repeating: Slot(), count: slots.count * 2)
-        for slot in slots where slot.fate != .free { larger[Int(slot.sequence) % larger.count] = slot }
+    /// - Parameter count: a power of two, as the sequence numbers' range is: remainders go on over their wrap.
+    private mutating func resize(to count: Int) {
+        var larger = [Slot](repeating: Slot(), count: count)
+        for slot in slots where slot.fate != .free { larger[Int(slot.sequence) & (count - 1)] = slot }
         slots = larger
+        mask = count - 1
     }
 
     /// Forgets the packets and keeps the counters: nothing will be sent any more.
     mutating func end() {
         slots = []
+        mask = 0
         lastResults = []
     }
 
@@ -99,7 +104,7 @@ public struct TransportFeedbackTracker: Sendable {
     }
 
     private mutating func record(_ sequence: UInt16, arrivedAt: Instant?) {
-        let index = Int(sequence) % slots.count
+        let index = Int(sequence) & mask
         guard slots[index].sequence == sequence else { return }
         let wasToldLost = slots[index].fate == .lost
         switch (slots[index].fate, arrivedAt) {

@@ -96,6 +96,11 @@ struct SourceTable: ~Copyable {
     // MARK: Parts
 
     private func slot(of ssrc: UInt32) -> Int? {
+        // Of a few senders each is found sooner than by hashing.
+        guard sources.count > 8 else {
+            for slot in 0..<sources.count where sources[slot].ssrc == ssrc { return slot }
+            return nil
+        }
         if let recent, sources[recent].ssrc == ssrc { return recent }
         return slots[ssrc]
     }

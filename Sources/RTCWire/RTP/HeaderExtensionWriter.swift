@@ -16,8 +16,7 @@ public struct HeaderExtensionWriter: Sendable {
     public init(form: HeaderExtensionForm, in packet: inout [UInt8], packetStart: Int = 0) {
         self.form = form
         self.packetStart = packetStart
-        packet.append(uint16: form == .oneByte ? 0xbede : 0x1000)
-        packet.append(uint16: 0)
+        packet.append(uint32: form == .oneByte ? 0xbede_0000 : 0x1000_0000)
         blockStart = packet.count
     }
 
@@ -47,7 +46,7 @@ public struct HeaderExtensionWriter: Sendable {
     /// Appends `length` zero bytes to be filled in later, and returns where they are.
     public func reserve(_ id: UInt8, length: Int, in packet: inout [UInt8]) -> Int? {
         guard let offset = begin(id, length: length, in: &packet) else { return nil }
-        for _ in 0..<length { packet.append(0) }
+        packet.append(zeros: length)
         return offset
     }
 
@@ -57,7 +56,7 @@ public struct HeaderExtensionWriter: Sendable {
             packet.removeLast(packet.count - blockStart + 4)
             return
         }
-        while (packet.count - blockStart) % 4 != 0 { packet.append(0) }
+        packet.append(zeros: (blockStart - packet.count) & 3)
         packet.set(uint16: UInt16(truncatingIfNeeded: (packet.count - blockStart) / 4), at: blockStart - 2)
         packet[packetStart] |= 0x10
     }

@@ -1,44 +1,63 @@
 public import RTCWire
 
-/// The header extensions (RFC 8285) that speak of the media and not of the path: they go from the publisher to the
-/// subscriber, under the identifiers that each of them negotiated. Those of the path (mid, rid, transport-wide numbers,
-/// absolute send time) end at the server.
-public enum ForwardedExtensions {
-    /// Appends what both negotiated to a block that the caller has begun and will finish.
-    ///
+/// The header extensions (RFC 8285) of a published packet that speak of the media and not of the path: they go from the
+/// publisher to each subscriber, under the identifiers that each of them negotiated. Those of the path (mid, rid,
+/// transport-wide numbers, absolute send time) end at the server.
+///
+/// Made once for a packet, and looked at for every subscriber. The places are in the packet's bytes.
+public struct ForwardedExtensions: Sendable {
+    private var audioLevel: Range<Int>?
+    private var videoOrientation: Range<Int>?
+    private var absoluteCaptureTime: Range<Int>?
+    private var playoutDelay: Range<Int>?
+    private var dependencyDescriptor: Range<Int>?
+    private var isEmpty = true
+
     /// - Parameters:
     ///   - header: of the published `packet`.
-    ///   - out: what the subscriber's packet differs by.
-    public static func append(
-        of header: RTPHeader, _ packet: RawSpan, from publisher: HeaderExtensionIDs, to subscriber: HeaderExtensionIDs,
-        _ out: OutgoingPacket, with writer: HeaderExtensionWriter, into bytes: inout [UInt8]
-    ) {
-        // A packet that only fills a place says nothing of media.
-        guard header.extensionProfile != nil, !out.isPadding else { return }
+    ///   - publisher: what was negotiated with who sent it.
+    public init(of header: RTPHeader, _ packet: RawSpan, from publisher: HeaderExtensionIDs) {
+        guard header.extensionProfile != nil else { return }
         var elements = HeaderExtensionIterator(header)
         while let element = elements.next(in: packet) {
-            guard let id = translated(element.id, publisher, subscriber),
-                writer.begin(id, length: element.range.count, in: &bytes) != nil
-            else { continue }
-            let data = packet.extracting(element.range)
-            if element.id == publisher.dependencyDescriptor {
-                out.appendDependencyDescriptor(data, to: &bytes)
-            } else {
-                bytes.append(contentsOf: data)
+            switch element.id {
+            case publisher.audioLevel: audioLevel = element.range
+            case publisher.videoOrientation: videoOrientation = element.range
+            case publisher.absoluteCaptureTime: absoluteCaptureTime = element.range
+            case publisher.playoutDelay: playoutDelay = element.range
+            case publisher.dependencyDescriptor: dependencyDescriptor = element.range
+            default: continue
             }
+            isEmpty = false
         }
     }
 
-    private static func translated(
-        _ id: UInt8, _ publisher: HeaderExtensionIDs, _ subscriber: HeaderExtensionIDs
-    ) -> UInt8? {
-        switch id {
-        case publisher.audioLevel: subscriber.audioLevel
-        case publisher.videoOrientation: subscriber.videoOrientation
-        case publisher.absoluteCaptureTime: subscriber.absoluteCaptureTime
-        case publisher.playoutDelay: subscriber.playoutDelay
-        case publisher.dependencyDescriptor: subscriber.dependencyDescriptor
-        default: nil
+    /// One has more bytes than the one-byte form holds (RFC 8285 §4.2).
+    public var hasLongElements: Bool { (dependencyDescriptor?.count ?? 0) > 16 }
+
+    /// Appends what both negotiated to a block that the caller has begun and will finish.
+    ///
+    /// - Parameters:
+    ///   - packet: the one that this was made of.
+    ///   - out: what the subscriber's packet differs by.
+    public func append(
+        of packet: RawSpan, to subscriber: HeaderExtensionIDs, _ out: OutgoingPacket,
+        with writer: HeaderExtensionWriter, into bytes: inout [UInt8]
+    ) {
+        // A packet that only fills a place says nothing of media.
+        guard !isEmpty, !out.isPadding else { return }
+        func append(_ range: Range<Int>?, as id: UInt8?) {
+            guard let range, let id, writer.begin(id, length: range.count, in: &bytes) != nil else { return }
+            bytes.append(contentsOf: packet.extracting(range))
+        }
+        append(audioLevel, as: subscriber.audioLevel)
+        append(videoOrientation, as: subscriber.videoOrientation)
+        append(absoluteCaptureTime, as: subscriber.absoluteCaptureTime)
+        append(playoutDelay, as: subscriber.playoutDelay)
+        if let range = dependencyDescriptor, let id = subscriber.dependencyDescriptor,
+            writer.begin(id, length: range.count, in: &bytes) != nil
+        {
+            out.appendDependencyDescriptor(packet.extracting(range), to: &bytes)
         }
     }
 }

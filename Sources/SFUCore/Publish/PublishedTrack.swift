@@ -3,7 +3,9 @@ public import RTCWire
 
 /// What a server holds of one publication, shared by all its subscribers: of each of its streams the last packets, and
 /// what is known of its layers.
-public struct PublishedTrack: Sendable {
+///
+/// There is one of it: a copy for each look would count references to all that it holds.
+public struct PublishedTrack: ~Copyable, Sendable {
     private struct Stream: Sendable {
         var parser: VideoDescriptorParser
         var history: PacketHistory

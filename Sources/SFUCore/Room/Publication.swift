@@ -38,8 +38,10 @@ final class Publication {
     unowned let publisher: RoomPeer
     let transceiver: TransceiverID
     let description: PublicationDescription
-    var track: PublishedTrack
-    var subscriptions: [Subscription] = []
+    // A track calls nobody back, and the subscriptions are gone through without being changed: two accesses never
+    // overlap.
+    @exclusivity(unchecked) var track: PublishedTrack
+    @exclusivity(unchecked) var subscriptions: [Subscription] = []
     /// The server passes nothing on.
     var isMuted = false
     /// By spatial layer.

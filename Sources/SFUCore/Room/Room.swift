@@ -329,8 +329,10 @@ public final class Room {
                 }
                     ?? Self.soundDuration)
         }
+        let extensions = ForwardedExtensions(of: packet.header, bytes, from: ids)
         for subscription in publication.subscriptions {
-            subscription.receive(published, packet.header, bytes, into: &outbox, at: now)
+            subscription.receive(
+                published, of: publication, packet.header, extensions, bytes, into: &outbox, at: now)
         }
         publication.askForKeyFrames(at: now)
     }

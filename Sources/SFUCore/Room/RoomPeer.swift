@@ -3,7 +3,9 @@ import RTCEngine
 /// One peer connection of a room: its machine, what it publishes and what it is subscribed to.
 final class RoomPeer {
     let id: RoomPeerID
-    var machine: PeerMachine
+    // Nothing that a machine is given to do comes back to its peer, so two accesses never overlap; the check for it
+    // costs more than the look.
+    @exclusivity(unchecked) var machine: PeerMachine
     /// Streams may be paused where the path does not carry them.
     let mayPause: Bool
     /// What comes on each transceiver.

@@ -6,9 +6,9 @@ final class Subscription {
     unowned let publication: Publication
     unowned let subscriber: RoomPeer
     let transceiver: TransceiverID
-    /// One of the two.
-    private var audio: AudioForwarder?
-    private var video: VideoForwarder?
+    /// One of the two. They call nobody back, so two accesses never overlap.
+    @exclusivity(unchecked) private var audio: AudioForwarder?
+    @exclusivity(unchecked) private var video: VideoForwarder?
     var hints = SubscriberHints()
     /// What the publisher's dynacast counts it as.
     var quality = VideoQuality.high
@@ -42,18 +42,20 @@ final class Subscription {
     // MARK: Packets
 
     /// Forwards what of a packet is for this subscriber.
+    ///
+    /// - Parameter publication: this subscription's.
     func receive(
-        _ packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan, into outbox: inout DatagramOutbox,
-        at now: Instant
+        _ packet: PublishedPacket, of publication: Publication, _ header: RTPHeader,
+        _ extensions: ForwardedExtensions, _ bytes: RawSpan, into outbox: inout DatagramOutbox, at now: Instant
     ) {
         // Looked up once: each look counts references.
-        let (publication, subscriber) = (publication, subscriber)
+        let subscriber = subscriber
         // Without a way there nothing is numbered: what is numbered is missed.
         guard subscriber.machine.canForward(on: transceiver) else { return interrupt() }
         isInterrupted = false
         var wants = Wants()
         if let out = next(packet, of: publication, at: now) {
-            wants.add(send(out, packet, header, bytes, of: publication, to: subscriber, into: &outbox, at: now))
+            wants.add(send(out, packet, header, extensions, bytes, to: subscriber, into: &outbox, at: now))
         }
         while let missed = video?.nextMissed() {
             guard
@@ -119,29 +121,28 @@ final class Subscription {
         at now: Instant
     ) -> Forwarding {
         var forwarding = Forwarding.refused
+        let ids = publication.publisher.machine.receivedExtensions
         publication.track.withBytes(of: packet) { bytes in
             guard let header = try? RTPHeader(parsing: bytes) else { return }
             forwarding = send(
-                out, packet, header, bytes, of: publication, to: subscriber, isRepeat: isRepeat, into: &outbox, at: now)
+                out, packet, header, ForwardedExtensions(of: header, bytes, from: ids), bytes, to: subscriber,
+                isRepeat: isRepeat, into: &outbox, at: now)
         }
         return forwarding
     }
 
     private func send(
-        _ out: OutgoingPacket, _ packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan,
-        of publication: Publication, to subscriber: RoomPeer, isRepeat: Bool = false,
-        into outbox: inout DatagramOutbox, at now: Instant
+        _ out: OutgoingPacket, _ packet: PublishedPacket, _ header: RTPHeader, _ extensions: ForwardedExtensions,
+        _ bytes: RawSpan, to subscriber: RoomPeer, isRepeat: Bool = false, into outbox: inout DatagramOutbox,
+        at now: Instant
     ) -> Forwarding {
-        let ids = publication.publisher.machine.receivedExtensions
         var head = ForwardedHead(
             sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker, isRepeat: isRepeat)
         head.isPadding = out.isPadding
         head.startsKeyFrame = packet.video.startsKeyFrame && !out.isPadding
-        head.hasLongElements =
-            header.extensionElement(ids.dependencyDescriptor, in: bytes).map { $0.count > 16 } ?? false
+        head.hasLongElements = extensions.hasLongElements
         return subscriber.machine.forward(head, on: transceiver, into: &outbox, at: now) { own, writer, packetBytes in
-            ForwardedExtensions.append(
-                of: header, bytes, from: ids, to: own, out, with: writer, into: &packetBytes)
+            extensions.append(of: bytes, to: own, out, with: writer, into: &packetBytes)
         } payload: { packetBytes in
             out.appendPayload(header.payload(of: bytes), of: packet, to: &packetBytes)
         }

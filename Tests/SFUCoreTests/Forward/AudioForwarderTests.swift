@@ -7,7 +7,7 @@ import Testing
 
 /// One subscriber of sound.
 @Suite struct AudioForwarderTests {
-    private struct Listener {
+    private final class Listener {
         var now = Instant.zero + .seconds(Int64(10))
         var track = PublishedTrack(format: .opus)
         var forwarder = AudioForwarder(rewriter: .forAudio(firstSequenceNumber: 500))
@@ -15,11 +15,11 @@ import Testing
         /// The server passes nothing on.
         var isMuted = false
 
-        mutating func publish(_ number: UInt16, _ timestamp: UInt32, marker: Bool = false) -> String? {
+        func publish(_ number: UInt16, _ timestamp: UInt32, marker: Bool = false) -> String? {
             publish(Packet.rtp(number, timestamp: timestamp, marker: marker, payloadType: 111, [0xfc, 1, 2]))
         }
 
-        mutating func publish(_ bytes: [UInt8]) -> String? {
+        func publish(_ bytes: [UInt8]) -> String? {
             guard let header = try? RTPHeader(parsing: bytes.span.bytes),
                 let packet = track.receive(
                     header, bytes.span.bytes, layer: 0, extensions: HeaderExtensionIDs(), isMuted: isMuted, at: now),
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `every packet goes out, the late ones in their place and each of them once`() {
-        var listener = Listener()
+        let listener = Listener()
         #expect(listener.publish(9, 960, marker: true) == "500 @960.")
         #expect(listener.publish(11, 2_880) == "502 @2880")
         #expect(listener.publish(10, 1_920) == "501 @1920")
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `a pause leaves no gap in the numbers, and the time that it took`() {
-        var listener = Listener()
+        let listener = Listener()
         #expect(listener.publish(9, 960) == "500 @960")
         listener.forwarder.isPaused = true
         for number in 10..<60 as Range<UInt16> {
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `what comes late to a muted track leaves no gap, and is not heard: not when it is asked for either`() {
-        var listener = Listener()
+        let listener = Listener()
         #expect(listener.publish(9, 960) == "500 @960")
         #expect(listener.publish(11, 2_880) == "502 @2880")
         listener.isMuted = true
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `another publication goes on with the stream of one that is over`() {
-        var listener = Listener()
+        let listener = Listener()
         #expect(listener.publish(9, 960) == "500 @960")
         listener.track = PublishedTrack(format: .opus)
         listener.forwarder = AudioForwarder(rewriter: StreamRewriter(continuing: listener.forwarder.rewriter.end))
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `a publisher that begins anew is gone on with at once, later than all before`() {
-        var listener = Listener()
+        let listener = Listener()
         #expect(listener.publish(9, 4_000_000_000) == "500 @4000000000")
         listener.now += .milliseconds(100)
         #expect(listener.publish(40_000, 5) == nil)
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test func `padding is left out, and fills a place that was kept`() {
-        var listener = Listener()
+        let listener = Listener()
         #expect(listener.publish(9, 960) == "500 @960")
         #expect(listener.publish(Packet.padding(10, timestamp: 960)) == nil)
         #expect(listener.publish(12, 2_880) == "502 @2880")

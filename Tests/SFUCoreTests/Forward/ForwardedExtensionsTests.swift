@@ -31,9 +31,9 @@ import Testing
         var bytes: [UInt8] = []
         out.appendHeader(ssrc: 4, payloadType: 96, to: &bytes)
         writer = HeaderExtensionWriter(form: .twoByte, in: &bytes)
-        ForwardedExtensions.append(
-            of: try RTPHeader(parsing: source.span.bytes), source.span.bytes, from: Self.publisher, to: subscriber, out,
-            with: writer, into: &bytes)
+        let carried = ForwardedExtensions(
+            of: try RTPHeader(parsing: source.span.bytes), source.span.bytes, from: Self.publisher)
+        carried.append(of: source.span.bytes, to: subscriber, out, with: writer, into: &bytes)
         writer.finish(in: &bytes)
         if isPadding { bytes += OutgoingPacket.padding }
         let header = try RTPHeader(parsing: bytes.span.bytes)

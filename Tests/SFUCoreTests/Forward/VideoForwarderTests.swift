@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `nothing goes out before a key frame, which is asked for`() {
-        var peer = Subscriber()
+        let peer = Subscriber()
         #expect(peer.vp8(7, 3_000, delta(1)) == [])
         #expect(peer.wishes() == 0)
         peer.wait(.milliseconds(499))
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test func `a lost packet keeps its place, and takes it when it comes`() {
-        var peer = Subscriber()
+        let peer = Subscriber()
         #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
         #expect(peer.vp8(10, 6_000, delta(4)) == ["102 @6000 pid 4 tl0 0 k 0 t0."])
         #expect(peer.vp8(9, 3_000, delta(3)) == ["101 @3000 pid 3 tl0 0 k 0 t0."])
@@ -42,7 +42,7 @@ import Testing
 
     @Test func `pictures of temporal layers that are left out leave no gap, and the layer is joined where Y allows it`()
     {
-        var peer = Subscriber(target: LayerTarget(spatial: 0, temporal: 0))
+        let peer = Subscriber(target: LayerTarget(spatial: 0, temporal: 0))
         #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
         #expect(peer.vp8(9, 3_000, delta(3, 2)) == [])
         #expect(peer.vp8(10, 6_000, delta(4, 1)) == [])
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `a late packet of a layer that is left out becomes padding`() {
-        var peer = Subscriber(target: LayerTarget(spatial: 0, temporal: 0))
+        let peer = Subscriber(target: LayerTarget(spatial: 0, temporal: 0))
         #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
         #expect(peer.vp8(10, 6_000, delta(4, base: 1)) == ["102 @6000 pid 4 tl0 1 k 0 t0."])
         #expect(peer.vp8(9, 3_000, delta(3, 2)) == ["101 @3000 padding"])
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `a frame that is going out is finished when its layer is no longer wanted`() {
-        var peer = Subscriber()
+        let peer = Subscriber()
         #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
         #expect(peer.vp8(9, 3_000, marker: false, delta(3, 1)) == ["101 @3000 pid 3 tl0 0 k 0 t1"])
         peer.forwarder.target = .lowest
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `padding of the publisher is left out`() {
-        var peer = Subscriber()
+        let peer = Subscriber()
         #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
         #expect(peer.publish(Packet.padding(9, timestamp: 0)) == [])
         #expect(peer.vp8(10, 3_000, delta(3)) == ["101 @3000 pid 3 tl0 0 k 0 t0."])
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `another layer goes on where the one before ended, from its key frame on`() {
-        var peer = Subscriber(streams: 2)
+        let peer = Subscriber(streams: 2)
         peer.forwarder.target = .lowest
         #expect(peer.vp8(8, 0, key(2, base: 9, index: 4)) == ["100 @0 key pid 2 tl0 9 k 4 t0."])
         #expect(peer.vp8(65_000, 700_000, layer: 1, key(800)) == [])
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test func `another publication goes on with the stream of one that is over, from its key frame on`() {
-        var peer = Subscriber()
+        let peer = Subscriber()
         #expect(peer.vp8(8, 0, key(2, base: 9, index: 4)) == ["100 @0 key pid 2 tl0 9 k 4 t0."])
         peer.track = PublishedTrack(format: .vp8, streams: 1)
         peer.forwarder = VideoForwarder(
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test func `sender reports place a layer exactly, and a picture of the same moment one tick later`() {
-        var peer = Subscriber(streams: 2, target: .lowest)
+        let peer = Subscriber(streams: 2, target: .lowest)
         let time = NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0)
         peer.track.reported(ntpTime: time, rtpTimestamp: 0, layer: 0)
         peer.track.reported(ntpTime: time, rtpTimestamp: 700_000, layer: 1)
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test func `a key frame waits for the end of the picture before it, but not for long`() {
-        var peer = Subscriber(streams: 2, target: .lowest)
+        let peer = Subscriber(streams: 2, target: .lowest)
         #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
         #expect(peer.vp8(50, 0, layer: 1, delta(9)) == [])
         peer.forwarder.target = .highest
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func `a key frame that waits and is not wanted any more is let go, and nothing is missing for it`() {
-        var peer = Subscriber(streams: 2, target: .lowest)
+        let peer = Subscriber(streams: 2, target: .lowest)
         _ = peer.vp8(8, 0, key(2))
         _ = peer.vp8(50, 0, layer: 1, delta(9))
         peer.forwarder.target = .highest
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func `what was lost before padding is not sent any more when another layer has begun after it`() {
-        var peer = Subscriber(streams: 2, target: .lowest)
+        let peer = Subscriber(streams: 2, target: .lowest)
         _ = peer.vp8(8, 0, key(2))
         _ = peer.vp8(50, 0, layer: 1, delta(9))
         #expect(peer.publish(Packet.padding(10, timestamp: 3_000)) == [])
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test func `a key frame's first packet that comes after the others brings them along`() {
-        var peer = Subscriber()
+        let peer = Subscriber()
         #expect(peer.vp8(9, 0, marker: false, key(2, starts: false)) == [])
         #expect(peer.vp8(10, 0, key(2, starts: false)) == [])
         #expect(
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test func `after a pause the stream goes on at a key frame, without a gap and with the time that has passed`() {
-        var peer = Subscriber()
+        let peer = Subscriber()
         #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
         peer.forwarder.target = nil
         #expect(peer.wishes() == nil)
@@ -205,7 +205,7 @@ import Testing
     }
 
     @Test func `a publisher that begins anew is followed from its next key frame`() {
-        var peer = Subscriber()
+        let peer = Subscriber()
         #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
         peer.wait(.milliseconds(500))
         // RFC 3550 §A.1: one packet far away is not believed.
@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test func `another source in a publication's place is followed from its first key frame, whatever its numbers`() {
-        var peer = Subscriber()
+        let peer = Subscriber()
         #expect(peer.vp8(1_000, 0, key(2)).count == 1)
         peer.wait(.milliseconds(500))
         // Near enough to be taken for a late packet of the source before.
@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test func `a layer that falls silent while others go on is left`() {
-        var peer = Subscriber(streams: 2)
+        let peer = Subscriber(streams: 2)
         #expect(peer.vp8(50, 0, layer: 1, key(9)) == ["100 @0 key pid 9 tl0 0 k 0 t0."])
         #expect(peer.vp8(8, 0, key(2)) == [])
         peer.wait(.milliseconds(1_499))
@@ -239,7 +239,7 @@ import Testing
     }
 
     @Test func `silence of all layers is no reason to leave one`() {
-        var peer = Subscriber(streams: 2)
+        let peer = Subscriber(streams: 2)
         #expect(peer.vp8(50, 0, layer: 1, key(9)) == ["100 @0 key pid 9 tl0 0 k 0 t0."])
         peer.wait(.seconds(Int64(60)))
         #expect(peer.wishes() == nil)
@@ -247,7 +247,7 @@ import Testing
     }
 
     @Test func `what is asked for again is the same, byte for byte, also of before a switch`() {
-        var peer = Subscriber(streams: 2, target: LayerTarget(spatial: 0, temporal: 0))
+        let peer = Subscriber(streams: 2, target: LayerTarget(spatial: 0, temporal: 0))
         _ = peer.vp8(8, 0, key(2, base: 9, index: 4))
         _ = peer.vp8(9, 3_000, delta(3, base: 9, 1, index: 4))
         _ = peer.vp8(10, 6_000, delta(4, base: 10, index: 4))
@@ -266,7 +266,7 @@ import Testing
     }
 
     @Test func `one packet is sent again ten times at most`() {
-        var peer = Subscriber()
+        let peer = Subscriber()
         _ = peer.vp8(8, 0, key(2))
         var answers = 0
         for _ in 0..<30 {
@@ -278,7 +278,7 @@ import Testing
 
     @Test func `numbers wrap: sequence, timestamp, picture id of both widths, TL0PICIDX and KEYIDX`() {
         for isLong in [true, false] {
-            var peer = Subscriber(streams: 2, target: .lowest, firstSequenceNumber: 65_535)
+            let peer = Subscriber(streams: 2, target: .lowest, firstSequenceNumber: 65_535)
             let last: UInt16 = isLong ? 0x7fff : 0x7f
             func payload(_ picture: UInt16, base: UInt8, index: UInt8, isKey: Bool) -> VP8Payload {
                 VP8Payload(isKey: isKey, pictureID: picture, isLong: isLong, base: base, keyIndex: index)
@@ -304,7 +304,7 @@ import Testing
     }
 
     @Test func `a sender report's timestamp is translated while its layer is forwarded`() {
-        var peer = Subscriber(streams: 2, target: .lowest)
+        let peer = Subscriber(streams: 2, target: .lowest)
         _ = peer.vp8(8, 1_000, key(2))
         _ = peer.vp8(50, 900_000, layer: 1, delta(70))
         #expect(peer.forwarder.rewriter.translated(timestamp: 500, layer: 0) == 500)

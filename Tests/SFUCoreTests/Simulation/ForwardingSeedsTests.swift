@@ -32,7 +32,7 @@ import Testing
 }
 
 /// One publication and one subscriber for some seconds.
-struct ForwardingScene {
+struct ForwardingScene: ~Copyable {
     let coding: ModelCoding
     private var random: EngineRandom
     private var publisher: ModelPublisher

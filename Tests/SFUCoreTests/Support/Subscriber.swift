@@ -5,7 +5,7 @@ import SFUModels
 @testable import SFUCore
 
 /// A publication and one who receives it, packet by packet; tests read what goes out as words.
-struct Subscriber {
+final class Subscriber {
     var now = Instant.zero + .seconds(Int64(10))
     var track: PublishedTrack
     var forwarder: VideoForwarder
@@ -25,7 +25,7 @@ struct Subscriber {
     /// A packet comes from the publisher.
     ///
     /// - Returns: what went out, a line a packet.
-    mutating func publish(_ bytes: [UInt8], layer: Int = 0) -> [String] {
+    func publish(_ bytes: [UInt8], layer: Int = 0) -> [String] {
         guard let header = try? RTPHeader(parsing: bytes.span.bytes),
             let packet = track.receive(
                 header, bytes.span.bytes, layer: layer, extensions: Packet.extensions, at: now)
@@ -39,7 +39,7 @@ struct Subscriber {
         return lines
     }
 
-    mutating func vp8(
+    func vp8(
         _ number: UInt16, _ timestamp: UInt32, layer: Int = 0, marker: Bool = true, _ payload: VP8Payload
     ) -> [String] {
         publish(Packet.rtp(number, timestamp: timestamp, marker: marker, payload.bytes), layer: layer)
@@ -56,19 +56,19 @@ struct Subscriber {
         return bytes
     }
 
-    private mutating func send(_ out: OutgoingPacket, _ packet: PublishedPacket) -> String {
+    private func send(_ out: OutgoingPacket, _ packet: PublishedPacket) -> String {
         wire[out.sequenceNumber] = written(out, packet)
         return Self.words(wire[out.sequenceNumber] ?? [], track.format)
     }
 
     /// The subscriber asks for a packet.
-    mutating func ask(_ number: UInt16, roundTrip: Interval = .milliseconds(50)) -> [UInt8]? {
+    func ask(_ number: UInt16, roundTrip: Interval = .milliseconds(50)) -> [UInt8]? {
         forwarder.repair(number, of: track, roundTrip: roundTrip, at: now).map { written($0.out, $0.packet) }
     }
 
-    mutating func wishes() -> Int? { forwarder.keyFrameWish(of: track, at: now) }
+    func wishes() -> Int? { forwarder.keyFrameWish(of: track, at: now) }
 
-    mutating func wait(_ interval: Interval) { now += interval }
+    func wait(_ interval: Interval) { now += interval }
 
     /// A packet in words: number, timestamp, what its descriptor says; a dot at a picture's end.
     static func words(_ bytes: [UInt8], _ format: PayloadFormat) -> String {

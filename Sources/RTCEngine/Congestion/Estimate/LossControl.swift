@@ -74,6 +74,12 @@ struct LossControl {
         }
         lossRatio = observations.lossRatio
         if limit == nil { current.bandwidth = delayBased.value }
+        if limit == nil, lossRatio == 0 {
+            // All guesses explain it alike, and of those the one with the most bandwidth is taken.
+            current.fit(to: observations)
+            model = current
+            return
+        }
         var best = choose(from: current, delayBased: delayBased, acknowledged: acknowledged)
         best.bandwidth = min(max(best.bandwidth, minimum.value), delayBased.value)
         if best.bandwidth > current.bandwidth {
