@@ -52,6 +52,16 @@ def test_two_see_and_hear_each_other(sfu, room, mode):
 
 
 @both_modes
+@pytest.mark.parametrize("red", [None, False], ids=["as it is by itself", "without redundancy"])
+def test_sound_comes_with_that_of_earlier_packets_unless_it_is_not_wanted(sfu, room, mode, red):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.do("publish_audio", hertz=880, red=red)
+    codec = "audio/opus" if red is False else "audio/red"
+    bob.wait_for("subscribed", name="microphone", codec=codec)
+    bob.check_sound(880)
+
+
+@both_modes
 def test_whoever_comes_later_is_given_what_is_there(sfu, room, mode):
     ann = sfu.join(room, "ann", *mode)
     ann.publish()

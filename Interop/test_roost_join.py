@@ -110,6 +110,8 @@ def test_what_the_sdk_publishes_is_recorded(sfu, room, join, tmp_path):
     found = recordings(tmp_path)
     assert {one["participant"] for one in found.values()} == {"ann"}
     assert found["camera"]["codec"].upper() == "VIDEO/VP8" and found["camera"]["file"].endswith(".webm")
+    # Written without what comes along of earlier packets.
+    assert found["microphone"]["codec"] == "audio/opus"
     assert all(one["complete"] and one["track"].startswith("TR_") for one in found.values())
     evidence = Evidence(
         "the recording", counters=read_counters(tmp_path / found["camera"]["file"]),

@@ -201,6 +201,18 @@ def test_a_participant_by_livekits_sdk_sees_and_is_seen(sfu, room, join):
     page.wait_gone("sdk")
 
 
+def test_sound_comes_with_that_of_earlier_packets(sfu, room, join):
+    ann, bob = join("Ann"), join("Bob", tone=554)
+    all_in(ann, bob)
+    player = sfu.join(room, "sdk")
+    ann.check_sound("Bob", 554)
+    bob.check_sound("Ann", 440)
+    for one in (ann, bob):
+        assert one.sound_formats() == {"sent": "red", "received": "red"}
+    for _ in range(2):
+        player.wait_for("subscribed", name="microphone", codec="audio/red")
+
+
 def test_without_devices_one_is_in_the_room_all_the_same(sfu, room, join, browser_without_devices):
     eve = join("Eve")
     ann = RoomsPage(browser_without_devices, f"http://127.0.0.1:{sfu.page}", room, "Ann", query={"pattern": 0})

@@ -184,11 +184,14 @@ class Peer:
             number += 1
             await asyncio.sleep(max(0, begun + number / frame_counter.RATE - loop.time()))
 
-    async def publish_audio(self, name="microphone", hertz=880):
+    async def publish_audio(self, name="microphone", hertz=880, red=None):
         source = rtc.AudioSource(RATE, 1)
         track = rtc.LocalAudioTrack.create_audio_track(name, source)
         self.start(self.sound(source, hertz))
-        await self.publish(name, track, rtc.TrackPublishOptions(source=rtc.TrackSource.SOURCE_MICROPHONE))
+        options = rtc.TrackPublishOptions(source=rtc.TrackSource.SOURCE_MICROPHONE)
+        if red is not None:
+            options.red = red
+        await self.publish(name, track, options)
 
     async def sound(self, source, hertz):
         first = 0

@@ -82,6 +82,19 @@ async () => {
 }
 """
 
+# What sound is sent and received in by the descriptions, the first of them; statistics name Opus for RED, too.
+SOUND_FORMATS = """
+() => {
+  const first = (description) => {
+    const section = description.sdp.split('\\r\\nm=').find((one) => one.startsWith('audio '));
+    const type = section.split(' ')[3].split('\\r\\n')[0];
+    return new RegExp(`a=rtpmap:${type} (\\\\w+)/`).exec(section)[1];
+  };
+  const { publisher, subscriber } = roost.room.connections;
+  return { sent: first(publisher.remoteDescription), received: first(subscriber.localDescription) };
+}
+"""
+
 
 class RoomsPage:
     """`tone` in Hz, `width` of the picture in pixels, `rate` in frames a second."""
@@ -151,6 +164,9 @@ class RoomsPage:
 
     def layers(self):
         return self.page.evaluate(LAYERS)
+
+    def sound_formats(self):
+        return self.page.evaluate(SOUND_FORMATS)
 
     def enlarge(self, name):
         # The button shows under the pointer alone.

@@ -158,7 +158,9 @@ package actor RecordingFolder {
             Entry(
                 participant: participant.identity.rawValue, participantName: participant.name,
                 track: publication.sid.rawValue, name: publication.name, source: publication.source.rawValue,
-                kind: publication.kind.rawValue, codec: publication.mimeType, started: subject.time,
+                // What comes with earlier packets (RFC 2198) is written without.
+                kind: publication.kind.rawValue, codec: format == .opus ? "audio/opus" : publication.mimeType,
+                started: subject.time,
                 file: (path.components.dropLast() + [url.lastPathComponent]).joined(separator: "/")))
         files[entries.count - 1] = OpenFile(file: file, startedAt: Self.wallClock)
         writeIndex()

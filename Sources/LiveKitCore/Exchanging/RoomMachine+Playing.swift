@@ -78,7 +78,7 @@ extension RoomMachine {
         let seen = Set(participant.subscriptions.values.map { ObjectIdentifier($0.track.publisher) })
         var first: Int?
         for (place, track) in tracks.enumerated()
-        where track.kind == section.kind && track.codec.map({ section.formats.contains($0) }) == true {
+        where track.kind == section.kind && track.format.map({ section.formats.contains($0) }) == true {
             if seen.contains(ObjectIdentifier(track.publisher)) { return tracks.remove(at: place) }
             if first == nil { first = place }
         }
@@ -118,11 +118,5 @@ extension LiveKitTrackSource {
         case .microphone, .screenShareAudio: .audio
         case .camera, .screenShare, .unknown, .UNRECOGNIZED: .video
         }
-    }
-}
-
-extension Track {
-    fileprivate var codec: PayloadFormat? {
-        MediaCodecs.all(kind).first { $0.mimeType == info.mimeType }?.payloadFormat
     }
 }

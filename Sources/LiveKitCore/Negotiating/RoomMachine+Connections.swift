@@ -4,9 +4,9 @@ import RTCEngine
 import RTCWire
 import SFUCore
 
-/// The codecs of a room. Redundancy (RFC 2198) and telephone events are not among them: nothing of either is forwarded.
+/// The codecs of a room. Telephone events are not among them: nothing of them is forwarded.
 enum MediaCodecs {
-    static let audio: [CodecParameters] = [.opus, .pcmu, .pcma]
+    static let audio: [CodecParameters] = [.opus, .redundantOpus, .pcmu, .pcma]
     static let video: [CodecParameters] = [.vp8, .h264, .vp9, .av1]
 
     static func all(_ kind: MediaKind) -> [CodecParameters] {

@@ -1,5 +1,6 @@
 import LiveKitProtocol
 import RTCEngine
+import RTCWire
 import SFUCore
 import SwiftProtobuf
 
@@ -16,6 +17,8 @@ final class Track {
     var announcedAt: Instant
     /// Where its media come; nil until an offer carries them.
     var transceiver: TransceiverID?
+    /// How its media are packed; nil until it is published.
+    var format: PayloadFormat?
     /// Nil until others can be subscribed to it.
     var publication: PublicationID?
     /// Somebody has it: the publisher was told.

@@ -111,9 +111,26 @@ extension Track {
                 opus.parameters.options.append(.init("stereo", "1"))
                 opus.parameters.options.append(.init("maxaveragebitrate", "510000"))
             }
-            return [opus] + MediaCodecs.audio.filter { $0.name != opus.name }
+            let redundancy = [CodecParameters.redundantOpus]
+            return (prefersRedundancy ? redundancy : [])
+                + [opus] + MediaCodecs.audio.filter { $0.name != opus.name && !redundancy.contains($0) }
         }
     }
+
+    /// Whether the client is asked to send earlier packets along (RFC 2198), as LiveKit's server decides it: by what
+    /// the client has said of the codec, else unless it does not want to.
+    private var prefersRedundancy: Bool {
+        // Who takes the sound alone could not be given it out of a packet that is sealed from end to end. LiveKit's
+        // clients do not want redundancy then.
+        guard request.encryption == .none else { return false }
+        guard let named = request.simulcastCodecs.first?.codec.lowercased(), !named.isEmpty else {
+            return !request.disableRed
+        }
+        return named.split(separator: "/").last == Substring(CodecParameters.redundantOpus.name)
+    }
+
+    /// It comes with earlier packets (RFC 2198).
+    var isRedundant: Bool { info.mimeType == CodecParameters.redundantOpus.mimeType }
 
     /// What the room is told of the media, and notes what everybody is to be told; nil when there is no codec that can
     /// be forwarded.
@@ -123,12 +140,16 @@ extension Track {
             // What subscribers are offered has all kinds of repair, also where the publisher has none.
             let codec = MediaCodecs.all(kind).first(where: { $0.payloadFormat == format })
         else { return nil }
-        info.mimeType = codec.mimeType
+        self.format = format
+        let redundancy = parameters.codecs.redundancy(for: sent) == nil ? nil : CodecParameters.redundantOpus
+        info.mimeType = (redundancy ?? codec).mimeType
         if !info.codecs.isEmpty {
-            info.codecs[0].mimeType = codec.mimeType
+            info.codecs[0].mimeType = info.mimeType
             info.codecs[0].mid = info.mid
         }
-        guard kind == .video else { return PublicationDescription(codec: codec, format: format) }
+        guard kind == .video else {
+            return PublicationDescription(codec: codec, format: format, redundancy: redundancy)
+        }
         let streams = Self.spatialLayers(parameters.layers.map(\.rid))
         let canBeScalable = format == .vp9 || format == .av1
         let isScalable = streams.isEmpty && canBeScalable && info.layers.count > 1

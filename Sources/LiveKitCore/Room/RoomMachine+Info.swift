@@ -171,7 +171,9 @@ extension RoomMachine {
     }
 
     static let publishableCodecs: [LiveKitCodec] =
-        (["audio/opus"] + MediaCodecs.video.map { "video/\($0.name)" }).map { mime in .with { $0.mime = mime } }
+        (["audio/opus", "audio/red"] + MediaCodecs.video.map { "video/\($0.name)" }).map { mime in
+            .with { $0.mime = mime }
+        }
 }
 
 extension Participant {

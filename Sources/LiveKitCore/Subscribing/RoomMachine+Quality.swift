@@ -96,7 +96,8 @@ extension RoomMachine {
                 guard let before else { continue }
                 observations.append(
                     observation(
-                        stream.kind, counts, since: before, jitter: stream.jitter, roundTrip: roundTrip,
+                        stream.kind == "video" ? .video : track?.isRedundant == true ? .redundantAudio : .audio,
+                        counts, since: before, jitter: stream.jitter, roundTrip: roundTrip,
                         // A layer that nobody wants is not sent.
                         maySleep: track?.info.muted == true || stream.kind == "video"))
             }
@@ -129,7 +130,7 @@ extension RoomMachine {
                 let lost = counts.own - before.own
                 observations.append(
                     observation(
-                        stream.kind,
+                        stream.kind == "video" ? .video : hasRedundancy(track, participant) ? .redundantAudio : .audio,
                         QualityRecord.Counts(
                             packets: max(counts.packets - lost, before.packets), lost: before.lost + lost),
                         since: QualityRecord.Counts(packets: before.packets, lost: before.lost),
@@ -140,14 +141,23 @@ extension RoomMachine {
         return observations
     }
 
+    /// Whether a subscriber gets a track with earlier packets (RFC 2198).
+    private func hasRedundancy(_ track: Track, _ participant: Participant) -> Bool {
+        guard track.isRedundant, let connection = participant.subscriber,
+            let transceiver = participant.subscriptions[track.sid]?.transceiver
+        else { return false }
+        return media.withMachine(of: connection.id) { $0.redundancy(on: transceiver) != nil } ?? false
+    }
+
     private func observation(
-        _ kind: String, _ counts: QualityRecord.Counts, since before: QualityRecord.Counts, jitter: Double,
+        _ media: QualityObservation.Media, _ counts: QualityRecord.Counts, since before: QualityRecord.Counts,
+        jitter: Double,
         roundTrip: Double, maySleep: Bool
     ) -> QualityObservation {
         let received = Int(clamping: max(counts.packets - before.packets, 0))
         let lost = Int(clamping: max(counts.lost - before.lost, 0))
         return QualityObservation(
-            media: kind == "video" ? .video : .audio, expectedPackets: received + lost, lostPackets: lost,
+            media: media, expectedPackets: received + lost, lostPackets: lost,
             roundTrip: .seconds(min(roundTrip, 10)), jitter: .seconds(min(jitter, 10)),
             isMuted: maySleep && received + lost == 0)
     }

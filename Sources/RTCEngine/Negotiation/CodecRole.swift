@@ -57,7 +57,7 @@ extension [CodecParameters] {
     var firstMedia: CodecParameters? { first(where: \.isMedia) }
 
     /// Redundancy for a format, if it is preferred to the format alone, as browsers have it.
-    func redundancy(for media: CodecParameters) -> CodecParameters? {
+    package func redundancy(for media: CodecParameters) -> CodecParameters? {
         guard let place = firstIndex(of: media) else { return nil }
         return self[..<place].first { $0.role == .redundancy && $0.accompanies(media) }
     }

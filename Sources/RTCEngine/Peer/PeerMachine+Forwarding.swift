@@ -14,6 +14,8 @@ public struct ReceivedPacket: Sendable, Equatable {
     public var sequence: Int64
     /// It was lost, and has come on our request.
     public var isRetransmission: Bool
+    /// What a packet of redundancy carries; nil for any other, and for one that nobody can be sent.
+    public var redundancy: RedundantSound?
 }
 
 /// What has become of a packet to forward. But for `refused`, its number is used.
@@ -53,7 +55,7 @@ extension PeerMachine {
         }
         return ReceivedPacket(
             transceiver: id, layer: layer, header: header, format: passed.format, sequence: passed.sequence,
-            isRetransmission: passed.isRetransmission)
+            isRetransmission: passed.isRetransmission, redundancy: passed.redundancy)
     }
 
     /// The identifiers of the header extensions of what comes in.
@@ -135,6 +137,12 @@ extension PeerMachine {
 
     /// How long a packet and its answer take, as the peer's reports on this stream have it; nil before the first.
     public func roundTrip(on id: TransceiverID) -> Interval? { senders[id]?.stream.remote.roundTripTime }
+
+    /// The payload types of redundancy (RFC 2198) and of the sound in it, as they are sent; nil where the peer has not
+    /// agreed on redundancy, or prefers the sound alone.
+    public mutating func redundancy(on id: TransceiverID) -> (payloadType: UInt8, primary: UInt8)? {
+        senders.place(of: id).flatMap { senders.entries[$0].value?.stream.redundancyTypes() }
+    }
 
     /// Sends what `forward` has queued since the last time, as far as the pacer lets it.
     public mutating func sendForwarded(at now: Instant) { sendPackets(at: now) }

@@ -1,4 +1,4 @@
-import RTCWire
+public import RTCWire
 
 /// A packet of a stream whose packets are handed out as they come (`MediaUnit.packets`).
 struct PassedPacket: Sendable, Equatable {
@@ -12,6 +12,24 @@ struct PassedPacket: Sendable, Equatable {
     /// The media's bytes, without padding and without what RTX puts before them.
     var payload: Range<Int>
     var isRetransmission: Bool
+    /// Of a packet of redundancy.
+    var redundancy: RedundantSound?
+}
+
+/// What a packet of redundancy carries (RFC 2198).
+public struct RedundantSound: Sendable, Hashable {
+    /// How the packet's own sound is packed, and that of earlier packets before it.
+    public var format: PayloadFormat
+    /// Where in the payload the packet's own sound, the primary encoding, begins: never 0.
+    public var primaryOffset: UInt16
+    /// How many earlier packets there are.
+    public var earlierPackets: UInt8
+
+    public init(format: PayloadFormat, primaryOffset: UInt16, earlierPackets: UInt8) {
+        self.format = format
+        self.primaryOffset = primaryOffset
+        self.earlierPackets = earlierPackets
+    }
 }
 
 extension ReceiveStream {
@@ -23,8 +41,9 @@ extension ReceiveStream {
         switch codec {
         case .retransmission(let original): passRetransmission(header, packet, payloadType: original, at: now)
         case .media(let format, let rate): passMedia(header, packet, format: format, clockRate: rate, at: now)
-        // Sound in other wrappings: their clock is the sound's.
-        case .redundancy, .telephoneEvent: passMedia(header, packet, format: nil, clockRate: nil, at: now)
+        case .redundancy: passRedundant(header, packet, at: now)
+        // Their clock is the sound's.
+        case .telephoneEvent: passMedia(header, packet, format: nil, clockRate: nil, at: now)
         case .none:
             counters.otherDropped += 1
             _ = register(header, payloadSize: header.payloadRange.count, clockRate: nil, at: now)
@@ -34,8 +53,21 @@ extension ReceiveStream {
         givenUp.removeAll(keepingCapacity: true)
     }
 
+    /// RFC 2198: the blocks stay as they are. Where they are not all of one negotiated format of sound, nobody can be
+    /// sent them: such a packet is counted, and is nothing else.
+    private mutating func passRedundant(_ header: RTPHeader, _ packet: RawSpan, at now: Instant) {
+        let contents = RedundantAudio.contents(of: header.payload(of: packet))
+        guard let contents, let (format, clockRate) = sound(of: contents.payloadType) else {
+            counters.otherDropped += 1
+            return passMedia(header, packet, format: nil, clockRate: nil, at: now)
+        }
+        passMedia(
+            header, packet, format: nil, clockRate: clockRate, redundancy: RedundantSound(format, contents), at: now)
+    }
+
     private mutating func passMedia(
-        _ header: RTPHeader, _ packet: RawSpan, format: PayloadFormat?, clockRate: UInt32?, at now: Instant
+        _ header: RTPHeader, _ packet: RawSpan, format: PayloadFormat?, clockRate: UInt32?,
+        redundancy: RedundantSound? = nil, at now: Instant
     ) {
         guard
             let sequence = register(
@@ -44,7 +76,7 @@ extension ReceiveStream {
         hand(
             PassedPacket(
                 header: header, sequence: sequence, format: format, payload: header.payloadRange,
-                isRetransmission: false), packet)
+                isRetransmission: false, redundancy: redundancy), packet)
     }
 
     private mutating func passRetransmission(
@@ -58,13 +90,21 @@ extension ReceiveStream {
         original.payloadType = payloadType
         original.ssrc = ssrc
         original.sequenceNumber = UInt16(truncatingIfNeeded: sequence)
+        let payload = header.payloadRange.lowerBound + 2..<header.payloadRange.upperBound
         var format: PayloadFormat?
-        if case .media(let known, _) = configuration.codecs[payloadType] { format = known }
+        var redundancy: RedundantSound?
+        switch configuration.codecs[payloadType] {
+        case .media(let known, _): format = known
+        case .redundancy:
+            redundancy = RedundantAudio.contents(of: packet.extracting(payload)).flatMap { contents in
+                sound(of: contents.payloadType).map { RedundantSound($0.format, contents) }
+            }
+        case .retransmission, .telephoneEvent, nil: break
+        }
         hand(
             PassedPacket(
-                header: original, sequence: sequence, format: format,
-                payload: header.payloadRange.lowerBound + 2..<header.payloadRange.upperBound, isRetransmission: true),
-            packet)
+                header: original, sequence: sequence, format: format, payload: payload, isRetransmission: true,
+                redundancy: redundancy), packet)
     }
 
     private mutating func hand(_ passed: PassedPacket, _ packet: RawSpan) {
@@ -83,5 +123,14 @@ extension ReceiveStream {
         }
         if passed.header.marker { counters.framesReceived += 1 }
         passing = passed
+    }
+}
+
+extension RedundantSound {
+    fileprivate init(_ format: PayloadFormat, _ contents: RedundantAudio.Contents) {
+        // A datagram, and so a payload, is shorter than 65,536 bytes.
+        self.init(
+            format: format, primaryOffset: UInt16(clamping: contents.primaryOffset),
+            earlierPackets: UInt8(clamping: contents.earlierBlocks))
     }
 }

@@ -52,7 +52,7 @@ extension ReceiveStream {
         }
     }
 
-    private func sound(of payloadType: UInt8) -> (PayloadFormat, clockRate: UInt32)? {
+    func sound(of payloadType: UInt8) -> (format: PayloadFormat, clockRate: UInt32)? {
         switch configuration.codecs[payloadType] {
         case .media(let format, let clockRate) where !format.isVideo: (format, clockRate)
         case .media, .retransmission, .redundancy, .telephoneEvent, nil: nil

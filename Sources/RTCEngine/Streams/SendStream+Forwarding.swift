@@ -48,6 +48,12 @@ extension SendStream {
         queue.append(packet)
     }
 
+    /// The payload types of redundancy and of the sound in it; `mutating`, for a look through an optional would copy the
+    /// stream.
+    mutating func redundancyTypes() -> (payloadType: UInt8, primary: UInt8)? {
+        configuration.redundancy.map { ($0.payloadType, configuration.payloadType) }
+    }
+
     func priority(of head: ForwardedHead) -> PacketPriority {
         switch (head.isRepeat, configuration.format.isVideo) {
         case (_, false): .audio

@@ -24,10 +24,21 @@ public struct OutgoingPacket: Sendable, Equatable {
 
     /// Appends the payload with the numbers that this subscriber has to see; of padding, the padding.
     ///
-    /// - Parameter payload: of `packet`, as it was published.
-    public func appendPayload(_ payload: RawSpan, of packet: PublishedPacket, to bytes: inout [UInt8]) {
+    /// - Parameters:
+    ///   - payload: of `packet`, as it was published.
+    ///   - primary: what this subscriber calls the format inside redundancy (RFC 2198); nil if it is to have the
+    ///     packet's own sound alone.
+    public func appendPayload(
+        _ payload: RawSpan, of packet: PublishedPacket, redundantAs primary: UInt8? = nil, to bytes: inout [UInt8]
+    ) {
         if isPadding {
             bytes.append(contentsOf: Self.padding)
+        } else if packet.primaryOffset > 0 {
+            if let primary {
+                RedundantAudio.append(payload, payloadType: primary, to: &bytes)
+            } else {
+                bytes.append(contentsOf: payload.extracting(droppingFirst: Int(packet.primaryOffset)))
+            }
         } else {
             packet.video.numbers.append(payload, minus: offsets, to: &bytes)
         }

@@ -13,6 +13,8 @@ public struct PublishedTrack: ~Copyable, Sendable {
         /// What was sent while the track was muted, as far as it is known: from the first that came then to the last.
         var muted: ClosedRange<Int64>?
         var isMuted = false
+        /// The first that came after it was muted last.
+        var heardFrom = Int64.min
         /// Of the source that sends now.
         var ssrc: UInt32?
         /// A jump is believed when the next packet continues from there (RFC 3550 §A.1).
@@ -21,6 +23,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
         /// A packet has come that is newer than all before.
         mutating func noteMute(_ isMuted: Bool, at sequence: Int64) {
             if isMuted { muted = (self.isMuted ? muted?.lowerBound ?? sequence : sequence)...sequence }
+            if !isMuted, self.isMuted { heardFrom = sequence }
             self.isMuted = isMuted
         }
 
@@ -39,6 +42,9 @@ public struct PublishedTrack: ~Copyable, Sendable {
     /// rate.
     private static let maximumDropout = 3_000
     private static let maximumMisorder = 2_000
+
+    /// As which temporal layer the sound of earlier packets is counted.
+    static let redundancyLayer = LayerBitrates.maximumTemporalLayers - 1
 
     public let format: PayloadFormat
     /// Of each stream, by its sender reports.
@@ -63,10 +69,11 @@ public struct PublishedTrack: ~Copyable, Sendable {
     ///
     /// - Parameter isMuted: nothing of it is to be heard or seen, now or later: it counts as padding, which takes the
     ///   places that subscribers' streams have kept for it.
+    ///   - redundancy: what a packet of redundancy carries (RFC 2198).
     /// - Returns: what forwarding sees of it; nil for a packet that was here before or that nobody can use.
     public mutating func receive(
         _ header: RTPHeader, _ packet: RawSpan, layer: Int, extensions: HeaderExtensionIDs, isMuted: Bool = false,
-        at now: Instant
+        redundancy: RedundantSound? = nil, at now: Instant
     ) -> PublishedPacket? {
         guard streams.indices.contains(layer) else { return nil }
         let highest = streams[layer].highest
@@ -79,6 +86,11 @@ public struct PublishedTrack: ~Copyable, Sendable {
         var published = PublishedPacket(
             layer: layer, sequence: sequence, timestamp: header.timestamp, marker: header.marker,
             isPadding: isSilent || header.payloadRange.isEmpty)
+        if let redundancy {
+            published.primaryOffset = redundancy.primaryOffset
+            published.isPadding = isSilent || header.payloadRange.count <= Int(redundancy.primaryOffset)
+            published.hidesEarlierSound = sequence - Int64(redundancy.earlierPackets) < streams[layer].heardFrom
+        }
         if format.isVideo, !published.isPadding {
             guard
                 let video = streams[layer].parser.read(
@@ -89,9 +101,13 @@ public struct PublishedTrack: ~Copyable, Sendable {
         streams[layer].history.insert(published, packet, at: now)
         if published.video.traits.contains(.bringsStructure) { readAgain(after: sequence, layer, extensions) }
         if !published.isPadding {
+            let earlier = Int(max(published.primaryOffset, 1)) - 1
             bitrates.receive(
-                bytes: packet.byteCount, spatial: streams.count > 1 ? layer : Int(published.video.spatialLayer),
+                bytes: packet.byteCount - earlier,
+                spatial: streams.count > 1 ? layer : Int(published.video.spatialLayer),
                 temporal: Int(published.video.temporalLayer), at: now)
+            // A layer above: those who take the sound alone are not sent it.
+            if earlier > 0 { bitrates.receive(bytes: earlier, spatial: 0, temporal: Self.redundancyLayer, at: now) }
         }
         return published
     }
@@ -151,6 +167,11 @@ public struct PublishedTrack: ~Copyable, Sendable {
 
     public func dependencyTable(of layer: Int) -> DependencyTable? {
         streams.indices.contains(layer) ? streams[layer].parser.dependencyTable : nil
+    }
+
+    /// Whether a packet has not come, or so long ago that it is not remembered.
+    func lacks(_ sequence: Int64, layer: Int) -> Bool {
+        streams.indices.contains(layer) && !streams[layer].history.contains(sequence)
     }
 
     /// A packet that is still kept.

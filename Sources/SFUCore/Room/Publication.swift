@@ -6,6 +6,8 @@ public struct PublicationDescription: Sendable {
     /// How the media are packed, and with which parameters: subscribers are offered the same.
     public var codec: CodecParameters
     public var format: PayloadFormat
+    /// What of earlier packets comes along (RFC 2198), where the publisher sends it: subscribers are offered it first.
+    public var redundancy: CodecParameters?
     /// Whether layers are streams of their own or lie inside the one stream (SVC).
     public var arrangement: LayerSelector.Arrangement
     /// The spatial layer, 0 the lowest, of each layer of `ReceiveParameters.layers`, in their order; empty without
@@ -18,18 +20,23 @@ public struct PublicationDescription: Sendable {
     public var isScreenShare: Bool
 
     public init(
-        codec: CodecParameters, format: PayloadFormat, arrangement: LayerSelector.Arrangement = .simulcast,
-        spatialLayers: [Int] = [], sizes: [SubscriberHints.Size] = [], framesPerSecond: Int = 0,
+        codec: CodecParameters, format: PayloadFormat, redundancy: CodecParameters? = nil,
+        arrangement: LayerSelector.Arrangement = .simulcast, spatialLayers: [Int] = [],
+        sizes: [SubscriberHints.Size] = [], framesPerSecond: Int = 0,
         isScreenShare: Bool = false
     ) {
         self.codec = codec
         self.format = format
+        self.redundancy = redundancy
         self.arrangement = arrangement
         self.spatialLayers = spatialLayers
         self.sizes = sizes
         self.framesPerSecond = framesPerSecond
         self.isScreenShare = isScreenShare
     }
+
+    /// What subscribers are offered, the best first.
+    var codecs: [CodecParameters] { redundancy.map { [$0, codec] } ?? [codec] }
 }
 
 /// A track of one peer, with all who are subscribed to it.

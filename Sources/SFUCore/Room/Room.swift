@@ -26,6 +26,7 @@ public final class Room {
     private var speaking: [Int: PublicationID] = [:]
     private var changes: [ActiveSpeakers.Change] = []
     private var nextAllocation: Instant?
+    private var lostSound = LostSound()
 
     /// Bitrates are measured again, and divided, so often.
     static let allocationInterval = Interval.milliseconds(500)
@@ -194,10 +195,10 @@ public final class Room {
         continuing isContinued: Bool, at now: Instant
     ) throws(PeerError) -> TransceiverID {
         defer { peer.touch() }
-        let codec = publication.description.codec
+        let codecs = publication.description.codecs
         let kind: MediaKind = publication.description.format.isVideo ? .video : .audio
         if let existing = existing ?? idleTransceiver(of: peer, kind) {
-            try peer.machine.setCodecPreferences([codec], of: existing)
+            try peer.machine.setCodecPreferences(codecs, of: existing)
             if peer.idle.contains(existing), !isContinued { try peer.machine.renewSources(of: existing) }
             try peer.machine.setStreams([streamID], trackID: trackID, of: existing)
             // The peer's offer has made it for receiving only, or it was held.
@@ -208,7 +209,7 @@ public final class Room {
         let transceiver = try peer.machine.addTransceiver(
             kind, direction: .sendonly, streamIDs: [streamID], trackID: trackID)
         do throws(PeerError) {
-            try peer.machine.setCodecPreferences([codec], of: transceiver)
+            try peer.machine.setCodecPreferences(codecs, of: transceiver)
         } catch {
             try peer.machine.setDirection(.stopped, of: transceiver, at: now)
             throw error
@@ -308,20 +309,23 @@ public final class Room {
     ) {
         guard let publication = peer.publication(on: packet.transceiver),
             // Subscribers have agreed on this one only.
-            packet.format == publication.description.format
+            packet.format ?? packet.redundancy?.format == publication.description.format
         else { return }
         let ids = peer.machine.receivedExtensions
         let stream = publication.stream(ofReceivedLayer: packet.layer)
         guard
             let published = publication.track.receive(
-                packet.header, bytes, layer: stream, extensions: ids, isMuted: publication.isMuted, at: now)
+                packet.header, bytes, layer: stream, extensions: ids, isMuted: publication.isMuted,
+                redundancy: packet.redundancy, at: now)
         else { return }
         if published.video.startsKeyFrame { publication.keyFrames[stream].keyFrameReceived() }
         if !publication.isMuted, let speaker = publication.speaker,
             let range = packet.header.extensionElement(ids.audioLevel, in: bytes),
             let level = bytes.byte(at: range.lowerBound)
         {
-            let samples = publication.description.format.samples(in: packet.header.payload(of: bytes))
+            let payload = packet.header.payload(of: bytes)
+            let samples = publication.description.format.samples(
+                in: payload.extracting(droppingFirst: Int(published.primaryOffset)))
             speakers.observe(
                 AudioLevel(byte: level), of: speaker,
                 duration: samples.map {
@@ -329,12 +333,39 @@ public final class Room {
                 }
                     ?? Self.soundDuration)
         }
+        if published.bringsEarlierSound, publication.track.lacks(published.sequence - 1, layer: stream) {
+            recover(before: published, packet.header, bytes, of: publication, into: &outbox, at: now)
+        }
         let extensions = ForwardedExtensions(of: packet.header, bytes, from: ids)
         for subscription in publication.subscriptions {
             subscription.receive(
                 published, of: publication, packet.header, extensions, bytes, into: &outbox, at: now)
         }
         publication.askForKeyFrames(at: now)
+    }
+
+    /// Sound that was lost on its way here and has come with a later packet goes out as the packet that was lost: also
+    /// to those who take no redundancy, and who would not have it otherwise.
+    private func recover(
+        before packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan, of publication: Publication,
+        into outbox: inout DatagramOutbox, at now: Instant
+    ) {
+        let payload = header.payload(of: bytes)
+        let count = lostSound.read(payload, publication.description.format)
+        for distance in (0..<count).reversed() {
+            let sequence = packet.sequence - Int64(distance) - 1
+            guard publication.track.lacks(sequence, layer: Int(packet.layer)) else { continue }
+            let lost = lostSound.packet(distance, before: header, payload)
+            guard let header = try? RTPHeader(parsing: lost.span.bytes),
+                let published = publication.track.receive(
+                    header, lost.span.bytes, layer: Int(packet.layer), extensions: HeaderExtensionIDs(), at: now)
+            else { continue }
+            let extensions = ForwardedExtensions(of: header, lost.span.bytes, from: HeaderExtensionIDs())
+            for subscription in publication.subscriptions {
+                subscription.receive(
+                    published, of: publication, header, extensions, lost.span.bytes, into: &outbox, at: now)
+            }
+        }
     }
 
     // MARK: Time

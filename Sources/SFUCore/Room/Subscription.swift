@@ -139,12 +139,17 @@ final class Subscription {
         var head = ForwardedHead(
             sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker, isRepeat: isRepeat)
         head.isPadding = out.isPadding
+        // RFC 2198: with earlier packets to those who agreed on them, and to others the packet's own sound.
+        let redundancy =
+            packet.bringsEarlierSound && !out.isPadding ? subscriber.machine.redundancy(on: transceiver) : nil
+        head.payloadType = redundancy?.payloadType
         head.startsKeyFrame = packet.video.startsKeyFrame && !out.isPadding
         head.hasLongElements = extensions.hasLongElements
         return subscriber.machine.forward(head, on: transceiver, into: &outbox, at: now) { own, writer, packetBytes in
             extensions.append(of: bytes, to: own, out, with: writer, into: &packetBytes)
         } payload: { packetBytes in
-            out.appendPayload(header.payload(of: bytes), of: packet, to: &packetBytes)
+            out.appendPayload(
+                header.payload(of: bytes), of: packet, redundantAs: redundancy?.primary, to: &packetBytes)
         }
     }
 
@@ -193,7 +198,11 @@ final class Subscription {
     /// What it could use of the subscriber's bitrate.
     func demand(isSpeaking: Bool, mayPause: Bool, at now: Instant) -> StreamDemand {
         guard publication.description.format.isVideo else {
-            return StreamDemand(.audio(publication.track.bitrates.bitrate(spatial: 0, at: now)))
+            let hasRedundancy = subscriber.machine.redundancy(on: transceiver) != nil
+            return StreamDemand(
+                .audio(
+                    publication.track.bitrates.bitrate(
+                        spatial: 0, temporal: PublishedTrack.redundancyLayer - (hasRedundancy ? 0 : 1), at: now)))
         }
         var steps: [LayerStep] = []
         if let limit, !publication.isMuted {

@@ -21,7 +21,7 @@ import Testing
         let info = try #require(ann.others["obs"])
         #expect(info.kind == .ingress && info.isPublisher)
         #expect(info.tracks.map(\.source) == [.camera, .microphone])
-        #expect(info.tracks.map(\.mimeType) == ["video/VP8", "audio/opus"])
+        #expect(info.tracks.map(\.mimeType) == ["video/VP8", "audio/red"])
         for number in 0..<20 {
             try obs.picture(number, "camera")
             try obs.sound(number, "sound")

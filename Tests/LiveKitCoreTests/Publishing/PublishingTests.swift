@@ -461,7 +461,7 @@ import Testing
         venue.run(for: .milliseconds(100))
         let answer = try SessionDescription(parsing: try #require(ann.answers.last).sdp)
         let options = answer.media.filter { $0.direction == .recvonly }.map { section in
-            section.all(SDP.FormatParameters.self).first?.parameters.text ?? ""
+            section.all(SDP.FormatParameters.self).map(\.parameters.text).first { $0.contains("useinbandfec") } ?? ""
         }
         #expect(options.count == 2)
         #expect(options[0].contains("stereo=1;maxaveragebitrate=510000") && !options[0].contains("usedtx"))

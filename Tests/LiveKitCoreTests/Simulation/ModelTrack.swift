@@ -104,14 +104,27 @@ final class ModelTrack {
         }
     }
 
+    private static func soundPayload(_ number: UInt16) -> [UInt8] {
+        [0x78, UInt8(number >> 8), UInt8(number & 0xff)]
+    }
+
+    /// With the packet before (RFC 2198).
+    private func redundant(_ payload: [UInt8], before number: UInt16, _ payloadType: UInt8) -> [UInt8] {
+        let earlier = Self.soundPayload(number)
+        var bytes: [UInt8] = []
+        RedundantAudio.appendHeader(
+            payloadType: payloadType, timestampOffset: 1_600, size: earlier.count, to: &bytes)
+        RedundantAudio.appendHeader(payloadType: payloadType, to: &bytes)
+        return bytes + earlier + payload
+    }
+
     private func sound() -> ModelPacket {
         soundNumber &+= 1
         soundTime &+= 1_600
         return ModelPacket(
             frame: Int(soundNumber), index: 0, stream: 0, number: soundNumber,
             bytes: Packet.rtp(
-                soundNumber, timestamp: soundTime, marker: false,
-                [0x78, UInt8(soundNumber >> 8), UInt8(soundNumber & 0xff)]))
+                soundNumber, timestamp: soundTime, marker: false, Self.soundPayload(soundNumber)))
     }
 
     /// What has been under way long enough comes to the server; nothing of it goes on while the track is muted there.
@@ -133,8 +146,12 @@ final class ModelTrack {
         else { return nil }
         let ids = HeaderExtensionIDs(parameters.extensions)
         var bytes: [UInt8] = []
+        // Now and then a client sends the sound alone, as where it is too large.
+        let redundancy =
+            packet.number % 4 == 3 || encoder != nil ? nil : parameters.codecs.redundancy(for: parameters.codec)
         RTPHeader(
-            marker: header.marker, payloadType: parameters.codec.payloadType, sequenceNumber: header.sequenceNumber,
+            marker: header.marker, payloadType: redundancy?.payloadType ?? parameters.codec.payloadType,
+            sequenceNumber: header.sequenceNumber,
             timestamp: header.timestamp, ssrc: sources[packet.stream]
         ).write(into: &bytes)
         let writer = HeaderExtensionWriter(form: .twoByte, in: &bytes)
@@ -156,6 +173,7 @@ final class ModelTrack {
             let place = layers.isEmpty ? layer : packet.stream
             rest.insert(contentsOf: repeatElement(0x55, count: weights[place]), at: rest.count - 5)
         }
+        if redundancy != nil { rest = redundant(rest, before: packet.number &- 1, parameters.codec.payloadType) }
         // What `NullSecurity` has in the place of a tag.
         return bytes + rest + repeatElement(0, count: 16)
     }

@@ -71,6 +71,10 @@ final class RoomStory {
         for client in venue.clients {
             for (source, var stream) in watches[client.name] ?? [:] {
                 stream.finish()
+                if stream.redundant > 0 {
+                    events.note("redundancy")
+                    if !client.takesRedundancy { violations.append("\(client.name) does not know redundancy") }
+                }
                 guard !stream.violations.isEmpty else { continue }
                 let told = stream.violations.prefix(4).joined(separator: "; ")
                 violations.append("\(client.name), \(stream.track.title) (\(stream.track.coding)), \(source): \(told)")
@@ -114,6 +118,7 @@ final class RoomStory {
         let settings = (subscribes: dice(5) > 0, mayPause: dice(2) == 0)
         let client = try venue.join(
             "p\(number)-\(venue.clients.count)", dice(2) == 0 ? .single : .dual, codecs: [.vp8, .h264, .vp9, .av1],
+            sound: number % 3 == 1 ? [.opus] : CodecParameters.defaultAudio,
             request: {
                 $0.connectionSettings.autoSubscribe = settings.subscribes
                 $0.connectionSettings.subscriberAllowPause = settings.mayPause

@@ -17,6 +17,8 @@ struct StreamWatch {
     private(set) var violations: [String] = []
     /// Packets that hold media.
     private(set) var count = 0
+    /// Those with an earlier one (RFC 2198).
+    private(set) var redundant = 0
     private(set) var lastFrames: Set<Int> = []
     /// Packets that came to the server when a subscription had just ended: it had kept places in the stream for some.
     private var late: [Int: Set<Int>] = [:]
@@ -46,11 +48,21 @@ struct StreamWatch {
     private mutating func receiveSound(_ packet: [UInt8], _ header: RTPHeader) {
         let line = unwrapper.unwrap(header.sequenceNumber)
         if header.payloadRange.isEmpty { padded.insert(line) }
-        guard header.payloadRange.count == 3,
+        guard header.payloadRange.count >= 3,
             let number = packet.span.bytes.uint16(at: header.payloadRange.upperBound - 2)
         else { return }
+        checkRedundancy(Array(packet[header.payloadRange]), number)
         if sounds[line] != nil { violations.append("\(line) went out twice") }
         sounds[line] = (header.timestamp, number)
+    }
+
+    /// Nothing but the packet and the one before it, in the numbers that the client knows, or the packet alone.
+    private mutating func checkRedundancy(_ payload: [UInt8], _ number: UInt16) {
+        guard payload.count > 3 else { return }
+        redundant += 1
+        let before = number &- 1
+        let data: [UInt8] = [0x78, UInt8(before >> 8), UInt8(before & 0xff), 0x78] + payload.suffix(2)
+        if payload != [0xef, 0x19, 0, 3, 0x6f] + data { violations.append("\(number): redundancy is \(payload)") }
     }
 
     /// A packet has come to the server after the subscription had ended, of which it may be.

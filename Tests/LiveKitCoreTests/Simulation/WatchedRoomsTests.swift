@@ -20,7 +20,7 @@ import Testing
 
     /// What a hundred of them do not go without.
     private static let usual = [
-        "one connection", "two connections", "sound", "pictures(SFUModels.ModelCoding.vp8Simulcast)",
+        "one connection", "two connections", "sound", "redundancy", "pictures(SFUModels.ModelCoding.vp8Simulcast)",
         "pictures(SFUModels.ModelCoding.h264Simulcast)", "pictures(SFUModels.ModelCoding.vp9Scalable)",
         "pictures(SFUModels.ModelCoding.vp9KeyScalable)", "pictures(SFUModels.ModelCoding.av1Scalable)",
         "pictures(SFUModels.ModelCoding.av1KeyScalable)", "unpublish", "mute", "unmute", "server mute", "subscribe",

@@ -21,6 +21,8 @@ struct OfferedSection {
 final class TestClient {
     let name: String
     let mode: ConnectionMode
+    /// It knows RED (RFC 2198).
+    let takesRedundancy: Bool
     unowned var venue: Venue!
     var claims = AccessToken.Claims()
     var signal: SignalID?
@@ -56,16 +58,17 @@ final class TestClient {
     private var sequence: UInt32 = 0
 
     init(
-        _ name: String, _ mode: ConnectionMode, host: Int, codecs: [CodecParameters], in venue: Venue,
-        random: inout EngineRandom
+        _ name: String, _ mode: ConnectionMode, host: Int, codecs: [CodecParameters], sound: [CodecParameters],
+        in venue: Venue, random: inout EngineRandom
     ) {
         self.name = name
         self.mode = mode
+        takesRedundancy = sound.contains(.redundantOpus)
         self.venue = venue
         let now = venue.now
         hosts = [1, 2].map { TransportAddress(.v4(0xc000_0200 | UInt32(host)), port: $0) }
-        publisher = Self.machine(codecs, venue, random.split())
-        subscriber = Self.machine(codecs, venue, random.split())
+        publisher = Self.machine(codecs, sound, venue, random.split())
+        subscriber = Self.machine(codecs, sound, venue, random.split())
         publisher.addLocalHost(hosts[0], at: now)
         publisher.localHostsComplete(at: now)
         subscriber.addLocalHost(hosts[1], at: now)
@@ -79,10 +82,10 @@ final class TestClient {
     }
 
     private static func machine(
-        _ codecs: [CodecParameters], _ venue: Venue, _ random: EngineRandom
+        _ codecs: [CodecParameters], _ sound: [CodecParameters], _ venue: Venue, _ random: EngineRandom
     ) -> PeerMachine {
         let negotiation = NegotiatorConfiguration(
-            fingerprint: venue.security.localFingerprint, videoCodecs: codecs)
+            fingerprint: venue.security.localFingerprint, audioCodecs: sound, videoCodecs: codecs)
         var configuration = PeerMachineConfiguration(
             ice: ICEConfiguration(), negotiation: negotiation, wallClockOffset: .zero)
         configuration.unit = venue.receives

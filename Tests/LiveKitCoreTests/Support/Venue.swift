@@ -76,12 +76,13 @@ final class Venue {
     @discardableResult
     func join(
         _ name: String, _ mode: ConnectionMode = .single, codecs: [CodecParameters] = [.vp8, .h264],
-        grants change: (inout VideoGrants) -> Void = { _ in },
+        sound: [CodecParameters] = CodecParameters.defaultAudio, grants change: (inout VideoGrants) -> Void = { _ in },
         claims changeClaims: (inout AccessToken.Claims) -> Void = { _ in },
         request changeRequest: (inout LiveKitJoinRequest) -> Void = { _ in }
     ) throws -> TestClient {
         lastHost += 1
-        let client = TestClient(name, mode, host: lastHost, codecs: codecs, in: self, random: &random)
+        let client = TestClient(
+            name, mode, host: lastHost, codecs: codecs, sound: sound, in: self, random: &random)
         var grants = VideoGrants()
         grants.roomJoin = true
         grants.room = "lounge"
@@ -116,12 +117,12 @@ final class Venue {
     @discardableResult
     func open(
         _ name: String, _ sections: [OfferedSection], _ exchange: Exchange = .publishing,
-        codecs: [CodecParameters] = [.vp8, .h264], grants change: (inout VideoGrants) -> Void = { _ in },
-        offer changeOffer: (String) -> String = { $0 }
+        codecs: [CodecParameters] = [.vp8, .h264], sound: [CodecParameters] = CodecParameters.defaultAudio,
+        grants change: (inout VideoGrants) -> Void = { _ in }, offer changeOffer: (String) -> String = { $0 }
     ) throws -> TestClient {
         lastHost += 1
         let client = TestClient(
-            name, .exchange(exchange), host: lastHost, codecs: codecs, in: self, random: &random)
+            name, .exchange(exchange), host: lastHost, codecs: codecs, sound: sound, in: self, random: &random)
         var grants = VideoGrants()
         grants.roomJoin = true
         change(&grants)

@@ -1,6 +1,7 @@
-import RTCEngine
 import RTCWire
 import Testing
+
+@testable import RTCEngine
 
 /// What travels with sound: earlier packets again, and telephone keys.
 @Suite struct SoundStreamTests {
@@ -124,6 +125,49 @@ import Testing
         #expect(stats.packetsRecovered == 1)
         #expect(stats.fecPacketsReceived == 3 && stats.fecPacketsDiscarded == 2)
         #expect(stats.fecBytesReceived == 3 * UInt64(Self.opus(1).count))
+    }
+
+    @Test func `what is passed on tells what is in it, whether it came at once or again`() throws {
+        var script = PacketScript(codecs: [
+            111: .media(.opus), 63: .redundancy, 62: .retransmission(of: 63), 110: .telephoneEvent(clockRate: 48_000),
+            0: .media(.pcmu),
+        ]) { $0.unit = .packets }
+        func redundant(_ types: [UInt8]) -> [UInt8] {
+            var payload: [UInt8] = []
+            for type in types.dropLast() {
+                RedundantAudio.appendHeader(payloadType: type, timestampOffset: 960, size: 40, to: &payload)
+            }
+            RedundantAudio.appendHeader(payloadType: types.last ?? 0, to: &payload)
+            for number in types.indices { payload += Self.opus(UInt8(number)) }
+            return payload
+        }
+        func passed(_ number: UInt16, _ payload: [UInt8], as type: UInt8 = 63, ssrc: UInt32 = PacketScript.ssrc)
+            -> PassedPacket?
+        {
+            script.packet(number, timestamp: UInt32(number) * 960, payloadType: type, ssrc: ssrc, payload)
+            return script.stream.passing.take()
+        }
+        let plain = try #require(passed(1, Self.opus(1), as: 111))
+        #expect(plain.format == .opus && plain.redundancy == nil)
+        let packet = try #require(passed(2, redundant([111, 111])))
+        #expect(packet.format == nil && packet.sequence == plain.sequence + 1)
+        #expect(packet.redundancy == RedundantSound(format: .opus, primaryOffset: 45, earlierPackets: 1))
+        let three = try #require(passed(3, redundant([111, 111, 111])))
+        #expect(three.redundancy == RedundantSound(format: .opus, primaryOffset: 89, earlierPackets: 2))
+        let alone = try #require(passed(4, redundant([111])))
+        #expect(alone.redundancy == RedundantSound(format: .opus, primaryOffset: 1, earlierPackets: 0))
+        // Broken, of several formats, of one that was not negotiated, of none, of redundancy itself.
+        for (number, payload) in [
+            Array(redundant([111, 111]).prefix(30)), redundant([111, 0]), redundant([96]), [], redundant([63, 63]),
+        ].enumerated() {
+            let other = try #require(passed(UInt16(5 + number), payload))
+            #expect(other.format == nil && other.redundancy == nil)
+        }
+        _ = passed(11, redundant([111, 111]))
+        // RFC 4588 §4: what was lost comes on a source of its own, behind its number.
+        let again = try #require(passed(500, [0, 10] + redundant([111, 111]), as: 62, ssrc: 9))
+        #expect(again.isRetransmission && again.header.sequenceNumber == 10)
+        #expect(again.redundancy == RedundantSound(format: .opus, primaryOffset: 45, earlierPackets: 1))
     }
 
     // MARK: Telephone keys

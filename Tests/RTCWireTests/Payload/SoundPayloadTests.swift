@@ -31,6 +31,35 @@ import Testing
             [UInt8](repeating: 0x80, count: 400),
         ]
         for payload in broken { #expect(RedundantAudio.blocks(payload).isEmpty, "\(payload)") }
+        for payload in broken { #expect(RedundantAudio.contents(of: payload.span.bytes) == nil, "\(payload)") }
+    }
+
+    @Test func `what a payload carries is told when its blocks are of one format`() {
+        let payload: [UInt8] = [0xef, 0x0f, 0, 2, 0xef, 0x07, 0x80, 1, 0x6f, 1, 2, 3, 4, 5]
+        let contents = RedundantAudio.contents(of: payload.span.bytes)
+        #expect(contents == .init(payloadType: 111, primaryOffset: 12, earlierBlocks: 2))
+        let alone: [UInt8] = [0x6f]
+        #expect(
+            RedundantAudio.contents(of: alone.span.bytes)
+                == .init(payloadType: 111, primaryOffset: 1, earlierBlocks: 0))
+        for place in [0, 4, 8] {
+            var mixed = payload
+            mixed[place] ^= 1
+            #expect(RedundantAudio.contents(of: mixed.span.bytes) == nil)
+        }
+    }
+
+    @Test func `a payload goes on with another payload type in each of its headers, and is otherwise the same`() {
+        let payload: [UInt8] = [0xef, 0x0f, 0, 2, 0xef, 0x07, 0x80, 1, 0x6f, 0xef, 2, 3, 4, 5]
+        var written: [UInt8] = [7]
+        RedundantAudio.append(payload.span.bytes, payloadType: 96, to: &written)
+        #expect(written == [7, 0xe0, 0x0f, 0, 2, 0xe0, 0x07, 0x80, 1, 0x60, 0xef, 2, 3, 4, 5])
+        // What does not end is no longer than it was.
+        for broken in [[], [0xef], [0xef, 1, 2], [UInt8](repeating: 0xff, count: 400)] as [[UInt8]] {
+            written = []
+            RedundantAudio.append(broken.span.bytes, payloadType: 96, to: &written)
+            #expect(written.count == broken.count)
+        }
     }
 
     @Test func `a telephone event (RFC 4733 figure 1)`() throws {

@@ -50,11 +50,13 @@ final class RoomCompany {
         TransportAddress(.v4(0xc000_0200 | UInt32(host)), port: port)
     }
 
-    private static func machine(_ seed: UInt64, _ unit: MediaUnit) -> PeerMachine {
+    private static func machine(
+        _ seed: UInt64, _ unit: MediaUnit, sound: [CodecParameters] = [.opus, .redundantOpus]
+    ) -> PeerMachine {
         let security = NullSecurity(seed: seed)
         var negotiation = NegotiatorConfiguration(fingerprint: security.localFingerprint)
         negotiation.receivesSimulcast = unit == .packets
-        negotiation.audioCodecs = [.opus]
+        negotiation.audioCodecs = sound
         negotiation.videoCodecs = [.vp8]
         var configuration = PeerMachineConfiguration(
             ice: ICEConfiguration(), negotiation: negotiation, wallClockOffset: .zero)
@@ -65,11 +67,13 @@ final class RoomCompany {
     // MARK: People
 
     /// Somebody comes.
-    func join(_ name: String, mayPause: Bool = false) -> Person {
+    ///
+    /// - Parameter sound: what its connections know.
+    func join(_ name: String, mayPause: Bool = false, sound: [CodecParameters] = [.opus]) -> Person {
         let place = people.count + 1
         let seed = UInt64(place * 10)
         let person = Person(
-            name, Self.machine(seed, .frames), Self.machine(seed + 1, .frames),
+            name, Self.machine(seed, .frames, sound: sound), Self.machine(seed + 1, .frames, sound: sound),
             room.add(Self.machine(seed + 2, .packets)),
             room.add(Self.machine(seed + 3, .packets), mayPause: mayPause), place: place)
         people.append(person)
@@ -98,7 +102,7 @@ final class RoomCompany {
     /// - Parameter layers: names of simulcast layers, the lowest first.
     func publish(
         _ person: Person, _ kind: MediaKind, layers: [String] = [], codec: CodecParameters? = nil,
-        format: PayloadFormat? = nil
+        format: PayloadFormat? = nil, redundancy: CodecParameters? = nil
     ) throws -> (track: TransceiverID, publication: PublicationID) {
         let track = try person.publisher.addTransceiver(
             kind, direction: .sendonly, streamIDs: [person.name],
@@ -111,8 +115,9 @@ final class RoomCompany {
         let now = now
         let answer = try room.withMachine(of: person.publishing) { machine throws(PeerError) in
             try machine.setRemoteDescription(.offer, offer, at: now)
-            try machine.setLocalDescription(.answer, try machine.createAnswer(), at: now)
             received = machine.transceivers.first { $0.mid == mid }?.id
+            if let redundancy, let received { try machine.setCodecPreferences([redundancy, .opus], of: received) }
+            try machine.setLocalDescription(.answer, try machine.createAnswer(), at: now)
             return machine.localDescription?.sdp
         }
         try person.publisher.setRemoteDescription(.answer, answer ?? nil, at: now)
@@ -120,7 +125,7 @@ final class RoomCompany {
         let qualities: [VideoQuality] = [.low, .medium, .high]
         let description = PublicationDescription(
             codec: codec ?? (kind == .video ? .vp8 : .opus), format: format ?? (kind == .video ? .vp8 : .opus),
-            spatialLayers: Array(layers.indices),
+            redundancy: redundancy, spatialLayers: Array(layers.indices),
             sizes: layers.indices.map {
                 SubscriberHints.Size(width: 320 << $0, height: 180 << $0, quality: qualities[min($0, 2)])
             }, framesPerSecond: 30)
@@ -243,6 +248,15 @@ final class RoomCompany {
                 try person.publisher.send(frame, layer: rid, on: track, at: now)
             }
         }
+    }
+
+    /// A packet of a person's that somebody else has made.
+    func inject(_ packet: [UInt8], of person: Person) {
+        // What `NullSecurity` has in the place of a tag.
+        var bytes = packet + [UInt8](repeating: 0, count: 16)
+        room.receive(
+            &bytes, for: person.publishing, from: Self.address(person.place, 1),
+            to: Self.address(200, UInt16(person.place * 2)), into: &forwarded, at: now)
     }
 
     func sound(_ number: Int, of person: Person, _ track: TransceiverID, level: UInt8) throws {

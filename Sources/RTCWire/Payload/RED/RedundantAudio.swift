@@ -71,6 +71,51 @@ public enum RedundantAudio {
         }
     }
 
+    /// What a payload carries whose blocks are all of one format.
+    public struct Contents: Sendable, Hashable {
+        /// Of each block.
+        public var payloadType: UInt8
+        /// Where the packet's own sound, which is last, begins: never 0.
+        public var primaryOffset: Int
+        /// How many blocks of earlier sound there are.
+        public var earlierBlocks: Int
+
+        public init(payloadType: UInt8, primaryOffset: Int, earlierBlocks: Int) {
+            self.payloadType = payloadType
+            self.primaryOffset = primaryOffset
+            self.earlierBlocks = earlierBlocks
+        }
+    }
+
+    /// Looks at all the blocks of a payload.
+    ///
+    /// - Returns: nil for one that claims more than it has, and for one whose blocks are of several formats.
+    public static func contents(of payload: RawSpan) -> Contents? {
+        var blocks = Reader(payload)
+        let count = blocks.count
+        guard let first = blocks.next() else { return nil }
+        var last = first
+        while let block = blocks.next() {
+            guard block.payloadType == first.payloadType else { return nil }
+            last = block
+        }
+        return Contents(
+            payloadType: first.payloadType, primaryOffset: last.range.lowerBound, earlierBlocks: count - 1)
+    }
+
+    /// Appends a payload with another payload type for its blocks: numbers of formats are each connection's own
+    /// (RFC 3264 §5.1), also those inside.
+    public static func append(_ payload: RawSpan, payloadType: UInt8, to bytes: inout [UInt8]) {
+        let start = bytes.count
+        bytes.append(contentsOf: payload)
+        var place = 0
+        while let first = payload.byte(at: place) {
+            bytes[start + place] = first & 0x80 | payloadType & 0x7f
+            guard first & 0x80 != 0 else { return }
+            place += 4
+        }
+    }
+
     /// Appends the header of an earlier block; its data follow the headers of all.
     public static func appendHeader(
         payloadType: UInt8, timestampOffset: UInt16, size: Int, to payload: inout [UInt8]
