@@ -7,6 +7,7 @@ import pytest
 from livekit import api
 
 from peers.livekit_room import KEY, SECRET, Server
+from peers.livekit_service import call
 from peers.roost_peer import start_server
 from peers.rooms_page import RoomsPage
 from support.page import ACCESSIBILITY, text, wait_text
@@ -32,6 +33,21 @@ def join(sfu, room, browser):
     yield make
     for page in pages:
         page.close()
+
+
+@pytest.fixture
+def service(sfu, room):
+    """What a team's own program asks of the server about somebody in the room."""
+    def ask(method, message, who, **fields):
+        answer = call(sfu, "room", method, message, room=room, identity=who.identity(), **fields)
+        assert "answer" in answer, answer
+
+    return ask
+
+
+def allow(service, who, **permission):
+    permission = {"can_subscribe": True, "can_publish": True, "can_publish_data": True, **permission}
+    service("update_participant", "UpdateParticipantRequest", who, permission=permission)
 
 
 def all_in(*people):
@@ -107,10 +123,14 @@ def test_who_looks_at_a_small_tile_gets_a_low_layer_and_who_looks_at_a_large_one
     ann.wait(lambda: not any(layer["active"] for layer in ann.layers()), "sends nothing that nobody looks at")
 
 
-def test_media_go_on_when_the_websocket_is_cut(join):
+def test_media_go_on_when_the_websocket_is_cut(join, service):
     ann, bob = join("Ann"), join("Bob", tone=554)
     all_in(ann, bob)
     bob.check_picture("Ann")
+    # Who may do more has another token.
+    allow(service, bob, can_update_metadata=True)
+    verify = api.TokenVerifier(KEY, SECRET).verify
+    bob.wait(lambda: (token := bob.newest_token()) and verify(token).video.can_update_own_metadata, "has a newer token")
     bob.page.evaluate("""
       globalThis.sid = roost.room.roster.own.sid;
       globalThis.states = [];
@@ -122,6 +142,8 @@ def test_media_go_on_when_the_websocket_is_cut(join):
     bob.wait(lambda: len(bob.sockets()) == 2, "comes back")
     bob.wait_state("connected")
     assert "reconnect=1" in bob.page.sockets[1] and "reconnect=1" not in first
+    assert not verify(bob.token(0)).video.can_update_own_metadata
+    assert verify(bob.token(1)).video.can_update_own_metadata, "not the newest token"
     assert bob.page.evaluate("states")[0] == "The connection broke, coming back…"
     assert bob.page.evaluate("roost.room.roster.own.sid === sid")
     # What was sent all the time goes on without a step back, and what is done afterwards arrives.
@@ -150,6 +172,25 @@ def test_who_cannot_go_on_with_a_session_has_a_new_one(join):
     # Muted people stay so, and nobody is there twice.
     assert ann.tile("Bob")["isMuted"]
     assert ann.page.locator(".tile").count() == bob.page.locator(".tile").count() == 2
+
+
+def test_an_offer_that_nobody_answers_leads_to_a_new_session(join):
+    ann, bob = join("Ann"), join("Bob", tone=554)
+    all_in(ann, bob)
+    ann.check_picture("Bob")
+    bob.hold("offer")
+    bob.click("screen")
+    bob.wait_held(1)
+    bob.wait(lambda: len(bob.sockets()) == 2, "asks for a new session")
+    bob.release(isLost=True)
+    bob.wait_state("connected")
+    assert "reconnect=1" not in bob.sockets()[-1]
+    ann.wait_tile("Bob: screen", lambda tile: tile["hasPicture"], "has a picture")
+    ann.wait_tile("Bob", lambda tile: tile["hasPicture"] and not tile["isMuted"], "is back")
+    ann.forget()
+    ann.check_picture("Bob")
+    ann.check_sound("Bob", 554)
+    assert ann.page.locator(".tile").count() == 3 and bob.page.locator(".tile").count() == 2
 
 
 def test_a_server_that_is_started_anew_has_everybody_back(namespace, browser):
@@ -245,6 +286,139 @@ def test_devices_open_when_they_are_wanted_and_close_when_they_are_not(sfu, room
     ann.page.evaluate("document.querySelector('[data-key=own] video').srcObject.getTracks()[0].onended()")
     wait_text(ann.page, "#meeting-notices", "Your camera is gone")
     eve.wait_tile("Ann", lambda tile: not tile["hasPicture"], "no picture")
+
+
+def test_who_is_muted_while_a_track_is_published_is_seen_so(join):
+    ann, bob = join("Ann"), join("Bob", tone=554, query={"camera": 0, "microphone": 0})
+    all_in(ann, bob)
+    bob.hold("add_track")
+    for what in ("microphone", "camera"):
+        bob.click(what)
+    bob.wait_held(2)
+    for what in ("microphone", "camera"):
+        bob.click(what)
+    bob.release()
+    for what in ("microphone", "camera"):
+        ann.wait(lambda: ann.track("Bob", what), f"knows of Bob's {what}")
+        ann.wait(lambda: ann.track("Bob", what)["muted"], f"sees that Bob's {what} is off")
+        assert bob.is_off(what)
+        bob.click(what)
+    ann.wait_tile("Bob", lambda tile: tile["hasPicture"] and not tile["isMuted"], "on again")
+    ann.forget()
+    ann.check_picture("Bob")
+    ann.check_sound("Bob", 554)
+
+
+def test_a_camera_that_is_replaced_while_it_is_published_is_the_one_that_is_seen(join):
+    ann, bob = join("Ann"), join("Bob", query={"camera": 0})
+    all_in(ann, bob)
+    bob.hold("add_track")
+    # On, off and on again: the first camera is closed by then.
+    for is_off in (False, True, False):
+        bob.click("camera")
+        bob.wait(lambda: bob.is_off("camera") == is_off, f"camera off: {is_off}")
+    bob.wait_held(1)
+    bob.release()
+    ann.wait_tile("Bob", lambda tile: tile["hasPicture"], "has a picture")
+    ann.forget()
+    ann.check_picture("Bob")
+
+
+def test_a_screen_that_is_taken_back_while_it_is_published_does_not_come(join):
+    ann, bob = join("Ann"), join("Bob")
+    all_in(ann, bob)
+    bob.hold("add_track")
+    bob.click("screen")
+    bob.wait_held(1)
+    bob.click("screen")
+    bob.release()
+    # Of what comes afterwards the room knows alone.
+    bob.click("screen")
+    ann.wait_tile("Bob: screen", lambda tile: tile["hasPicture"], "has a picture")
+    assert ann.page.locator(".tile").count() == 3
+    bob.click("screen")
+    ann.wait_gone("Bob: screen")
+    assert bob.page.inner_text("#meeting-notices") == "" and bob.errors() == []
+
+
+def test_what_the_server_has_not_named_is_published_after_a_lost_websocket(join):
+    ann, bob = join("Ann"), join("Bob", query={"camera": 0})
+    all_in(ann, bob)
+    bob.hold("add_track")
+    bob.click("camera")
+    bob.wait_held(1)
+    bob.release(isLost=True)
+    bob.page.evaluate("roost.room.dropSignal()")
+    ann.wait_tile("Bob", lambda tile: tile["hasPicture"], "has a picture")
+    ann.forget()
+    ann.check_picture("Bob")
+    assert "reconnect=1" in bob.sockets()[1] and len(bob.sockets()) == 2
+
+
+def test_a_service_mutes_somebody_and_takes_permissions_back_and_gives_them_again(join, service):
+    ann, bob = join("Ann"), join("Bob", tone=554)
+    all_in(ann, bob)
+    ann.check_picture("Bob")
+    said = {"microphone": "You were muted by the server.", "camera": "Your camera was switched off by the server."}
+    for what, text in said.items():
+        service("mute_published_track", "MuteRoomTrackRequest", bob, track_sid=ann.track("Bob", what)["sid"], muted=True)
+        wait_text(bob.page, "#meeting-notices", text)
+        assert bob.is_off(what)
+    ann.wait_tile("Bob", lambda tile: tile["isMuted"] and not tile["hasPicture"], "neither seen nor heard")
+    # The camera is closed, and its light goes out.
+    assert bob.page.evaluate("document.querySelector('[data-key=own] video').srcObject") is None
+    for what in said:
+        bob.click(what)
+    ann.wait_tile("Bob", lambda tile: not tile["isMuted"] and tile["hasPicture"], "back")
+
+    allow(service, bob, can_publish=False)
+    wait_text(bob.page, "#meeting-notices", "The server has ended what you sent")
+    ann.wait_tile("Bob", lambda tile: tile["isMuted"] and not tile["hasPicture"], "sends nothing")
+    for what, name in (("camera", "picture"), ("microphone", "sound")):
+        assert ann.track("Bob", what) is None
+        assert bob.is_off(what)
+        bob.click(what)
+        wait_text(bob.page, "#meeting-notices", f"Your {name} does not go out: not allowed to publish this source.")
+        bob.wait(lambda: bob.is_off(what), f"{what} is off again")
+    bob.forget()
+    bob.check_picture("Ann")
+
+    allow(service, bob)
+    bob.wait(lambda: api.TokenVerifier(KEY, SECRET).verify(bob.newest_token()).video.can_publish, "may publish again")
+    for what in said:
+        bob.click(what)
+    ann.wait_tile("Bob", lambda tile: not tile["isMuted"] and tile["hasPicture"], "back")
+    ann.forget()
+    ann.check_picture("Bob")
+    ann.check_sound("Bob", 554)
+    assert len(bob.sockets()) == 1
+
+
+def test_who_is_muted_by_a_service_while_away_is_muted_when_back(join, service):
+    ann, bob = join("Ann"), join("Bob", tone=554)
+    all_in(ann, bob)
+    ann.check_sound("Bob", 554)
+    bob.cut_off()
+    service(
+        "mute_published_track", "MuteRoomTrackRequest", bob, track_sid=ann.track("Bob", "microphone")["sid"], muted=True)
+    ann.wait_tile("Bob", lambda tile: tile["isMuted"], "muted")
+    bob.release()
+    bob.wait_state("connected")
+    wait_text(bob.page, "#meeting-notices", "You were muted by the server.")
+    assert bob.is_off("microphone") and "reconnect=1" in bob.sockets()[-1]
+    assert ann.tile("Bob")["isMuted"]
+    bob.click("microphone")
+    ann.wait_tile("Bob", lambda tile: not tile["isMuted"], "speaks again")
+
+
+def test_who_is_removed_by_a_service_is_out_and_told_so(join, service):
+    ann, bob = join("Ann"), join("Bob")
+    all_in(ann, bob)
+    ann.check_picture("Bob")
+    service("remove_participant", "RoomParticipantIdentity", bob)
+    wait_text(bob.page, "#lobby-notice", "You were removed from the room.")
+    ann.wait_gone("Bob")
+    assert bob.page.is_visible("#lobby-join") and len(bob.sockets()) == 1
 
 
 def test_a_shared_screen_is_what_the_others_look_at(join):

@@ -1,6 +1,8 @@
 """A participant of a room for many: the page rooms.html in Chromium, and what it shows and plays."""
 
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from livekit.protocol import rtc
 
 from support.evidence import FRAMES
 from support.waiting import wait_until
@@ -95,6 +97,45 @@ SOUND_FORMATS = """
 }
 """
 
+# Requests of one kind, by their first byte (the number of the field in `SignalRequest`), go nowhere until `release`.
+HOLD = """
+(first) => {
+  const send = WebSocket.prototype.send;
+  globalThis.held = [];
+  globalThis.release = ({ isLost = false } = {}) => {
+    WebSocket.prototype.send = send;
+    if (!isLost) for (const [socket, data] of held) send.call(socket, data);
+  };
+  WebSocket.prototype.send = function (data) {
+    if (data[0] === first) held.push([this, data]);
+    else send.call(this, data);
+  };
+}
+"""
+FIRST_BYTES = {"offer": 1 << 3 | 2, "add_track": 4 << 3 | 2}
+
+# WebSockets that nobody answers, until `release`.
+CUT_OFF = """
+() => {
+  const real = WebSocket;
+  globalThis.WebSocket = class { static OPEN = 1; close() {} };
+  globalThis.release = () => {
+    globalThis.WebSocket = real;
+    roost.room.dropSignal();
+  };
+  roost.room.dropSignal();
+}
+"""
+
+# What the room says of a track: null while it is not there.
+TRACK = """
+([name, source]) => {
+  const { info } = roost.room.roster.others.find(({ info }) => info.name === name) ?? {};
+  return info?.tracks.find((track) => track.source === source) ?? null;
+}
+"""
+SOURCES = {"camera": 1, "microphone": 2, "screen": 3}
+
 
 class RoomsPage:
     """`tone` in Hz, `width` of the picture in pixels, `rate` in frames a second."""
@@ -102,10 +143,16 @@ class RoomsPage:
     def __init__(self, browser, server, room, name, tone=440, width=320, rate=10, query=(), **options):
         self.name, self.room, self.tone = name, room, tone
         self.page = browser.new_page(**options)
+        self.tokens = []
+        self.page.on("websocket", lambda socket: socket.on("framereceived", self._heard))
         parameters = {"room": room, "name": name, "join": 1, "pattern": 1, "tone": tone, "width": width, "rate": rate}
         self.address = f"{server}/rooms.html?{urlencode({**parameters, **dict(query)})}"
         self.page.goto(self.address)
         self.page.evaluate(WATCH)
+
+    def _heard(self, frame):
+        if token := rtc.SignalResponse.FromString(frame).refresh_token:
+            self.tokens.append(token)
 
     def state(self):
         return self.page.evaluate("globalThis.roost?.room?.state ?? null")
@@ -161,6 +208,39 @@ class RoomsPage:
         """The addresses of all WebSockets so far. Playwright tells of them while it is asked something."""
         self.page.evaluate("null")
         return self.page.sockets
+
+    def token(self, number):
+        """The one that came with the WebSocket of this number."""
+        return parse_qs(urlsplit(self.sockets()[number]).query)["access_token"][0]
+
+    def newest_token(self):
+        """Of those that the server has sent; None before the first."""
+        self.page.evaluate("null")
+        return self.tokens[-1] if self.tokens else None
+
+    def identity(self):
+        return self.page.evaluate("roost.room.roster.own.info.identity")
+
+    def track(self, name, source):
+        """What the room says of somebody's track, None while it is not there."""
+        return self.page.evaluate(TRACK, [name, SOURCES[source]])
+
+    def hold(self, request):
+        """Requests of this kind do not reach the server until `release`."""
+        self.page.evaluate(HOLD, FIRST_BYTES[request])
+
+    def wait_held(self, count):
+        self.wait(lambda: self.page.evaluate("held.length") >= count, f"has asked {count} times")
+
+    def cut_off(self):
+        """The WebSocket is gone and none comes in its place until `release`."""
+        self.page.evaluate(CUT_OFF)
+
+    def release(self, **how):
+        self.page.evaluate("(how) => release(how)", how)
+
+    def is_off(self, what):
+        return self.page.get_attribute(f"#meeting-{what}", "aria-pressed") == "true"
 
     def layers(self):
         return self.page.evaluate(LAYERS)

@@ -83,8 +83,7 @@ export class RoomsApp {
       changed: () => this.#render(),
       cameAndLeft: (news) => this.#tellWhoMoved(news),
       message: (message) => this.#showMessage(message),
-      localChanged: (source) => this.#localChanged(source),
-      notice: (text) => this.#meetingView.notices.show(text),
+      localChanged: (source, text) => this.#localChanged(source, text),
       left: (text) => this.#ended(text),
     });
     this.#meeting = { room, devices: new Map() };
@@ -121,7 +120,7 @@ export class RoomsApp {
   #send(source, device) {
     const { room, devices } = this.#meeting;
     devices.set(source, device);
-    device.watch(() => this.#deviceLost(source, device));
+    device.watch(() => this.#deviceLost(source));
     room.publish(source, device.track, { size: device.track.kind === 'video' ? device.size : null });
   }
 
@@ -132,13 +131,8 @@ export class RoomsApp {
     const isOn = local !== null && !local.isMuted;
     if (isOn) {
       room.setMuted(source, true);
-      if (source === TrackSource.camera) {
-        devices.get(source)?.stop();
-        devices.delete(source);
-        room.replaceTrack(source, null);
-      } else {
-        local.track.enabled = false;
-      }
+      if (source === TrackSource.camera) this.#closeCamera();
+      else local.track.enabled = false;
     } else if (devices.has(source)) {
       devices.get(source).track.enabled = true;
       room.setMuted(source, false);
@@ -159,15 +153,14 @@ export class RoomsApp {
     if (!device) return;
     if (!meeting.room.local(source)) return this.#send(source, device);
     meeting.devices.set(source, device);
-    device.watch(() => this.#deviceLost(source, device));
+    device.watch(() => this.#deviceLost(source));
     await meeting.room.replaceTrack(source, device.track);
     meeting.room.setMuted(source, false);
   }
 
-  #deviceLost(source, device) {
-    const { room, devices } = this.#meeting;
-    device.stop();
-    devices.delete(source);
+  #deviceLost(source) {
+    const { room } = this.#meeting;
+    this.#close(source);
     if (source in KINDS) {
       room.setMuted(source, true);
       room.replaceTrack(source, null);
@@ -186,8 +179,7 @@ export class RoomsApp {
     const sources = [TrackSource.screenShare, TrackSource.screenShareAudio];
     if (devices.has(TrackSource.screenShare)) {
       for (const source of sources) {
-        devices.get(source)?.stop();
-        devices.delete(source);
+        this.#close(source);
         room.unpublish(source);
       }
       return this.#render();
@@ -204,20 +196,26 @@ export class RoomsApp {
     this.#render();
   }
 
-  /** The server has muted it, or taken it away. */
-  #localChanged(source) {
+  /** The server has muted it, taken it away, or not taken it. */
+  #localChanged(source, text) {
     const { room, devices } = this.#meeting;
-    const device = devices.get(source);
     const local = room.local(source);
-    if (!local) {
-      device?.stop();
-      devices.delete(source);
-      this.#meetingView.notices.show('The server has ended what you sent; you may not be allowed to send it any more.');
-    } else if (device) {
-      device.track.enabled = !local.isMuted;
-      if (local.isMuted) this.#meetingView.notices.show('You were muted by the server.');
-    }
+    if (!local) this.#close(source);
+    else if (source === TrackSource.camera && local.isMuted) this.#closeCamera();
+    else if (devices.has(source)) devices.get(source).track.enabled = !local.isMuted;
+    if (text) this.#meetingView.notices.show(text);
     this.#render();
+  }
+
+  #close(source) {
+    const { devices } = this.#meeting;
+    devices.get(source)?.stop();
+    devices.delete(source);
+  }
+
+  #closeCamera() {
+    this.#close(TrackSource.camera);
+    this.#meeting.room.replaceTrack(TrackSource.camera, null);
   }
 
   // What others send

@@ -10,6 +10,8 @@ const BITRATES = [
 const FRAME_RATES = [15, 24, 30];
 /** How long the server may take for an answer, in milliseconds. */
 const PATIENCE = 10_000;
+/** What was told so shortly before a WebSocket was lost may have been lost with it, in milliseconds. */
+const UNSURE = 20_000;
 
 const bitrateOf = (pixels) => BITRATES.find(([most]) => pixels <= most)[1];
 
@@ -43,11 +45,17 @@ export function activeEncodings(count, wanted) {
   });
 }
 
+/** Publishing was broken off: by a connection that is lost, or because the track is no longer wanted. */
+export class Interrupted extends Error {}
+
 export class Publisher {
   #connection;
   #signal;
   #events;
-  /** By cid: `{track, source, sender, sid, info, isMuted}`. */
+  /**
+   * By cid: `{source, track, sender, sid, info, isMuted, told}`. `track` and `isMuted` are as they are wanted; `told` is
+   * what the server was told of muting, and when; -Infinity is for what it knows for certain.
+   */
   #publications = new Map();
   /** Who waits for the server to know of a track, by cid. */
   #announced = new Map();
@@ -61,7 +69,7 @@ export class Publisher {
   /**
    * @param signal `send(name, message)`
    * @param events `moved()` when the connection's state has changed, `channelOpened(channel)`,
-   *   `withdrawn(source)` when the server has taken a track away
+   *   `withdrawn(source)` when the server has taken a track away, `unanswered()` when it does not answer an offer
    */
   constructor(iceServers, signal, events) {
     this.#signal = signal;
@@ -102,18 +110,19 @@ export class Publisher {
   // Tracks
 
   /**
-   * Sends a track. Settles when the server knows of it.
+   * Sends a track. Settles when the server knows of it. What happens to it meanwhile is done then.
    *
+   * @throws {Interrupted}
    * @throws {Error} when the server does not want it, or does not answer
    */
-  async publish(track, source, { isMuted, size }) {
+  async publish(source, { track, isMuted, size }) {
     const cid = track.id;
     const isVideo = track.kind === 'video';
     const layers = isVideo ? layersOf(size.width, size.height) : [];
-    const publication = { track, source, sender: null, sid: null, info: null, isMuted };
+    const publication = { source, track, sender: null, sid: null, info: null, isMuted, told: { isMuted, at: -Infinity } };
     this.#publications.set(cid, publication);
     const known = new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('the server does not answer')), PATIENCE);
+      const timer = setTimeout(() => this.trackRefused(cid, 'the server does not answer'), PATIENCE);
       this.#announced.set(cid, { resolve, reject, timer });
     });
     // First named, then offered: a section that nobody has announced would not be found to be a track.
@@ -124,14 +133,13 @@ export class Publisher {
     try {
       publication.info = await known;
     } catch (error) {
-      this.#publications.delete(cid);
+      if (this.#publications.get(cid) === publication) this.#publications.delete(cid);
       throw error;
-    } finally {
-      clearTimeout(this.#announced.get(cid)?.timer);
-      this.#announced.delete(cid);
     }
+    if (this.#isClosed || this.#publications.get(cid) !== publication) throw new Interrupted();
     publication.sid = publication.info.sid;
-    if (this.#isClosed || !this.#publications.has(cid)) return;
+    this.#tellMuted(publication);
+    // With the track that was announced, whatever has taken its place: the server looks for its id.
     const transceiver = this.#connection.addTransceiver(track, {
       direction: 'sendonly',
       streams: [new MediaStream([track])],
@@ -140,6 +148,7 @@ export class Publisher {
     publication.sender = transceiver.sender;
     if (isVideo) preferVP8(transceiver);
     this.negotiate();
+    if (publication.track !== track) this.#enqueue(() => publication.sender.replaceTrack(publication.track));
   }
 
   /** The server is told of it by the next offer, in which the section no longer sends. */
@@ -147,7 +156,7 @@ export class Publisher {
     const [cid, publication] = this.#of(source) ?? [];
     if (!cid) return;
     this.#publications.delete(cid);
-    this.#announced.get(cid)?.reject(new Error('withdrawn'));
+    this.#settle(cid, ({ reject }) => reject(new Interrupted()));
     if (!publication.sender || this.#isClosed) return;
     this.#connection.removeTrack(publication.sender);
     this.negotiate();
@@ -161,13 +170,21 @@ export class Publisher {
     const [, publication] = this.#of(source) ?? [];
     if (!publication) return;
     publication.isMuted = isMuted;
-    if (publication.sid) this.#signal.send('mute', { sid: publication.sid, muted: isMuted });
+    this.#tellMuted(publication);
+  }
+
+  #tellMuted(publication) {
+    const { sid, isMuted, told } = publication;
+    if (!sid || told?.isMuted === isMuted || !this.#signal.send('mute', { sid, muted: isMuted })) return;
+    publication.told = { isMuted, at: performance.now() };
   }
 
   /** Another track in a publication's place, as a camera that was opened again; null sends nothing. */
   async replace(source, track) {
     const [, publication] = this.#of(source) ?? [];
-    await publication?.sender?.replaceTrack(track);
+    if (!publication) return;
+    publication.track = track;
+    await publication.sender?.replaceTrack(track);
   }
 
   sourceOf(sid) {
@@ -181,11 +198,28 @@ export class Publisher {
   // What the server says
 
   trackPublished({ cid, track }) {
-    this.#announced.get(cid)?.resolve(track);
+    this.#settle(cid, ({ resolve }) => resolve(track));
   }
 
   trackRefused(cid, reason) {
-    this.#announced.get(cid)?.reject(new Error(reason || 'the server does not take it'));
+    this.#settle(cid, ({ reject }) => reject(new Error(reason || 'the server does not take it')));
+  }
+
+  #settle(cid, how) {
+    const waiting = this.#announced.get(cid);
+    if (!waiting) return;
+    clearTimeout(waiting.timer);
+    this.#announced.delete(cid);
+    how(waiting);
+  }
+
+  /** @returns what it is of; null when it is nothing of ours */
+  mutedByServer(sid, isMuted) {
+    const publication = [...this.#publications.values()].find((one) => one.sid === sid);
+    if (!publication) return null;
+    publication.isMuted = isMuted;
+    publication.told = { isMuted, at: -Infinity };
+    return publication.source;
   }
 
   trackUnpublished(sid) {
@@ -225,10 +259,17 @@ export class Publisher {
       await this.#connection.setLocalDescription(await this.#connection.createOffer({ iceRestart: restart }));
       const id = ++this.#offers;
       const answer = new Promise((resolve) => (this.#answered = { id, resolve }));
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        this.#answered.resolve(null);
+      }, PATIENCE);
       this.#signal.send('offer', { type: 'offer', sdp: this.#connection.localDescription.sdp, id });
-      const sdp = await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, PATIENCE, null))]);
+      const sdp = await answer;
+      clearTimeout(timer);
       this.#answered = null;
       if (this.#isClosed) return;
+      if (isLate) return this.#events.unanswered();
       // The answer was lost with a WebSocket: what comes next is offered on top of the same state.
       if (sdp === null) return this.#connection.setLocalDescription({ type: 'rollback' });
       await this.#connection.setRemoteDescription({ type: 'answer', sdp });
@@ -239,9 +280,13 @@ export class Publisher {
   #isWaiting = false;
   #restartsICE = false;
 
-  /** Nobody will answer what was offered over a WebSocket that is gone. */
+  /** Nobody will answer what was said over a WebSocket that is gone. What the server has not named is to be published anew. */
   signalLost() {
     this.#answered?.resolve(null);
+    for (const cid of [...this.#announced.keys()]) this.#settle(cid, ({ reject }) => reject(new Interrupted()));
+    for (const publication of this.#publications.values()) {
+      if (publication.told && performance.now() - publication.told.at < UNSURE) publication.told = null;
+    }
   }
 
   answer({ id, sdp }) {
@@ -270,8 +315,7 @@ export class Publisher {
 
   close() {
     this.#isClosed = true;
-    this.#answered?.resolve(null);
-    for (const { reject } of this.#announced.values()) reject(new Error('the connection is closed'));
+    this.signalLost();
     this.#connection.onconnectionstatechange = this.#connection.onicecandidate = null;
     this.channel.onopen = null;
     this.#connection.close();

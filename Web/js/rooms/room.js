@@ -1,9 +1,9 @@
 // A room as its participant has it: joins, stays, comes back when the connection is lost, and leaves.
 import { Deadlines } from '../deadlines.js';
 import { requestToken } from './access.js';
-import { DisconnectReason, LeaveAction, RequestReason, Target } from './messages.js';
+import { DisconnectReason, LeaveAction, RequestReason, Target, TrackSource } from './messages.js';
 import { Messaging } from './messaging.js';
-import { Publisher } from './publisher.js';
+import { Interrupted, Publisher } from './publisher.js';
 import { Attempts } from './reconnecting.js';
 import { Roster } from './roster.js';
 import { SignalConnection, refusal } from './signal-connection.js';
@@ -19,6 +19,15 @@ const REASONS = {
   [DisconnectReason.roomDeleted]: 'The room was closed.',
   [DisconnectReason.roomClosed]: 'The room was closed.',
 };
+const NAMES = {
+  [TrackSource.microphone]: 'sound', [TrackSource.camera]: 'picture', [TrackSource.screenShare]: 'screen',
+  [TrackSource.screenShareAudio]: 'screen’s sound',
+};
+const MUTED = {
+  [TrackSource.microphone]: 'You were muted by the server.',
+  [TrackSource.camera]: 'Your camera was switched off by the server.',
+};
+const TAKEN_AWAY = 'The server has ended what you sent; you may not be allowed to send it any more.';
 
 export class Room {
   /** 'idle', 'joining', 'connected', 'reconnecting' or 'left'. */
@@ -48,8 +57,8 @@ export class Room {
   /**
    * @param {{name: string, room: string}} who
    * @param events `stateChanged(state)`, `changed()`: who is there, or what they show; `cameAndLeft({came, left})`,
-   *   `message({sid, text, date})`, `localChanged(source)`: the server has muted it or taken it away,
-   *   `notice(text)`, `left(text)`: it is over, and not because we wanted it
+   *   `message({sid, text, date})`, `localChanged(source, text)`: the server has muted it, taken it away, or not taken it,
+   *   with a sentence for people or null; `left(text)`: it is over, and not because we wanted it
    */
   constructor({ name, room }, events) {
     this.#name = name;
@@ -114,14 +123,14 @@ export class Room {
   }
 
   async #publish(source) {
-    const { track, isMuted, size } = this.#local.get(source);
-    const publisher = this.#publisher;
+    const local = this.#local.get(source);
     try {
-      await publisher.publish(track, source, { isMuted, size });
+      await this.#publisher.publish(source, local);
     } catch (error) {
       // What a lost connection has broken off is published again with the next one.
-      if (this.#publisher !== publisher || this.#state !== 'connected' || !this.#local.has(source)) return;
-      this.#events.notice(`Your ${track.kind === 'video' ? 'picture' : 'sound'} does not go out: ${error.message}.`);
+      if (error instanceof Interrupted || this.#local.get(source) !== local) return;
+      this.#local.delete(source);
+      this.#events.localChanged(source, `Your ${NAMES[source]} does not go out: ${error.message}.`);
     }
   }
 
@@ -182,14 +191,9 @@ export class Room {
           ? `The server did not let you in: ${refused.text}`
           : 'The connection to the server broke before you were in the room. Try again.');
       }
-      case 'connected': return this.#lose();
-      case 'reconnecting': return this.#tryAgain();
+      case 'connected':
+      case 'reconnecting': return this.#comeBack();
     }
-  }
-
-  #lose() {
-    this.#move('reconnecting');
-    this.#tryAgain();
   }
 
   #tryAgain() {
@@ -223,14 +227,29 @@ export class Room {
     if (this.#state === 'joining') {
       return this.#end('No path for sound and pictures was found: a firewall may be in the way.');
     }
+    this.#giveUpSession();
+  }
+
+  /** The server is there and says nothing to what we offer. */
+  #unanswered() {
+    if (this.#state === 'joining') return this.#end('The server does not answer. Try again.');
+    this.#giveUpSession();
+  }
+
+  #giveUpSession() {
     this.#attempts.giveUpSession();
+    this.#comeBack();
+  }
+
+  #comeBack() {
+    if (this.#state === 'connected') this.#move('reconnecting');
     this.#tryAgain();
   }
 
   #mediaMoved() {
     const needed = this.#isSubscriberPrimary ? [this.#subscriber, this.#publisher] : [this.#publisher];
     if (needed.some((one) => one?.state === 'failed')) {
-      if (this.#state === 'connected') return this.#lose();
+      if (this.#state === 'connected') return this.#comeBack();
       // While coming back it is to be given new paths; the deadline ends the waiting.
     }
     if (this.#isAdmitted && this.#state !== 'connected' && needed.every((one) => one?.state === 'connected')) {
@@ -314,8 +333,9 @@ export class Room {
       channelOpened: (channel) => this.#messaging.opened(channel),
       withdrawn: (source) => {
         this.#local.delete(source);
-        this.#events.localChanged(source);
+        this.#events.localChanged(source, TAKEN_AWAY);
       },
+      unanswered: () => this.#unanswered(),
     });
     for (const [sid, settings] of this.#settings) this.#sendSettings(sid, settings);
     for (const source of this.#local.keys()) this.#publish(source);
@@ -351,9 +371,8 @@ export class Room {
     if (action === LeaveAction.disconnect || this.#state === 'joining') {
       return this.#end(REASONS[reason] ?? 'The server ended the connection.');
     }
-    if (action === LeaveAction.reconnect) this.#attempts.giveUpSession();
-    if (this.#state === 'connected') this.#lose();
-    else this.#tryAgain();
+    if (action === LeaveAction.reconnect) this.#giveUpSession();
+    else this.#comeBack();
   }
 
   #trickled({ candidateInit, target }) {
@@ -367,11 +386,11 @@ export class Room {
   }
 
   #mutedByServer({ sid, muted }) {
-    const source = this.#publisher?.sourceOf(sid) ?? null;
+    const source = this.#publisher?.mutedByServer(sid, muted) ?? null;
     const local = this.#local.get(source);
-    if (!local) return;
+    if (!local || local.isMuted === muted) return;
     local.isMuted = muted;
-    this.#events.localChanged(source);
+    this.#events.localChanged(source, muted ? MUTED[source] ?? TAKEN_AWAY : null);
   }
 
   #updated(participants) {
