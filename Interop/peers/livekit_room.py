@@ -120,7 +120,7 @@ class Participant:
 
     def wait_until(self, name, check, what):
         """Until a track's report is as it should be."""
-        wait_until(lambda: check(self.report(name)), f"{self.identity}: {what}\n{self.process.transcript()}")
+        wait_until(lambda: check(self.report(name)), lambda: f"{self.identity}: {what}\n{self.process.transcript()}")
 
     def wait_until_still(self, name):
         """Until nothing new has come on a track for a second."""
@@ -129,7 +129,7 @@ class Participant:
             time.sleep(1)
             return len(self.report(name)["counters"]) == before
 
-        wait_until(is_still, f"nothing comes on {name}\n{self.process.transcript()}")
+        wait_until(is_still, lambda: f"nothing comes on {name}\n{self.process.transcript()}")
 
     def wait_for_picture(self, frames=45, name="camera"):
         self.wait_until(name, lambda report: len(report["counters"]) >= frames, f"{frames} frames of {name}")

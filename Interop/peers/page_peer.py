@@ -47,7 +47,10 @@ async () => {
     lost: inbound.packetsLost ?? 0, nacks: inbound.nackCount ?? 0, pair: transport.selectedCandidatePairId,
     changes: transport.selectedCandidatePairChanges, local: report.get(pair.localCandidateId)?.candidateType,
     remote: report.get(pair.remoteCandidateId)?.candidateType,
-    ufrag: report.get(pair.localCandidateId)?.usernameFragment,
+    ufrags: {
+      local: report.get(pair.localCandidateId)?.usernameFragment,
+      remote: report.get(pair.remoteCandidateId)?.usernameFragment,
+    },
   };
 }
 """
@@ -107,14 +110,18 @@ class PagePeer:
     def restart_ice(self):
         self.page.evaluate("globalThis.roost.call.restartICE()")
 
-    def wait_ice_restarted(self):
-        """Until both sides have named new credentials, once, and media takes a pair that was found with them."""
+    def wait_ice_restarted(self, side="local"):
+        """Until both sides have named new credentials, once, and media takes a pair with the new ones of this side.
+
+        Of the other side they may be the old ones where the peer that restarts is libwebrtc: it pairs its new candidates
+        with the ones that it knows, and when the answer comes late it has settled on such a pair, and stays there.
+        """
 
         seen = {}
 
         def restarted():
-            seen.update(self.page.evaluate("credentials"), used=self.statistics().get("ufrag"))
-            return len(seen["local"]) == len(seen["remote"]) == 2 and seen["used"] == seen["local"][1]
+            seen.update(self.page.evaluate("credentials"), used=self.statistics().get("ufrags"))
+            return len(seen["local"]) == len(seen["remote"]) == 2 and seen["used"][side] == seen[side][1]
 
         wait_until(restarted, lambda: f"{self.name}: media on a pair of the second generation: {seen}")
 
