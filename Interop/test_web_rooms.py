@@ -453,6 +453,15 @@ def test_names_and_messages_of_others_are_text_and_nothing_else(join):
     assert ann.errors() == bob.errors() == []
 
 
+# Of tiles without a picture, the names of those whose label lies over the initial, or is wider than the tile.
+COVERED = """
+() => [...document.querySelectorAll('.tile:not(.has-picture)')].filter((tile) => {
+  const [initial, label] = ['.tile-initial span', '.tile-label'].map((part) => tile.querySelector(part).getBoundingClientRect());
+  return label.top < initial.bottom || label.right > tile.getBoundingClientRect().right;
+}).map((tile) => tile.querySelector('.tile-name').textContent)
+"""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width, height", [(1280, 800), (390, 844), (320, 568)])
 def test_the_room_is_readable_and_fits(width, height, scheme, new_page, sfu, join):
@@ -476,6 +485,12 @@ def test_the_room_is_readable_and_fits(width, height, scheme, new_page, sfu, joi
             assert min(box["width"], box["height"]) >= 44
         step()
     assert ann.page.evaluate(ACCESSIBILITY) == []
+    if width < 640:
+        # The messages cover the tiles.
+        ann.click("messages")
+    ann.click("camera")
+    ann.wait_tile(f"{ann.name} (you)", lambda tile: not tile["hasPicture"], "without a picture")
+    ann.wait(lambda: ann.page.evaluate(COVERED) == [], "initials that no label covers")
 
 
 def test_the_whole_story_by_keyboard(new_page, sfu, room):
