@@ -44,8 +44,14 @@ def example(namespace):
 
 def wait_for_media(peer, least, tones):
     """Pictures of which most differ, and the tones, as the peer decodes them."""
-    wait_until(lambda: any(line["different"] >= least for line in peer.heard("picture")), f"{least} different pictures")
-    wait_until(lambda: sum(line["hertz"] is not None for line in peer.heard("tone")) > 4, "enough sound")
+    def told():
+        return [peer.heard(event)[-3:] for event in ("state", "picture", "tone", "error")]
+
+    wait_until(
+        lambda: any(line["different"] >= least for line in peer.heard("picture")),
+        lambda: f"{least} different pictures: {told()}")
+    wait_until(
+        lambda: sum(line["hertz"] is not None for line in peer.heard("tone")) > 4, lambda: f"enough sound: {told()}")
     last = peer.heard("picture")[-1]
     assert last["different"] >= 0.5 * last["count"], last
     # A band of its spectrum is 20 Hz wide.

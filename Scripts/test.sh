@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests. Usage: Scripts/test.sh [lint|unit|interop]; without an argument all of them.
+# INTEROP_WORKERS: how many processes run the interop tests (2).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-all}
@@ -68,7 +69,8 @@ if [ "$what" = all ] || [ "$what" = interop ]; then
     export ROOST_EXAMPLES=${ROOST_EXAMPLES:-$PWD/.build/debug}
     step "build the Pion peer" Scripts/pion-peer.sh
     interop=(limited 1500 .venv/bin/python -m pytest -q Interop)
-    step "interop tests" steady "interop tests" "${interop[@]}" -n 2 -- "${interop[@]}" --last-failed
+    step "interop tests" steady "interop tests" "${interop[@]}" -n "${INTEROP_WORKERS:-2}" -- \
+        "${interop[@]}" --last-failed
 fi
 
 if [ ${#unsteady[@]} -gt 0 ]; then

@@ -121,7 +121,9 @@ class PagePeer:
 
         def restarted():
             seen.update(self.page.evaluate("credentials"), used=self.statistics().get("ufrags"))
-            return len(seen["local"]) == len(seen["remote"]) == 2 and seen["used"][side] == seen[side][1]
+            # For a moment no pair may be in use.
+            used = (seen["used"] or {}).get(side)
+            return len(seen["local"]) == len(seen["remote"]) == 2 and used == seen[side][1]
 
         wait_until(restarted, lambda: f"{self.name}: media on a pair of the second generation: {seen}")
 
