@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -154,13 +155,16 @@ def test_a_subscriber_chooses_among_the_layers_of_simulcast(sfu, room):
 
 
 @both_modes
-def test_a_subscription_can_be_ended_and_begun_again(sfu, room, mode):
+@pytest.mark.parametrize("pause", [0, 0.5])
+def test_a_subscription_can_be_ended_and_begun_again(sfu, room, mode, pause):
+    """At once, before the client has answered the end of the section, and when it has."""
     ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
     ann.publish()
     bob.check_picture(15)
     bob.do("subscribe", name="camera", wanted=False)
     bob.wait_for("unsubscribed", name="camera")
     bob.report("camera", fresh=True)
+    time.sleep(pause)
     bob.do("subscribe", name="camera", wanted=True)
     bob.check_picture(15)
 

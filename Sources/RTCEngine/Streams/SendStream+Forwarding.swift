@@ -48,8 +48,8 @@ extension SendStream {
         queue.append(packet)
     }
 
-    /// The payload types of redundancy and of the sound in it; `mutating`, for a look through an optional would copy the
-    /// stream.
+    /// The payload types of redundancy and of the sound in it; `mutating`, for a look through an optional would copy
+    /// the stream.
     mutating func redundancyTypes() -> (payloadType: UInt8, primary: UInt8)? {
         configuration.redundancy.map { ($0.payloadType, configuration.payloadType) }
     }

@@ -123,6 +123,7 @@ public final class Room {
 
     private func end(_ publication: Publication, at now: Instant) {
         publications[publication.id] = nil
+        for peer in peers.values { peer.carriers[publication.id] = nil }
         if let speaker = publication.speaker {
             speakers.remove(speaker)
         }
@@ -197,32 +198,56 @@ public final class Room {
         defer { peer.touch() }
         let codecs = publication.description.codecs
         let kind: MediaKind = publication.description.format.isVideo ? .video : .audio
-        if let existing = existing ?? idleTransceiver(of: peer, kind) {
-            try peer.machine.setCodecPreferences(codecs, of: existing)
-            if peer.idle.contains(existing), !isContinued { try peer.machine.renewSources(of: existing) }
-            try peer.machine.setStreams([streamID], trackID: trackID, of: existing)
+        func take(_ taken: TransceiverID) throws(PeerError) -> TransceiverID {
+            try peer.machine.setCodecPreferences(codecs, of: taken)
+            if peer.idle.contains(taken), !isContinued { try peer.machine.renewSources(of: taken) }
+            try peer.machine.setStreams([streamID], trackID: trackID, of: taken)
             // The peer's offer has made it for receiving only, or it was held.
-            try peer.machine.setDirection(.sendonly, of: existing, at: now)
-            peer.idle.removeAll { $0 == existing }
-            return existing
+            try peer.machine.setDirection(.sendonly, of: taken, at: now)
+            peer.idle.removeAll { $0 == taken }
+            return taken
         }
-        let transceiver = try peer.machine.addTransceiver(
-            kind, direction: .sendonly, streamIDs: [streamID], trackID: trackID)
+        if let existing { return try take(existing) }
+        if let free = idleTransceiver(of: peer, kind, for: publication.id) {
+            peer.carriers[publication.id, default: []].insert(free)
+            return try take(free)
+        }
+        let transceiver: TransceiverID
+        do throws(PeerError) {
+            transceiver = try peer.machine.addTransceiver(
+                kind, direction: .sendonly, streamIDs: [streamID], trackID: trackID)
+        } catch {
+            // There is no room for another: better one in which it has been.
+            guard let used = idleTransceiver(of: peer, kind, for: nil) else { throw error }
+            return try take(used)
+        }
         do throws(PeerError) {
             try peer.machine.setCodecPreferences(codecs, of: transceiver)
         } catch {
             try peer.machine.setDirection(.stopped, of: transceiver, at: now)
             throw error
         }
+        peer.carriers[publication.id, default: []].insert(transceiver)
         return transceiver
     }
 
-    /// One that the peer knows to be inactive: it is not to take the new track for the one before.
-    private func idleTransceiver(of peer: RoomPeer, _ kind: MediaKind) -> TransceiverID? {
+    /// A publication that comes back is put where it has not been, as long as fewer than these carry nothing.
+    private static let mostIdle = 16
+
+    /// One that the peer knows to be inactive: it is not to take the new track for the one before. And one in which the
+    /// publication has not been before: LiveKit's Rust and Python SDK 1.2 tell of it in a section once in a session.
+    ///
+    /// - Parameter publication: nil for any.
+    private func idleTransceiver(of peer: RoomPeer, _ kind: MediaKind, for publication: PublicationID?)
+        -> TransceiverID?
+    {
         guard !peer.idle.isEmpty else { return nil }
-        return peer.machine.transceivers.first {
+        let idle = peer.machine.transceivers.filter {
             $0.kind == kind && $0.currentDirection == .inactive && peer.idle.contains($0.id)
-        }?.id
+        }
+        guard let carriers = publication.flatMap({ peer.carriers[$0] }) else { return idle.first?.id }
+        let fresh = idle.first { !carriers.contains($0.id) }
+        return (fresh ?? (idle.count >= Self.mostIdle ? idle.first : nil))?.id
     }
 
     /// Ends a subscription. Its transceiver is inactive from the peer's next negotiation on, and then free for others.

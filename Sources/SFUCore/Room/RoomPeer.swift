@@ -14,6 +14,8 @@ final class RoomPeer {
     /// Transceivers of subscriptions that are over, for others to come: sections are never removed, and to reject one
     /// costs a peer more than to leave it inactive.
     var idle: [TransceiverID] = []
+    /// Which transceivers of the room's have carried each publication that there is.
+    var carriers: [PublicationID: Set<TransceiverID>] = [:]
     /// Where the streams on those have got to, for a subscription that goes on with one.
     var ended: [TransceiverID: StreamRewriter.End] = [:]
     /// What its path is thought to carry; nil before anything is known.

@@ -246,13 +246,32 @@ import Testing
             }
             #expect((bob.received[camera.publication]?.count ?? 0) > before + 10, "round \(round)")
             let transceivers = company.room.withMachine(of: bob.subscribing) { $0.transceivers } ?? []
-            #expect(transceivers.count == 1)
+            // In one where it has not been.
+            #expect(transceivers.count == round / 2 + 1)
             sources.formUnion(transceivers.compactMap { $0.sendParameters?.ssrc })
             try company.room.unsubscribe(bob.subscribing, from: camera.publication, at: company.now)
             try company.negotiate(bob)
             company.run(for: .milliseconds(50))
         }
         #expect(sources.count == 6)
+    }
+
+    @Test func `a stream that comes back is put where it has not been, but not for ever`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let camera = try company.publish(ann, .video)
+        var counts: [Int] = []
+        for number in 0..<20 {
+            try company.subscribe(bob, to: camera.publication)
+            company.run(for: .milliseconds(50))
+            try company.picture(number, of: ann, camera.track)
+            company.run(for: .milliseconds(50))
+            counts.append(company.room.withMachine(of: bob.subscribing) { $0.transceivers.count } ?? 0)
+            try company.room.unsubscribe(bob.subscribing, from: camera.publication, at: company.now)
+            try company.negotiate(bob)
+        }
+        #expect(counts == (0..<20).map { min($0 + 1, 16) })
     }
 
     @Test func `an end that the peer has not heard of is no place for another`() throws {
