@@ -81,8 +81,8 @@ import Testing
         let cat = try venue.join("cat", mode, sound: Self.alone)
         Self.connected(venue, ann, bob, cat)
         try ann.publish("voice", .audio)
-        try cat.publish("old voice", .audio)
-        #expect(venue.run { cat.lines.contains("< track_subscribed old voice") })
+        try cat.publish("alone", .audio)
+        #expect(venue.run { cat.lines.contains("< track_subscribed alone") })
         #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
         #expect(bob.others["cat"]?.tracks.first?.mimeType == "audio/opus")
         // What is lost to each shows who has it twice.
@@ -98,8 +98,8 @@ import Testing
         #expect(bob.numbers(of: ann.track("voice")).count >= 39)
         #expect(cat.numbers(of: ann.track("voice")).count == 35)
         venue.isLost = { _, _ in false }
-        try Self.speak(cat, "old voice", in: venue)
-        for other in [ann, bob] { #expect(other.numbers(of: cat.track("old voice")).count == 40) }
+        try Self.speak(cat, "alone", in: venue)
+        for other in [ann, bob] { #expect(other.numbers(of: cat.track("alone")).count == 40) }
     }
 
     @Test(arguments: [true, false])

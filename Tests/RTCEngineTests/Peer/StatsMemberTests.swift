@@ -176,12 +176,13 @@ import Testing
         var paths = PathCounters()
         let base = address(1)
         for number in 0...UInt16(PathCounters.maximumPaths) {
-            paths.received(10, from: address(100 + number), to: base, at: .zero + .milliseconds(Int64(number)))
+            paths.received(
+                10, on: ICERoute(base: base, remote: address(100 + number)), at: .zero + .milliseconds(Int64(number)))
         }
         #expect(paths[ICERoute(base: base, remote: address(100))] == nil)
         #expect(paths[ICERoute(base: base, remote: address(101))]?.bytesReceived == 10)
         let last = address(100 + UInt16(PathCounters.maximumPaths))
-        paths.sent(7, from: base, to: last, at: .zero + .seconds(Int64(1)))
+        paths.sent(7, on: ICERoute(base: base, remote: last), at: .zero + .seconds(Int64(1)))
         #expect(paths[ICERoute(base: base, remote: last)]?.packetsSent == 1)
         #expect(paths[ICERoute(base: base, remote: last)]?.packetsReceived == 1)
     }
