@@ -25,8 +25,10 @@ final class Track {
     var wasSubscribed = false
     /// What the server has told the client to do last, unless the client has changed it since.
     var serverMute: (isMuted: Bool, at: Instant)?
-    /// Packets that did not come from the publisher, as was counted last.
+    /// Packets that did not come from the publisher, not even with later ones, as was counted last.
     var lost: Int64 = 0
+    /// Those that came with later ones, as was counted last.
+    var recovered: Int64 = 0
     /// How loud it is, as was told last.
     var level = 0.0
 

@@ -92,7 +92,11 @@ extension RoomMachine {
                 counted[stream.ssrc] = counts
                 let track = participant.tracks.first { $0.info.mid == stream.mid }
                 let before = participant.quality.inbound[stream.ssrc]
-                track?.lost += max(counts.lost - (before?.lost ?? 0), 0)
+                if let track {
+                    let recovered = track.publication.map(media.recoveredPackets) ?? 0
+                    track.lost += max(counts.lost - (before?.lost ?? 0) - (recovered - track.recovered), 0)
+                    track.recovered = recovered
+                }
                 guard let before else { continue }
                 observations.append(
                     observation(

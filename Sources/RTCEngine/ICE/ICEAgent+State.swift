@@ -55,9 +55,9 @@ extension ICEAgent {
         completeIfDone()
     }
 
-    /// Everything that has been counted, and the present pairs.
     var currentRoundTripTime: Interval? { path?.roundTripTime }
 
+    /// Everything that has been counted, and the present pairs.
     public var statistics: ICEStatistics {
         var statistics = counters
         statistics.currentRoundTripTime = path?.roundTripTime

@@ -4,6 +4,9 @@ import RTCWire
 struct LostSound {
     /// Those that directly precede the packet, the earliest first.
     private var blocks: [RedundantAudio.Block] = []
+    /// More are not made packets of: of one datagram there would be as many for every subscriber. Who means well sends
+    /// one or two along.
+    static let most = 4
     /// Kept for its storage.
     private var bytes: [UInt8] = []
 
@@ -20,7 +23,7 @@ struct LostSound {
         var begins = 0
         var count = 0
         for block in blocks.reversed() {
-            guard let samples = format.samples(in: payload.extracting(block.range)),
+            guard count < Self.most, let samples = format.samples(in: payload.extracting(block.range)),
                 begins + samples == Int(block.timestampOffset)
             else { break }
             begins += samples

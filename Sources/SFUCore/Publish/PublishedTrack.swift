@@ -15,6 +15,8 @@ public struct PublishedTrack: ~Copyable, Sendable {
         var isMuted = false
         /// The first that came after it was muted last.
         var heardFrom = Int64.min
+        /// It has been muted since: whatever of that time came, or did not.
+        var wasMuted = false
         /// Of the source that sends now.
         var ssrc: UInt32?
         /// A jump is believed when the next packet continues from there (RFC 3550 §A.1).
@@ -23,7 +25,10 @@ public struct PublishedTrack: ~Copyable, Sendable {
         /// A packet has come that is newer than all before.
         mutating func noteMute(_ isMuted: Bool, at sequence: Int64) {
             if isMuted { muted = (self.isMuted ? muted?.lowerBound ?? sequence : sequence)...sequence }
-            if !isMuted, self.isMuted { heardFrom = sequence }
+            if !isMuted, self.isMuted || wasMuted {
+                heardFrom = sequence
+                wasMuted = false
+            }
             self.isMuted = isMuted
         }
 
@@ -64,6 +69,11 @@ public struct PublishedTrack: ~Copyable, Sendable {
     }
 
     public var streamCount: Int { streams.count }
+
+    /// Nothing is to be heard or seen from now on; told beside each packet, for none may come before it is again.
+    public mutating func mute() {
+        for index in streams.indices { streams[index].wasMuted = true }
+    }
 
     /// A plain packet of a stream has come, in whatever order, by retransmission or not.
     ///

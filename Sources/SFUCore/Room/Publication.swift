@@ -49,6 +49,8 @@ final class Publication {
     // overlap.
     @exclusivity(unchecked) var track: PublishedTrack
     @exclusivity(unchecked) var subscriptions: [Subscription] = []
+    /// Packets that came with later ones, after they were lost.
+    var recovered: Int64 = 0
     /// The server passes nothing on.
     var isMuted = false
     /// By spatial layer.

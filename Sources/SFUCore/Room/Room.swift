@@ -66,7 +66,7 @@ public final class Room {
         return id
     }
 
-    /// Does something with a connection: descriptions, candidates, data channels.
+    /// Does something with a connection: descriptions, candidates, data channels. It must not come back to the room.
     public func withMachine<Value, Failure: Error>(
         of id: RoomPeerID, _ body: (inout PeerMachine) throws(Failure) -> Value
     ) throws(Failure) -> Value? {
@@ -139,6 +139,7 @@ public final class Room {
         let publication = try publication(id)
         guard publication.isMuted != isMuted else { return }
         publication.isMuted = isMuted
+        if isMuted { publication.track.mute() }
         if isMuted, let speaker = publication.speaker { speakers.muted(speaker) }
         for subscription in publication.subscriptions {
             subscription.target = isMuted ? nil : subscription.hints.isDisabled ? nil : .highest
@@ -302,6 +303,9 @@ public final class Room {
     /// nil when there is none.
     public func qualityWanted(of id: PublicationID) -> VideoQuality? { publications[id]?.dynacast.told }
 
+    /// Packets of a publication that were lost on their way here, and that subscribers were sent nevertheless.
+    public func recoveredPackets(of id: PublicationID) -> Int64 { publications[id]?.recovered ?? 0 }
+
     /// The layers of a publication that go to a subscriber now; nil when none does.
     public func forwardedLayers(to id: RoomPeerID, of publicationID: PublicationID) -> LayerTarget? {
         peers[id]?.subscriptions.first { $0.publication.id == publicationID }?.forwarded
@@ -385,6 +389,7 @@ public final class Room {
                 let published = publication.track.receive(
                     header, lost.span.bytes, layer: Int(packet.layer), extensions: HeaderExtensionIDs(), at: now)
             else { continue }
+            publication.recovered += 1
             let extensions = ForwardedExtensions(of: header, lost.span.bytes, from: HeaderExtensionIDs())
             for subscription in publication.subscriptions {
                 subscription.receive(

@@ -100,7 +100,8 @@ import Testing
         #expect(bob.frames[ann.track("other")?.sid ?? ""] == nil)
         let description = mode == .single ? bob.answers.last : bob.offers.last
         let media = try SessionDescription(parsing: try #require(description).sdp).media
-        // The client's own of one connection; of two, one each time, for some clients hear of a track in a section once.
+        // The client's own of one connection; of two, one each time, for some clients hear of a track in a section
+        // once.
         #expect(media.filter { $0.kind == "video" }.count == 3)
         #expect(!bob.lines.contains { $0.hasPrefix("!") })
         _ = bob.news()

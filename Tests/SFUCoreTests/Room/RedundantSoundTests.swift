@@ -192,6 +192,51 @@ import Testing
         #expect(Set(said) == Set(heard))
     }
 
+    @Test func `what was said while a track was muted is not heard though nothing of then has come`() throws {
+        var trio = try Trio()
+        var payloads: [[UInt8]] = []
+        trio.company.isLostDown = { _, datagram in
+            if let sound = Self.sound(datagram) { payloads.append(sound.payload) }
+            return false
+        }
+        try trio.speak(10)
+        try trio.company.room.setMuted(true, trio.voice.publication, at: trio.company.now)
+        trio.company.isLostUp = { _, datagram in Self.sound(datagram) != nil }
+        try trio.speak(3)
+        trio.company.isLostUp = { _, _ in false }
+        try trio.company.room.setMuted(false, trio.voice.publication, at: trio.company.now)
+        try trio.speak(5)
+        let heard = (Array(1...10) + Array(14...18)).map { UInt8($0) }
+        for person in [trio.bob, trio.cat] { #expect(trio.numbers(of: person) == heard) }
+        #expect(!payloads.contains { $0.contains(13) })
+    }
+
+    @Test func `a packet that brings dozens of others along is not made dozens of packets`() throws {
+        let trio = try Trio()
+        var down = 0
+        trio.company.isLostDown = { _, datagram in
+            if Self.sound(datagram) != nil { down += 1 }
+            return false
+        }
+        let source = try #require(trio.ann.publisher.transceivers.first?.sendParameters?.ssrc)
+        for number in 1...10 {
+            var packet: [UInt8] = []
+            RTPHeader(
+                marker: false, payloadType: 61, sequenceNumber: UInt16(1_000 + number * 32),
+                timestamp: UInt32(number * 32) * 120, ssrc: source
+            ).write(into: &packet)
+            // RFC 2198 §3: F and the payload type, 14 bits of time and 10 of length; of 2.5 ms each (RFC 6716 §3.1).
+            for distance in (1...31).reversed() {
+                packet.append(0x80 | 109)
+                packet.append(uint24: UInt32(distance * 120) << 10 | 1)
+            }
+            packet += [109] + [UInt8](repeating: 0x80, count: 31) + [0x80, UInt8(number)]
+            trio.company.inject(packet, of: trio.ann)
+            trio.company.run(for: .milliseconds(20))
+        }
+        #expect((20...2 * 10 * (LostSound.most + 1)).contains(down))
+    }
+
     @Test func `a packet that lies about what it carries reaches nobody, and those after it everybody`() throws {
         let trio = try Trio()
         var down = 0
