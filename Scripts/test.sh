@@ -68,7 +68,7 @@ if [ "$what" = all ] || [ "$what" = interop ]; then
     [ "$what" = all ] || step "build examples" swift build
     export ROOST_EXAMPLES=${ROOST_EXAMPLES:-$PWD/.build/debug}
     step "build the Pion peer" Scripts/pion-peer.sh
-    interop=(limited 1500 .venv/bin/python -m pytest -q Interop)
+    interop=(limited 2100 .venv/bin/python -m pytest -q Interop)
     step "interop tests" steady "interop tests" "${interop[@]}" -n "${INTEROP_WORKERS:-2}" -- \
         "${interop[@]}" --last-failed
 fi
