@@ -170,8 +170,8 @@ public final class Room {
         else { throw .alreadySubscribed }
         let transceiver: TransceiverID
         do throws(PeerError) {
-            transceiver = try attach(
-                publication, to: peer, existing, streamID: streamID, trackID: trackID, continuing: isContinued, at: now)
+            transceiver = try peer.attach(
+                publication, existing, streamID: streamID, trackID: trackID, continuing: isContinued, at: now)
         } catch {
             throw .peer(error)
         }
@@ -189,66 +189,6 @@ public final class Room {
         allocate(peer, at: now)
         peer.touch()
         return transceiver
-    }
-
-    /// Leaves nothing behind when it is refused.
-    private func attach(
-        _ publication: Publication, to peer: RoomPeer, _ existing: TransceiverID?, streamID: String, trackID: String?,
-        continuing isContinued: Bool, at now: Instant
-    ) throws(PeerError) -> TransceiverID {
-        defer { peer.touch() }
-        let codecs = publication.description.codecs
-        let kind: MediaKind = publication.description.format.isVideo ? .video : .audio
-        func take(_ taken: TransceiverID) throws(PeerError) -> TransceiverID {
-            try peer.machine.setCodecPreferences(codecs, of: taken)
-            if peer.idle.contains(taken), !isContinued { try peer.machine.renewSources(of: taken) }
-            try peer.machine.setStreams([streamID], trackID: trackID, of: taken)
-            // The peer's offer has made it for receiving only, or it was held.
-            try peer.machine.setDirection(.sendonly, of: taken, at: now)
-            peer.idle.removeAll { $0 == taken }
-            return taken
-        }
-        if let existing { return try take(existing) }
-        if let free = idleTransceiver(of: peer, kind, for: publication.id) {
-            peer.carriers[publication.id, default: []].insert(free)
-            return try take(free)
-        }
-        let transceiver: TransceiverID
-        do throws(PeerError) {
-            transceiver = try peer.machine.addTransceiver(
-                kind, direction: .sendonly, streamIDs: [streamID], trackID: trackID)
-        } catch {
-            // There is no room for another: better one in which it has been.
-            guard let used = idleTransceiver(of: peer, kind, for: nil) else { throw error }
-            return try take(used)
-        }
-        do throws(PeerError) {
-            try peer.machine.setCodecPreferences(codecs, of: transceiver)
-        } catch {
-            try peer.machine.setDirection(.stopped, of: transceiver, at: now)
-            throw error
-        }
-        peer.carriers[publication.id, default: []].insert(transceiver)
-        return transceiver
-    }
-
-    /// A publication that comes back is put where it has not been, as long as fewer than these carry nothing.
-    private static let mostIdle = 16
-
-    /// One that the peer knows to be inactive: it is not to take the new track for the one before. And one in which the
-    /// publication has not been before: LiveKit's Rust and Python SDK 1.2 tell of it in a section once in a session.
-    ///
-    /// - Parameter publication: nil for any.
-    private func idleTransceiver(of peer: RoomPeer, _ kind: MediaKind, for publication: PublicationID?)
-        -> TransceiverID?
-    {
-        guard !peer.idle.isEmpty else { return nil }
-        let idle = peer.machine.transceivers.filter {
-            $0.kind == kind && $0.currentDirection == .inactive && peer.idle.contains($0.id)
-        }
-        guard let carriers = publication.flatMap({ peer.carriers[$0] }) else { return idle.first?.id }
-        let fresh = idle.first { !carriers.contains($0.id) }
-        return (fresh ?? (idle.count >= Self.mostIdle ? idle.first : nil))?.id
     }
 
     /// Ends a subscription. Its transceiver is inactive from the peer's next negotiation on, and then free for others.
