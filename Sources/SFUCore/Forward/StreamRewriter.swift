@@ -336,11 +336,15 @@ public struct StreamRewriter: Sendable {
 
     // MARK: Time
 
+    /// After a longer pause time goes on by this. A timestamp has 32 bits (RFC 3550 §5.1): what is ahead by half of
+    /// them, 6.6 hours of pictures, is taken for earlier, here and by receivers.
+    private static let longestStep = Int64(1) << 30
+
     /// The timestamp of a segment's first packet: after `last` by as much time as lies between the two.
     private func nextTimestamp(
         _ packet: PublishedPacket, after last: UInt32, _ clocks: [LayerClock], at now: Instant
     ) -> UInt32 {
-        let elapsed = LayerClock.ticks(now - lastTimestampAt, clockRate: clockRate)
+        let elapsed = elapsed(at: now)
         // Reports and the same stream's own clock are exact; they are believed when they agree with the time of arrival
         // about as well as a path's delay allows. A publisher that was muted may have stopped its clock.
         let tolerance = 5 * Int64(clockRate)
@@ -356,8 +360,11 @@ public struct StreamRewriter: Sendable {
             step = told
         }
         // The other layer's picture of the same moment, or one that came sooner: time does not stand still.
-        return last &+ UInt32(truncatingIfNeeded: max(step, 1))
+        return last &+ UInt32(truncatingIfNeeded: min(max(step, 1), Self.longestStep))
     }
+
+    /// How long after the last timestamp it is now, in ticks.
+    private func elapsed(at now: Instant) -> Int64 { LayerClock.ticks(now - lastTimestampAt, clockRate: clockRate) }
 
     /// Follows the timestamps of a segment. A stream that goes back by more than reordering of its pictures explains
     /// has begun its clock anew, and goes on from the time of arrival.
@@ -370,8 +377,7 @@ public struct StreamRewriter: Sendable {
         }
         var out = packet.timestamp &- timestampOffset
         if Int32(bitPattern: out &- last) < -Int32(clockRate) {
-            let elapsed = LayerClock.ticks(now - lastTimestampAt, clockRate: clockRate)
-            out = last &+ UInt32(truncatingIfNeeded: max(elapsed, 1))
+            out = last &+ UInt32(truncatingIfNeeded: min(max(elapsed(at: now), 1), Self.longestStep))
             timestampOffset = packet.timestamp &- out
         }
         if Int32(bitPattern: out &- last) > 0 {

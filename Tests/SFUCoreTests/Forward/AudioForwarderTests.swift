@@ -56,6 +56,21 @@ import Testing
         #expect(listener.publish(61, 53 * 960) == "502 @50880")
     }
 
+    @Test func `after a pause of half a day packets are as far apart as before`() {
+        let listener = Listener()
+        #expect(listener.publish(9, 960) == "500 @960")
+        listener.forwarder.isPaused = true
+        // 13 h: more than half of what a timestamp counts.
+        listener.now += .seconds(Int64(13 * 3_600))
+        listener.forwarder.isPaused = false
+        let timestamp: UInt32 = 960 + 13 * 3_600 * 48_000
+        #expect(listener.publish(10, timestamp) == "501 @1073742784")
+        listener.now += .milliseconds(20)
+        #expect(listener.publish(11, timestamp + 960) == "502 @1073743744")
+        listener.now += .milliseconds(20)
+        #expect(listener.publish(12, timestamp + 1_920) == "503 @1073744704")
+    }
+
     @Test func `what comes late to a muted track leaves no gap, and is not heard: not when it is asked for either`() {
         let listener = Listener()
         #expect(listener.publish(9, 960) == "500 @960")

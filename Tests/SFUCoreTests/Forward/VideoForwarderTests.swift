@@ -106,6 +106,26 @@ import Testing
         #expect(peer.wishes() == nil)
     }
 
+    @Test(arguments: [true, false])
+    func `after hours without a packet a picture's packets have one timestamp, which is ahead of the last one`(
+        isPaused: Bool
+    ) {
+        let peer = Subscriber()
+        #expect(peer.vp8(8, 0, key(2)) == ["100 @0 key pid 2 tl0 0 k 0 t0."])
+        if isPaused { peer.forwarder.target = nil }
+        // 7 h: more than half of what a timestamp counts.
+        peer.wait(.seconds(Int64(7 * 3_600)))
+        peer.forwarder.target = .highest
+        let timestamp: UInt32 = 7 * 3_600 * 90_000
+        let first = peer.vp8(9, timestamp, marker: false, key(3, index: 1))
+        #expect(first.first?.hasPrefix("101 @1073741824 key ") == true)
+        peer.wait(.milliseconds(1))
+        let second = peer.vp8(10, timestamp, key(3, index: 1, starts: false))
+        #expect(second.first?.hasPrefix("102 @1073741824 ") == true)
+        peer.wait(.milliseconds(33))
+        #expect(peer.vp8(11, timestamp &+ 3_000, delta(4)).first?.hasPrefix("103 @1073744824 ") == true)
+    }
+
     @Test func `another publication goes on with the stream of one that is over, from its key frame on`() {
         let peer = Subscriber()
         #expect(peer.vp8(8, 0, key(2, base: 9, index: 4)) == ["100 @0 key pid 2 tl0 9 k 4 t0."])
