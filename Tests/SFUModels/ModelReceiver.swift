@@ -37,7 +37,7 @@ package struct ModelReceiver {
             let end = header.payloadRange.upperBound
             packet.frame = span.uint32(at: end - 5).map { Int($0) }
             packet.index = Int(span.byte(at: end - 1) ?? 0)
-            if let video = parser.read(header, span, dependencyDescriptor: nil) {
+            if let video = parser.read(header, span, at: 0, dependencyDescriptor: nil) {
                 packet.numbers = video.numbers
                 packet.temporal = Int(video.temporalLayer)
                 packet.startsKey = video.startsKeyFrame

@@ -2,6 +2,10 @@ import RTCWire
 
 /// Reads the dependency descriptors of one stream (AV1 RTP specification §A.8.2). Only those that bring a structure,
 /// one a key frame, allocate.
+///
+/// Packets come in whatever order. What one says of those after it, the structure and the active targets, is taken over
+/// only from a packet that is not older than the one that said it last: the first packet of an earlier key frame may
+/// come by retransmission when the next one is there.
 struct DependencyParser: Sendable {
     /// One packet's descriptor.
     struct Reading: Equatable {
@@ -9,26 +13,29 @@ struct DependencyParser: Sendable {
         var endsFrame: Bool
         var spatialLayer: UInt8
         var temporalLayer: UInt8
-        /// The structure came with this packet.
+        /// The structure came with this packet, and is in force from here on.
         var bringsStructure: Bool
         var frame: FrameDependency
     }
 
     /// The structure in force; nil before the first.
     private(set) var table: DependencyTable?
+    private var tableSequence = Int64.min
     private var activeTargets: UInt32 = 0
+    private var targetsSequence = Int64.min
 
+    /// - Parameter sequence: of the packet, unwrapped.
     /// - Returns: nil for a descriptor that is cut off, or refers to a structure or template that is not known.
-    mutating func read(_ data: RawSpan) -> Reading? {
+    mutating func read(_ data: RawSpan, at sequence: Int64) -> Reading? {
         // §A.8.2: template_dependency_structure_present_flag is the first bit after the three mandatory bytes.
-        if let flags = data.byte(at: 3), flags & 0x80 != 0 { return readStructure(data) }
+        if let flags = data.byte(at: 3), flags & 0x80 != 0 { return readStructure(data, at: sequence) }
         guard let table, let first = data.byte(at: 0), let number = data.uint16(at: 1) else { return nil }
         let place = (Int(first & 0x3f) + 64 - table.firstTemplateID) % 64
         guard place < table.templates.count else { return nil }
         var frame = table.templates[place].frame
         frame.frameNumber = number
-        guard data.byteCount == 3 || readExtended(data, table, into: &frame) else { return nil }
         frame.activeTargets = activeTargets
+        guard data.byteCount == 3 || readExtended(data, table, at: sequence, into: &frame) else { return nil }
         return Reading(
             startsFrame: first & 0x80 != 0, endsFrame: first & 0x40 != 0,
             spatialLayer: table.templates[place].spatialLayer, temporalLayer: table.templates[place].temporalLayer,
@@ -37,7 +44,7 @@ struct DependencyParser: Sendable {
 
     /// extended_descriptor_fields() and frame_dependency_definition() without a structure.
     private mutating func readExtended(
-        _ data: RawSpan, _ table: DependencyTable, into frame: inout FrameDependency
+        _ data: RawSpan, _ table: DependencyTable, at sequence: Int64, into frame: inout FrameDependency
     ) -> Bool {
         var bits = SpanBits(data, at: 24)
         guard let flags = bits.read(5) else { return false }
@@ -77,22 +84,28 @@ struct DependencyParser: Sendable {
             }
         }
         // Nothing is remembered of a descriptor that is cut off.
-        if let mask { activeTargets = mask }
+        guard let mask else { return true }
+        frame.activeTargets = mask
+        if sequence >= targetsSequence { (activeTargets, targetsSequence) = (mask, sequence) }
         return true
     }
 
-    private mutating func readStructure(_ data: RawSpan) -> Reading? {
+    private mutating func readStructure(_ data: RawSpan, at sequence: Int64) -> Reading? {
         var reader = DependencyDescriptorReader()
         guard let descriptor = reader.read(data), let structure = descriptor.structure else { return nil }
-        table = DependencyTable(structure)
-        activeTargets = descriptor.activeTargets ?? reader.activeTargets
         var frame = FrameDependency()
         frame.frameNumber = descriptor.frameNumber
-        frame.activeTargets = activeTargets
+        frame.activeTargets = descriptor.activeTargets ?? reader.activeTargets
+        let isNewest = sequence >= tableSequence
+        if isNewest {
+            (table, tableSequence) = (DependencyTable(structure), sequence)
+            // Also where packets after it have come: what they say is read again.
+            (activeTargets, targetsSequence) = (frame.activeTargets, sequence)
+        }
         frame.take(descriptor.indications, descriptor.frameDifferences, descriptor.chainDifferences)
         return Reading(
             startsFrame: descriptor.startsFrame, endsFrame: descriptor.endsFrame,
-            spatialLayer: descriptor.spatialLayer, temporalLayer: descriptor.temporalLayer, bringsStructure: true,
+            spatialLayer: descriptor.spatialLayer, temporalLayer: descriptor.temporalLayer, bringsStructure: isNewest,
             frame: frame)
     }
 }

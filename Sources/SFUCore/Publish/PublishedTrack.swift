@@ -32,13 +32,37 @@ public struct PublishedTrack: ~Copyable, Sendable {
             self.isMuted = isMuted
         }
 
-        mutating func readAgain(_ sequence: Int64, _ extensions: HeaderExtensionIDs) {
+        /// How many packets may be read again: so many for each that comes, and all that are kept at most. Else a
+        /// publisher each of whose packets brings a structure for those that came before it would have us read them all
+        /// each time.
+        var rereads = 0
+        /// How many were.
+        var reread = 0
+        static let rereadsForEach = 4
+        static let maximumRereads = 1_024
+
+        /// Packets that came before the structure to which they refer are understood now. In their order, for what one
+        /// says of the active targets holds for those after it.
+        mutating func readAgain(after sequence: Int64, _ extensions: HeaderExtensionIDs) {
+            guard let highest else { return }
+            var next = max(sequence + 1, highest - Int64(Self.maximumRereads) + 1)
+            while next <= highest, rereads > 0 {
+                rereads -= 1
+                reread += 1
+                readAgain(next, extensions)
+                next += 1
+            }
+        }
+
+        private mutating func readAgain(_ sequence: Int64, _ extensions: HeaderExtensionIDs) {
             var video: VideoDescriptor?
             var parser = parser
             history.withBytes(sequence) { bytes in
                 guard let header = try? RTPHeader(parsing: bytes), !header.payloadRange.isEmpty else { return }
-                video = parser.read(header, bytes, dependencyDescriptor: extensions.dependencyDescriptor)
+                video = parser.read(
+                    header, bytes, at: sequence, dependencyDescriptor: extensions.dependencyDescriptor)
             }
+            self.parser = parser
             if let video { history.set(video, of: sequence) }
         }
     }
@@ -104,12 +128,15 @@ public struct PublishedTrack: ~Copyable, Sendable {
         if format.isVideo, !published.isPadding {
             guard
                 let video = streams[layer].parser.read(
-                    header, packet, dependencyDescriptor: extensions.dependencyDescriptor)
+                    header, packet, at: sequence, dependencyDescriptor: extensions.dependencyDescriptor)
             else { return nil }
             published.video = video
+            streams[layer].rereads = min(streams[layer].rereads + Stream.rereadsForEach, Stream.maximumRereads)
         }
         streams[layer].history.insert(published, packet, at: now)
-        if published.video.traits.contains(.bringsStructure) { readAgain(after: sequence, layer, extensions) }
+        if published.video.traits.contains(.bringsStructure) {
+            streams[layer].readAgain(after: sequence, extensions)
+        }
         if !published.isPadding {
             let earlier = Int(max(published.primaryOffset, 1)) - 1
             bitrates.receive(
@@ -120,15 +147,6 @@ public struct PublishedTrack: ~Copyable, Sendable {
             if earlier > 0 { bitrates.receive(bytes: earlier, spatial: 0, temporal: Self.redundancyLayer, at: now) }
         }
         return published
-    }
-
-    /// Packets that came before the structure to which they refer are understood now.
-    private mutating func readAgain(after sequence: Int64, _ layer: Int, _ extensions: HeaderExtensionIDs) {
-        var next = sequence + 1
-        while let highest = streams[layer].highest, next <= highest {
-            streams[layer].readAgain(next, extensions)
-            next += 1
-        }
     }
 
     /// The sequence number without its wraps; nil for a jump that no second packet has confirmed.
@@ -174,6 +192,9 @@ public struct PublishedTrack: ~Copyable, Sendable {
     public func highestSequence(of layer: Int) -> Int64? {
         streams.indices.contains(layer) ? streams[layer].highest : nil
     }
+
+    /// How many packets of a stream were read again, for a structure that came after them.
+    func reread(of layer: Int) -> Int { streams.indices.contains(layer) ? streams[layer].reread : 0 }
 
     public func dependencyTable(of layer: Int) -> DependencyTable? {
         streams.indices.contains(layer) ? streams[layer].parser.dependencyTable : nil

@@ -20,14 +20,15 @@ public struct VideoDescriptorParser: Sendable {
 
     /// - Parameters:
     ///   - header: of `packet`.
+    ///   - sequence: its number, unwrapped: packets may come in any order.
     ///   - dependencyDescriptor: the identifier under which the publisher sends it; nil when that was not negotiated.
     /// - Returns: nil when the payload is cut off, or the format is none of pictures.
     public mutating func read(
-        _ header: RTPHeader, _ packet: RawSpan, dependencyDescriptor: UInt8?
+        _ header: RTPHeader, _ packet: RawSpan, at sequence: Int64, dependencyDescriptor: UInt8?
     ) -> VideoDescriptor? {
         guard var descriptor = read(payload: header.payload(of: packet), marker: header.marker) else { return nil }
         guard let range = header.extensionElement(dependencyDescriptor, in: packet),
-            let reading = dependencies.read(packet.extracting(range))
+            let reading = dependencies.read(packet.extracting(range), at: sequence)
         else { return descriptor }
         descriptor.scheme = .dependency
         descriptor.dependency = reading.frame
@@ -37,7 +38,8 @@ public struct VideoDescriptorParser: Sendable {
         if reading.startsFrame { descriptor.traits.insert(.startsFrame) }
         if reading.endsFrame { descriptor.traits.insert(.endsFrame) }
         if reading.bringsStructure { descriptor.traits.insert(.bringsStructure) }
-        // §A.4: a structure comes with the first packet of a frame that needs nothing before it.
+        // §A.4: a structure comes with the first packet of a frame that needs nothing before it. Where a newer one is
+        // in force already, nobody is to begin at the older one.
         if reading.bringsStructure, reading.startsFrame, reading.frame.isIndependent {
             descriptor.traits.insert(.startsKeyFrame)
         }

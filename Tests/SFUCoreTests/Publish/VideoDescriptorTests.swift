@@ -18,7 +18,7 @@ import Testing
     ) -> VideoDescriptor? {
         let bytes = Packet.rtp(1, timestamp: 0, marker: marker, descriptor: descriptor, payload)
         guard let header = try? RTPHeader(parsing: bytes.span.bytes) else { return nil }
-        return parser.read(header, bytes.span.bytes, dependencyDescriptor: Packet.descriptorID)
+        return parser.read(header, bytes.span.bytes, at: 1, dependencyDescriptor: Packet.descriptorID)
     }
 
     // MARK: VP8

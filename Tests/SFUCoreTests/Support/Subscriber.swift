@@ -92,6 +92,6 @@ final class Subscriber {
 
     private static func read(_ header: RTPHeader, _ span: RawSpan, _ format: PayloadFormat) -> VideoDescriptor? {
         var parser = VideoDescriptorParser(format: format)
-        return parser.read(header, span, dependencyDescriptor: nil)
+        return parser.read(header, span, at: 0, dependencyDescriptor: nil)
     }
 }
