@@ -35,7 +35,7 @@ public struct StreamAllocator: Sendable {
 
     private struct Stream: Sendable {
         var id: UInt64
-        /// What it was given last; nil: nothing.
+        /// What it was given last, while there was anything to give; nil: nothing.
         var target: LayerTarget?
         var loweredAt: Instant?
     }
@@ -60,6 +60,10 @@ public struct StreamAllocator: Sendable {
         let targets = division.targets
         streams = demands.indices.map { index in
             let old = streams.first { $0.id == demands[index].id }
+            // Nothing was measured of it just now: what it had and lost before counts when there is something again.
+            if case .video(let steps) = demands[index].demand.media, steps.isEmpty {
+                return Stream(id: demands[index].id, target: old?.target, loweredAt: old?.loweredAt)
+            }
             let had = [old?.target, division.had(index)].compactMap { $0 }.max()
             let isLowered = had.map { demands[index].demand.offers(above: targets[index], upTo: $0) } ?? false
             return Stream(
@@ -107,11 +111,11 @@ private struct Division {
         case .video(let list): steps = list
         }
         // What it had may not be offered any more: then it has the next step of its spatial layer, for to leave that is
-        // seen and costs a key frame; or what is nearest below.
+        // seen and costs a key frame; or what is nearest below; or the lowest one there is, that took its place.
         let place =
             before.flatMap { target in
                 steps.firstIndex { $0.target.spatial == target.spatial && $0.target >= target }
-                    ?? steps.lastIndex { $0.target <= target }
+                    ?? steps.lastIndex { $0.target <= target } ?? steps.indices.first
             } ?? -1
         entries.append(Entry(demand: demand, steps: steps, before: place, isResting: isResting))
     }

@@ -121,7 +121,8 @@ public struct SubscriberHints: Sendable, Hashable {
 
 extension LayerBitrates {
     /// The steps of a publication for `StreamDemand`: every live spatial layer with each of its temporal layers up to a
-    /// limit, those left out that cost no more than the one before.
+    /// limit. Left out are those that cost no more than the one before; of simulcast, where a larger picture is a
+    /// stream of its own and may cost less than a smaller one, those that cost no less than a larger one.
     public func steps(_ arrangement: LayerSelector.Arrangement, limit: LayerTarget, at now: Instant) -> [LayerStep] {
         var steps: [LayerStep] = []
         let live = live
@@ -135,6 +136,12 @@ extension LayerBitrates {
                     arrangement == .simulcast
                     ? bitrate(spatial: spatial, temporal: temporal, at: now)
                     : cumulativeBitrate(spatial: spatial, temporal: temporal, at: now)
+                // What nothing came of is no better than what is below it.
+                while bitrate > .zero, let last = steps.last, last.target.spatial < spatial, last.bitrate >= bitrate,
+                    arrangement == .simulcast
+                {
+                    steps.removeLast()
+                }
                 if let last = steps.last, bitrate <= last.bitrate { continue }
                 steps.append(LayerStep(LayerTarget(spatial: spatial, temporal: temporal), bitrate))
             }

@@ -147,6 +147,30 @@ import Testing
         #expect(Self.words(allocator.divide(.kilobits(1_450), among: [all[1]], at: Self.start)) == [1])
     }
 
+    @Test func `a moment without anything to divide is no reason to forget what was given, or lost`() {
+        var allocator = StreamAllocator()
+        _ = Self.divide(&allocator, 1_650, [Self.video()])
+        #expect(Self.words(Self.divide(&allocator, 1_430, [Self.video(.ordinary, [])])) == [-1])
+        // Kept as what it had: new it would not fit.
+        #expect(Self.words(Self.divide(&allocator, 1_430, [Self.video()])) == [2])
+        #expect(Self.words(Self.divide(&allocator, 600, [Self.video()])) == [1])
+        _ = Self.divide(&allocator, 5_000, [Self.video(.ordinary, [])], at: Self.start + .seconds(Int64(1)))
+        let rested = Self.start + .seconds(Int64(2))
+        #expect(Self.words(Self.divide(&allocator, 5_000, [Self.video()], at: rested - .milliseconds(1))) == [1])
+        #expect(Self.words(Self.divide(&allocator, 5_000, [Self.video()], at: rested)) == [2])
+    }
+
+    @Test func `who had a layer that costs more than the one above it has that one in its place, without a rise`() {
+        func steps(_ rates: [(Int, Int64)]) -> StreamDemand {
+            StreamDemand(
+                .video(steps: rates.map { LayerStep(LayerTarget(spatial: $0.0, temporal: 0), .kilobits($0.1)) }),
+                mayPause: true)
+        }
+        var allocator = StreamAllocator()
+        #expect(Self.words(Self.divide(&allocator, 110, [steps([(0, 100), (2, 200)])])) == [0])
+        #expect(Self.words(Self.divide(&allocator, 100, [steps([(2, 100)])])) == [2])
+    }
+
     // MARK: Hints
 
     private static let sizes = [
@@ -208,6 +232,23 @@ import Testing
             SubscriberHints(quality: .high).limit(sizes: two, temporalLayers: 1, framesPerSecond: 30)
                 == LayerTarget(spatial: 1, temporal: 0))
         #expect(SubscriberHints().limit(sizes: [], temporalLayers: 1, framesPerSecond: 30) == nil)
+    }
+
+    @Test func `a simulcast layer that costs no more than a smaller one takes its place`() {
+        var bitrates = LayerBitrates()
+        for (spatial, count) in [5_000, 10_000, 7_500].enumerated() {
+            bitrates.receive(bytes: count, spatial: spatial, temporal: 0, at: Self.start)
+        }
+        #expect(
+            bitrates.steps(.simulcast, limit: .highest, at: Self.start) == [
+                LayerStep(LayerTarget(spatial: 0, temporal: 0), .kilobits(80)),
+                LayerStep(LayerTarget(spatial: 2, temporal: 0), .kilobits(120)),
+            ])
+        // Layers that need each other cost more with each.
+        #expect(bitrates.steps(.scalable, limit: .highest, at: Self.start).map(\.target.spatial) == [0, 1, 2])
+        // A layer of which nothing came takes nobody's place.
+        bitrates.receive(bytes: 0, spatial: 3, temporal: 0, at: Self.start)
+        #expect(bitrates.steps(.simulcast, limit: .highest, at: Self.start).map(\.target.spatial) == [0, 2])
     }
 
     @Test func `steps are the layers that are sent, each dearer than the one before`() {
