@@ -20,7 +20,7 @@ public struct ReceivedPacket: Sendable, Equatable {
 
 /// What has become of a packet to forward. But for `refused`, its number is used.
 public enum Forwarding: Sendable {
-    /// Nothing may be sent.
+    /// Nothing may be sent; or not again, for without a stream of retransmissions only what left a short while ago can.
     case refused
     /// It is in the outbox, and there is nothing else to do.
     case sent
@@ -102,6 +102,11 @@ extension PeerMachine {
         guard !head.isRepeat, packets.isEmpty, relays.isEmpty,
             congestion.mayPass(outlook.priority, isNumbered: outlook.isNumbered, at: now)
         else {
+            if head.isRepeat, let source = senders.entries[place].value?.stream.repeatedSource(),
+                !sentPackets.holds(head.sequenceNumber, of: source)
+            {
+                return .refused
+            }
             senders.entries[place].value?.stream.forward(
                 head, extensions: extensions, payload: payload, into: &packets, at: now)
             return .queued

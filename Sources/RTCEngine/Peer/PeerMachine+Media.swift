@@ -67,8 +67,13 @@ extension PeerMachine {
             do throws(SRTPError) {
                 switch packet.kind {
                 case .rtp:
-                    // A packet without RTX that is asked for again goes out as it did before.
-                    if let seal = sentPackets.restore(&packet.bytes) {
+                    if packet.isRepeat {
+                        // One that is no longer kept cannot be protected: it gets no transport-wide number, of which
+                        // the peer would report that it is lost.
+                        guard let seal = sentPackets.restore(&packet.bytes) else {
+                            packets.recycle(packet.bytes)
+                            continue
+                        }
                         try srtp.repeatRTP(&packet.bytes, seal: seal)
                     } else {
                         number(&packet.bytes, packet.places, probe: packet.probe, at: now)
@@ -172,7 +177,7 @@ extension PeerMachine {
         receivers[id]?.noteTakeover(at: now)
         let rtx = receivers[id]?.retransmissionSSRC(of: ssrc)
         let configuration = streamConfiguration(parameters, ssrc: ssrc, rtx: rtx)
-        receivers[id]?.stream = ReceiveStream(configuration: configuration)
+        receivers[id]?.begin(ReceiveStream(configuration: configuration))
     }
 
     private mutating func drainReceiver(_ id: TransceiverID) {

@@ -127,7 +127,9 @@ extension PeerMachine {
         let current = simulcasts[id]?.layers[place].stream?.ssrc
         if !isMedia {
             // Retransmissions of a stream that has not begun repair nothing.
-            guard current != nil else { return true }
+            guard current != nil, simulcasts[id]?.layers[place].stream?.formerRetransmissionSSRC != header.ssrc else {
+                return true
+            }
             _ = simulcasts[id]?.withLayer(place) { $0.rtxSSRC = header.ssrc }
         } else if current != header.ssrc {
             guard let layer = simulcasts[id]?.layers[place].layer,
@@ -141,7 +143,7 @@ extension PeerMachine {
             configuration.rid = layer.rid
             let stream = ReceiveStream(configuration: configuration)
             _ = simulcasts[id]?.withLayer(place) {
-                $0.stream = stream
+                $0.begin(stream)
                 $0.begunAt = now
             }
         }

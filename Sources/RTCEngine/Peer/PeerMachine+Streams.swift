@@ -81,7 +81,7 @@ extension PeerMachine {
             // A source that goes on keeps what is in its jitter buffer.
             if receiver.stream?.reconfigure(configuration) != true {
                 if receiver.stream?.ssrc != ssrc { receiver.noteTakeover(at: now) }
-                receiver.stream = ReceiveStream(configuration: configuration)
+                receiver.begin(ReceiveStream(configuration: configuration))
             }
         }
         receivers[id] = receiver

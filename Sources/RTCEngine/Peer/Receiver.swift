@@ -59,6 +59,12 @@ struct Receiver {
         return age >= Self.lateness && now - last >= Self.silence
     }
 
+    /// A stream takes the place of the present one, if there is one.
+    mutating func begin(_ next: consuming ReceiveStream) {
+        next.takeOver(from: stream)
+        stream = next
+    }
+
     /// A new stream is about to take the place of the present one.
     mutating func noteTakeover(at now: Instant) {
         // The first stream of all takes nobody's place.

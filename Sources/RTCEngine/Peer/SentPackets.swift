@@ -38,10 +38,15 @@ struct SentPackets: Sendable {
             headers.overwrite(at: place * stride, with: header)
         }
 
+        func holds(_ sequence: UInt16) -> Bool {
+            let slot = slots[Int(sequence) & mask]
+            return slot.sequence == sequence && slot.size > 0
+        }
+
         func restore(_ packet: inout [UInt8], size: Int, _ sequence: UInt16) -> UInt64? {
+            guard holds(sequence) else { return nil }
             let place = Int(sequence) & mask
             let slot = slots[place]
-            guard slot.sequence == sequence, slot.size > 0 else { return nil }
             packet.replaceSubrange(0..<size, with: headers[place * stride..<place * stride + Int(slot.size)])
             return slot.seal
         }
@@ -100,6 +105,11 @@ struct SentPackets: Sendable {
             let source = source(of: packet), let seal = packet.uint64(at: packet.byteCount - 8)
         else { return }
         sources[source].insert(packet.extracting(0..<size), sequence, seal: seal, at: now)
+    }
+
+    /// Whether a packet can be sent again.
+    func holds(_ sequence: UInt16, of ssrc: UInt32) -> Bool {
+        sources.first { $0.ssrc == ssrc }?.holds(sequence) ?? false
     }
 
     /// Gives a plain packet the header that one of its source and number went out with.

@@ -10,6 +10,12 @@ struct SimulcastReceiver {
         /// When its present source was first heard.
         var begunAt: Instant?
 
+        /// A source takes the place of the present one, if there is one.
+        mutating func begin(_ next: consuming ReceiveStream) {
+            next.takeOver(from: stream)
+            stream = next
+        }
+
         /// A new stream throws away what the one before holds, and makes buffers: not for each packet of a peer that
         /// sends every one as another source.
         func mayBegin(at now: Instant) -> Bool {

@@ -44,6 +44,9 @@ public struct QueuedPacket: Sendable, Equatable {
     public var places: PacketPlaces
     /// Which packets leave before others when they have to wait.
     public var priority = PacketPriority.video
+    /// It goes out as it did before, under the same number, or not at all: a packet without RTX that is asked for
+    /// again.
+    public var isRepeat = false
     /// The probe (`ProbeCluster.id`) that it is part of; 0 for none.
     public var probe: Int32 = 0
 

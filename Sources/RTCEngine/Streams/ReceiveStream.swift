@@ -12,6 +12,9 @@ public struct ReceiveStream: Sendable {
     private var recentCodec: (payloadType: UInt8, codec: ReceiveCodec)?
     /// Of retransmissions: configured, or learnt from the first one.
     public internal(set) var retransmissionSSRC: UInt32?
+    /// Of retransmissions of the source whose place this one has taken: they may come later than its first packets, and
+    /// are not to be learnt as this one's.
+    var formerRetransmissionSSRC: UInt32?
     /// Tells how long to wait for a retransmission. The owner sets what its senders measured.
     public var roundTripTime = Interval.milliseconds(100)
 
@@ -68,6 +71,17 @@ public struct ReceiveStream: Sendable {
 
     public var ssrc: UInt32 { configuration.ssrc }
 
+    /// Takes the place of another stream, or of the one that was made for the same source before. Retransmissions of
+    /// the former one, or of the one before it, are not this one's, unless a description says so.
+    mutating func takeOver(from former: ReceiveStream?) {
+        switch former {
+        case .some(let former) where former.ssrc != ssrc:
+            formerRetransmissionSSRC = former.retransmissionSSRC ?? former.formerRetransmissionSSRC
+        case .some(let former): formerRetransmissionSSRC = former.formerRetransmissionSSRC
+        case .none: return
+        }
+    }
+
     /// Whether the negotiated codecs are of pictures.
     var isVideo: Bool { configuration.codecs.values.contains(where: \.isVideo) }
 
@@ -78,7 +92,9 @@ public struct ReceiveStream: Sendable {
 
     private func accepts(_ header: RTPHeader, _ codec: ReceiveCodec?) -> Bool {
         switch codec {
-        case .retransmission: header.ssrc != ssrc && header.ssrc == retransmissionSSRC ?? header.ssrc
+        case .retransmission:
+            header.ssrc != ssrc
+                && (retransmissionSSRC.map { $0 == header.ssrc } ?? (header.ssrc != formerRetransmissionSSRC))
         case .media, .redundancy, .telephoneEvent, .none: header.ssrc == ssrc
         }
     }

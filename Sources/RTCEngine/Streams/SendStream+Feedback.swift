@@ -91,6 +91,7 @@ extension SendStream {
             renameLayer(in: &packet.bytes, header)
         } else {
             packet.bytes.append(contentsOf: original)
+            packet.isRepeat = true
         }
         packet.priority = configuration.format.isVideo ? .retransmission : .audio
         // Extensions stand where they stood: the header was copied whole.

@@ -45,8 +45,12 @@ extension SendStream {
         var packet = QueuedPacket(kind: .rtp, bytes: queue.makeBuffer())
         packet.places = write(head, extensions: extensions, payload: payload, into: &packet.bytes, at: now)
         packet.priority = priority(of: head)
+        packet.isRepeat = head.isRepeat && configuration.retransmission == nil
         queue.append(packet)
     }
+
+    /// The source whose packets are repeated as they were, without a stream of retransmissions; nil with one.
+    mutating func repeatedSource() -> UInt32? { configuration.retransmission == nil ? configuration.ssrc : nil }
 
     /// The payload types of redundancy and of the sound in it; `mutating`, for a look through an optional would copy
     /// the stream.

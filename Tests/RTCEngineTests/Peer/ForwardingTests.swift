@@ -125,16 +125,18 @@ private final class Forwarder {
         hand(head, packet, bytes)
     }
 
-    private func `repeat`(_ number: UInt16) {
+    @discardableResult
+    func `repeat`(_ number: UInt16) -> Forwarding? {
         requests += 1
-        guard let (packet, bytes) = kept[number] else { return }
-        hand(
+        guard let (packet, bytes) = kept[number] else { return nil }
+        return hand(
             ForwardedHead(
                 sequenceNumber: number, timestamp: packet.header.timestamp &+ 90_000, marker: packet.header.marker,
                 isRepeat: true), packet, bytes)
     }
 
-    private func hand(_ head: ForwardedHead, _ packet: ReceivedPacket, _ bytes: [UInt8]) {
+    @discardableResult
+    private func hand(_ head: ForwardedHead, _ packet: ReceivedPacket, _ bytes: [UInt8]) -> Forwarding {
         let span = bytes.span.bytes
         let known = ingress.receivedExtensions
         let forwarding = egress.forward(head, on: out, into: &outbox, at: now) { ids, writer, out in
@@ -148,6 +150,7 @@ private final class Forwarder {
             $0.append(contentsOf: packet.header.payload(of: span))
         }
         if case .queued = forwarding { egress.sendForwarded(at: now) } else { passedAtOnce += 1 }
+        return forwarding
     }
 
     /// A picture of some packets, then 33 ms.
@@ -250,6 +253,50 @@ private final class Forwarder {
         for _ in 0..<300 { server.step() }
         #expect(server.bodies == (1...40).map { UInt8($0) })
         #expect(server.requests > 5)
+    }
+
+    @Test func `without a stream of retransmissions what is asked for too late takes no transport-wide number`()
+        throws
+    {
+        let server = try Forwarder(.video) { configuration in
+            var codec = CodecParameters.vp8
+            codec.rtxPayloadType = nil
+            configuration.videoCodecs = [codec]
+        }
+        let begin = server.egress.transportSequence
+        for number in 0..<60 { try server.send(number, isKeyFrame: number == 0) }
+        let numbers = server.passed.map { $0.header.sequenceNumber &+ 1_000 }
+        let last = try #require(numbers.last)
+        let first = try #require(numbers.dropLast(80).last)
+        // The last one goes out again as it was.
+        let before = server.egress.transportSequence
+        #expect(before != begin, "packets are numbered")
+        #expect(server.repeat(last) == .queued)
+        for _ in 0..<20 { server.step() }
+        #expect(server.egress.transportSequence == before)
+        let sent = server.egress.counters.packetsSent
+        #expect(server.repeat(first) == .refused)
+        for _ in 0..<20 { server.step() }
+        #expect(server.egress.transportSequence == before)
+        #expect(server.egress.counters.protectFailures == 0)
+        #expect(server.egress.counters.packetsSent <= sent + 2, "reports")
+
+        // Of frames likewise: they are remembered for longer than packets can be sent again.
+        let source = try #require(server.sender.senders.first?.stream.ssrc)
+        let nack = GenericNACK(
+            senderSSRC: 1, mediaSSRC: source,
+            entries: [GenericNACK.Entry(packetID: first &- 1_000, followingLost: 0)])
+        var queue = PacketQueue()
+        server.sender.senders.entries[0].value?.stream.receive(.nack(nack), into: &queue, at: server.now)
+        let popped = queue.popFirst()
+        let packet = try #require(popped)
+        #expect(packet.isRepeat)
+        let untouched = server.sender.transportSequence
+        server.sender.packets.append(packet)
+        server.sender.sendPackets(at: server.now)
+        for _ in 0..<50 { server.step() }
+        #expect(server.sender.transportSequence == untouched)
+        #expect(server.sender.counters.protectFailures == 0)
     }
 
     @Test func `layers come with their places, and a key frame is asked of one of them`() throws {

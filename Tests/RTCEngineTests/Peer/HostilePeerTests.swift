@@ -15,10 +15,12 @@ import Testing
 
     /// A packet of the left peer's, protected with its keys, arrives at the right one.
     private func send(
-        _ sequence: UInt16, ssrc: UInt32, _ payload: [UInt8], in call: inout CallSimulation, timestamp: UInt32 = 0
+        _ sequence: UInt16, ssrc: UInt32, _ payload: [UInt8], in call: inout CallSimulation, timestamp: UInt32 = 0,
+        isRetransmission: Bool = false
     ) {
         guard let srtp = call[.left].machine.secure.srtp,
-            let type = call[.left].machine.senders.first?.stream.configuration.payloadType
+            let configuration = call[.left].machine.senders.first?.stream.configuration,
+            let type = isRetransmission ? configuration.retransmission?.payloadType : configuration.payloadType
         else { return }
         var bytes: [UInt8] = []
         RTPHeader(marker: true, payloadType: type, sequenceNumber: sequence, timestamp: timestamp, ssrc: ssrc)
@@ -62,6 +64,21 @@ import Testing
         call.run(for: .seconds(Int64(10)))
         send(place &+ 101, ssrc: old, VP8.payload(isKeyFrame: true), in: &call)
         #expect(receivedSSRC(call) == old)
+    }
+
+    @Test func `late retransmissions of the source before are not taken for those of the one in its place`() {
+        var call = connected()
+        call.setConditions(.cut, of: .left)
+        call.run(for: .milliseconds(500))
+        let former = call[.right].machine.receivers.first?.stream?.retransmissionSSRC ?? 0
+        #expect(former != 0)
+        send(1_000, ssrc: 77, VP8.payload(isKeyFrame: true), in: &call)
+        send(1_002, ssrc: 77, VP8.payload(isKeyFrame: false), in: &call, timestamp: 6_000)
+        send(50, ssrc: former, VP8.repeated(9), in: &call, isRetransmission: true)
+        #expect(call[.right].machine.receivers.first?.stream?.retransmissionSSRC == nil)
+        send(1, ssrc: 78, VP8.repeated(1_001), in: &call, timestamp: 3_000, isRetransmission: true)
+        #expect(call[.right].machine.receivers.first?.stream?.retransmissionSSRC == 78)
+        #expect(call[.right].machine.receivers.first?.stream?.counters.framesReceived == 3)
     }
 
     @Test func `a source that is switched away and back within two seconds is heard again`() {

@@ -70,6 +70,30 @@ private final class SimulcastDuet {
         for _ in 0..<33 { step() }
     }
 
+    /// A packet of left's that somebody else has made comes to the right.
+    func inject(
+        _ number: UInt16, ssrc: UInt32, timestamp: UInt32, rid: String? = nil, repairs: String? = nil,
+        isRetransmission: Bool = false, _ payload: [UInt8]
+    ) throws {
+        let configuration = try #require(left.layerSenders[video]?.first?.stream.configuration)
+        let repairType = try #require(configuration.retransmission?.payloadType)
+        var bytes: [UInt8] = []
+        RTPHeader(
+            marker: true, payloadType: isRetransmission ? repairType : configuration.payloadType,
+            sequenceNumber: number, timestamp: timestamp, ssrc: ssrc
+        ).write(into: &bytes)
+        let writer = HeaderExtensionWriter(form: .oneByte, in: &bytes)
+        let ids = right.extensionIDs
+        for (id, name) in [(ids.rid, rid), (ids.repairedRID, repairs)] {
+            guard let id, let name, writer.begin(id, length: name.utf8.count, in: &bytes) != nil else { continue }
+            bytes.append(contentsOf: name.utf8)
+        }
+        writer.finish(in: &bytes)
+        bytes += payload
+        try left.secure.srtp?.protectRTP(&bytes)
+        right.receive(&bytes, from: Self.addresses[0], to: Self.addresses[1], at: now)
+    }
+
     func count(_ rid: String?) -> Int { received.filter { $0.metadata.rid == rid }.count }
 }
 
@@ -158,6 +182,32 @@ private final class SimulcastDuet {
             try alice.negotiator.addTransceiver(.audio, encodings: [SendEncoding(rid: "a")])
         }
         #expect(alice.negotiator.transceivers.isEmpty)
+    }
+
+    @Test func `late retransmissions of a layer's source before are not taken for those of the one in its place`()
+        throws
+    {
+        let duet = try SimulcastDuet(Self.layers)
+        for number in 0..<5 { try duet.send(number, layers: Self.names, isKeyFrame: number == 0) }
+        let pictures = try #require(duet.right.transceivers.first?.id)
+        func layer() -> SimulcastReceiver.Layer? { duet.right.simulcasts[pictures]?.layers.first }
+        let key = VP8.payload(isKeyFrame: true)
+        let delta = VP8.payload(isKeyFrame: false)
+        // Learnt from the first one, old as it is.
+        try duet.inject(1, ssrc: 500, timestamp: 0, repairs: "q", isRetransmission: true, VP8.repeated(1))
+        #expect(layer()?.stream?.retransmissionSSRC == 500)
+        try duet.inject(1_000, ssrc: 77, timestamp: 90_000, rid: "q", key)
+        try duet.inject(1_002, ssrc: 77, timestamp: 96_000, delta)
+        try duet.inject(2, ssrc: 500, timestamp: 0, repairs: "q", isRetransmission: true, VP8.repeated(2))
+        #expect(layer()?.stream?.ssrc == 77)
+        #expect(layer()?.stream?.retransmissionSSRC == nil)
+        try duet.inject(1, ssrc: 78, timestamp: 93_000, repairs: "q", isRetransmission: true, VP8.repeated(1_001))
+        #expect(layer()?.stream?.retransmissionSSRC == 78)
+        #expect(layer()?.rtxSSRC == 78)
+        // Which names its layer no more once it is known.
+        try duet.inject(3, ssrc: 500, timestamp: 0, repairs: "q", isRetransmission: true, VP8.repeated(3))
+        #expect(layer()?.rtxSSRC == 78)
+        #expect(layer()?.stream?.counters.framesReceived == 3)
     }
 
     @Test func `the sources of an older peer's SIM group are layers by their place`() throws {

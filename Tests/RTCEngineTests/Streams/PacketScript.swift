@@ -80,6 +80,14 @@ enum VP8 {
     static func payload(isKeyFrame: Bool) -> [UInt8] {
         [0x10] + (isKeyFrame ? [0x10, 0, 0, 0x9d, 0x01, 0x2a, 0x40, 0x01, 0xf0, 0x00] : [0x11, 0, 0]) + [1, 2, 3]
     }
+    /// What a retransmission carries (RFC 4588 §4): the original's number, then its payload.
+    static func repeated(_ number: UInt16, isKeyFrame: Bool = false) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(uint16: number)
+        bytes.append(contentsOf: payload(isKeyFrame: isKeyFrame))
+        return bytes
+    }
+
     /// A payload that continues a frame: no S bit.
     static let continuation: [UInt8] = [0x00, 4, 5, 6]
 }
