@@ -39,7 +39,7 @@ public actor TURNService {
     private var sources: [UInt64: Source] = [:]
     private var clientSockets: [Int: ClientSocket] = [:]
     private var streams: [Int: ClientStream] = [:]
-    private var streamsOfAddress: [IPAddress: Int] = [:]
+    private var streamsOfHousehold = HouseholdCounts()
     /// By the place of their name.
     private var relays: [RelaySocket?] = []
     private var nextNumber = 0
@@ -111,7 +111,7 @@ public actor TURNService {
         sources = [:]
         clientSockets = [:]
         streams = [:]
-        streamsOfAddress = [:]
+        streamsOfHousehold.removeAll()
         relays = []
         busy = []
     }
@@ -234,7 +234,7 @@ public actor TURNService {
             let ip = socket.remote.ip
             let tls = isTLS ? configuration.identity.flatMap { try? TLSConnection(as: $0) } : nil
             guard streams.count < configuration.maximumStreams,
-                streamsOfAddress[ip, default: 0] < configuration.maximumStreamsPerAddress, (tls != nil) == isTLS,
+                streamsOfHousehold[ip] < configuration.maximumStreamsPerAddress, (tls != nil) == isTLS,
                 let token = try? socket.attach(to: loop, reader: link)
             else {
                 socket.close()
@@ -244,16 +244,14 @@ public actor TURNService {
             let client = TURNClientPath(isTLS ? .tls : .tcp, socket: number, remote: socket.remote)
             let stream = ClientStream(socket, client: client, token: token, tls: tls, at: now)
             streams[number] = stream
-            streamsOfAddress[ip, default: 0] += 1
+            streamsOfHousehold.add(ip)
             add(token, .stream(stream))
         }
     }
 
     private func end(_ stream: ClientStream, at now: Instant) {
         guard streams.removeValue(forKey: stream.client.socket) != nil else { return }
-        let ip = stream.client.remote.ip
-        let left = streamsOfAddress[ip, default: 1] - 1
-        streamsOfAddress[ip] = left > 0 ? left : nil
+        streamsOfHousehold.remove(stream.client.remote.ip)
         forget(stream.token)
         stream.close()
         machine.streamClosed(stream.client)

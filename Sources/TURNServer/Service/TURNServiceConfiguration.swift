@@ -14,7 +14,7 @@ public struct TURNServiceConfiguration: Sendable {
     /// The certificate for TLS; without one there is none.
     public var identity: TLSIdentity?
 
-    /// TCP and TLS connections in all, and from one address.
+    /// TCP and TLS connections in all, and from one address; of IPv6 from one /64.
     public var maximumStreams = 1_000
     public var maximumStreamsPerAddress = 64
     /// How long a connection may be without an allocation.
