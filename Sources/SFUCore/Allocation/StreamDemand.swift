@@ -93,7 +93,7 @@ public struct SubscriberHints: Sendable, Hashable {
     /// - Parameters:
     ///   - sizes: of the spatial layers, lowest first.
     ///   - temporalLayers: how many there are; each but the lowest doubles the rate of pictures.
-    ///   - framesPerSecond: that the publisher makes.
+    ///   - framesPerSecond: that the publisher makes; 0 when it has not said, which is taken for 30.
     /// - Returns: nil when nothing is wanted.
     public func limit(sizes: [Size], temporalLayers: Int, framesPerSecond: Int) -> LayerTarget? {
         guard !isDisabled, quality > .off, !sizes.isEmpty else { return nil }
@@ -109,13 +109,23 @@ public struct SubscriberHints: Sendable, Hashable {
         // Two-layer publishers name theirs LOW and MEDIUM: a name that no layer has is the next one below it.
         let named = sizes.lastIndex { $0.quality <= quality } ?? 0
         spatial = min(spatial, named)
+        return LayerTarget(
+            spatial: spatial,
+            temporal: temporalLimit(temporalLayers: temporalLayers, framesPerSecond: framesPerSecond))
+    }
+
+    /// What cameras make, as a rule.
+    static let usualFramesPerSecond = 30
+
+    /// The highest temporal layer that is of use.
+    func temporalLimit(temporalLayers: Int, framesPerSecond: Int) -> Int {
         var temporal = max(temporalLayers, 1) - 1
-        var rate = framesPerSecond
-        while self.framesPerSecond > 0, temporal > 0, rate > 0, rate / 2 >= self.framesPerSecond {
+        var rate = framesPerSecond > 0 ? framesPerSecond : Self.usualFramesPerSecond
+        while self.framesPerSecond > 0, temporal > 0, rate / 2 >= self.framesPerSecond {
             temporal -= 1
             rate /= 2
         }
-        return LayerTarget(spatial: spatial, temporal: temporal)
+        return temporal
     }
 }
 

@@ -13,7 +13,8 @@ public struct PublicationDescription: Sendable {
     /// The spatial layer, 0 the lowest, of each layer of `ReceiveParameters.layers`, in their order; empty without
     /// simulcast.
     public var spatialLayers: [Int]
-    /// The spatial layers' sizes, lowest first; empty when the publisher has not said.
+    /// The spatial layers' sizes, lowest first; of the whole alone where it has not announced them, and empty where it
+    /// has said nothing.
     public var sizes: [SubscriberHints.Size]
     /// 0 when the publisher has not said.
     public var framesPerSecond: Int
@@ -34,6 +35,25 @@ public struct PublicationDescription: Sendable {
         self.framesPerSecond = framesPerSecond
         self.isScreenShare = isScreenShare
     }
+
+    /// The spatial layers' sizes. Those inside a stream that were not announced are seen when they come: each is taken
+    /// for half of the next, the highest for the whole.
+    ///
+    /// - Parameter live: the layers that are being sent, a bit each.
+    func sizes(live: UInt8) -> [SubscriberHints.Size] {
+        let count = 8 - live.leadingZeroBitCount
+        guard arrangement == .scalable, sizes.count < 2, count > 1 else { return sizes }
+        let whole = sizes.first ?? Self.usualSize
+        let qualities: [VideoQuality] = [.low, .medium, .high]
+        return (0..<count).map { layer in
+            let shift = count - 1 - layer
+            return SubscriberHints.Size(
+                width: whole.width >> shift, height: whole.height >> shift, quality: qualities[min(layer, 2)])
+        }
+    }
+
+    /// Of pictures whose size nobody has told: those who want a smaller one are to get it all the same.
+    private static let usualSize = SubscriberHints.Size(width: 1_280, height: 720, quality: .high)
 
     /// What subscribers are offered, the best first.
     var codecs: [CodecParameters] { redundancy.map { [$0, codec] } ?? [codec] }

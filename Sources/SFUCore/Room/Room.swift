@@ -26,10 +26,15 @@ public final class Room {
     private var speaking: [Int: PublicationID] = [:]
     private var changes: [ActiveSpeakers.Change] = []
     private var nextAllocation: Instant?
+    private var lastAllocation = Instant.zero
+    /// How often a subscriber's bitrate was divided, for tests.
+    private(set) var divisions = 0
     private var lostSound = LostSound()
 
     /// Bitrates are measured again, and divided, so often.
     static let allocationInterval = Interval.milliseconds(500)
+    /// And so long after the last time when something has changed that a client can change as often as it likes.
+    static let earlyAllocationInterval = Interval.milliseconds(100)
     /// Of a packet that does not tell.
     private static let soundDuration = Interval.milliseconds(20)
 
@@ -134,7 +139,8 @@ public final class Room {
         publication.subscriptions = []
     }
 
-    /// The server passes nothing of a publication on, or does again: pictures from their next key frame.
+    /// The server passes nothing of a publication on, or does again: pictures from their next key frame. What others
+    /// have of it is divided a little later, for all changes of the meantime at once.
     public func setMuted(_ isMuted: Bool, _ id: PublicationID, at now: Instant) throws(RoomError) {
         let publication = try publication(id)
         guard publication.isMuted != isMuted else { return }
@@ -142,9 +148,12 @@ public final class Room {
         if isMuted { publication.track.mute() }
         if isMuted, let speaker = publication.speaker { speakers.muted(speaker) }
         for subscription in publication.subscriptions {
-            subscription.target = isMuted ? nil : subscription.hints.isDisabled ? nil : .highest
-            allocate(subscription.subscriber, at: now)
+            let isWanted =
+                publication.description.format.isVideo
+                ? subscription.wantedQuality != .off : !subscription.hints.isDisabled
+            subscription.target = !isMuted && isWanted && !subscription.isPaused ? .highest : nil
         }
+        nextAllocation = nextAllocation.map { min($0, max(now, lastAllocation + Self.earlyAllocationInterval)) }
     }
 
     // MARK: Subscriptions
@@ -367,6 +376,7 @@ public final class Room {
         tellSpeakers(at: now)
         guard nextAllocation.map({ $0 <= now }) ?? true else { return }
         nextAllocation = now + Self.allocationInterval
+        lastAllocation = now
         for publication in publications.values {
             publication.noteClocks()
             publication.track.bitrates.advance(to: now)
@@ -388,6 +398,7 @@ public final class Room {
 
     private func allocate(_ peer: RoomPeer, at now: Instant) {
         guard !peer.subscriptions.isEmpty else { return peer.machine.setProbeGoal(nil, at: now) }
+        divisions += 1
         let isSpeaking = Set(speakers.speakers.map(\.track))
         let demands = peer.subscriptions.map { subscription in
             let speaks = subscription.publication.publisher.published.contains { entry in

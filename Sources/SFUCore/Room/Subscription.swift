@@ -176,22 +176,28 @@ final class Subscription {
     /// The most layers that the subscriber could use.
     private var limit: LayerTarget? {
         let description = publication.description
-        guard !description.sizes.isEmpty else {
-            return hints.isDisabled || hints.quality == .off ? nil : .highest
-        }
         // Of whichever layer is sent: the highest one may not be.
-        let temporalLayers = description.sizes.indices.map {
-            publication.track.bitrates.temporalLayerCount(spatial: $0)
+        let layers = 0..<LayerBitrates.maximumSpatialLayers
+        let temporalLayers = layers.map { publication.track.bitrates.temporalLayerCount(spatial: $0) }.max() ?? 0
+        let sizes = sizes
+        guard !sizes.isEmpty else {
+            guard !hints.isDisabled, hints.quality > .off else { return nil }
+            guard hints.framesPerSecond > 0 else { return .highest }
+            let temporal = hints.temporalLimit(
+                temporalLayers: temporalLayers, framesPerSecond: description.framesPerSecond)
+            return LayerTarget(spatial: Int(LayerTarget.highest.spatial), temporal: temporal)
         }
         return hints.limit(
-            sizes: description.sizes, temporalLayers: temporalLayers.max() ?? 0,
-            framesPerSecond: description.framesPerSecond)
+            sizes: sizes, temporalLayers: temporalLayers, framesPerSecond: description.framesPerSecond)
     }
+
+    /// The spatial layers' sizes, as told or as they come.
+    private var sizes: [SubscriberHints.Size] { publication.description.sizes(live: publication.track.bitrates.live) }
 
     /// The quality by which the publisher's dynacast is to count it.
     var wantedQuality: VideoQuality {
         guard let limit else { return .off }
-        let sizes = publication.description.sizes
+        let sizes = sizes
         return sizes.isEmpty ? hints.quality : sizes[min(Int(limit.spatial), sizes.count - 1)].quality
     }
 

@@ -1,4 +1,5 @@
 import RTCEngine
+import RTCWire
 import Testing
 
 @testable import SFUCore
@@ -224,6 +225,35 @@ import Testing
     @Test(arguments: hintRows)
     func `what a subscriber shows is the most that it is sent`(row: HintRow) {
         #expect(row.hints.limit(sizes: Self.sizes, temporalLayers: 3, framesPerSecond: 30) == row.limit)
+    }
+
+    @Test func `of a publisher that does not say how many pictures it makes half are left out for who wants fifteen`() {
+        let hints = SubscriberHints(framesPerSecond: 15)
+        #expect(
+            hints.limit(sizes: Self.sizes, temporalLayers: 3, framesPerSecond: 0)
+                == LayerTarget(spatial: 2, temporal: 1))
+        #expect(
+            hints.limit(sizes: Self.sizes, temporalLayers: 3, framesPerSecond: 15)
+                == LayerTarget(spatial: 2, temporal: 2))
+    }
+
+    @Test func `layers inside a stream that were not announced are halves, one of the next`() {
+        var description = PublicationDescription(
+            codec: .vp9, format: .vp9, arrangement: .scalable, sizes: Array(Self.sizes.suffix(1)))
+        #expect(description.sizes(live: 0b111) == Self.sizes)
+        #expect(
+            SubscriberHints(width: 600, height: 340).limit(
+                sizes: description.sizes(live: 0b111), temporalLayers: 3, framesPerSecond: 30)
+                == LayerTarget(spatial: 1, temporal: 2))
+        // There is no other.
+        #expect(description.sizes(live: 0b001) == description.sizes)
+        // Nothing is known at all.
+        description.sizes = []
+        #expect(description.sizes(live: 0b001) == [])
+        #expect(description.sizes(live: 0b011).map(\.width) == [640, 1_280])
+        // Streams of their own are announced by their descriptions.
+        description.arrangement = .simulcast
+        #expect(description.sizes(live: 0b111) == [])
     }
 
     @Test func `a publisher's two layers are low and medium: high is the better of them`() {

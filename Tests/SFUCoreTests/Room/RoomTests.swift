@@ -192,6 +192,34 @@ import Testing
         #expect(company.speakers.last == [RoomEvent.Speaker(publication: first.publication, level: 0)])
     }
 
+    @Test func `what is muted and unmuted again and again is divided once in a while, and is sent at once`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let others = ["bob", "cat"].map { company.join($0) }
+        let camera = try company.publish(ann, .video)
+        for other in others { try company.subscribe(other, to: camera.publication) }
+        company.run(for: .seconds(Int64(1)))
+        for number in 0..<30 {
+            try company.picture(number, of: ann, camera.track)
+            company.run(for: .milliseconds(33))
+        }
+        let before = company.room.divisions
+        for number in 1...101 {
+            try company.room.setMuted(number % 2 == 1, camera.publication, at: company.now)
+        }
+        #expect(company.room.divisions == before)
+        #expect(company.room.forwardedLayers(to: others[0].subscribing, of: camera.publication) == nil)
+        company.run(for: .milliseconds(101))
+        #expect((1...2 * others.count).contains(company.room.divisions - before))
+        try company.room.setMuted(false, camera.publication, at: company.now)
+        let seen = others[1].numbers(of: camera.publication).count
+        for number in 30..<45 {
+            try company.picture(number, of: ann, camera.track)
+            company.run(for: .milliseconds(33))
+        }
+        #expect(others[1].numbers(of: camera.publication).count > seen + 5)
+    }
+
     @Test func `the room goes on when people leave, and is empty when all have`() throws {
         let company = RoomCompany()
         let people = ["ann", "bob", "cat"].map { company.join($0) }
