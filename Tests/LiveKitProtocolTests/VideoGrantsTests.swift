@@ -43,10 +43,16 @@ struct VideoGrantsTests {
     @Test func `a source of a newer version allows none that we know`() {
         var grants = VideoGrants()
         grants.canPublishSources = ["hologram"]
-        for source in [LiveKitTrackSource.camera, .microphone, .screenShare, .screenShareAudio] {
+        for source in [LiveKitTrackSource.camera, .microphone, .screenShare, .screenShareAudio, .unknown] {
             #expect(!grants.mayPublish(source))
         }
+        // An empty list would tell that it may publish all.
         #expect(grants.permission.canPublishSources == [.unknown])
+        grants.canPublishSources = ["hologram", "camera"]
+        #expect(grants.mayPublish(.camera) && !grants.mayPublish(.unknown))
+        #expect(grants.permission.canPublishSources == [.camera])
+        grants.canPublishSources = ["unknown"]
+        #expect(grants.mayPublish(.unknown) && !grants.mayPublish(.camera))
     }
 
     @Test func `each grant reaches the permission of its name`() {

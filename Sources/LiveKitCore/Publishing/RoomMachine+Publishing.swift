@@ -22,6 +22,10 @@ extension RoomMachine {
         guard request.type == .audio || request.type == .video else {
             return refuse(.unsupportedType, "this type of track is not supported")
         }
+        // What a token allows to publish it names by source: it is the kind of media that it has in mind.
+        guard request.source.trackType.map({ $0 == request.type }) ?? true else {
+            return refuse(.invalidRequest, "the source of a track is of another type")
+        }
         // A second codec for a track that is there.
         guard request.sid.isEmpty else { return refuse(.unsupportedType, "a track has one codec") }
         guard !request.cid.isEmpty, request.byteCountIsWithin(limits) else {

@@ -89,6 +89,17 @@ extension LiveKitAddTrackRequest {
     }
 }
 
+extension LiveKitTrackSource {
+    /// Of what type its tracks are; nil where a client says nothing of the source.
+    var trackType: LiveKitTrackType? {
+        switch self {
+        case .camera, .screenShare: .video
+        case .microphone, .screenShareAudio: .audio
+        case .unknown, .UNRECOGNIZED: nil
+        }
+    }
+}
+
 extension CodecParameters {
     /// As `video/VP8`.
     var mimeType: String { (payloadFormat?.isVideo == true ? "video/" : "audio/") + name }
@@ -151,12 +162,15 @@ extension Track {
             return PublicationDescription(codec: codec, format: format, redundancy: redundancy)
         }
         let streams = Self.spatialLayers(parameters.layers.map(\.rid))
-        let canBeScalable = format == .vp9 || format == .av1
-        let isScalable = streams.isEmpty && canBeScalable && info.layers.count > 1
+        // Also where no layers were announced, as by WHIP: whether there are any is seen when they come.
+        let isScalable = streams.isEmpty && (format == .vp9 || format == .av1)
+        let isScreenShare = info.source == .screenShare
         return PublicationDescription(
             codec: codec, format: format, arrangement: isScalable ? .scalable : .simulcast, spatialLayers: streams,
-            sizes: sizes(isScalable ? info.layers.count : max(streams.count, 1)),
-            isScreenShare: info.source == .screenShare)
+            sizes: sizes(max(isScalable ? info.layers.count : streams.count, 1)),
+            // Nobody says how many pictures a second there are. Screens have fewer, and who asks for as many is not to
+            // get half of them.
+            framesPerSecond: isScreenShare ? 15 : 30, isScreenShare: isScreenShare)
     }
 
     /// The place of each layer among them, the smallest 0. LiveKit's clients call them f, h and q, with f left out

@@ -179,6 +179,8 @@ struct Changes {
     var untold: Audience?
     /// Tracks that came are not published yet: the others would be told of each.
     var hasUnpublished = false
+    /// Whom it lets subscribe from the interval's end on.
+    var rule: SubscriberRule?
 }
 
 /// One peer connection of a participant.

@@ -90,6 +90,11 @@ extension RoomMachine {
     /// Tells what had to wait, and lets new changes be told.
     func tellChanges(of participant: Participant, at now: Instant) {
         participant.changes.count = 0
+        // Before what it publishes begins to flow to people whom it no longer lets have it.
+        if let rule = participant.changes.rule {
+            participant.changes.rule = nil
+            allow(rule, of: participant, at: now)
+        }
         if participant.changes.hasUnpublished {
             participant.changes.hasUnpublished = false
             publishBoundTracks(of: participant, at: now)

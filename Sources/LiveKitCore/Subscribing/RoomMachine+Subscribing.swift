@@ -162,7 +162,9 @@ extension RoomMachine {
         _ names: [String], isWanted: Bool, of participant: Participant, isRepeated: Bool = false, at now: Instant
     ) {
         var refusals = 0
-        for name in names {
+        var seen: Set<String> = []
+        // Each once: a request may name one a hundred thousand times.
+        for name in names where seen.insert(name).inserted {
             let sid = TrackSID(rawValue: name)
             guard let track = tracks[sid], track.publisher !== participant else {
                 guard !isRepeated, isWanted, refusals < Self.maximumRefusals else { continue }
@@ -177,6 +179,9 @@ extension RoomMachine {
             }
             participant.wishes[sid] = isWanted
             considerSubscribing(participant, to: track, at: now)
+            // It was told that it cannot have it.
+            let mayHave = isWanted && track.publication != nil && maySubscribe(participant, track)
+            if mayHave, participant.subscriptions[sid] == nil { refusals += 1 }
         }
     }
 
@@ -220,12 +225,23 @@ extension RoomMachine {
                 }), to: other)
     }
 
-    /// Whom a publisher lets subscribe.
+    /// Whom a publisher lets subscribe. Everybody's subscriptions may begin and end with it: of more than
+    /// `maximumChanges` in an interval the last one holds, from its end on.
     func takePermission(_ permission: LiveKitSubscriptionPermission, of participant: Participant, at now: Instant) {
+        let rule = SubscriberRule(permission)
+        guard participant.changes.count < Self.maximumChanges else {
+            participant.changes.rule = rule
+            return
+        }
+        allow(rule, of: participant, at: now)
+    }
+
+    func allow(_ rule: SubscriberRule, of participant: Participant, at now: Instant) {
         let before = participant.subscribers
-        participant.subscribers = SubscriberRule(permission)
+        participant.subscribers = rule
         // Nobody has anything of those whom nobody sees, or is to hear of them.
         guard participant.subscribers != before, !participant.isHidden else { return }
+        participant.changes.count += 1
         participant.subscribersSince = now
         for track in participant.published {
             for other in people where isConcerned(other, withPermissionOf: track) {

@@ -48,10 +48,16 @@ extension VideoGrants {
         mayPublish && (canPublishSources.isEmpty || publishableSources.contains(source))
     }
 
-    /// The sources that were named, one that we do not know as `unknown`, which clients also use for tracks of their
-    /// own.
+    /// The sources that were named. A name that we do not know is none of them, and not `unknown` either, which is a
+    /// name of its own: clients use it for tracks that are none of the others.
     private var publishableSources: [LiveKitTrackSource] {
-        canPublishSources.map { LiveKitTrackSource(claim: $0) ?? .unknown }
+        canPublishSources.compactMap { LiveKitTrackSource(claim: $0) }
+    }
+
+    /// As they are told: where nothing but names were named that we do not know, something has to be, for an empty list
+    /// allows all.
+    private var toldSources: [LiveKitTrackSource] {
+        publishableSources.isEmpty && !canPublishSources.isEmpty ? [.unknown] : publishableSources
     }
 
     /// As the room tells the participant and everybody else.
@@ -60,7 +66,7 @@ extension VideoGrants {
             $0.canPublish = mayPublish
             $0.canSubscribe = maySubscribe
             $0.canPublishData = mayPublishData
-            $0.canPublishSources = publishableSources
+            $0.canPublishSources = toldSources
             $0.canUpdateMetadata = mayUpdateOwnMetadata
             $0.canSubscribeMetrics = maySubscribeToMetrics
             $0.canManageAgentSession = mayManageAgentSession

@@ -260,6 +260,23 @@ import Testing
         #expect(refused == ["voice"], "the refusal repeats what it refuses")
     }
 
+    @Test func `a source that is allowed is no way to publish another kind of media`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann", grants: { $0.canPublishSources = ["microphone", "screen_share"] })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video, source: .microphone)
+        #expect(ann.lines.last == "< request_response invalidRequest")
+        try ann.publish("voice", .audio, source: .screenShare)
+        #expect(ann.lines.last == "< request_response invalidRequest")
+        try ann.publish("screen", .video, source: .screenShare)
+        #expect(ann.track("screen") != nil)
+        // Who says nothing of the source may publish either kind, where nothing is restricted.
+        let bob = try venue.join("bob")
+        try bob.publish("film", .video, source: .unknown)
+        try bob.publish("its sound", .audio, source: .unknown)
+        #expect(bob.track("film") != nil && bob.track("its sound") != nil)
+    }
+
     @Test func `a client can make a room keep so many tracks and so much of each`() throws {
         let venue = Venue { $0.limits.tracksPerParticipant = 2 }
         let ann = try venue.join("ann")
@@ -466,6 +483,24 @@ import Testing
         #expect(options.count == 2)
         #expect(options[0].contains("stereo=1;maxaveragebitrate=510000") && !options[0].contains("usedtx"))
         #expect(!options[1].contains("stereo") && options[1].contains("usedtx=1"))
+    }
+
+    @Test func `layers inside a stream that nobody has announced are told apart all the same`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann", codecs: [.vp9])
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("film", .video)
+        let participant = try #require(venue.room.people.first)
+        let track = try #require(participant.tracks.first)
+        #expect(venue.run { track.publication != nil })
+        let connection = try #require(participant.publisher)
+        let parameters = venue.room.media.withMachine(of: connection.id) { machine in
+            machine.transceivers.first { $0.id == track.transceiver }?.receiveParameters
+        }
+        let description = try #require(track.describe(try #require(parameters ?? nil)))
+        #expect(description.arrangement == .scalable)
+        #expect(description.sizes.map(\.width) == [1_280])
+        #expect(description.framesPerSecond == 30)
     }
 
     @Test func `layers are in the order of their names`() {

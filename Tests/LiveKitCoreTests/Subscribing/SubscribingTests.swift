@@ -220,6 +220,52 @@ import Testing
         #expect(told(cat).isEmpty)
     }
 
+    @Test func `permissions that change without end are told in bounds, and the last of them holds in the end`() throws
+    {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        venue.run(for: .seconds(Int64(1)))
+        _ = bob.news()
+        for number in 1...101 {
+            venue.send(.subscriptionPermission(.with { $0.allParticipants = number % 2 == 0 }), from: ann)
+        }
+        venue.run(for: .seconds(Int64(1)))
+        let told = bob.news().filter { $0.contains("subscription_permission") }
+        #expect(told.count <= RoomMachine.maximumChanges + 1)
+        #expect(told.last == "< subscription_permission ann camera false")
+        #expect(venue.room.people.allSatisfy { $0.subscriptions.isEmpty })
+        // The next interval is another one.
+        venue.send(.subscriptionPermission(.with { $0.allParticipants = true }), from: ann)
+        #expect(bob.news().first == "< subscription_permission ann camera true")
+    }
+
+    @Test func `a track that cannot be had is tried once, however often a request names it`() throws {
+        let venue = Venue { $0.limits.transceivers = 2 }
+        let ann = try venue.join("ann", .dual)
+        let bob = try venue.join("bob", .dual)
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        for number in 1...2 { try ann.publish("a\(number)", .video) }
+        let cat = try venue.join("cat", .dual)
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try cat.publish("c1", .video)
+        venue.run(for: .seconds(Int64(1)))
+        let sid = try #require(cat.track("c1")).sid
+        _ = bob.news()
+        venue.send(
+            .subscription(
+                .with {
+                    $0.trackSids = Array(repeating: sid, count: 1_000) + (0..<1_000).map { "TR_\($0)" }
+                    $0.subscribe = true
+                }), from: bob)
+        let told = bob.news()
+        #expect(told.count { $0.hasSuffix("seUnknown") } == 1)
+        #expect(told.count { $0.hasSuffix("seTrackNotfound") } == RoomMachine.maximumRefusals - 1)
+    }
+
     @Test func `a codec that a subscriber has not is told, and nothing else fails`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
