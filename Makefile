@@ -14,7 +14,7 @@ help: ## This list
 run: ## Install what is missing, build, and serve on http://localhost:8080
 	@Scripts/install-packages.sh run
 	@Scripts/build-release.sh
-	@exec .build/release/roost serve --rooms
+	@exec .build/release/roost serve --rooms --data .roost --sample
 
 build: ## Build the release binary, .build/release/roost
 	@Scripts/install-packages.sh run

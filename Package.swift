@@ -99,12 +99,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ] + appleOnly,
     targets: [
         // Shims over system libraries and system calls: no logic.
         .systemLibrary(
             name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(name: "CDatagram"),
 
         // The WebRTC stack.
@@ -144,6 +146,18 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ] + nio),
 
+        // The chat: what is said of it in JSON, its rules and tables, where they are kept, its HTTP and WebSocket API.
+        library("ChatModel"),
+        library("ChatCore", ["ChatModel"]),
+        library("ChatStoreSQLite", ["ChatCore", "ChatModel", .product(name: "GRDB", package: "GRDB.swift")]),
+        library("ChatStorePostgres", ["ChatCore", "ChatModel", "CPostgres"]),
+        library(
+            "ChatServer",
+            [
+                "ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL",
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+
         // Clients.
         library("ClientKit", ["SocketIO"]),
         library("ClientFeatures", ["ClientKit"]),
@@ -170,7 +184,8 @@ let package = Package(
             dependencies: [
                 "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC", "LiveKitProtocol",
                 "LiveKitClient", "LiveKitRecorder", "LiveKitServer", "RTCNetwork", "RTCSecurity", "RTCEngine",
-                "RTCWire", "MediaFiles", "TURNServer",
+                "RTCWire", "MediaFiles", "TURNServer", "ChatServer", "ChatStoreSQLite", "ChatStorePostgres",
+                "ChatCore", "ChatModel",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ] + nio + watching,
@@ -240,6 +255,9 @@ let package = Package(
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ]),
         tests("LiveKitRecorderTests", ["LiveKitRecorder"]),
+        tests("ChatModelTests", ["ChatModel"]),
+        tests("ChatCoreTests", ["ChatCore", "ChatModel", "ChatStoreSQLite", "ChatStorePostgres"]),
+        tests("ChatServerTests", ["ChatServer", "ChatCore", "ChatModel", "ChatStoreSQLite", "SocketIO"]),
         tests("ClientKitTests", ["ClientKit", "SocketIO"]),
         tests("ClientRTCTests", ["ClientRTC", "ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("ClientFeaturesTests", ["ClientFeatures", "ClientKit"]),

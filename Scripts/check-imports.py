@@ -25,6 +25,11 @@ ALLOWED = {
         "LiveKitProtocol", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles", "SocketIO",
     },
     "LiveKitRecorder": {"LiveKitClient", "MediaFiles", "RTCNetwork", "RTCEngine", "RTCWire"},
+    "ChatModel": set(),
+    "ChatCore": {"ChatModel"},
+    "ChatStoreSQLite": {"ChatCore", "ChatModel"},
+    "ChatStorePostgres": {"ChatCore", "ChatModel", "CPostgres"},
+    "ChatServer": {"ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL"},
     "ClientKit": {"SocketIO"},
     "ClientFeatures": {"ClientKit"},
     "ClientRTC": {"ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"},
@@ -36,13 +41,14 @@ ALLOWED = {
         "CallSignaling", "SocketIO", "ClientKit", "ClientFeatures", "ClientRTC", "WebRTCCore", "LiveKitProtocol",
         "LiveKitClient", "LiveKitRecorder", "LiveKitServer", "ComposableArchitectureStandIn",
         "RTCNetwork", "RTCSecurity", "RTCEngine", "RTCWire", "MediaFiles", "TURNServer",
+        "ChatServer", "ChatStoreSQLite", "ChatStorePostgres", "ChatCore", "ChatModel",
     },
 }
 # Modules, and folders of modules, without I/O and without a clock: bytes, values and a time go in, values come out.
 PURE = {"RTCWire", "RTCEngine", "SFUCore", "TURNServer/Machine"}
 FORBIDDEN_IN_PURE = {"Foundation", "FoundationEssentials", "Glibc", "Musl", "Darwin", "Dispatch", "NIOCore", "NIOPosix"}
 # Other modules that take the time as an argument.
-TIMELESS = {"LiveKitProtocol", "LiveKitCore", "LiveKitClient/Machine"}
+TIMELESS = {"ChatModel", "ChatCore", "ChatStoreSQLite", "ChatStorePostgres", "LiveKitProtocol", "LiveKitCore", "LiveKitClient/Machine"}
 CLOCKS = re.compile(r"ContinuousClock|SuspendingClock|DispatchTime|clock_gettime|Date\(\)")
 IMPORT = re.compile(r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |private |fileprivate )?import\s+(?:\w+ )?(\w+)")
 

@@ -1,7 +1,7 @@
 /// Base64 (RFC 4648) in its two alphabets.
-enum Base64 {
+package enum Base64 {
     /// What may stand in a text, and how strictly it is read.
-    enum Form {
+    package enum Form {
         /// RFC 7515 §2, as tokens have it: the URL-safe alphabet without padding, and no other spelling of the same
         /// bytes.
         case token
@@ -13,7 +13,7 @@ enum Base64 {
     }
 
     /// The bytes; nil when the text is not of this form.
-    static func decode(_ text: some Collection<UInt8>, as form: Form) -> [UInt8]? {
+    package static func decode(_ text: some Collection<UInt8>, as form: Form) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count * 3 / 4)
         var bits: UInt32 = 0
@@ -54,7 +54,7 @@ enum Base64 {
     }
 
     /// In the URL-safe alphabet without padding, as tokens have it.
-    static func encodeForToken(_ bytes: some Sequence<UInt8>) -> String {
+    package static func encodeForToken(_ bytes: some Sequence<UInt8>) -> String {
         encode(bytes, alphabet: urlSafe, padded: false)
     }
 

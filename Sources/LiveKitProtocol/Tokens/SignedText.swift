@@ -6,11 +6,11 @@ internal import SwiftProtobuf
 /// and never looked up (RFC 8725 §3.1), so neither `none` nor a public key taken for a secret gets anywhere.
 package struct SignedText {
     /// What was signed. Nothing in it holds before `isSigned(by:)` has said so.
-    let payload: [UInt8]
+    package let payload: [UInt8]
     private let signedBytes: [UInt8]
     private let signature: [UInt8]
 
-    init(_ text: String) throws(AccessTokenRefusal) {
+    package init(_ text: String) throws(AccessTokenRefusal) {
         guard text.utf8.count <= AccessToken.longest else { throw .tooLong(limit: AccessToken.longest) }
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].count <= Self.longestHeader,
@@ -24,7 +24,7 @@ package struct SignedText {
         signedBytes = Array(text.utf8.prefix(parts[0].count + 1 + parts[1].count))
     }
 
-    func isSigned(by key: APIKey) -> Bool {
+    package func isSigned(by key: APIKey) -> Bool {
         guard let expected = SHA256.authenticationCode(of: signedBytes, key: key.secret) else { return false }
         return SHA256.areEqual(expected, signature)
     }

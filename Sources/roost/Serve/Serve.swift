@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CallSignaling
+internal import ChatServer
 internal import ClientKit
 internal import ClientRTC
 internal import Foundation
@@ -58,6 +59,9 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup(title: "LiveKit")
     var livekit: LiveKitOptions
+
+    @OptionGroup(title: "Chat")
+    var chat: ChatOptions
 
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
@@ -124,7 +128,15 @@ struct Serve: AsyncParsableCommand {
             await relay?.service.stop()
             throw error
         }
-        let server = makeServer(page: page, relay: relay, livekit: sfu, logger: logger)
+        let served: ServedChat?
+        do {
+            served = try await ServedChat.start(chat, port: port, origins: allowOrigin, logger: logger)
+        } catch {
+            await sfu?.stop()
+            await relay?.service.stop()
+            throw error
+        }
+        let server = makeServer(page: page, relay: relay, livekit: sfu, chat: served?.server, logger: logger)
         let rooms = CallRoomServer(server: server)
         let pagePort: Int
         let signaling: Int
@@ -140,6 +152,7 @@ struct Serve: AsyncParsableCommand {
                 }
             }
         } catch {
+            await served?.stop()
             await sfu?.stop()
             await server.shutdown()
             await relay?.service.stop()
@@ -148,10 +161,11 @@ struct Serve: AsyncParsableCommand {
         var echoPeer: EchoPeer?
         if let media { echoPeer = try await makeEchoPeer(rooms, media) }
         await echoPeer?.start()
-        announce(page: pagePort, signaling: signaling, hasPage: page != nil, relay: relay, livekit: sfu)
+        announce(page: pagePort, signaling: signaling, hasPage: page != nil, relay: relay, livekit: sfu, chat: served)
         for await _ in interrupts { break }
         if !json { Console.say("Going down.") }
         await echoPeer?.stop()
+        await served?.stop()
         await sfu?.stop()
         await server.shutdown()
         await sfu?.finish()
@@ -170,7 +184,7 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func makeServer(
-        page folder: URL?, relay: CallRelay?, livekit: LiveKitService?, logger: Logger
+        page folder: URL?, relay: CallRelay?, livekit: LiveKitService?, chat: ChatServer?, logger: Logger
     ) -> SocketIOServer {
         var configuration = SocketIOServerConfiguration()
         if allowOrigin.contains("*") {
@@ -190,14 +204,17 @@ struct Serve: AsyncParsableCommand {
             page: folder.map(StaticFiles.init), metrics: metrics, iceServers: ICEServersRoute(relay: relay),
             roomToken: RoomTokenRoute(key: livekit?.pageKey, origins: configuration.origins))
         configuration.fallback = { request in
+            if let answer = await chat?.answer(request) { return answer }
             if let answer = await livekit?.answer(request) { return answer }
             return routes.answer(request)
         }
-        if let livekit {
-            configuration.webSockets = { await livekit.webSocket($0) }
+        configuration.webSockets = { request in
+            if let answer = await chat?.webSocket(request) { return answer }
+            return await livekit?.webSocket(request)
         }
         configuration.fallbackBodyLimitOf = { request in
-            request.path == RoomTokenRoute.path ? RoomTokenRoute.bodyLimit : livekit?.bodyLimit(of: request)
+            request.path == RoomTokenRoute.path
+                ? RoomTokenRoute.bodyLimit : chat?.bodyLimit(of: request) ?? livekit?.bodyLimit(of: request)
         }
         let server = SocketIOServer(configuration: configuration, logger: logger)
         statistics.follow(server)
@@ -217,7 +234,9 @@ struct Serve: AsyncParsableCommand {
             configuration: configuration)
     }
 
-    private func announce(page: Int, signaling: Int, hasPage: Bool, relay: CallRelay?, livekit: LiveKitService?) {
+    private func announce(
+        page: Int, signaling: Int, hasPage: Bool, relay: CallRelay?, livekit: LiveKitService?, chat: ServedChat?
+    ) {
         if json {
             var fields: [String: JSONField] = [
                 "event": .text("listening"), "port": .number(Double(page)),
@@ -234,6 +253,7 @@ struct Serve: AsyncParsableCommand {
                 case .cluster(_, let url): fields["livekit_url"] = .text(url)
                 }
             }
+            for person in chat?.sample?.people ?? [] { fields["sample_\(person.username)"] = .text(person.password) }
             Console.say(JSONField.object(fields).json)
         } else {
             let scheme = tlsCertificate == nil ? "http" : "https"
@@ -254,12 +274,23 @@ struct Serve: AsyncParsableCommand {
                 if livekit.servesOthers { lines.append("  LiveKit    " + text(livekit, page: page)) }
                 lines.append("  Media      " + mediaText(livekit))
             }
+            if let chat { lines += text(chat, page: page) }
             if echo {
                 lines.append("An echo peer waits in room \(echoRoom): call it as caller to try everything alone.")
             }
             lines.append("Ctrl-C ends it.")
             Console.say(lines.joined(separator: "\n"))
         }
+    }
+
+    private func text(_ chat: ServedChat, page: Int) -> [String] {
+        let scheme = tlsCertificate == nil ? "http" : "https"
+        var lines = ["  Chat       \(scheme)://localhost:\(page)\(ChatServer.path)  (docs/openapi.yaml describes it)"]
+        if let sample = chat.sample {
+            lines.append("A sample workspace was made. These two can log in; it is said this once:")
+            for person in sample.people { lines.append("  \(person.username)  password \(person.password)") }
+        }
+        return lines
     }
 
     private func text(_ livekit: LiveKitService, page: Int) -> String {

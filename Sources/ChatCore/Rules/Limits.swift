@@ -1,0 +1,38 @@
+/// What a server takes at most. Lengths of texts are in characters as people count them, and in bytes at most four
+/// times that.
+package struct Limits: Sendable, Equatable {
+    package var messageLength = 12_000
+    package var filesOfMessage = 10
+    package var emojiOfMessage = 50
+    package var channelNameLength = 80
+    package var topicLength = 250
+    package var displayNameLength = 80
+    package var statusTextLength = 100
+    package var usernameLength = 32
+    package var passwordLength = 8...256
+    package var peopleOfGroup = 9
+    package var channelsOfWorkspace = 10_000
+    package var workspacesOfUser = 100
+    package var pinsOfChannel = 100
+    /// What a page of a list has at most, and if nobody asks for a number.
+    package var pageLength = 200
+    package var usualPageLength = 50
+    /// Events that are kept of each workspace, for clients that come back.
+    package var keptEvents: Int64 = 100_000
+
+    package init() {}
+}
+
+/// How long things last.
+package struct Lifetimes: Sendable, Equatable {
+    package var accessToken = Duration.seconds(15 * 60)
+    /// Of a session that nobody uses.
+    package var session = Duration.seconds(60 * 86_400)
+    /// A refresh token that was used may be used once more for so long, when its answer has not arrived.
+    package var refreshGrace = Duration.seconds(60)
+    package var emailVerification = Duration.seconds(3 * 86_400)
+    package var passwordReset = Duration.seconds(3_600)
+    package var invitation = Duration.seconds(14 * 86_400)
+
+    package init() {}
+}

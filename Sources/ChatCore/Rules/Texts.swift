@@ -1,0 +1,166 @@
+internal import Foundation
+
+/// Checks what people write into fields, and gives it as it is kept.
+package enum Texts {
+    /// A text on one line, without spaces around it. Nil when there is nothing left, it is too long, or it has
+    /// characters that nobody sees.
+    static func line(_ text: String, upTo length: Int) -> String? {
+        let trimmed = trimmed(text)
+        guard isWithin(trimmed, length), !trimmed.unicodeScalars.contains(where: isControl),
+            trimmed.unicodeScalars.contains(where: { $0.properties.generalCategory != .format })
+        else { return nil }
+        return trimmed
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        let isSpace = { (character: Character) in character.isWhitespace || character.isNewline }
+        guard let first = text.firstIndex(where: { !isSpace($0) }), let last = text.lastIndex(where: { !isSpace($0) })
+        else { return "" }
+        return String(text[first...last])
+    }
+
+    private static func isWithin(_ text: String, _ length: Int) -> Bool {
+        // One character can have any number of scalars.
+        text.utf8.count <= 4 * length && text.count <= length
+    }
+
+    /// Controls, and what nobody sees or what turns the writing direction, by which a name could look like another; but
+    /// for what joins letters, and the letters of flags (UAX #31 §2.3, UTS #51 §1.4.3).
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate: true
+        case .format: !(0x200C...0x200D).contains(scalar.value) && !(0xE0020...0xE007F).contains(scalar.value)
+        default: false
+        }
+    }
+
+    /// A line that may be empty.
+    static func note(
+        _ text: String, upTo length: Int, field: String
+    ) throws(ChatError) -> String {
+        if trimmed(text).isEmpty { return "" }
+        guard let line = line(text, upTo: length) else {
+            throw .invalid(field, "This takes one line of at most \(length) characters.")
+        }
+        return line
+    }
+
+    static func displayName(_ text: String, _ limits: Limits) throws(ChatError) -> String {
+        guard let name = line(text, upTo: limits.displayNameLength) else {
+            throw .invalid("display_name", "A name has from 1 to \(limits.displayNameLength) characters, on one line.")
+        }
+        return name
+    }
+
+    static func workspaceName(_ text: String, _ limits: Limits) throws(ChatError) -> String {
+        guard let name = line(text, upTo: limits.displayNameLength) else {
+            throw .invalid("name", "A name has from 1 to \(limits.displayNameLength) characters, on one line.")
+        }
+        return name
+    }
+
+    /// What `@` names: lower case, so that no two differ in that alone.
+    static func username(_ text: String, _ limits: Limits) throws(ChatError) -> String {
+        let name = text.lowercased()
+        guard (2...limits.usernameLength).contains(name.utf8.count), let first = name.utf8.first,
+            isLetterOrDigit(first), name.utf8.allSatisfy(isNameByte), !name.hasSuffix("."), !name.hasSuffix("-"),
+            !["channel", "here", "everyone", "all", "me"].contains(name)
+        else {
+            throw .invalid(
+                "username",
+                "A username has from 2 to \(limits.usernameLength) letters from a to z, digits, '.', '-' and '_', "
+                    + "begins with a letter or a digit, does not end with '.' or '-', and is none of 'channel', 'here', 'everyone', 'all', 'me'."
+            )
+        }
+        return name
+    }
+
+    static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: false
+        }
+    }
+
+    static func isNameByte(_ byte: UInt8) -> Bool {
+        isLetterOrDigit(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    }
+
+    /// Lower case, letters and digits of any script, `-` and `_`: what `#` names.
+    static func channelName(_ text: String, _ limits: Limits) throws(ChatError) -> String {
+        // Two ways to write the same letter are one name (UAX #15).
+        let name = text.lowercased().precomposedStringWithCanonicalMapping
+        guard !name.isEmpty, isWithin(name, limits.channelNameLength),
+            name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" })
+        else {
+            throw .invalid(
+                "name",
+                "A channel's name has from 1 to \(limits.channelNameLength) letters, digits, '-' and '_', no spaces.")
+        }
+        return name
+    }
+
+    /// The part of an address that a workspace has.
+    static func slug(_ text: String, _ limits: Limits) throws(ChatError) -> String {
+        let slug = text.lowercased()
+        guard (2...limits.usernameLength).contains(slug.utf8.count), let first = slug.utf8.first,
+            isLetterOrDigit(first), slug.utf8.allSatisfy({ isLetterOrDigit($0) || $0 == UInt8(ascii: "-") })
+        else {
+            throw .invalid(
+                "slug",
+                "A workspace's address has from 2 to \(limits.usernameLength) letters from a to z, digits and '-'.")
+        }
+        return slug
+    }
+
+    /// As it was written, with something on each side of one `@` (RFC 5321 §4.1.2 without its rarer forms). Whether
+    /// somebody reads it is found out by writing to it.
+    package static func email(_ text: String) throws(ChatError) -> String {
+        let address = trimmed(text)
+        let parts = address.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count == 2, (1...64).contains(parts[0].utf8.count), (3...190).contains(parts[1].utf8.count),
+            address.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }), parts[1].contains("."), !parts[1].hasPrefix("."),
+            !parts[1].hasSuffix("."), !address.contains(".."),
+            !address.contains(where: { "<>()[],;:\\\"".contains($0) })
+        else { throw .invalid("email", "This is no e-mail address.") }
+        return address
+    }
+
+    package static func password(_ text: String, _ limits: Limits) throws(ChatError) {
+        guard limits.passwordLength.contains(text.count), text.utf8.count <= 4 * limits.passwordLength.upperBound
+        else {
+            throw .invalid(
+                "password",
+                "A password has from \(limits.passwordLength.lowerBound) to \(limits.passwordLength.upperBound) characters."
+            )
+        }
+    }
+
+    /// A message's words as they were written, but for NUL, which PostgreSQL does not keep.
+    static func content(_ text: String, isEmptyAllowed: Bool, _ limits: Limits) throws(ChatError) -> String {
+        guard isEmptyAllowed || !trimmed(text).isEmpty else { throw .invalid("content", "A message says something.") }
+        guard isWithin(text, limits.messageLength) else {
+            throw ChatError(
+                .tooLarge, code: "message_too_long", "A message has at most \(limits.messageLength) characters.",
+                field: "content")
+        }
+        guard !text.utf8.contains(0) else { throw .invalid("content", "A message has no NUL characters.") }
+        return text
+    }
+
+    /// One emoji, or the name of one between colons.
+    static func emoji(_ text: String) throws(ChatError) -> String {
+        let isName =
+            text.utf8.count <= 66 && text.utf8.count > 2 && text.hasPrefix(":") && text.hasSuffix(":")
+            && text.utf8.dropFirst().dropLast().allSatisfy { isNameByte($0) || $0 == UInt8(ascii: "+") }
+        let scalars = text.unicodeScalars
+        // UTS #51 §1.4: digits and some signs are emoji only with U+FE0F or U+20E3 behind them.
+        let isEmoji =
+            text.count == 1 && text.utf8.count <= 64 && scalars.first?.properties.isEmoji == true
+            && scalars.contains { $0.value > 0xff && $0.properties.isEmoji || $0.value == 0xfe0f || $0.value == 0x20e3 }
+        guard isName || isEmoji else {
+            throw .invalid("emoji", "A reaction is one emoji, or its name between colons.")
+        }
+        return text
+    }
+}

@@ -1,0 +1,177 @@
+package import ChatModel
+
+/// Invitations: how people come into a workspace.
+extension ChatTransaction {
+    /// What an invitation is to be.
+    package struct NewInvitation: Sendable {
+        /// For this address alone; nil for a link for whoever has it.
+        package var email: String?
+        package var role: Role
+        /// What a guest is put into; of others, besides `general`.
+        package var channelIDs: [ChannelID]
+        package var maximumUses: Int?
+
+        package init(email: String? = nil, role: Role = .member, channelIDs: [ChannelID] = [], maximumUses: Int? = nil)
+        {
+            self.email = email
+            self.role = role
+            self.channelIDs = channelIDs
+            self.maximumUses = maximumUses
+        }
+    }
+
+    /// Makes an invitation.
+    ///
+    /// - Parameter token: of the link's secret.
+    package func invite(
+        _ new: NewInvitation, with token: SecretHash, to workspace: WorkspaceID, by user: UserID
+    ) throws -> Invitation {
+        let own = try demand(.inviteMembers, in: workspace, by: user)
+        guard own.invites(as: new.role) else { throw ChatError(.role) }
+        let email = try new.email.map { try Texts.email($0) }
+        if let uses = new.maximumUses, !(1...10_000).contains(uses) {
+            throw ChatError.invalid("maximum_uses", "An invitation is for 1 to 10000 people.")
+        }
+        guard new.channelIDs.count <= 50 else {
+            throw ChatError.invalid("channel_ids", "An invitation leads into at most 50 channels.")
+        }
+        if new.role == .guest, new.channelIDs.isEmpty {
+            throw ChatError.invalid("channel_ids", "A guest sees only the channels that they are put into: name one.")
+        }
+        for channel in Set(new.channelIDs) {
+            guard try demandToRead(.addToChannel, in: channel, by: user).workspace == workspace else {
+                throw ChatError.notFound("channel")
+            }
+        }
+        let id: InvitationID = makeID()
+        try session.run(
+            """
+            INSERT INTO invitations (id, workspace_id, token_hash, email, role, created_by, created_at, expires_at,
+                uses, maximum_uses)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9)
+            """, .id(id), .id(workspace), token.value, .text(email?.lowercased()), .name(new.role), .id(user),
+            .time(now), .time(now.advanced(by: lifetimes.invitation)),
+            email == nil ? new.maximumUses.map { .integer($0) } ?? .null : .integer(1))
+        for channel in Set(new.channelIDs).sorted() {
+            try session.run(
+                "INSERT INTO invitation_channels (invitation_id, channel_id) VALUES ($1, $2)", .id(id), .id(channel))
+        }
+        return try invitation(id)
+    }
+
+    private static let invitationColumns =
+        "i.id, i.email, i.role, i.created_by, i.created_at, i.expires_at, i.uses, i.maximum_uses"
+
+    private func invitation(_ row: inout SQLRow) throws -> Invitation {
+        let id: InvitationID = try row.id()
+        let channels: [ChannelID] = try session.rows(
+            "SELECT channel_id FROM invitation_channels WHERE invitation_id = $1 ORDER BY channel_id", .id(id)
+        ).map {
+            var row = $0
+            return try row.id()
+        }
+        return Invitation(
+            id: id, email: try row.textOrNull(), role: try row.name(), channelIDs: channels, createdBy: try row.id(),
+            createdAt: try row.time(), expiresAt: try row.time(), uses: try row.int(),
+            maximumUses: try row.intOrNull())
+    }
+
+    private func invitation(_ id: InvitationID) throws -> Invitation {
+        guard
+            var row = try session.row(
+                "SELECT \(Self.invitationColumns) FROM invitations i WHERE i.id = $1", .id(id))
+        else { throw ChatError.notFound("invitation") }
+        return try invitation(&row)
+    }
+
+    /// The invitations of a workspace that still work, newest first.
+    package func invitations(of workspace: WorkspaceID, for user: UserID) throws -> [Invitation] {
+        try demandToRead(.seeInvitations, in: workspace, by: user)
+        return try session.rows(
+            """
+            SELECT \(Self.invitationColumns) FROM invitations i
+            WHERE i.workspace_id = $1 AND i.revoked_at IS NULL AND i.expires_at > $2
+                AND (i.maximum_uses IS NULL OR i.uses < i.maximum_uses)
+            ORDER BY i.created_at DESC, i.id LIMIT 1000
+            """, .id(workspace), .time(now)
+        ).map {
+            var row = $0
+            return try invitation(&row)
+        }
+    }
+
+    package func revokeInvitation(_ id: InvitationID, in workspace: WorkspaceID, by user: UserID) throws {
+        try demand(.seeInvitations, in: workspace, by: user)
+        let revoked = try session.run(
+            "UPDATE invitations SET revoked_at = $3 WHERE id = $1 AND workspace_id = $2 AND revoked_at IS NULL",
+            .id(id), .id(workspace), .time(now))
+        guard revoked == 1 else { throw ChatError.notFound("invitation") }
+    }
+
+    /// Those that somebody has made and could not make any more.
+    func revokeInvitations(of user: UserID, as roles: [Role], to workspace: WorkspaceID) throws {
+        for role in roles {
+            try session.run(
+                """
+                UPDATE invitations SET revoked_at = $4
+                WHERE workspace_id = $1 AND created_by = $2 AND role = $3 AND revoked_at IS NULL
+                """, .id(workspace), .id(user), .name(role), .time(now))
+        }
+    }
+
+    /// What a link leads to, for who has it.
+    package func invitation(with token: SecretHash) throws -> (workspace: Workspace, invitation: Invitation) {
+        guard
+            var row = try session.row(
+                """
+                SELECT \(Self.invitationColumns), \(Self.workspaceColumns) FROM invitations i
+                JOIN workspaces w ON w.id = i.workspace_id
+                WHERE i.token_hash = $1 AND i.revoked_at IS NULL AND i.expires_at > $2
+                    AND (i.maximum_uses IS NULL OR i.uses < i.maximum_uses)
+                """, token.value, .time(now))
+        else {
+            throw ChatError(.gone, code: "invitation_over", "This invitation was used up, withdrawn, or is too old.")
+        }
+        let invitation = try invitation(&row)
+        return (try Self.workspace(&row), invitation)
+    }
+
+    /// Takes somebody in. Who is in the workspace already stays what they are.
+    package func accept(invitationWith token: SecretHash, by user: UserID) throws -> WorkspaceListing {
+        let workspace = try invitation(with: token).workspace.id
+        try lock(workspace)
+        // Somebody else may have used it up in between.
+        let invitation = try invitation(with: token).invitation
+        if let email = invitation.email, try account(of: user).email.lowercased() != email {
+            throw ChatError.forbidden("other_address", "This invitation is for another address than yours.")
+        }
+        if try role(of: user, in: workspace) == nil {
+            guard try workspaceIDs(of: user).count < limits.workspacesOfUser else {
+                throw ChatError.conflict(
+                    "too_many_workspaces", "Nobody is in more than \(limits.workspacesOfUser) workspaces.")
+            }
+            try session.run("UPDATE invitations SET uses = uses + 1 WHERE id = $1", .id(invitation.id))
+            try insertMember(user, as: invitation.role, into: workspace)
+            var channels = Set(invitation.channelIDs)
+            if invitation.role != .guest, let general = try generalChannel(of: workspace) { channels.insert(general) }
+            for channel in channels.sorted() {
+                let standing = try place(in: channel, of: user).standing
+                guard standing.channel?.isMember == false, standing.channel?.isArchived == false else { continue }
+                try put(user, into: channel, in: workspace)
+            }
+        }
+        return try self.workspace(workspace, for: user)
+    }
+
+    /// The first channel of a workspace, whatever it is called by now.
+    private func generalChannel(of workspace: WorkspaceID) throws -> ChannelID? {
+        guard
+            var row = try session.row(
+                """
+                SELECT id FROM channels WHERE workspace_id = $1 AND kind = 'public' AND archived_at IS NULL
+                ORDER BY created_at, id LIMIT 1
+                """, .id(workspace))
+        else { return nil }
+        return try row.id()
+    }
+}

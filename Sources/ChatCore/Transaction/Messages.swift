@@ -1,0 +1,228 @@
+package import ChatModel
+
+/// Messages: writing, changing and deleting them.
+extension ChatTransaction {
+    /// What somebody writes.
+    package struct NewMessage: Sendable {
+        package var content: String
+        /// The message in whose thread it is.
+        package var threadID: MessageID?
+        /// A name of the client's choosing, by which sending it again gives the message that there is.
+        package var clientID: String?
+
+        package init(content: String, threadID: MessageID? = nil, clientID: String? = nil) {
+            self.content = content
+            self.threadID = threadID
+            self.clientID = clientID
+        }
+    }
+
+    /// - Returns: the message, and whether it is new: false when the client has sent it before.
+    package func send(
+        _ new: NewMessage, to channel: ChannelID, by user: UserID
+    ) throws -> (message: Message, isNew: Bool) {
+        if let clientID = new.clientID {
+            guard (1...64).contains(clientID.utf8.count), clientID.utf8.allSatisfy({ 0x20 < $0 && $0 < 0x7f }) else {
+                throw ChatError.invalid("client_id", "A client's name of a message has from 1 to 64 ASCII characters.")
+            }
+        }
+        let place = try demand(.sendMessage, in: channel, by: user)
+        if let clientID = new.clientID, let sent = try message(ofClient: clientID, by: user, in: channel) {
+            return (sent, false)
+        }
+        let content = try Texts.content(new.content, isEmptyAllowed: false, limits)
+        if let thread = new.threadID { try checkThread(thread, in: channel) }
+        let mentions = MentionParser(content)
+        if mentions.isChannel || mentions.isHere {
+            try Permission.mentionEverybody.check(place.standing, of: "channel")
+        }
+        let id: MessageID = makeID()
+        let sequence = try nextSequence(in: place.workspace)
+        try session.run(
+            """
+            INSERT INTO messages (id, workspace_id, channel_id, user_id, thread_id, kind, content, client_id, sequence,
+                created_at, mentions_channel, mentions_here, reply_count, version)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 1)
+            """, .id(id), .id(place.workspace), .id(channel), .id(user), .id(new.threadID), .name(MessageKind.text),
+            .text(content), .text(new.clientID), .integer(sequence), .time(now), .flag(mentions.isChannel),
+            .flag(mentions.isHere))
+        try insert(mentions, of: id, by: user, in: channel, thread: new.threadID, as: sequence)
+        if let thread = new.threadID {
+            try session.run(
+                "UPDATE messages SET reply_count = reply_count + 1, last_reply_at = $2 WHERE id = $1", .id(thread),
+                .time(now))
+        } else {
+            try session.run(
+                "UPDATE channels SET last_message = $2 WHERE id = $1", .id(channel), .integer(sequence))
+        }
+        let message = try message(id)
+        try append(.messageSent(message), to: .channel(channel), in: place.workspace, as: sequence)
+        return (message, true)
+    }
+
+    private func checkThread(_ thread: MessageID, in channel: ChannelID) throws {
+        guard
+            var row = try session.row(
+                "SELECT channel_id, thread_id, deleted_at, reply_count FROM messages WHERE id = $1", .id(thread)),
+            try row.id() == channel
+        else { throw ChatError.notFound("thread") }
+        let outer: MessageID? = try row.idOrNull()
+        // Of a deleted message only a thread that there is goes on.
+        let isDeleted = try row.timeOrNull() != nil
+        guard try !isDeleted || row.int() > 0 else { throw ChatError.notFound("thread") }
+        guard outer == nil else {
+            throw ChatError.invalid("thread_id", "A thread is that of a message outside threads.")
+        }
+    }
+
+    /// Those who are named and are in the channel: others do not learn of it, and nobody calls themselves.
+    private func insert(
+        _ mentions: MentionParser, of id: MessageID, by author: UserID, in channel: ChannelID, thread: MessageID?,
+        as sequence: Int64
+    ) throws {
+        for username in mentions.usernames {
+            try session.run(
+                """
+                INSERT INTO mentions (message_id, user_id, channel_id, thread_id, sequence)
+                SELECT $1, u.id, $2, $3, $4 FROM users u
+                JOIN channel_members cm ON cm.user_id = u.id AND cm.channel_id = $2
+                WHERE u.username = $5 AND u.id <> $6
+                """, .id(id), .id(channel), .id(thread), .integer(sequence), .text(username), .id(author))
+        }
+    }
+
+    /// A message that somebody has asked to change, with what they may.
+    private func target(
+        _ id: MessageID, _ permission: Permission, by user: UserID
+    ) throws -> (message: Message, place: ChannelPlace) {
+        guard var row = try session.row("SELECT channel_id FROM messages WHERE id = $1", .id(id)) else {
+            throw ChatError.notFound("message")
+        }
+        let channel: ChannelID = try row.id()
+        var place = try self.place(in: channel, of: user)
+        try lock(place.workspace)
+        place = try self.place(in: channel, of: user)
+        let message = try self.message(id)
+        var standing = place.standing
+        standing.isOwn = message.user.id == user
+        try permission.check(standing, of: "message")
+        guard message.deletedAt == nil else { throw ChatError.notFound("message") }
+        return (message, place)
+    }
+
+    /// - Parameter version: of the message that whoever asks has seen; nil to change whatever is there.
+    package func edit(
+        _ id: MessageID, to content: String, ifVersion version: Int64? = nil, by user: UserID
+    ) throws -> Message {
+        let (message, place) = try target(id, .editMessage, by: user)
+        guard message.kind == .text else {
+            throw ChatError.conflict("not_a_text", "What the server has written is not edited.")
+        }
+        if let version, version != message.version { throw ChatError.outdated }
+        let content = try Texts.content(content, isEmptyAllowed: !message.files.isEmpty, limits)
+        let mentions = MentionParser(content)
+        if mentions.isChannel && !message.mentions.isChannel || mentions.isHere && !message.mentions.isHere {
+            try Permission.mentionEverybody.check(place.standing, of: "message")
+        }
+        try session.run(
+            """
+            UPDATE messages SET content = $2, edited_at = $3, version = version + 1, mentions_channel = $4,
+                mentions_here = $5
+            WHERE id = $1
+            """, .id(id), .text(content), .time(now), .flag(mentions.isChannel), .flag(mentions.isHere))
+        try session.run("DELETE FROM mentions WHERE message_id = $1", .id(id))
+        try insert(
+            mentions, of: id, by: user, in: message.channelID, thread: message.threadID, as: message.sequence)
+        let edited = try self.message(id)
+        try append(.messageEdited(edited), to: .channel(message.channelID), in: place.workspace)
+        return edited
+    }
+
+    /// Takes a message's words away, from the log of events as well. Where there are answers to it, its place stays.
+    package func delete(_ id: MessageID, by user: UserID) throws {
+        let (message, place) = try target(id, .deleteMessage, by: user)
+        try session.run(
+            """
+            UPDATE messages SET content = '', deleted_at = $2, pinned_at = NULL, mentions_channel = 0,
+                mentions_here = 0, version = version + 1
+            WHERE id = $1
+            """, .id(id), .time(now))
+        try session.run("DELETE FROM mentions WHERE message_id = $1", .id(id))
+        try session.run("DELETE FROM reactions WHERE message_id = $1", .id(id))
+        try session.run("DELETE FROM events WHERE message_id = $1", .id(id))
+        if let thread = message.threadID {
+            try session.run(
+                """
+                UPDATE messages SET reply_count = reply_count - 1, last_reply_at = (
+                    SELECT MAX(r.created_at) FROM messages r WHERE r.thread_id = $1 AND r.deleted_at IS NULL)
+                WHERE id = $1
+                """, .id(thread))
+        }
+        let deletion = MessageDeletion(
+            messageID: id, channelID: message.channelID, threadID: message.threadID, deletedAt: now)
+        try append(.messageDeleted(deletion), to: .channel(message.channelID), in: place.workspace)
+    }
+
+    // MARK: Reactions
+
+    /// Answers a message with an emoji; again is the same as once.
+    package func react(_ emoji: String, to id: MessageID, by user: UserID) throws -> Message {
+        let emoji = try Texts.emoji(emoji)
+        let (message, place) = try target(id, .react, by: user)
+        if message.reactions.count >= limits.emojiOfMessage, !message.reactions.contains(where: { $0.emoji == emoji }) {
+            throw ChatError.conflict("too_many_emoji", "This message has been answered with as many emoji as it may.")
+        }
+        let isNew = try session.run(
+            """
+            INSERT INTO reactions (message_id, emoji, user_id, created_at) VALUES ($1, $2, $3, $4)
+            ON CONFLICT DO NOTHING
+            """, .id(id), .text(emoji), .id(user), .time(now))
+        guard isNew == 1 else { return message }
+        return try told(of: emoji, on: message, by: user, at: place) { .reactionAdded($0) }
+    }
+
+    package func unreact(_ emoji: String, to id: MessageID, by user: UserID) throws -> Message {
+        let emoji = try Texts.emoji(emoji)
+        let (message, place) = try target(id, .react, by: user)
+        let isGone = try session.run(
+            "DELETE FROM reactions WHERE message_id = $1 AND emoji = $2 AND user_id = $3", .id(id), .text(emoji),
+            .id(user))
+        guard isGone == 1 else { return message }
+        return try told(of: emoji, on: message, by: user, at: place) { .reactionRemoved($0) }
+    }
+
+    private func told(
+        of emoji: String, on message: Message, by user: UserID, at place: ChannelPlace,
+        _ change: (ReactionChange) -> ChatChange
+    ) throws -> Message {
+        let changed = try self.message(message.id)
+        let reaction = changed.reactions.first { $0.emoji == emoji } ?? Reaction(emoji: emoji, userIDs: [])
+        let data = ReactionChange(
+            messageID: message.id, channelID: message.channelID, userID: user, reaction: reaction)
+        try append(change(data), to: .channel(message.channelID), in: place.workspace)
+        return changed
+    }
+
+    // MARK: Pins
+
+    /// Keeps a message where everybody in the channel finds it, or no longer.
+    package func setPinned(_ isPinned: Bool, _ id: MessageID, by user: UserID) throws -> Message {
+        let (message, place) = try target(id, .pinMessage, by: user)
+        guard (message.pinnedAt != nil) != isPinned else { return message }
+        if isPinned {
+            guard
+                var row = try session.row(
+                    "SELECT COUNT(*) FROM messages WHERE channel_id = $1 AND pinned_at IS NOT NULL",
+                    .id(message.channelID)), try row.int() < limits.pinsOfChannel
+            else {
+                throw ChatError.conflict("too_many_pins", "A channel has at most \(limits.pinsOfChannel) pins.")
+            }
+        }
+        try session.run("UPDATE messages SET pinned_at = $2 WHERE id = $1", .id(id), isPinned ? .time(now) : .null)
+        let changed = try self.message(id)
+        try append(
+            isPinned ? .messagePinned(changed) : .messageUnpinned(changed), to: .channel(message.channelID),
+            in: place.workspace)
+        return changed
+    }
+}

@@ -1,0 +1,156 @@
+package import ChatModel
+
+/// Sessions: on which devices people are logged in.
+///
+/// A device holds one refresh token, which it changes for another whenever it needs an access token (RFC 9700 §4.14.2).
+/// Of each session the hashes of the current token and of the one before are kept.
+extension ChatTransaction {
+    /// Logs somebody in on a device.
+    package func openSession(of user: UserID, on device: String, token: SecretHash) throws -> SessionID {
+        let id: SessionID = makeID()
+        try session.run(
+            """
+            INSERT INTO sessions (id, user_id, token_hash, is_confirmed, device, created_at, rotated_at, expires_at)
+            VALUES ($1, $2, $3, 0, $4, $5, $5, $6)
+            """, .id(id), .id(user), token.value, .text(Texts.line(device, upTo: 200) ?? "unknown"), .time(now),
+            .time(now.advanced(by: lifetimes.session)))
+        return id
+    }
+
+    /// What has come of a refresh token. Written in any case: a stolen token ends the session for both who have it.
+    package enum Refreshing: Sendable, Equatable {
+        case rotated(SessionID, of: UserID)
+        /// Nobody has been given this token, or its session is over.
+        case unknown
+        /// It was used before: the session is over now.
+        case reused
+    }
+
+    /// Changes a refresh token for the next.
+    ///
+    /// The one before the current may come once more for a short while, as long as nobody has used the current one: its
+    /// answer was lost.
+    package func refresh(_ token: SecretHash, for next: SecretHash) throws -> Refreshing {
+        guard
+            var row = try session.row(
+                """
+                SELECT s.id, s.user_id, s.token_hash, s.is_confirmed, s.rotated_at FROM sessions s
+                WHERE (s.token_hash = $1 OR s.former_hash = $1) AND s.ended_at IS NULL AND s.expires_at > $2
+                """ + (session.dialect == .postgres ? " FOR UPDATE" : ""), token.value, .time(now))
+        else { return .unknown }
+        let (id, user): (SessionID, UserID) = (try row.id(), try row.id())
+        let isCurrent = try row.bytes() == token.bytes
+        let isConfirmed = try row.flag()
+        let rotatedAt = try row.time()
+        guard isCurrent || !isConfirmed && now - rotatedAt <= lifetimes.refreshGrace else {
+            try session.run("UPDATE sessions SET ended_at = $2 WHERE id = $1", .id(id), .time(now))
+            changes.loggedOut.insert(user)
+            return .reused
+        }
+        // A repeated one keeps its place as the former, and its time: the grace does not begin anew.
+        try session.run(
+            """
+            UPDATE sessions SET token_hash = $2, former_hash = $3, is_confirmed = 0, rotated_at = $4, expires_at = $5
+            WHERE id = $1
+            """, .id(id), next.value, token.value, .time(isCurrent ? now : rotatedAt),
+            .time(now.advanced(by: lifetimes.session)))
+        return .rotated(id, of: user)
+    }
+
+    /// Who a session is of; nil when it is over. To be asked with each request.
+    package func user(of id: SessionID) throws -> UserID? {
+        guard
+            var row = try session.row(
+                "SELECT user_id FROM sessions WHERE id = $1 AND ended_at IS NULL AND expires_at > $2", .id(id),
+                .time(now))
+        else { return nil }
+        return try row.id()
+    }
+
+    /// An access token that a refresh token gave has been used: its answer has arrived.
+    ///
+    /// - Returns: false when it was known already, and nothing was written.
+    @discardableResult
+    package func confirm(_ id: SessionID) throws -> Bool {
+        try session.run("UPDATE sessions SET is_confirmed = 1 WHERE id = $1 AND is_confirmed = 0", .id(id)) == 1
+    }
+
+    package func isConfirmed(_ id: SessionID) throws -> Bool {
+        guard var row = try session.row("SELECT is_confirmed FROM sessions WHERE id = $1", .id(id)) else {
+            return true
+        }
+        return try row.flag()
+    }
+
+    package func sessions(of user: UserID, current: SessionID?) throws -> [SessionInfo] {
+        try session.rows(
+            """
+            SELECT id, device, created_at, rotated_at FROM sessions
+            WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 ORDER BY rotated_at DESC, id
+            """, .id(user), .time(now)
+        ).map {
+            var row = $0
+            let id: SessionID = try row.id()
+            return SessionInfo(
+                id: id, device: try row.text(), createdAt: try row.time(), lastUsedAt: try row.time(),
+                isCurrent: id == current)
+        }
+    }
+
+    /// Logs one device out.
+    package func endSession(_ id: SessionID, of user: UserID) throws {
+        let ended = try session.run(
+            "UPDATE sessions SET ended_at = $3 WHERE id = $1 AND user_id = $2 AND ended_at IS NULL", .id(id),
+            .id(user), .time(now))
+        guard ended == 1 else { throw ChatError.notFound("session") }
+        changes.loggedOut.insert(user)
+    }
+
+    /// Logs all devices out, but one if it is named.
+    package func endSessions(of user: UserID, but kept: SessionID?) throws {
+        try session.run(
+            "UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL AND id <> $3", .id(user),
+            .time(now), .id(kept ?? makeID()))
+        changes.loggedOut.insert(user)
+    }
+}
+
+/// Links that are sent by e-mail, each for once.
+extension ChatTransaction {
+    package enum EmailPurpose: String, Sendable {
+        case verify, reset
+    }
+
+    /// Makes a link's secret good for an address. The one before it for the same purpose is void.
+    package func openEmailToken(_ token: SecretHash, for purpose: EmailPurpose, of user: UserID) throws {
+        let lifetime = purpose == .verify ? lifetimes.emailVerification : lifetimes.passwordReset
+        try session.run(
+            "DELETE FROM email_tokens WHERE user_id = $1 AND purpose = $2", .id(user), .name(purpose))
+        try session.run(
+            """
+            INSERT INTO email_tokens (token_hash, user_id, purpose, email, created_at, expires_at)
+            SELECT $1, id, $2, email_key, $3, $4 FROM users WHERE id = $5 AND deactivated_at IS NULL
+            """, token.value, .name(purpose), .time(now), .time(now.advanced(by: lifetime)), .id(user))
+    }
+
+    /// Uses a link up.
+    ///
+    /// - Returns: whose it is.
+    package func useEmailToken(_ token: SecretHash, for purpose: EmailPurpose) throws -> UserID {
+        guard
+            var row = try session.row(
+                """
+                DELETE FROM email_tokens WHERE token_hash = $1 AND purpose = $2 RETURNING user_id, email, expires_at
+                """, token.value, .name(purpose))
+        else { throw ChatError(.gone, code: "link_used", "This link was used, or never there.") }
+        let user: UserID = try row.id()
+        let email = try row.text()
+        guard try row.time() > now else { throw ChatError(.gone, code: "link_expired", "This link is too old.") }
+        // Whoever reads the link reads the address, whatever it was sent for.
+        try session.run(
+            """
+            UPDATE users SET email_verified_at = COALESCE(email_verified_at, $3) WHERE id = $1 AND email_key = $2
+            """, .id(user), .text(email), .time(now))
+        return user
+    }
+}

@@ -1,0 +1,28 @@
+/// The body of `POST /channels/{channel_id}/messages`.
+public struct SendMessageRequest: Codable, Sendable, Equatable {
+    public var content: String
+    public var threadID: MessageID?
+    /// A name of the client's choosing: sending it again is sending it once.
+    public var clientID: String?
+
+    public init(content: String, threadID: MessageID? = nil, clientID: String? = nil) {
+        self.content = content
+        self.threadID = threadID
+        self.clientID = clientID
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case content
+        case threadID = "thread_id"
+        case clientID = "client_id"
+    }
+}
+
+/// The body of `PATCH /messages/{message_id}`.
+public struct EditMessageRequest: Codable, Sendable, Equatable {
+    public var content: String
+
+    public init(content: String) {
+        self.content = content
+    }
+}

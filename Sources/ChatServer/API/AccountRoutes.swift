@@ -1,0 +1,185 @@
+internal import ChatCore
+internal import ChatModel
+
+/// Making an account, logging in and out, passwords.
+extension ChatAPI {
+    var accountRoutes: [Route] {
+        [
+            Route("POST", "/auth/register", for: .anybody, register),
+            Route("POST", "/auth/login", for: .anybody, logIn),
+            Route("POST", "/auth/refresh", for: .anybody, refresh),
+            Route("POST", "/auth/logout", logOut),
+            Route("POST", "/auth/logout_all", logOutEverywhere),
+            Route("GET", "/auth/sessions", sessions),
+            Route("DELETE", "/auth/sessions/{session_id}", endSession),
+            Route("POST", "/auth/verify_email", for: .anybody, verifyEmail),
+            Route("POST", "/auth/resend_verification", for: .anybody, resendVerification),
+            Route("POST", "/auth/forgot_password", for: .anybody, forgotPassword),
+            Route("POST", "/auth/reset_password", for: .anybody, resetPassword),
+            Route("POST", "/auth/change_password", changePassword),
+        ]
+    }
+
+    /// The answer is the same whether the address was new or not: what became of it is in a letter to that address.
+    @Sendable private func register(_ request: APIRequest) async throws -> APIResponse {
+        let body: RegisterRequest = try request.body()
+        try Texts.password(body.password, service.limits)
+        let invitation = body.invitation.map { Secret(text: $0).hash }
+        let isOpen = configuration.isRegistrationOpen
+        let hash = try await passwords.hash(body.password)
+        let secret = Secret.random()
+        let user = try await service.write { chat -> UserID? in
+            if let invitation {
+                _ = try chat.invitation(with: invitation)
+            } else if !isOpen, try !chat.isServerNew() {
+                throw ChatError.forbidden("registration_closed", "This server takes those who are invited.")
+            }
+            let new = NewAccount(
+                email: body.email, username: body.username, displayName: body.displayName, passwordHash: hash)
+            guard let user = try chat.register(new) else { return nil }
+            try chat.openEmailToken(secret.hash, for: .verify, of: user)
+            if let invitation { _ = try chat.accept(invitationWith: invitation, by: user) }
+            return user
+        }
+        if user != nil {
+            post(letters.verification(to: body.email, secret: secret))
+        } else if (try? limits.take(.letters(body.email.lowercased()), at: service.now())) != nil {
+            post(letters.alreadyRegistered(to: body.email))
+        }
+        return try .json(RegistrationAnswer(isVerificationRequired: mailer.isDelivering), status: 202)
+    }
+
+    @Sendable private func logIn(_ request: APIRequest) async throws -> APIResponse {
+        let body: LoginRequest = try request.body()
+        let name = body.login.lowercased()
+        try limits.take(.passwords(String(name.prefix(256))), at: service.now())
+        let credentials = try await service.read { try $0.credentials(of: name) }
+        // Without an account it takes as long to find out.
+        let isRight = try await passwords.isRight(body.password, for: credentials?.passwordHash)
+        guard let credentials, isRight else {
+            throw ChatError(.unauthenticated, code: "wrong_credentials", "The name or the password is wrong.")
+        }
+        guard credentials.isEmailVerified || !mailer.isDelivering else {
+            throw ChatError.forbidden(
+                "email_not_verified", "Confirm your e-mail address first: we have sent you a link.")
+        }
+        let device = body.device ?? request.header("User-Agent") ?? ""
+        let secret = Secret.random()
+        let (session, account) = try await service.write { chat in
+            (
+                try chat.openSession(of: credentials.user, on: device, token: secret.hash),
+                try chat.account(of: credentials.user)
+            )
+        }
+        return try pair(Caller(user: credentials.user, session: session), secret, account)
+    }
+
+    private func pair(_ caller: Caller, _ secret: Secret, _ account: Account) throws -> APIResponse {
+        try .json(
+            TokenPair(
+                accessToken: try tokens.token(for: caller, at: service.now()),
+                expiresIn: Int(tokens.lifetime.components.seconds), refreshToken: secret.text, account: account))
+    }
+
+    @Sendable private func refresh(_ request: APIRequest) async throws -> APIResponse {
+        let body: RefreshRequest = try request.body()
+        let (token, next) = (Secret(text: body.refreshToken).hash, Secret.random())
+        let outcome = try await service.write { chat -> (ChatTransaction.Refreshing, Account?) in
+            let refreshing = try chat.refresh(token, for: next.hash)
+            guard case .rotated(_, let user) = refreshing else { return (refreshing, nil) }
+            return (refreshing, try chat.account(of: user))
+        }
+        guard case .rotated(let session, let user) = outcome.0, let account = outcome.1 else {
+            throw ChatError.sessionOver
+        }
+        return try pair(Caller(user: user, session: session), next, account)
+    }
+
+    @Sendable private func logOut(_ request: APIRequest) async throws -> APIResponse {
+        let (user, session) = (try request.user(), try request.session())
+        try await service.write { try $0.endSession(session, of: user) }
+        return .nothing
+    }
+
+    @Sendable private func logOutEverywhere(_ request: APIRequest) async throws -> APIResponse {
+        let user = try request.user()
+        try await service.write { try $0.endSessions(of: user, but: nil) }
+        return .nothing
+    }
+
+    @Sendable private func sessions(_ request: APIRequest) async throws -> APIResponse {
+        let (user, session) = (try request.user(), try request.session())
+        return try .json(Page(try await service.read { try $0.sessions(of: user, current: session) }))
+    }
+
+    @Sendable private func endSession(_ request: APIRequest) async throws -> APIResponse {
+        let (user, session): (UserID, SessionID) = (try request.user(), try request.id("session_id"))
+        try await service.write { try $0.endSession(session, of: user) }
+        return .nothing
+    }
+
+    // MARK: Letters
+
+    @Sendable private func verifyEmail(_ request: APIRequest) async throws -> APIResponse {
+        let body: TokenRequest = try request.body()
+        let token = Secret(text: body.token).hash
+        _ = try await service.write { try $0.useEmailToken(token, for: .verify) }
+        return .nothing
+    }
+
+    @Sendable private func resendVerification(_ request: APIRequest) async throws -> APIResponse {
+        let body: EmailRequest = try request.body()
+        try await sendLink(to: body.email, for: .verify) { letters.verification(to: body.email, secret: $0) }
+        return APIResponse(status: 202)
+    }
+
+    @Sendable private func forgotPassword(_ request: APIRequest) async throws -> APIResponse {
+        let body: EmailRequest = try request.body()
+        try await sendLink(to: body.email, for: .reset) { letters.reset(to: body.email, secret: $0) }
+        return APIResponse(status: 202)
+    }
+
+    /// Where there is nobody of this address nothing is sent, and nobody can tell.
+    private func sendLink(
+        to email: String, for purpose: ChatTransaction.EmailPurpose, _ letter: (Secret) -> Mail
+    ) async throws {
+        let key = try Texts.email(email).lowercased()
+        try limits.take(.letters(key), at: service.now())
+        let secret = Secret.random()
+        let isKnown = try await service.write { chat -> Bool in
+            guard let credentials = try chat.credentials(of: key) else { return false }
+            guard purpose == .reset || !credentials.isEmailVerified else { return false }
+            try chat.openEmailToken(secret.hash, for: purpose, of: credentials.user)
+            return true
+        }
+        if isKnown { post(letter(secret)) }
+    }
+
+    // MARK: Passwords
+
+    @Sendable private func resetPassword(_ request: APIRequest) async throws -> APIResponse {
+        let body: ResetPasswordRequest = try request.body()
+        try Texts.password(body.password, service.limits)
+        let token = Secret(text: body.token).hash
+        let hash = try await passwords.hash(body.password)
+        try await service.write { chat in
+            let user = try chat.useEmailToken(token, for: .reset)
+            try chat.changePassword(of: user, to: hash, keeping: nil)
+        }
+        return .nothing
+    }
+
+    @Sendable private func changePassword(_ request: APIRequest) async throws -> APIResponse {
+        let body: ChangePasswordRequest = try request.body()
+        let (user, session) = (try request.user(), try request.session())
+        try Texts.password(body.password, service.limits)
+        try limits.take(.passwords(user.description), at: service.now())
+        let credentials = try await service.read { try $0.credentials(of: user) }
+        guard try await passwords.isRight(body.currentPassword, for: credentials?.passwordHash) else {
+            throw ChatError.forbidden("wrong_password", "The current password is wrong.")
+        }
+        let hash = try await passwords.hash(body.password)
+        try await service.write { try $0.changePassword(of: user, to: hash, keeping: session) }
+        return .nothing
+    }
+}

@@ -1,0 +1,31 @@
+internal import ChatCore
+internal import ChatModel
+internal import Logging
+
+/// What all routes stand on.
+struct ChatAPI: Sendable {
+    let service: ChatService
+    let tokens: AccessTokens
+    let passwords: PasswordHasher
+    let limits: RequestLimits
+    let mailer: any Mailer
+    let letters: Letters
+    let configuration: ChatServerConfiguration
+    let logger: Logger
+
+    /// Every route that there is.
+    var routes: [Route] {
+        accountRoutes + userRoutes + workspaceRoutes + invitationRoutes + channelRoutes + messageRoutes
+    }
+
+    /// Sends a letter without making anybody wait for it, so that nobody can tell by the time whether there was one.
+    func post(_ mail: Mail) {
+        Task {
+            do {
+                try await mailer.send(mail)
+            } catch {
+                logger.error("a letter could not be sent", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+}

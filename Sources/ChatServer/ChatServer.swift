@@ -1,0 +1,158 @@
+internal import ChatCore
+internal import ChatModel
+internal import LiveKitProtocol
+package import Logging
+package import SocketIO
+
+/// A server's chat: `/api/v1`.
+package final class ChatServer: Sendable {
+    /// Where all of it is.
+    package static let path = "/api/v1"
+    /// The largest body of a request, in bytes.
+    static let bodyLimit = 256 * 1_024
+
+    private let api: ChatAPI
+    private let table: RouteTable
+    private let hub: RealtimeHub
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - service: over a database whose tables are there.
+    ///   - mailer: brings letters to people.
+    package init(
+        _ configuration: ChatServerConfiguration, service: ChatService, mailer: any Mailer, logger: Logger
+    ) async throws {
+        let hub = RealtimeHub(service: service, logger: logger)
+        var service = service
+        let (changes, changed) = AsyncStream<ChatChanges>.makeStream()
+        service.changed = { changed.yield($0) }
+        Task { for await change in changes { await hub.changed(change) } }
+        self.hub = hub
+        let secret = Secret.random().text
+        // The same on all servers of a database, and from the first start on.
+        let kept = try await service.write { try $0.setting("token_secret", ifMissing: secret) }
+        api = ChatAPI(
+            service: service,
+            tokens: AccessTokens(
+                key: try APIKey("roost-chat", secret: kept), lifetime: configuration.lifetimes.accessToken),
+            passwords: PasswordHasher(), limits: RequestLimits(), mailer: mailer,
+            letters: Letters(serverURL: configuration.serverURL), configuration: configuration, logger: logger)
+        table = RouteTable(api.routes)
+        self.logger = logger
+    }
+
+    /// How large a request's body may be; nil for paths that are not the chat's.
+    package func bodyLimit(of request: SocketIOHTTPRequest) -> Int? {
+        Self.isChat(request.path) ? Self.bodyLimit : nil
+    }
+
+    private static func isChat(_ path: String) -> Bool { path == self.path || path.hasPrefix(self.path + "/") }
+
+    /// Answers what is under `/api/v1`; nil for other paths.
+    package func answer(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
+        guard Self.isChat(request.path) else { return nil }
+        do {
+            return try await route(request).http
+        } catch let error as ChatError {
+            return APIResponse(error).http
+        } catch {
+            // Neither the path, which has identifiers, nor anything of the body.
+            logger.error("a request failed", metadata: ["method": "\(request.method)", "error": "\(error)"])
+            return APIResponse.failure.http
+        }
+    }
+
+    /// Takes a WebSocket on `/api/v1/ws`; nil for other paths.
+    package func webSocket(_ request: SocketIOHTTPRequest) async -> WebSocketAnswer? {
+        guard request.path == Self.path + "/ws" else { return nil }
+        do {
+            try checkOrigin(of: request)
+            let caller: Caller?
+            if let token = request.query["token"] {
+                caller = try await api.caller(with: token, at: api.service.now())
+            } else {
+                try api.limits.take(.strangers(request.address), at: api.service.now())
+                caller = nil
+            }
+            let resume = Self.places(request.query["resume"] ?? "")
+            let (api, hub) = (api, hub)
+            let connection = RealtimeConnection { connection, requests in
+                await api.run(connection, requests, of: caller, resume: resume, over: hub)
+            }
+            return .accepted(by: connection, RealtimeConnection.terms)
+        } catch let error as ChatError {
+            return .refused(APIResponse(error).http)
+        } catch {
+            logger.error("a realtime socket was refused", metadata: ["error": "\(error)"])
+            return .refused(APIResponse.failure.http)
+        }
+    }
+
+    /// `ID:NUMBER,ID:NUMBER`: what a client has seen of each workspace.
+    private static func places(_ text: String) -> [WorkspaceID: Int64] {
+        text.split(separator: ",").reduce(into: [:]) { places, item in
+            let pair = item.split(separator: ":")
+            guard pair.count == 2, let id = WorkspaceID(String(pair[0])), let sequence = Int64(pair[1]) else { return }
+            places[id] = sequence
+        }
+    }
+
+    /// RFC 6455 §10.2: browsers name the page that opens the socket; others name none.
+    private func checkOrigin(of request: SocketIOHTTPRequest) throws(ChatError) {
+        guard let origin = request.header("Origin") else { return }
+        let host = request.header("Host") ?? ""
+        let own = ["http://\(host)", "https://\(host)", api.configuration.serverURL]
+        guard
+            own.contains(origin) || api.configuration.origins.contains(origin)
+                || api.configuration.origins.contains("*")
+        else { throw .forbidden("other_origin", "Pages of this origin may not open it.") }
+    }
+
+    /// Says goodbye to who is connected.
+    package func stop() async { await hub.close() }
+
+    private func route(_ request: SocketIOHTTPRequest) async throws -> APIResponse {
+        let now = api.service.now()
+        switch table.match(request.method, request.path.dropFirst(Self.path.count)) {
+        case .nothing: throw ChatError.notFound("route")
+        case .otherMethod(let methods):
+            var response = APIResponse(
+                ChatError(.invalid, code: "wrong_method", "This address takes other methods."))
+            response.status = 405
+            response.headers.append(("Allow", methods.joined(separator: ", ")))
+            return response
+        case .found(let route, let parameters):
+            var call = APIRequest(http: request, parameters: parameters, caller: nil)
+            switch route.access {
+            case .anybody: try api.limits.take(.strangers(request.address), at: now)
+            case .user:
+                let caller = try await self.caller(of: request, at: now)
+                try api.limits.take(.requests(caller.user), at: now)
+                call.caller = caller
+            }
+            return try await route.answer(call)
+        }
+    }
+
+    /// Who asks, by the token in the request.
+    private func caller(of request: SocketIOHTTPRequest, at now: Timestamp) async throws -> Caller {
+        // RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1).
+        guard let header = request.header("Authorization") else { throw ChatError.notLoggedIn }
+        let parts = header.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw ChatError.notLoggedIn }
+        return try await api.caller(with: String(parts[1]), at: now)
+    }
+}
+
+extension ChatAPI {
+    /// Who a token is of, if their session lasts.
+    func caller(with token: String, at now: Timestamp) async throws -> Caller {
+        let caller = try tokens.caller(of: token, at: now)
+        let (user, isConfirmed) = try await service.read { chat in
+            (try chat.user(of: caller.session), try chat.isConfirmed(caller.session))
+        }
+        guard user == caller.user else { throw ChatError.sessionOver }
+        if !isConfirmed { try await service.write { _ = try $0.confirm(caller.session) } }
+        return caller
+    }
+}

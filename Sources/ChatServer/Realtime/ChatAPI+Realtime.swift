@@ -1,0 +1,89 @@
+internal import ChatCore
+internal import ChatModel
+internal import Logging
+internal import SocketIO
+
+/// What is done with what a client says on its realtime socket, in the order in which it says it.
+extension ChatAPI {
+    /// Whoever is connected and does not say who they are is closed after this.
+    private static let patience = Duration.seconds(10)
+
+    /// - Parameter caller: nil when the first frame is to bring the token.
+    func run(
+        _ connection: RealtimeConnection, _ requests: AsyncStream<Result<ClientRequest, ChatError>>, of caller: Caller?,
+        resume: [WorkspaceID: Int64], over hub: RealtimeHub
+    ) async {
+        var requests = requests.makeAsyncIterator()
+        var caller = caller
+        var resume = resume
+        if caller == nil {
+            let deadline = Task {
+                try await Task.sleep(for: Self.patience)
+                connection.close(RealtimeConnection.Reason.sessionOver)
+            }
+            defer { deadline.cancel() }
+            guard let first = await requests.next() else { return }
+            connection.requestTaken()
+            guard case .success(let request) = first, case .authenticate(let token, let places) = request.frame,
+                let known = try? await self.caller(with: token, at: service.now())
+            else {
+                connection.send(ServerFrame.error(.badToken, id: nil))
+                return connection.close(RealtimeConnection.Reason.sessionOver)
+            }
+            (caller, resume) = (known, places)
+        }
+        guard let caller else { return }
+        await hub.connect(connection, caller, resume: resume)
+        while let request = await requests.next() {
+            connection.requestTaken()
+            await answer(request, of: caller, connection, over: hub)
+        }
+        await hub.disconnect(connection, of: caller.user)
+    }
+
+    private func answer(
+        _ request: Result<ClientRequest, ChatError>, of caller: Caller, _ connection: RealtimeConnection,
+        over hub: RealtimeHub
+    ) async {
+        let id = try? request.get().id
+        do {
+            try limits.take(.requests(caller.user), at: service.now())
+            let answer = try await perform(try request.get(), of: caller, connection, over: hub)
+            if let answer { connection.send(answer) }
+        } catch let error as ChatError {
+            connection.send(ServerFrame.error(error, id: id))
+        } catch {
+            logger.error("a realtime request failed", metadata: ["error": "\(error)"])
+            let failure = ChatError(.unavailable, code: "internal_error", "Something went wrong on the server.")
+            connection.send(ServerFrame.error(failure, id: id))
+        }
+    }
+
+    /// - Returns: the answer; nil where none is asked for.
+    private func perform(
+        _ request: ClientRequest, of caller: Caller, _ connection: RealtimeConnection, over hub: RealtimeHub
+    ) async throws -> [UInt8]? {
+        let user = caller.user
+        switch request.frame {
+        case .authenticate: throw ChatError.conflict("logged_in", "This socket is somebody's already.")
+        case .ping: return ServerFrame.pong()
+        case .resume(let places):
+            for (id, sequence) in places { await hub.follow(id, connection, of: user, after: sequence) }
+        case .joinChannel(let channel):
+            let workspace = try await service.read { try $0.mayRead(channel, by: user) }
+            await hub.watch(channel, in: workspace, connection, of: user)
+        case .leaveChannel(let channel): await hub.stopWatching(channel, connection)
+        case .sendMessage(let channel, let body):
+            let new = ChatTransaction.NewMessage(
+                content: body.content, threadID: body.threadID, clientID: body.clientID)
+            let message = try await service.write { try $0.send(new, to: channel, by: user).message }
+            return request.id.map { ServerFrame.ack($0, message) }
+        case .typing(let channel, let thread):
+            try await hub.typing(in: channel, thread: thread, by: user, isTyping: true)
+        case .stopTyping(let channel): try await hub.typing(in: channel, thread: nil, by: user, isTyping: false)
+        case .markRead(let mark):
+            _ = try await service.write { try $0.read(mark.channelID, upTo: mark.lastRead, by: user) }
+        }
+        return request.id.map { ServerFrame.ack($0) }
+    }
+}

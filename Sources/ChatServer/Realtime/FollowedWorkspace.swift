@@ -1,0 +1,162 @@
+internal import ChatCore
+internal import ChatModel
+
+/// What events are passed on to.
+protocol RealtimeReceiver: AnyObject, Sendable {
+    /// - Parameter frame: JSON.
+    func send(_ frame: [UInt8])
+}
+
+/// Who of a workspace is connected, and who of them gets an event. Without I/O: `RealtimeHub` feeds it from the log.
+struct FollowedWorkspace {
+    struct Person {
+        var role: Role
+        var channels: Set<ChannelID>
+        /// Does not want to be seen.
+        var isHidden: Bool
+        /// Empty for a while after the last has gone: it may come back.
+        var connections: [any RealtimeReceiver]
+
+        var isOnline: Bool { !isHidden && !connections.isEmpty }
+
+        /// Members see everybody, guests who is in their channels.
+        func mayKnow(_ other: Person) -> Bool { role != .guest || !channels.isDisjoint(with: other.channels) }
+    }
+
+    /// Events up to this one have been passed on.
+    private(set) var sequence: Int64
+    private(set) var people: [UserID: Person] = [:]
+    /// Who of the connected is in each channel.
+    private var members: [ChannelID: Set<UserID>] = [:]
+    /// Connections that look at a channel whose members they are not.
+    private var watchers: [ChannelID: [any RealtimeReceiver]] = [:]
+
+    init(sequence: Int64) { self.sequence = sequence }
+
+    var isEmpty: Bool { people.isEmpty }
+    var hasGuests: Bool { people.values.contains { $0.role == .guest } }
+
+    // MARK: Coming and going
+
+    mutating func add(_ connection: any RealtimeReceiver, of user: UserID, _ presence: ChatTransaction.Presence) {
+        setPresence(presence, of: user)
+        guard people[user]?.connections.contains(where: { $0 === connection }) == false else { return }
+        people[user]?.connections.append(connection)
+    }
+
+    mutating func remove(_ connection: any RealtimeReceiver, of user: UserID) {
+        for channel in watchers.keys { stopWatching(channel, connection) }
+        people[user]?.connections.removeAll { $0 === connection }
+    }
+
+    mutating func forget(_ user: UserID) {
+        for channel in people[user]?.channels ?? [] { take(user, outOf: channel) }
+        people[user] = nil
+    }
+
+    private mutating func take(_ user: UserID, outOf channel: ChannelID) {
+        members[channel]?.remove(user)
+        if members[channel]?.isEmpty == true { members[channel] = nil }
+    }
+
+    private mutating func setPresence(_ presence: ChatTransaction.Presence, of user: UserID) {
+        for channel in (people[user]?.channels ?? []).subtracting(presence.channels) { take(user, outOf: channel) }
+        for channel in presence.channels { members[channel, default: []].insert(user) }
+        people[user] = Person(
+            role: presence.role, channels: presence.channels, isHidden: presence.isHidden,
+            connections: people[user]?.connections ?? [])
+    }
+
+    mutating func watch(_ channel: ChannelID, _ connection: any RealtimeReceiver) {
+        guard watchers[channel]?.contains(where: { $0 === connection }) != true else { return }
+        watchers[channel, default: []].append(connection)
+    }
+
+    mutating func stopWatching(_ channel: ChannelID, _ connection: any RealtimeReceiver) {
+        watchers[channel]?.removeAll { $0 === connection }
+        if watchers[channel]?.isEmpty == true { watchers[channel] = nil }
+    }
+
+    // MARK: Events
+
+    /// What belongs to events that have been read together, as of the same moment.
+    struct Surroundings: Sendable {
+        /// Of each channel that somebody has come into or left.
+        var members: [ChannelID: Set<UserID>] = [:]
+        /// Of each connected person whose place has changed; nil for who is gone.
+        var presences: [UserID: ChatTransaction.Presence?] = [:]
+        /// Guests who may know of somebody.
+        var acquainted: [UserID: Set<UserID>] = [:]
+    }
+
+    /// What has changed who is where, before any of the events is passed on: who may see them is who may see them now.
+    mutating func update(_ surroundings: Surroundings) {
+        for (channel, everybody) in surroundings.members {
+            for user in (members[channel] ?? []).subtracting(everybody) {
+                take(user, outOf: channel)
+                people[user]?.channels.remove(channel)
+            }
+            for user in everybody where people[user] != nil {
+                members[channel, default: []].insert(user)
+                people[user]?.channels.insert(channel)
+            }
+        }
+        for (user, presence) in surroundings.presences {
+            guard people[user] != nil, let presence else { continue }
+            setPresence(presence, of: user)
+        }
+    }
+
+    /// Passes an event on to who may see it.
+    mutating func deliver(_ event: StoredEvent, _ surroundings: Surroundings) {
+        sequence = max(sequence, event.sequence)
+        let frame = Array(event.json.utf8)
+        switch event.audience {
+        case .everybody: for person in people.values { Self.send(frame, to: person) }
+        case .members: for person in people.values where person.role != .guest { Self.send(frame, to: person) }
+        case .user(let user): if let person = people[user] { Self.send(frame, to: person) }
+        case .channel(let channel): send(frame, toChannel: channel)
+        case .about(let subject):
+            let acquainted = surroundings.acquainted[subject] ?? []
+            for (user, person) in people where person.role != .guest || user == subject || acquainted.contains(user) {
+                Self.send(frame, to: person)
+            }
+        }
+        // Who is gone has been told.
+        if event.kind == .memberLeft, let user = event.user, case .some(.none) = surroundings.presences[user] {
+            forget(user)
+        }
+    }
+
+    /// - Parameter except: gets nothing.
+    func send(_ frame: [UInt8], toChannel channel: ChannelID, except user: UserID? = nil) {
+        for member in members[channel] ?? [] where member != user {
+            if let person = people[member] { Self.send(frame, to: person) }
+        }
+        for connection in watchers[channel] ?? [] { connection.send(frame) }
+    }
+
+    private static func send(_ frame: [UInt8], to person: Person) {
+        for connection in person.connections { connection.send(frame) }
+    }
+
+    /// All events up to a number are passed on, or are of no interest.
+    mutating func advance(to sequence: Int64) { self.sequence = max(self.sequence, sequence) }
+
+    // MARK: Who is there
+
+    func isMember(_ user: UserID, of channel: ChannelID) -> Bool { members[channel]?.contains(user) == true }
+
+    /// Tells those who may know whether somebody is there.
+    func tellPresence(of user: UserID, _ frame: [UInt8]) {
+        guard let subject = people[user] else { return }
+        for (other, person) in people where other != user && person.mayKnow(subject) { Self.send(frame, to: person) }
+    }
+
+    /// Who is there, as far as somebody may know.
+    func online(visibleTo user: UserID) -> [UserID] {
+        guard let reader = people[user] else { return [] }
+        return people.filter { other, person in person.isOnline && (other == user || reader.mayKnow(person)) }.keys
+            .sorted()
+    }
+}

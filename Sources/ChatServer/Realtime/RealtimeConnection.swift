@@ -1,0 +1,111 @@
+internal import ChatCore
+internal import ChatModel
+internal import Foundation
+internal import SocketIO
+internal import Synchronization
+
+/// A client's realtime socket. Between its loop and the hub; its lock guards what both see.
+final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
+    private struct State {
+        var socket: ServerWebSocket?
+        var isClosed = false
+        /// Frames that have been handed over and are not with the system yet, in bytes.
+        var waiting = 0
+        /// Frames of the client that nobody has looked at.
+        var unread = 0
+    }
+
+    /// Close codes of ours (RFC 6455 §7.4.2).
+    enum Reason {
+        static let sessionOver: (code: UInt16, text: String) = (4001, "session_over")
+        static let tooSlow: (code: UInt16, text: String) = (4008, "too_slow")
+        static let tooFast: (code: UInt16, text: String) = (4029, "too_fast")
+        static let goingDown: (code: UInt16, text: String) = (1001, "going_down")
+    }
+
+    /// What of a client that does not read is kept for it, in bytes.
+    private static let mostWaiting = 4 << 20
+    private static let mostUnread = 256
+    static let terms = WebSocketTerms(
+        messageLimit: ChatServer.bodyLimit, outboundLimit: 2 * mostWaiting, pingInterval: .seconds(20),
+        flood: .init(messagesPerSecond: 50, messageBurst: 500, bytesPerSecond: 262_144, byteBurst: 2_097_152))
+
+    private let state = Mutex(State())
+    private let requests: AsyncStream<Result<ClientRequest, ChatError>>
+    private let arriving: AsyncStream<Result<ClientRequest, ChatError>>.Continuation
+    private let run: @Sendable (RealtimeConnection, AsyncStream<Result<ClientRequest, ChatError>>) async -> Void
+
+    /// - Parameter run: what is done with what the client says; called once, when the socket is open.
+    init(
+        run:
+            @escaping @Sendable (
+                RealtimeConnection, AsyncStream<Result<ClientRequest, ChatError>>
+            ) async -> Void
+    ) {
+        (requests, arriving) = AsyncStream.makeStream()
+        self.run = run
+    }
+
+    // MARK: From the hub
+
+    func send(_ frame: [UInt8]) {
+        let (socket, isTooSlow) = state.withLock { state -> (ServerWebSocket?, Bool) in
+            guard let socket = state.socket, !state.isClosed else { return (nil, false) }
+            state.waiting += frame.count
+            guard state.waiting <= Self.mostWaiting else {
+                state.isClosed = true
+                return (socket, true)
+            }
+            return (socket, false)
+        }
+        guard let socket else { return }
+        guard !isTooSlow else {
+            socket.close(code: Reason.tooSlow.code, reason: Reason.tooSlow.text)
+            return arriving.finish()
+        }
+        socket.send(frame, isText: true) { [weak self] in
+            self?.state.withLock { $0.waiting -= frame.count }
+        }
+    }
+
+    /// The client's next frame may come.
+    func requestTaken() { state.withLock { $0.unread -= 1 } }
+
+    func close(_ reason: (code: UInt16, text: String)) {
+        let socket = state.withLock { state -> ServerWebSocket? in
+            guard !state.isClosed else { return nil }
+            state.isClosed = true
+            return state.socket
+        }
+        socket?.close(code: reason.code, reason: reason.text)
+        arriving.finish()
+    }
+
+    // MARK: From the socket
+
+    func webSocketOpened(_ socket: ServerWebSocket) {
+        state.withLock { $0.socket = socket }
+        Task { await run(self, requests) }
+    }
+
+    /// Text, or the same as bytes, which is what `URLSessionWebSocketTask.Message.data` sends.
+    func webSocketReceived(_ message: [UInt8], isText: Bool) {
+        let isTooFast = state.withLock { state in
+            state.unread += 1
+            return state.unread > Self.mostUnread
+        }
+        guard !isTooFast else { return close(Reason.tooFast) }
+        do {
+            arriving.yield(.success(try JSONDecoder().decode(ClientRequest.self, from: Data(message))))
+        } catch let error as DecodingError {
+            arriving.yield(.failure(ChatError(error)))
+        } catch {
+            arriving.yield(.failure(.notJSON))
+        }
+    }
+
+    func webSocketClosed() {
+        state.withLock { $0.isClosed = true }
+        arriving.finish()
+    }
+}

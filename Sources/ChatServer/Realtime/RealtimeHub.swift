@@ -1,0 +1,240 @@
+internal import ChatCore
+internal import ChatModel
+internal import Logging
+
+/// Passes on what happens to who is connected.
+///
+/// The log of events is the only source: word that a workspace has changed, from this process or from another, makes
+/// the hub read on in it from where it was. So nothing is told twice or left out, whatever becomes of the word.
+actor RealtimeHub {
+    private let service: ChatService
+    private let logger: Logger
+    private var workspaces: [WorkspaceID: FollowedWorkspace] = [:]
+    private var connections: [UserID: [(connection: RealtimeConnection, session: SessionID)]] = [:]
+    /// Workspaces whose log is being read.
+    private var reading: Set<WorkspaceID> = []
+    /// Workspaces whose log has grown since.
+    private var grown: Set<WorkspaceID> = []
+    /// Who wants to follow a workspace from its next reading on.
+    private var joining: [WorkspaceID: [Joining]] = [:]
+    private var typists = Typists()
+    private var isExpiring = false
+    private var isClosed = false
+
+    private struct Joining {
+        let connection: RealtimeConnection
+        let user: UserID
+        /// What it has seen; nil to begin with what comes.
+        let after: Int64?
+        let done: CheckedContinuation<Void, Never>
+    }
+
+    /// Who has lost all connections is taken for gone after this.
+    private let patience: Duration
+
+    init(service: ChatService, logger: Logger, patience: Duration = .seconds(10)) {
+        self.service = service
+        self.logger = logger
+        self.patience = patience
+    }
+
+    /// How many sockets are open.
+    var connectionCount: Int { connections.values.reduce(0) { $0 + $1.count } }
+
+    // MARK: Connections
+
+    /// Has a connection follow all workspaces of whose it is.
+    ///
+    /// - Parameter resume: what it has seen of each.
+    func connect(_ connection: RealtimeConnection, _ caller: Caller, resume: [WorkspaceID: Int64]) async {
+        guard !isClosed else { return connection.close(RealtimeConnection.Reason.goingDown) }
+        connections[caller.user, default: []].append((connection, caller.session))
+        do {
+            let ids = try await service.read { try $0.workspaces(of: caller.user).map(\.workspace.id) }
+            connection.send(ServerFrame.hello(user: caller.user, workspaces: ids))
+            for id in ids { await follow(id, connection, of: caller.user, after: resume[id]) }
+            // The session may have ended meanwhile.
+            await endSessionsThatAreOver(of: caller.user)
+        } catch {
+            logger.error("a realtime socket could not begin", metadata: ["error": "\(error)"])
+            connection.close((1011, "internal_error"))
+        }
+    }
+
+    func disconnect(_ connection: RealtimeConnection, of user: UserID) {
+        connections[user]?.removeAll { $0.connection === connection }
+        if connections[user]?.isEmpty == true { connections[user] = nil }
+        for id in workspaces.keys { workspaces[id]?.remove(connection, of: user) }
+        guard connections[user] == nil else { return }
+        Task {
+            try? await Task.sleep(for: patience)
+            forget(user)
+        }
+    }
+
+    private func forget(_ user: UserID) {
+        guard connections[user] == nil else { return }
+        for id in workspaces.keys {
+            guard let person = workspaces[id]?.people[user] else { continue }
+            if !person.isHidden {
+                workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: false, in: id))
+            }
+            workspaces[id]?.forget(user)
+            if workspaces[id]?.isEmpty == true { workspaces[id] = nil }
+        }
+    }
+
+    /// Says goodbye to everybody.
+    func close() {
+        isClosed = true
+        for (connection, _) in connections.values.joined() { connection.close(RealtimeConnection.Reason.goingDown) }
+    }
+
+    // MARK: Changes
+
+    /// Something has changed, in this process or in another. Does not wait for what comes of it.
+    func changed(_ changes: ChatChanges) {
+        for (user, mark) in changes.marks {
+            for (connection, _) in connections[user] ?? [] { connection.send(ServerFrame.read(mark)) }
+        }
+        for user in changes.loggedOut where connections[user] != nil {
+            Task { await endSessionsThatAreOver(of: user) }
+        }
+        for user in changes.arrivals {
+            for (connection, _) in connections[user] ?? [] {
+                for id in changes.workspaces where workspaces[id]?.people[user] == nil {
+                    Task { await follow(id, connection, of: user, after: nil) }
+                }
+            }
+        }
+        for id in changes.workspaces where workspaces[id] != nil {
+            grown.insert(id)
+            if !reading.contains(id) { Task { await read(id) } }
+        }
+    }
+
+    private func endSessionsThatAreOver(of user: UserID) async {
+        for (connection, session) in connections[user] ?? [] {
+            let owner = try? await service.read { try $0.user(of: session) }
+            if owner != user { connection.close(RealtimeConnection.Reason.sessionOver) }
+        }
+    }
+
+    /// Has a connection follow a workspace, from what it has seen on.
+    func follow(_ id: WorkspaceID, _ connection: RealtimeConnection, of user: UserID, after: Int64?) async {
+        await withCheckedContinuation { done in
+            joining[id, default: []].append(Joining(connection: connection, user: user, after: after, done: done))
+            Task { await read(id) }
+        }
+    }
+
+    /// Reads on in a workspace's log, until there is nothing new. One at a time for each workspace.
+    private func read(_ id: WorkspaceID) async {
+        guard reading.insert(id).inserted else { return }
+        defer { reading.remove(id) }
+        while grown.remove(id) != nil || joining[id] != nil {
+            let newcomers = joining.removeValue(forKey: id) ?? []
+            do {
+                try await read(id, newcomers)
+            } catch {
+                logger.error("events could not be read", metadata: ["error": "\(error)"])
+                // Who is connected is told to come again, rather than left without events.
+                for newcomer in newcomers { newcomer.connection.close((1011, "internal_error")) }
+                for person in workspaces.removeValue(forKey: id)?.people.values ?? [:].values {
+                    for case let connection as RealtimeConnection in person.connections {
+                        connection.close((1011, "internal_error"))
+                    }
+                }
+            }
+            for newcomer in newcomers { newcomer.done.resume() }
+        }
+    }
+
+    private func read(_ id: WorkspaceID, _ newcomers: [Joining]) async throws {
+        let asked = LogReading.Question(
+            workspace: id, after: workspaces[id]?.sequence,
+            people: workspaces[id].map { Set($0.people.keys) } ?? [], hasGuests: workspaces[id]?.hasGuests ?? false,
+            newcomers: newcomers.map { LogReading.Newcomer(user: $0.user, after: $0.after) })
+        let reading = try await service.read { try LogReading(asked, in: $0) }
+        if workspaces[id] == nil { workspaces[id] = FollowedWorkspace(sequence: reading.sequence) }
+        let hidden = workspaces[id]?.people.mapValues(\.isHidden) ?? [:]
+        workspaces[id]?.update(reading.surroundings)
+        for event in reading.events { workspaces[id]?.deliver(event, reading.surroundings) }
+        workspaces[id]?.advance(to: reading.sequence)
+        for (user, wasHidden) in hidden {
+            guard let person = workspaces[id]?.people[user], person.isHidden != wasHidden, !person.connections.isEmpty
+            else { continue }
+            workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: !person.isHidden, in: id))
+        }
+        for (newcomer, place) in zip(newcomers, reading.places) { add(newcomer, place, to: id, at: reading.sequence) }
+        if workspaces[id]?.isEmpty == true { workspaces[id] = nil }
+    }
+
+    private func add(_ newcomer: Joining, _ place: LogReading.Place?, to id: WorkspaceID, at sequence: Int64) {
+        let (connection, user) = (newcomer.connection, newcomer.user)
+        // Gone while its turn came.
+        guard let place, connections[user]?.contains(where: { $0.connection === connection }) == true else { return }
+        let wasThere = workspaces[id]?.people[user]?.connections.isEmpty == false
+        workspaces[id]?.remove(connection, of: user)
+        switch place.missed {
+        case nil: break
+        case .reload: connection.send(ServerFrame.reloadNeeded(id, at: sequence))
+        case .events(let events, _):
+            connection.send(ServerFrame.resuming(id, from: newcomer.after ?? 0))
+            for event in events { connection.send(Array(event.json.utf8)) }
+        }
+        workspaces[id]?.add(connection, of: user, place.presence)
+        connection.send(
+            ServerFrame.following(
+                id, from: sequence, online: workspaces[id]?.online(visibleTo: user) ?? [], marks: place.marks))
+        if !wasThere, !place.presence.isHidden {
+            workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: true, in: id))
+        }
+    }
+
+    // MARK: What passes
+
+    /// Looks at a channel without being in it.
+    func watch(_ channel: ChannelID, in id: WorkspaceID, _ connection: RealtimeConnection, of user: UserID) {
+        guard workspaces[id]?.isMember(user, of: channel) == false else { return }
+        workspaces[id]?.watch(channel, connection)
+    }
+
+    func stopWatching(_ channel: ChannelID, _ connection: RealtimeConnection) {
+        for id in workspaces.keys { workspaces[id]?.stopWatching(channel, connection) }
+    }
+
+    /// - Throws: `ChatError` for who is not in the channel.
+    func typing(
+        in channel: ChannelID, thread: MessageID?, by user: UserID, isTyping: Bool
+    ) throws(ChatError) {
+        guard let id = workspaces.first(where: { $0.value.isMember(user, of: channel) })?.key else {
+            throw .notFound("channel")
+        }
+        let typist = Typists.Typist(workspace: id, channel: channel, user: user)
+        if isTyping {
+            guard typists.begin(typist, thread: thread, at: service.now()) else { return }
+            tell(typist, thread: thread, isTyping: true)
+            if !isExpiring { Task { await expireTypists() } }
+        } else if let entry = typists.end(typist) {
+            tell(typist, thread: entry, isTyping: false)
+        }
+    }
+
+    private func tell(_ typist: Typists.Typist, thread: MessageID?, isTyping: Bool) {
+        workspaces[typist.workspace]?.send(
+            ServerFrame.typing(typist.user, in: typist.channel, thread: thread, isTyping: isTyping),
+            toChannel: typist.channel, except: typist.user)
+    }
+
+    /// Who has said nothing for some seconds types no more.
+    private func expireTypists() async {
+        guard !isExpiring else { return }
+        isExpiring = true
+        defer { isExpiring = false }
+        while !typists.isEmpty {
+            try? await Task.sleep(for: .seconds(1))
+            for (typist, thread) in typists.expire(at: service.now()) { tell(typist, thread: thread, isTyping: false) }
+        }
+    }
+}

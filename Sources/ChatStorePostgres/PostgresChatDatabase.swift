@@ -1,0 +1,131 @@
+package import ChatCore
+package import ChatModel
+internal import Dispatch
+internal import Synchronization
+
+/// The chat of one server or of several, in PostgreSQL 15 or newer.
+///
+/// Some connections are kept open, each with a thread of its own while it is in use. Who writes into a workspace waits
+/// for whoever writes into it at the time (`ChatTransaction.lock`), and for nobody else.
+package final class PostgresChatDatabase: ChatDatabase {
+    private let address: String
+    private let pool: Mutex<Pool>
+
+    private struct Pool {
+        var free: [Worker] = []
+        var count = 0
+        var waiting: [CheckedContinuation<Worker, Never>] = []
+        let most: Int
+    }
+
+    /// A connection, if it has one, and the queue on which alone it is used.
+    private final class Worker: @unchecked Sendable {
+        let queue: DispatchQueue
+        var connection: PostgresConnection?
+
+        init(number: Int) { queue = DispatchQueue(label: "roost-postgres-\(number)") }
+    }
+
+    /// How often a transaction is tried that others get in the way of.
+    private static let tries = 20
+
+    /// - Parameters:
+    ///   - address: as libpq takes it: `postgresql://user:password@host/database`.
+    ///   - connections: at most.
+    /// - Throws: `PostgresFault` where there is no such database, `SchemaFault` where it is a newer server's.
+    package init(_ address: String, connections: Int = 16, at now: Timestamp) async throws {
+        self.address = address
+        pool = Mutex(Pool(most: connections))
+        try await write { session in
+            // Servers that start at once take the steps once.
+            _ = try session.row("SELECT 1 FROM (SELECT pg_advisory_xact_lock(727267)) taken")
+            try Schema.take(try Schema.missingSteps(of: session), of: session, at: now)
+        }
+    }
+
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLSession) throws -> Value
+    ) async throws -> Value {
+        try await transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", body)
+    }
+
+    /// Each statement sees what others have committed before it: what must not change in between is locked by then.
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLSession) throws -> Value
+    ) async throws -> Value {
+        try await transaction("BEGIN ISOLATION LEVEL READ COMMITTED", body)
+    }
+
+    private func transaction<Value: Sendable>(
+        _ begin: String, _ body: @escaping @Sendable (any SQLSession) throws -> Value
+    ) async throws -> Value {
+        let worker = await take()
+        defer { give(back: worker) }
+        let address = address
+        return try await withCheckedThrowingContinuation { continuation in
+            worker.queue.async {
+                continuation.resume(with: Result { try Self.run(begin, body, by: worker, address) })
+            }
+        }
+    }
+
+    private static func run<Value>(
+        _ begin: String, _ body: (any SQLSession) throws -> Value, by worker: Worker, _ address: String
+    ) throws -> Value {
+        var tries = 0
+        while true {
+            tries += 1
+            if worker.connection?.isConnected != true { worker.connection = nil }
+            let connection = try worker.connection ?? PostgresConnection(address)
+            worker.connection = connection
+            do {
+                try connection.execute(begin)
+                let value = try body(connection)
+                do {
+                    try connection.execute("COMMIT")
+                } catch  where !connection.isConnected {
+                    // Whether it has happened nobody can tell; once more could be twice.
+                    throw PostgresFault.notConnected("The connection was lost at the end of a transaction.")
+                }
+                return value
+            } catch {
+                guard connection.isConnected else {
+                    worker.connection = nil
+                    // One that was kept open may have been closed long ago, which shows when it is used: once more
+                    // then.
+                    if case .notConnected = error as? PostgresFault { throw error }
+                    guard tries == 1 else { throw error }
+                    continue
+                }
+                try connection.execute("ROLLBACK")
+                guard (error as? PostgresFault)?.isConflict == true, tries < Self.tries else { throw error }
+            }
+        }
+    }
+
+    // MARK: The pool
+
+    private func take() async -> Worker {
+        await withCheckedContinuation { continuation in
+            let worker = pool.withLock { pool -> Worker? in
+                if let worker = pool.free.popLast() { return worker }
+                guard pool.count < pool.most else {
+                    pool.waiting.append(continuation)
+                    return nil
+                }
+                pool.count += 1
+                return Worker(number: pool.count)
+            }
+            if let worker { continuation.resume(returning: worker) }
+        }
+    }
+
+    private func give(back worker: Worker) {
+        let next = pool.withLock { pool -> CheckedContinuation<Worker, Never>? in
+            guard pool.waiting.isEmpty else { return pool.waiting.removeFirst() }
+            pool.free.append(worker)
+            return nil
+        }
+        next?.resume(returning: worker)
+    }
+}

@@ -1,0 +1,153 @@
+package import ChatCore
+package import ChatModel
+internal import Foundation
+internal import GRDB
+internal import Synchronization
+
+/// The chat of a server in one file, which needs nobody to run it.
+///
+/// Many read at once, each a state that does not change under them (SQLite's write-ahead log). Writing is done by one
+/// thread, which takes all changes that wait for it into one transaction: they share the wait for the disk, and each is
+/// still all or nothing.
+package final class SQLiteChatDatabase: ChatDatabase {
+    private let pool: any DatabaseWriter
+    private let waiting = Mutex(Waiting())
+
+    private struct Waiting {
+        var changes: [any QueuedChange] = []
+        var isWriting = false
+    }
+
+    /// How many changes share a transaction at most, so that the first of them does not wait for long.
+    private static let mostTogether = 128
+
+    /// Opens a file, and makes it if there is none. When a newer server needs other tables than it has, a copy of it as
+    /// it was is left beside it first.
+    ///
+    /// - Parameter path: of the file; its folder is there.
+    package init(path: String, at now: Timestamp) throws {
+        let isThere = FileManager.default.fileExists(atPath: path)
+        pool = try DatabasePool(path: path, configuration: Self.configuration)
+        try prepare(at: now, copyTo: isThere ? path : nil)
+    }
+
+    /// One in memory, for tests: gone with it.
+    package init(inMemoryAt now: Timestamp) throws {
+        pool = try DatabaseQueue(configuration: Self.configuration)
+        try prepare(at: now, copyTo: nil)
+    }
+
+    private static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in
+            // What was acknowledged outlives the machine's power (https://sqlite.org/pragma.html#pragma_synchronous).
+            try db.execute(sql: "PRAGMA synchronous = FULL")
+        }
+        configuration.busyMode = .timeout(10)
+        configuration.maximumReaderCount = 8
+        return configuration
+    }
+
+    private func prepare(at now: Timestamp, copyTo path: String?) throws {
+        try pool.writeWithoutTransaction { db in
+            let steps = try Schema.missingSteps(of: SQLiteSession(db))
+            guard let first = steps.first else { return }
+            if let path, steps.count < Schema.steps.count {
+                try db.execute(sql: "VACUUM INTO ?", arguments: ["\(path).before-\(first.name)"])
+            }
+            try db.inTransaction(.immediate) {
+                try Schema.take(steps, of: SQLiteSession(db), at: now)
+                return .commit
+            }
+        }
+    }
+
+    package func read<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLSession) throws -> Value
+    ) async throws -> Value {
+        try await pool.read { db in try body(SQLiteSession(db)) }
+    }
+
+    package func write<Value: Sendable>(
+        _ body: @escaping @Sendable (any SQLSession) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let change = Change(body: body, continuation: continuation)
+            let isFirst = waiting.withLock { waiting in
+                waiting.changes.append(change)
+                defer { waiting.isWriting = true }
+                return !waiting.isWriting
+            }
+            if isFirst { writeWhatWaits() }
+        }
+    }
+
+    private func writeWhatWaits() {
+        pool.asyncWriteWithoutTransaction { [self] db in
+            while true {
+                let changes = waiting.withLock { waiting in
+                    let changes = waiting.changes.prefix(Self.mostTogether)
+                    waiting.changes.removeFirst(changes.count)
+                    if changes.isEmpty { waiting.isWriting = false }
+                    return Array(changes)
+                }
+                guard !changes.isEmpty else { return }
+                do {
+                    try db.inTransaction(.immediate) {
+                        for change in changes { try change.perform(in: db) }
+                        return .commit
+                    }
+                    for change in changes { change.committed() }
+                } catch {
+                    for change in changes { change.failed(error) }
+                }
+            }
+        }
+    }
+
+    /// Ends it after what was written.
+    package func close() throws { try pool.close() }
+}
+
+/// What somebody wants written, and waits for.
+private protocol QueuedChange: AnyObject, Sendable {
+    /// - Throws: only what makes the whole transaction void.
+    func perform(in db: Database) throws
+    func committed()
+    func failed(_ error: any Error)
+}
+
+private final class Change<Value: Sendable>: QueuedChange {
+    private let body: @Sendable (any SQLSession) throws -> Value
+    private let continuation: CheckedContinuation<Value, any Error>
+    private let outcome = Mutex<Result<Value, any Error>?>(nil)
+
+    init(
+        body: @escaping @Sendable (any SQLSession) throws -> Value, continuation: CheckedContinuation<Value, any Error>
+    ) {
+        self.body = body
+        self.continuation = continuation
+    }
+
+    func perform(in db: Database) throws {
+        // One that fails takes back its own part, and nothing of the others'.
+        var result: Result<Value, any Error>?
+        try db.inSavepoint {
+            do {
+                result = .success(try body(SQLiteSession(db)))
+                return .commit
+            } catch {
+                result = .failure(error)
+                return .rollback
+            }
+        }
+        outcome.withLock { $0 = result }
+    }
+
+    func committed() {
+        guard let outcome = outcome.withLock({ $0 }) else { return }
+        continuation.resume(with: outcome)
+    }
+
+    func failed(_ error: any Error) { continuation.resume(throwing: error) }
+}

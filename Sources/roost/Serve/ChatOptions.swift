@@ -1,0 +1,31 @@
+internal import ArgumentParser
+internal import ChatServer
+internal import Foundation
+
+/// Whether and how the server serves chat.
+struct ChatOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Serve chat (/api/v1), kept in this folder, which is made if it is not there.", valueName: "folder"))
+    var data: String?
+
+    @Flag(help: "On a server without accounts, make a workspace to look around in, and print two accounts for it.")
+    var sample = false
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Whether anybody may make an account; otherwise only who is invited, and the first one.")
+    var registration = true
+
+    @Option(help: ArgumentHelp("The server as people reach it, for links in letters.", valueName: "url"))
+    var publicURL: String?
+
+    func validate() throws {
+        if data == nil, sample { throw ValidationError("--sample needs --data, where the sample is to be kept.") }
+        if let publicURL,
+            !(publicURL.hasPrefix("http://") || publicURL.hasPrefix("https://")) || publicURL.hasSuffix("/")
+        {
+            throw ValidationError("--public-url takes a URL such as https://chat.example.org, without a last '/'.")
+        }
+    }
+}

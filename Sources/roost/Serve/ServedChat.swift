@@ -1,0 +1,52 @@
+internal import ChatCore
+internal import ChatModel
+internal import ChatServer
+internal import ChatStoreSQLite
+internal import Foundation
+internal import Logging
+
+/// The chat of `roost serve`: its folder, its database, its server.
+struct ServedChat: Sendable {
+    let server: ChatServer
+    private let database: SQLiteChatDatabase
+    /// Made just now: what is to be told once.
+    let sample: SampleWorkspace?
+
+    /// - Throws: `CommandError` where the folder or the database is of no use.
+    static func start(_ options: ChatOptions, port: Int, origins: [String], logger: Logger) async throws -> ServedChat?
+    {
+        guard let folder = options.data else { return nil }
+        let now: @Sendable () -> Timestamp = {
+            Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)))
+        }
+        do {
+            // Nobody else on the machine reads what people write.
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw CommandError("The folder \(folder) cannot be made: \(error.localizedDescription)")
+        }
+        do {
+            let path = URL(filePath: folder, directoryHint: .isDirectory).appending(path: "chat.sqlite").path
+            let database = try SQLiteChatDatabase(path: path, at: now())
+            var configuration = ChatServerConfiguration()
+            configuration.isRegistrationOpen = options.registration
+            configuration.serverURL = options.publicURL ?? "http://localhost:\(port)"
+            configuration.origins = Set(origins)
+            let service = ChatService(
+                database: database, limits: configuration.limits, lifetimes: configuration.lifetimes, now: now)
+            let sample = options.sample ? try await SampleWorkspace.make(in: service) : nil
+            let server = try await ChatServer(
+                configuration, service: service, mailer: LogMailer(logger: logger), logger: logger)
+            return ServedChat(server: server, database: database, sample: sample)
+        } catch {
+            throw CommandError("The chat in \(folder) cannot be served: \(error)")
+        }
+    }
+
+    /// Says goodbye to who is connected. Nothing is written any more when it returns.
+    func stop() async {
+        await server.stop()
+        try? database.close()
+    }
+}

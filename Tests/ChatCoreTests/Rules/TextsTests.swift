@@ -1,0 +1,159 @@
+import Testing
+
+@testable import ChatCore
+
+/// What people may write into fields, and how it is kept.
+@Suite struct TextsTests {
+    private static let limits = Limits()
+
+    /// Nil for what is refused.
+    private static func kept(_ text: () throws -> String) -> String? { try? text() }
+
+    @Test(
+        arguments: [
+            ("Ann", "Ann"), ("  Ann Lee \n", "Ann Lee"), ("Ånn  Lée", "Ånn  Lée"), ("安", "安"), ("👩‍👩‍👧‍👦", "👩‍👩‍👧‍👦"),
+            (String(repeating: "x", count: 80), String(repeating: "x", count: 80)),
+            (String(repeating: "é", count: 80), String(repeating: "é", count: 80)),
+            ("", nil), (" \t\n ", nil), ("Ann\nLee", nil), ("Ann\u{0}", nil), ("Ann\u{7}Lee", nil),
+            ("Ann\u{2028}Lee", nil), (String(repeating: "x", count: 81), nil),
+            // What turns the direction of writing, and what nobody sees.
+            ("Ann\u{202E}eel", nil), ("\u{2066}Ann", nil), ("\u{200B}", nil), ("Ann\u{FEFF}", nil),
+            // One character can be of any number of bytes.
+            ("e" + String(repeating: "\u{301}", count: 400), nil),
+        ] as [(String, String?)])
+    func `a name is one line that people can see`(text: String, kept: String?) {
+        #expect(Self.kept { try Texts.displayName(text, Self.limits) } == kept)
+        #expect(Self.kept { try Texts.workspaceName(text, Self.limits) } == kept)
+        #expect(Texts.line(text, upTo: 80) == kept)
+    }
+
+    @Test(
+        arguments: [
+            ("", ""), ("  \n", ""), (" Winds ", "Winds"), (String(repeating: "x", count: 10), "xxxxxxxxxx"),
+            (String(repeating: "x", count: 11), nil), ("a\nb", nil),
+        ] as [(String, String?)])
+    func `a note is one line, or nothing`(text: String, kept: String?) {
+        #expect(Self.kept { try Texts.note(text, upTo: 10, field: "topic") } == kept)
+    }
+
+    @Test(
+        arguments: [
+            ("ann", "ann"), ("Ann", "ann"), ("an", "an"), ("7up", "7up"), ("a.b-c_d", "a.b-c_d"),
+            (String(repeating: "x", count: 32), String(repeating: "x", count: 32)),
+            ("", nil), ("a", nil), (String(repeating: "x", count: 33), nil), (".ann", nil), ("-ann", nil),
+            ("_ann", nil), ("ann lee", nil), (" ann", nil), ("ann\n", nil), ("ånn", nil), ("ann@x", nil),
+            ("ann\u{0}", nil), ("channel", nil), ("Here", nil), ("everyone", nil), ("ALL", nil), ("me", nil),
+            // The Kelvin sign is a "k" in lower case.
+            ("\u{212A}im", "kim"),
+        ] as [(String, String?)])
+    func `a username is of letters from a to z, digits and three signs`(text: String, kept: String?) {
+        #expect(Self.kept { try Texts.username(text, Self.limits) } == kept)
+    }
+
+    @Test(
+        arguments: [
+            ("general", "general"), ("General", "general"), ("équipe-2_b", "équipe-2_b"), ("雑談", "雑談"), ("1", "1"),
+            (String(repeating: "x", count: 80), String(repeating: "x", count: 80)),
+            ("", nil), (String(repeating: "x", count: 81), nil), ("two words", nil), (" a", nil), ("a.b", nil),
+            ("#a", nil), ("a/b", nil), ("🎉", nil), ("a\u{0}", nil), ("a\n", nil),
+        ] as [(String, String?)])
+    func `a channel's name is of letters and digits of any script`(text: String, kept: String?) {
+        #expect(Self.kept { try Texts.channelName(text, Self.limits) } == kept)
+    }
+
+    @Test func `a channel's name is the same in both of Unicode's ways to write it`() throws {
+        let (one, other) = ("caf\u{e9}", "cafe\u{301}")
+        #expect(
+            Array(try Texts.channelName(one, Self.limits).utf8) == Array(try Texts.channelName(other, Self.limits).utf8)
+        )
+    }
+
+    @Test(
+        arguments: [
+            ("harbour", "harbour"), ("Harbour-2", "harbour-2"), ("42", "42"),
+            ("a", nil), ("-a", nil), ("a_b", nil), ("a.b", nil), ("hafen straße", nil), ("", nil),
+            (String(repeating: "x", count: 33), nil),
+        ] as [(String, String?)])
+    func `a workspace's address is of letters from a to z, digits and hyphens`(text: String, kept: String?) {
+        #expect(Self.kept { try Texts.slug(text, Self.limits) } == kept)
+    }
+
+    @Test(
+        arguments: [
+            ("ann@example.org", "ann@example.org"), (" Ann.Lee+x@Example.ORG\n", "Ann.Lee+x@Example.ORG"),
+            ("a@b.c", "a@b.c"), ("用户@例子.网络", "用户@例子.网络"),
+            (String(repeating: "x", count: 64) + "@example.org", String(repeating: "x", count: 64) + "@example.org"),
+            ("", nil), ("ann", nil), ("ann@", nil), ("@example.org", nil), ("ann@example", nil), ("a@b@c.d", nil),
+            ("ann@.org", nil), ("ann@example.", nil), ("ann@a..b", nil), ("a..n@example.org", nil),
+            ("ann lee@example.org", nil), ("ann@exa mple.org", nil), ("Ann <ann@example.org>", nil),
+            ("ann@example.org,ben@example.org", nil), ("ann@example.org\r\nBcc: ben@example.org", nil),
+            ("\"ann\"@example.org", nil), ("ann\u{0}@example.org", nil),
+            (String(repeating: "x", count: 65) + "@example.org", nil),
+            ("ann@" + String(repeating: "x", count: 190) + ".org", nil),
+        ] as [(String, String?)])
+    func `an address has something on each side of one @`(text: String, kept: String?) {
+        #expect(Self.kept { try Texts.email(text) } == kept)
+    }
+
+    @Test(
+        arguments: [
+            ("12345678", true), ("1234567", false), ("pässwörd", true), ("        ", true), ("", false),
+            (String(repeating: "x", count: 256), true), (String(repeating: "x", count: 257), false),
+            (String(repeating: "👩‍👩‍👧‍👦", count: 100), false),
+        ])
+    func `a password is long enough, and not without end`(text: String, isTaken: Bool) {
+        let kept = Self.kept {
+            try Texts.password(text, Self.limits)
+            return text
+        }
+        #expect(kept == (isTaken ? text : nil))
+    }
+
+    @Test(
+        arguments: [
+            ("Hello", nil), ("  spaces stay \n", nil), ("a\nb\u{7}", nil), (String(repeating: "x", count: 12_000), nil),
+            (String(repeating: "x", count: 12_001), "message_too_long"),
+            (String(repeating: "👩‍👩‍👧‍👦", count: 2_000), "message_too_long"),
+            ("", "invalid_content"), (" \n\t", "invalid_content"), ("a\u{0}b", "invalid_content"),
+        ] as [(String, String?)])
+    func `a message's words are kept as they were written`(text: String, refusal: String?) {
+        do {
+            let kept = try Texts.content(text, isEmptyAllowed: false, Self.limits)
+            #expect(Array(kept.utf8) == Array(text.utf8) && refusal == nil)
+        } catch {
+            #expect(error.code == refusal && error.field == "content")
+            #expect(error.kind == (refusal == "message_too_long" ? .tooLarge : .invalid))
+        }
+    }
+
+    @Test func `a message of files needs no words`() throws {
+        #expect(try Texts.content("", isEmptyAllowed: true, Self.limits) == "")
+    }
+
+    @Test(
+        arguments: [
+            "👍", "👍🏽", "❤️", "☺", "👩‍👩‍👧‍👦", "🇩🇪", "1️⃣", "#️⃣", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", ":+1:", ":party-parrot_2:",
+            ":" + String(repeating: "x", count: 64) + ":",
+        ])
+    func `a reaction is one emoji, or its name`(text: String) throws {
+        #expect(try Texts.emoji(text) == text)
+    }
+
+    @Test(
+        arguments: [
+            "", "a", "1", "#", "👍👍", "👍 ", "ok", ":", "::", ":a", "a:", ":A:", ":a b:", ":é:", "é", "安", "\n",
+            ":" + String(repeating: "x", count: 65) + ":", "👍" + String(repeating: "\u{301}", count: 40),
+            // A digit under an accent is no emoji, though digits are parts of some.
+            "1\u{301}",
+        ])
+    func `anything else is no reaction`(text: String) {
+        #expect(throws: ChatError.self) { try Texts.emoji(text) }
+    }
+
+    @Test func `a refusal names the field that it is about`() {
+        #expect(
+            throws: ChatError(
+                .invalid, code: "invalid_topic", "This takes one line of at most 3 characters.", field: "topic")
+        ) { try Texts.note("long", upTo: 3, field: "topic") }
+    }
+}

@@ -1,0 +1,210 @@
+import ChatModel
+import Testing
+
+@testable import ChatCore
+
+/// What is unread, and who wants to know of it.
+@Suite struct ChannelListingsTests {
+    /// What somebody's list counts of a channel.
+    private static func counts(of channel: ChannelID, for user: UserID, in world: ChatWorld) async throws -> [Int] {
+        let membership = try #require(try await world.listing(of: channel, for: user).membership)
+        return [membership.unread, membership.mentions]
+    }
+
+    // MARK: Lists
+
+    @Test(arguments: TestDatabase.allCases)
+    func `somebody's channels come by name, conversations last`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        for name in ["zoo", "équipe", "alpha"] { _ = try await world.channel(name, of: company.mia, in: company) }
+        _ = try await world.channel("hidden", of: company.olga, in: company)
+        let direct = try await world.run {
+            try $0.openDirect(with: [company.olga], in: company.workspace, by: company.mia).listing
+        }
+        let listings = try await world.look { try $0.joinedChannels(of: company.workspace, for: company.mia) }
+        #expect(listings.map(\.channel.name) == ["alpha", "general", "zoo", "équipe", nil])
+        #expect(listings.last == direct)
+        #expect(try await world.look { try $0.joinedChannels(of: company.workspace, for: company.gus) } == [])
+        await #expect(throws: ChatError.notFound("workspace")) {
+            try await world.look { try $0.joinedChannels(of: company.workspace, for: company.zoe) }
+        }
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `public channels come in pages by name, to guests only those they are in`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        for name in ["zoo", "alpha", "crew"] {
+            _ = try await world.channel(name, .public, of: company.mia, in: company)
+        }
+        _ = try await world.channel("hidden", of: company.adam, in: company)
+        let first = try await world.look {
+            try $0.publicChannels(of: company.workspace, for: company.adam, limit: 3)
+        }
+        let cursor = try #require(first.after)
+        let second = try await world.look {
+            try $0.publicChannels(of: company.workspace, for: company.adam, after: cursor, limit: 3)
+        }
+        #expect(first.items.map(\.channel.name) == ["alpha", "crew", "general"])
+        #expect(first.items.map { $0.membership != nil } == [false, false, true])
+        #expect(second.items.map(\.channel.name) == ["zoo"] && second.after == nil)
+        #expect(try await world.look { try $0.publicChannels(of: company.workspace, for: company.gus) }.items == [])
+        try await world.run { try $0.add(company.gus, to: company.general, by: company.mia) }
+        #expect(
+            try await world.look { try $0.publicChannels(of: company.workspace, for: company.gus) }.items
+                .map(\.channel.name) == ["general"])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `what is private is absent for who is not in it`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let crew = try await world.channel("crew", of: company.mia, in: company)
+        for user in [company.olga, company.gus, company.zoe] {
+            let bodies: [@Sendable (ChatTransaction) throws -> Void] = [
+                { _ = try $0.channel(crew, for: user) },
+                { _ = try $0.people(in: crew, for: user) },
+                { _ = try $0.history(of: crew, .newest, for: user) },
+                { _ = try $0.pins(of: crew, for: user) },
+                { _ = try $0.read(crew, upTo: 1, by: user) },
+                { _ = try $0.setNotifications(.none, of: crew, by: user) },
+                { _ = try $0.changeChannel(crew, .init(topic: "x"), by: user) },
+                { _ = try $0.setArchived(true, crew, by: user) },
+                { _ = try $0.send(.init(content: "x"), to: crew, by: user) },
+                { try $0.add(user, to: crew, by: user) },
+                { try $0.remove(company.mia, from: crew, by: user) },
+                { try $0.leaveChannel(crew, by: user) },
+            ]
+            for body in bodies { #expect(try await world.refusal(of: body) == "channel_not_found") }
+        }
+    }
+
+    // MARK: Unread
+
+    @Test(arguments: TestDatabase.allCases)
+    func `what others say is unread until it is read`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let general = company.general
+        var said: [Message] = []
+        for text in ["one", "two @mia", "three @here", "four @olga"] {
+            said.append(try await world.say(text, in: general, by: company.adam))
+        }
+        try await world.say("mine", in: general, by: company.mia)
+        #expect(try await Self.counts(of: general, for: company.mia, in: world) == [4, 2])
+        #expect(try await Self.counts(of: general, for: company.olga, in: world) == [5, 2])
+        // One's own are never unread.
+        #expect(try await Self.counts(of: general, for: company.adam, in: world) == [1, 0])
+        for (message, left) in zip(said, [[3, 2], [2, 1], [1, 0], [0, 0]]) {
+            let mark = try await world.run { try $0.read(general, upTo: message.sequence, by: company.mia) }
+            #expect(mark == ReadMark(channelID: general, lastRead: message.sequence))
+            #expect(try await Self.counts(of: general, for: company.mia, in: world) == left)
+        }
+        // Back, to find it unread again.
+        let back = said[0].sequence
+        _ = try await world.run { try $0.read(general, upTo: back, by: company.mia) }
+        #expect(try await Self.counts(of: general, for: company.mia, in: world) == [3, 2])
+        #expect(try await Self.counts(of: general, for: company.olga, in: world) == [5, 2])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `who names themselves is not called`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        try await world.say("I am @mia", in: company.general, by: company.mia)
+        #expect(try await Self.counts(of: company.general, for: company.mia, in: world) == [0, 0])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `answers in threads are no part of what a channel counts`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let general = company.general
+        let root = try await world.say("one", in: general, by: company.adam)
+        try await world.say("answer", in: general, by: company.adam, thread: root.id)
+        let named = try await world.say("@mia and @channel", in: general, by: company.adam, thread: root.id)
+        let unread = try await world.listing(of: general, for: company.mia)
+        #expect(unread.lastMessage == root.sequence && unread.membership?.unread == 1)
+        // Whoever has read everything has nothing left to read.
+        _ = try await world.run { try $0.read(general, upTo: named.sequence, by: company.mia) }
+        #expect(try await Self.counts(of: general, for: company.mia, in: world) == [0, 0])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `a deleted message is not unread, and an edit calls whom it names`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let general = company.general
+        let first = try await world.say("one @mia", in: general, by: company.adam)
+        let second = try await world.say("two @channel", in: general, by: company.adam)
+        #expect(try await Self.counts(of: general, for: company.mia, in: world) == [2, 2])
+        try await world.run { try $0.delete(second.id, by: company.adam) }
+        #expect(try await Self.counts(of: general, for: company.mia, in: world) == [1, 1])
+        try await world.run { _ = try $0.edit(first.id, to: "one @olga", by: company.adam) }
+        #expect(try await Self.counts(of: general, for: company.mia, in: world) == [1, 0])
+        #expect(try await Self.counts(of: general, for: company.olga, in: world) == [1, 1])
+        try await world.run { try $0.delete(first.id, by: company.adam) }
+        #expect(try await Self.counts(of: general, for: company.olga, in: world) == [0, 0])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `counting ends at a thousand`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let general = company.general
+        try await world.run { transaction in
+            for _ in 0...ChannelMembership.unreadLimit {
+                _ = try transaction.send(.init(content: "@here"), to: general, by: company.adam)
+            }
+        }
+        #expect(try await Self.counts(of: general, for: company.mia, in: world) == [1_000, 1_000])
+    }
+
+    // MARK: Marks
+
+    @Test(arguments: TestDatabase.allCases)
+    func `a mark is told once, and goes no further than the newest message`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let general = company.general
+        let said = try await world.say("one", in: general, by: company.adam)
+        let mark = ReadMark(channelID: general, lastRead: said.sequence)
+        #expect(try await world.run { try $0.read(general, upTo: .max, by: company.mia) } == mark)
+        #expect(try await world.run { try $0.read(general, upTo: said.sequence, by: company.mia) } == nil)
+        #expect(try await world.run { try $0.read(general, upTo: .max, by: company.mia) } == nil)
+        let crew = try await world.channel("crew", of: company.mia, in: company)
+        #expect(
+            try await world.look { try $0.readMarks(of: company.mia, in: company.workspace) }
+                == [mark, ReadMark(channelID: crew, lastRead: 0)])
+        // Nobody else learns how far somebody has read.
+        let before = try await world.sequence(of: company.workspace)
+        _ = try await world.run { try $0.read(general, upTo: 0, by: company.mia) }
+        #expect(try await world.sequence(of: company.workspace) == before)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `who only looks at a channel has no mark and no level in it`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let crew = try await world.channel("crew", .public, of: company.mia, in: company)
+        #expect(try await world.refusal { try $0.read(crew, upTo: 1, by: company.adam) } == "not_in_channel")
+        #expect(
+            try await world.refusal { try $0.setNotifications(.all, of: crew, by: company.adam) } == "not_in_channel")
+        #expect(try await world.refusal { try $0.read(crew, upTo: -1, by: company.mia) } == "invalid_last_read")
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `everybody has a level of notifications of their own`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let general = company.general
+        for level in [NotificationLevel.mentions, .none, .all] {
+            try await world.run { try $0.setNotifications(level, of: general, by: company.mia) }
+            #expect(try await world.listing(of: general, for: company.mia).membership?.notifications == level)
+            #expect(try await world.listing(of: general, for: company.olga).membership?.notifications == .all)
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import ChatModel
+import Testing
+
+@testable import ChatCore
+
+@Suite struct SessionsTests {
+    private typealias Refreshing = ChatTransaction.Refreshing
+
+    /// Ann, logged in on one device by the token `t0`.
+    private static func world(_ database: TestDatabase) async throws -> (ChatWorld, UserID, SessionID) {
+        let world = try await ChatWorld(database)
+        let ann = try await world.person("ann")
+        let session = try await world.run { try $0.openSession(of: ann, on: "Phone", token: secret("t0")) }
+        return (world, ann, session)
+    }
+
+    private static func refresh(_ token: String, for next: String, in world: ChatWorld) async throws -> Refreshing {
+        try await world.run { try $0.refresh(secret(token), for: secret(next)) }
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `a token is changed for the next, and that for the next`(database: TestDatabase) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        for number in 0..<5 {
+            world.pass(.seconds(900))
+            #expect(
+                try await Self.refresh("t\(number)", for: "t\(number + 1)", in: world) == .rotated(session, of: ann))
+            #expect(try await world.run { try $0.confirm(session) })
+        }
+        #expect(try await world.look { try $0.user(of: session) } == ann)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `a token that nobody was given is unknown`(database: TestDatabase) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        #expect(try await Self.refresh("other", for: "t1", in: world) == .unknown)
+        #expect(try await world.look { try $0.user(of: session) } == ann)
+        let never = SessionID(ann.uuid)
+        #expect(try await world.look { try $0.user(of: never) } == nil)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `a token whose successor was used ends the session for both who have it`(
+        database: TestDatabase
+    ) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        #expect(try await Self.refresh("t0", for: "t1", in: world) == .rotated(session, of: ann))
+        #expect(try await world.run { try $0.confirm(session) })
+        #expect(try await Self.refresh("t0", for: "stolen", in: world) == .reused)
+        #expect(try await world.look { try $0.user(of: session) } == nil)
+        for token in ["t0", "t1", "stolen"] {
+            #expect(try await Self.refresh(token, for: "later", in: world) == .unknown, "\(token)")
+        }
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `a token from two before ends nothing, for it is known no more`(database: TestDatabase) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        #expect(try await Self.refresh("t0", for: "t1", in: world) == .rotated(session, of: ann))
+        #expect(try await Self.refresh("t1", for: "t2", in: world) == .rotated(session, of: ann))
+        #expect(try await Self.refresh("t0", for: "t3", in: world) == .unknown)
+        #expect(try await world.look { try $0.user(of: session) } == ann)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `a token comes once more when its answer was lost`(database: TestDatabase) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        #expect(try await Self.refresh("t0", for: "lost", in: world) == .rotated(session, of: ann))
+        world.pass(.seconds(60))
+        #expect(try await Self.refresh("t0", for: "t1", in: world) == .rotated(session, of: ann))
+        // What was lost is worth nothing; what arrived goes on.
+        #expect(try await Self.refresh("lost", for: "x", in: world) == .unknown)
+        #expect(try await Self.refresh("t1", for: "t2", in: world) == .rotated(session, of: ann))
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `after the grace a token that was used ends the session`(database: TestDatabase) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        #expect(try await Self.refresh("t0", for: "t1", in: world) == .rotated(session, of: ann))
+        world.pass(.milliseconds(60_001))
+        #expect(try await Self.refresh("t0", for: "t2", in: world) == .reused)
+        #expect(try await world.look { try $0.user(of: session) } == nil)
+        #expect(try await Self.refresh("t1", for: "t3", in: world) == .unknown)
+    }
+
+    /// The grace begins with the first use: otherwise a token lives as long as somebody repeats it.
+    @Test(arguments: TestDatabase.allCases)
+    func `the grace does not grow by being used`(database: TestDatabase) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        #expect(try await Self.refresh("t0", for: "t1", in: world) == .rotated(session, of: ann))
+        world.pass(.seconds(50))
+        #expect(try await Self.refresh("t0", for: "t2", in: world) == .rotated(session, of: ann))
+        world.pass(.seconds(50))
+        #expect(try await Self.refresh("t0", for: "t3", in: world) == .reused)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `each new token has to be used before the one before is void`(database: TestDatabase) async throws {
+        let (world, _, session) = try await Self.world(database)
+        #expect(try await !world.look { try $0.isConfirmed(session) })
+        #expect(try await world.run { try $0.confirm(session) })
+        #expect(try await !world.run { try $0.confirm(session) })
+        #expect(try await world.look { try $0.isConfirmed(session) })
+        _ = try await Self.refresh("t0", for: "t1", in: world)
+        #expect(try await !world.look { try $0.isConfirmed(session) })
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `a session that nobody uses is over after its time, and lives on while it is used`(
+        database: TestDatabase
+    ) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        let day = Duration.seconds(86_400)
+        world.pass(day * 59)
+        #expect(try await Self.refresh("t0", for: "t1", in: world) == .rotated(session, of: ann))
+        world.pass(day * 59)
+        #expect(try await world.look { try $0.user(of: session) } == ann)
+        #expect(try await Self.refresh("t1", for: "t2", in: world) == .rotated(session, of: ann))
+        world.pass(day * 60)
+        #expect(try await world.look { try $0.user(of: session) } == nil)
+        #expect(try await Self.refresh("t2", for: "t3", in: world) == .unknown)
+        #expect(try await world.look { try $0.sessions(of: ann, current: nil) } == [])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `somebody sees their own sessions, the last used first`(database: TestDatabase) async throws {
+        let (world, ann, phone) = try await Self.world(database)
+        let opened = world.now
+        _ = try await world.person("ben")
+        let laptop = try await world.run { try $0.openSession(of: ann, on: " \n", token: secret("u0")) }
+        let second = world.now
+        world.pass(.seconds(30))
+        _ = try await Self.refresh("t0", for: "t1", in: world)
+        let sessions = try await world.look { try $0.sessions(of: ann, current: laptop) }
+        #expect(
+            sessions == [
+                SessionInfo(id: phone, device: "Phone", createdAt: opened, lastUsedAt: world.now, isCurrent: false),
+                SessionInfo(id: laptop, device: "unknown", createdAt: second, lastUsedAt: second, isCurrent: true),
+            ])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `one logs out one's own devices, and nobody else's`(database: TestDatabase) async throws {
+        let (world, ann, phone) = try await Self.world(database)
+        let ben = try await world.person("ben")
+        await #expect(throws: ChatError.notFound("session")) {
+            try await world.run { try $0.endSession(phone, of: ben) }
+        }
+        try await world.run { try $0.endSession(phone, of: ann) }
+        #expect(try await world.look { try $0.user(of: phone) } == nil)
+        await #expect(throws: ChatError.notFound("session")) {
+            try await world.run { try $0.endSession(phone, of: ann) }
+        }
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `one logs out all devices, or all but one`(database: TestDatabase) async throws {
+        let (world, ann, phone) = try await Self.world(database)
+        let (laptop, bens) = try await world.run {
+            (
+                try $0.openSession(of: ann, on: "Laptop", token: secret("u0")),
+                try $0.openSession(of: try $0.register(Self.ben)!, on: "Phone", token: secret("v0"))
+            )
+        }
+        try await world.run { try $0.endSessions(of: ann, but: laptop) }
+        #expect(try await world.look { try $0.sessions(of: ann, current: nil) }.map(\.id) == [laptop])
+        #expect(try await Self.refresh("t0", for: "t1", in: world) == .unknown)
+        try await world.run { try $0.endSessions(of: ann, but: nil) }
+        let users = try await world.look { transaction in
+            try [phone, laptop, bens].map { try transaction.user(of: $0) != nil }
+        }
+        #expect(users == [false, false, true])
+    }
+
+    private static let ben = NewAccount(email: "b@example.org", username: "ben", displayName: "B", passwordHash: "")
+}

@@ -1,0 +1,156 @@
+import ChatModel
+import Testing
+
+@testable import ChatServer
+
+struct AccountRoutesTests {
+    @Test func `registers, logs in, and knows who asks`() async throws {
+        let fixture = try await ServerFixture()
+        let registered = try await fixture.ask(
+            "POST", "/auth/register",
+            RegisterRequest(
+                email: "ada@example.org", username: "Ada", displayName: " Ada L. ", password: "correct horse"))
+        #expect(registered.status == 202)
+        #expect(try registered.json(RegistrationAnswer.self) == RegistrationAnswer(isVerificationRequired: false))
+        let pair: TokenPair = try await fixture.ask(
+            "POST", "/auth/login", LoginRequest(login: "ada@EXAMPLE.org", password: "correct horse")
+        ).json()
+        #expect(pair.account.profile.username == "ada")
+        #expect(pair.account.isServerOwner)
+        let me: Account = try await fixture.ask("GET", "/users/me", token: pair.accessToken).json()
+        #expect(me == pair.account)
+    }
+
+    @Test func `answers a second registration of an address as the first, and writes to who has it`() async throws {
+        let fixture = try await ServerFixture(isDelivering: true)
+        func register(_ username: String) async throws -> ServerFixture.Answer {
+            try await fixture.ask(
+                "POST", "/auth/register",
+                RegisterRequest(
+                    email: "ada@example.org", username: username, displayName: "Ada", password: "correct horse"))
+        }
+        let first = try await register("ada")
+        #expect(await fixture.mails.next().subject == "Confirm your e-mail address")
+        let second = try await register("somebody")
+        #expect(await fixture.mails.next().subject == "You have an account already")
+        #expect(first.status == second.status)
+        #expect(first.body == second.body)
+        let stranger = try await fixture.ask(
+            "POST", "/auth/login", LoginRequest(login: "somebody", password: "correct horse"))
+        #expect(stranger.status == 401)
+    }
+
+    @Test func `lets nobody in before the address is confirmed, where letters arrive`() async throws {
+        let fixture = try await ServerFixture(isDelivering: true)
+        _ = try await fixture.ask(
+            "POST", "/auth/register",
+            RegisterRequest(email: "ada@example.org", username: "ada", displayName: "Ada", password: "correct horse"))
+        let login = LoginRequest(login: "ada", password: "correct horse")
+        let refused = try await fixture.ask("POST", "/auth/login", login)
+        #expect(refused.status == 403)
+        #expect(try refused.error == "email_not_verified")
+        // Whoever does not know the password does not learn that there is an account.
+        let wrong = try await fixture.ask("POST", "/auth/login", LoginRequest(login: "ada", password: "wrong horse"))
+        #expect(try wrong.error == "wrong_credentials")
+        let secret = try #require(await fixture.mails.next().link?.split(separator: "/").last)
+        let verified = try await fixture.ask("POST", "/auth/verify_email", TokenRequest(token: String(secret)))
+        #expect(verified.status == 204)
+        #expect(try await fixture.ask("POST", "/auth/login", login).status == 200)
+        let again = try await fixture.ask("POST", "/auth/verify_email", TokenRequest(token: String(secret)))
+        #expect(again.status == 410)
+    }
+
+    @Test func `gives a new pair for a refresh token, and ends the session when one is used twice`() async throws {
+        let fixture = try await ServerFixture()
+        let pair = try await fixture.login("ada")
+        let next: TokenPair = try await fixture.ask(
+            "POST", "/auth/refresh", RefreshRequest(refreshToken: pair.refreshToken)
+        ).json()
+        #expect(next.refreshToken != pair.refreshToken)
+        #expect(try await fixture.ask("GET", "/users/me", token: next.accessToken).status == 200)
+        let stolen = try await fixture.ask(
+            "POST", "/auth/refresh", RefreshRequest(refreshToken: pair.refreshToken))
+        #expect(stolen.status == 401)
+        let ended = try await fixture.ask("GET", "/users/me", token: next.accessToken)
+        #expect(ended.status == 401)
+        #expect(try ended.error == "session_over")
+    }
+
+    @Test func `takes no access token that is too old, forged, or of another kind`() async throws {
+        let fixture = try await ServerFixture()
+        let pair = try await fixture.login("ada")
+        #expect(try await fixture.ask("GET", "/users/me").error == "not_logged_in")
+        #expect(try await fixture.ask("GET", "/users/me", token: "nonsense").error == "bad_token")
+        #expect(try await fixture.ask("GET", "/users/me", token: pair.accessToken + "A").error == "bad_token")
+        // {"alg":"none"} in front of the same claims.
+        let claims = pair.accessToken.split(separator: ".")[1]
+        let unsigned = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.\(claims)."
+        #expect(try await fixture.ask("GET", "/users/me", token: unsigned).error == "bad_token")
+        fixture.advance(by: .seconds(15 * 60))
+        let late = try await fixture.ask("GET", "/users/me", token: pair.accessToken)
+        #expect(late.status == 401)
+        #expect(late.header("WWW-Authenticate") == "Bearer")
+        #expect(try late.error == "token_expired")
+    }
+
+    @Test func `stops whoever tries passwords, and says for how long`() async throws {
+        let fixture = try await ServerFixture()
+        _ = try await fixture.login("ada")
+        var last: ServerFixture.Answer?
+        for attempt in 0..<12 {
+            // From many addresses: the account is what is counted.
+            last = try await fixture.ask(
+                "POST", "/auth/login", LoginRequest(login: "ada", password: "guess \(attempt)"),
+                from: "127.0.0.\(attempt + 1):9")
+            if last?.status == 429 { break }
+        }
+        let refused = try #require(last)
+        #expect(refused.status == 429)
+        let wait = try #require(refused.header("Retry-After").flatMap { Int($0) })
+        #expect((1...31).contains(wait))
+        fixture.advance(by: .seconds(wait))
+        let right = LoginRequest(login: "ada", password: "correct horse")
+        #expect(try await fixture.ask("POST", "/auth/login", right).status == 200)
+    }
+
+    @Test func `chooses a new password by a letter, which logs all devices out`() async throws {
+        let fixture = try await ServerFixture()
+        let pair = try await fixture.login("ada")
+        _ = await fixture.mails.next()
+        let asked = try await fixture.ask("POST", "/auth/forgot_password", EmailRequest(email: "ada@example.org"))
+        let unknown = try await fixture.ask("POST", "/auth/forgot_password", EmailRequest(email: "eve@example.org"))
+        #expect(asked.status == unknown.status)
+        #expect(asked.body == unknown.body)
+        let secret = try #require(await fixture.mails.next().link?.split(separator: "/").last)
+        let reset = ResetPasswordRequest(token: String(secret), password: "battery staple")
+        #expect(try await fixture.ask("POST", "/auth/reset_password", reset).status == 204)
+        #expect(try await fixture.ask("GET", "/users/me", token: pair.accessToken).status == 401)
+        let login = LoginRequest(login: "ada", password: "battery staple")
+        #expect(try await fixture.ask("POST", "/auth/login", login).status == 200)
+    }
+
+    @Test func `takes only who is invited where registration is closed, and the first`() async throws {
+        let fixture = try await ServerFixture(isRegistrationOpen: false)
+        let owner = try await fixture.login("ada")
+        let stranger = RegisterRequest(
+            email: "eve@example.org", username: "eve", displayName: "Eve", password: "correct horse")
+        #expect(try await fixture.ask("POST", "/auth/register", stranger).error == "registration_closed")
+        let workspace: WorkspaceListing = try await fixture.ask(
+            "POST", "/workspaces", CreateWorkspaceRequest(name: "Engines"), token: owner.accessToken
+        ).json()
+        let invitation: Invitation = try await fixture.ask(
+            "POST", "/workspaces/\(workspace.workspace.id)/invitations", CreateInvitationRequest(),
+            token: owner.accessToken
+        ).json()
+        var guest = stranger
+        guest.invitation = invitation.token
+        #expect(try await fixture.ask("POST", "/auth/register", guest).status == 202)
+        let pair: TokenPair = try await fixture.ask(
+            "POST", "/auth/login", LoginRequest(login: "eve", password: "correct horse")
+        ).json()
+        let workspaces: Page<WorkspaceListing> = try await fixture.ask(
+            "GET", "/workspaces", token: pair.accessToken
+        ).json()
+        #expect(workspaces.items.map(\.role) == [.member])
+    }
+}

@@ -1,0 +1,113 @@
+@testable import ChatCore
+import ChatModel
+import Foundation
+import Synchronization
+import Testing
+
+@testable import ChatServer
+
+struct FollowedWorkspaceTests {
+    /// Somebody's socket, which keeps what it is given.
+    private final class Ear: RealtimeReceiver {
+        private let frames = Mutex<[Int64]>([])
+        var heard: [Int64] { frames.withLock { $0 } }
+
+        func send(_ frame: [UInt8]) {
+            struct Numbered: Decodable { let sequence: Int64? }
+            let number = (try? JSONDecoder().decode(Numbered.self, from: Data(frame)))?.sequence ?? -1
+            frames.withLock { $0.append(number) }
+        }
+    }
+
+    private let channel = ChannelID(UUID())
+    private let other = ChannelID(UUID())
+    private let workspace = WorkspaceID(UUID())
+
+    private func event(
+        _ sequence: Int64, _ audience: Audience, _ kind: ChatChange.Kind = .messageSent, channel: ChannelID? = nil,
+        user: UserID? = nil
+    ) -> StoredEvent {
+        StoredEvent(
+            workspaceID: workspace, sequence: sequence, kind: kind, audience: audience, channel: channel, user: user,
+            at: Timestamp(milliseconds: 0), data: "{}")
+    }
+
+    private func presence(_ role: Role, _ channels: ChannelID...) -> ChatTransaction.Presence {
+        ChatTransaction.Presence(role: role, channels: Set(channels), isHidden: false)
+    }
+
+    @Test func `gives each event to who it is for, and to nobody else`() {
+        let (member, guest, outside) = (Ear(), Ear(), Ear())
+        let (ada, guestID, eve) = (UserID(UUID()), UserID(UUID()), UserID(UUID()))
+        var followed = FollowedWorkspace(sequence: 10)
+        followed.add(member, of: ada, presence(.member, channel))
+        followed.add(guest, of: guestID, presence(.guest, channel))
+        followed.add(outside, of: eve, presence(.member, other))
+        var surroundings = FollowedWorkspace.Surroundings()
+        surroundings.acquainted[eve] = []
+        for event in [
+            event(11, .everybody), event(12, .members), event(13, .channel(channel)), event(14, .user(guestID)),
+            event(15, .about(eve)),
+        ] {
+            followed.deliver(event, surroundings)
+        }
+        #expect(member.heard == [11, 12, 13, 15])
+        #expect(guest.heard == [11, 13, 14])
+        #expect(outside.heard == [11, 12, 15])
+        #expect(followed.sequence == 15)
+    }
+
+    @Test func `who has been taken out of a channel gets nothing of it from then on`() {
+        let ear = Ear()
+        let ada = UserID(UUID())
+        var followed = FollowedWorkspace(sequence: 0)
+        followed.add(ear, of: ada, presence(.member, channel))
+        var surroundings = FollowedWorkspace.Surroundings()
+        surroundings.members[channel] = []
+        followed.update(surroundings)
+        followed.deliver(event(1, .channel(channel), .channelLeft, channel: channel, user: ada), surroundings)
+        followed.deliver(event(2, .user(ada), .channelLeft, channel: channel, user: ada), surroundings)
+        followed.deliver(event(3, .channel(channel)), surroundings)
+        #expect(ear.heard == [2])
+    }
+
+    @Test func `who has left the workspace is told, and then forgotten`() {
+        let ear = Ear()
+        let ada = UserID(UUID())
+        var followed = FollowedWorkspace(sequence: 0)
+        followed.add(ear, of: ada, presence(.member, channel))
+        var surroundings = FollowedWorkspace.Surroundings()
+        surroundings.presences[ada] = .some(nil)
+        followed.update(surroundings)
+        followed.deliver(event(1, .members, .memberLeft, user: ada), surroundings)
+        followed.deliver(event(2, .everybody), surroundings)
+        #expect(ear.heard == [1])
+        #expect(followed.isEmpty)
+    }
+
+    @Test func `who looks at a channel hears it without being in it, until they look away`() {
+        let ear = Ear()
+        let ada = UserID(UUID())
+        var followed = FollowedWorkspace(sequence: 0)
+        followed.add(ear, of: ada, presence(.member))
+        followed.watch(channel, ear)
+        followed.deliver(event(1, .channel(channel)), .init())
+        followed.stopWatching(channel, ear)
+        followed.deliver(event(2, .channel(channel)), .init())
+        #expect(ear.heard == [1])
+    }
+
+    @Test func `guests know of who is in their channels, and of nobody else`() {
+        let (ada, eve, guest) = (UserID(UUID()), UserID(UUID()), UserID(UUID()))
+        let ears = [Ear(), Ear(), Ear()]
+        var followed = FollowedWorkspace(sequence: 0)
+        followed.add(ears[0], of: ada, presence(.member, channel))
+        followed.add(ears[1], of: eve, presence(.member, other))
+        followed.add(ears[2], of: guest, presence(.guest, channel))
+        #expect(followed.online(visibleTo: guest) == [ada, guest].sorted())
+        #expect(followed.online(visibleTo: ada) == [ada, eve, guest].sorted())
+        followed.tellPresence(of: eve, Array("{}".utf8))
+        #expect(ears[0].heard == [-1])
+        #expect(ears[2].heard == [])
+    }
+}

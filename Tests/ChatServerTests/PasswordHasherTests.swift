@@ -1,0 +1,26 @@
+import Testing
+
+@testable import ChatServer
+
+struct PasswordHasherTests {
+    private let hasher = PasswordHasher(cost: .init(logN: 4, r: 8, p: 1))
+
+    @Test func `knows a password again, and no other`() async throws {
+        let hash = try await hasher.hash("correct horse")
+        #expect(hash.hasPrefix("$scrypt$ln=4,r=8,p=1$"))
+        #expect(try await hasher.isRight("correct horse", for: hash))
+        #expect(try await !hasher.isRight("correct hors", for: hash))
+        #expect(try await hasher.hash("correct horse") != hash)
+    }
+
+    @Test func `nothing is right where there is no hash, or none that it can read`() async throws {
+        #expect(try await !hasher.isRight("", for: nil))
+        #expect(try await !hasher.isRight("x", for: "$argon2id$v=19$m=1,t=1,p=1$AAAA$AAAA"))
+    }
+
+    /// RFC 7914 §12, the second vector cut to our 32 bytes.
+    @Test func `hashes as RFC 7914 has it`() async throws {
+        let text = "$scrypt$ln=10,r=8,p=16$TmFDbA$_bq-HJ00cgB4VucZDQHp_nxq18vII3gw53N2Y0s3MWI"
+        #expect(try await hasher.isRight("password", for: text))
+    }
+}

@@ -1,0 +1,96 @@
+import ChatCore
+import ChatModel
+import ChatStoreSQLite
+import Foundation
+import Logging
+import SocketIO
+import Synchronization
+
+@testable import ChatServer
+
+/// A chat server in memory, asked without sockets, at a time that the test moves.
+final class ServerFixture: Sendable {
+    let server: ChatServer
+    let mails: MailBox
+    private let clock: Clock
+
+    final class Clock: Sendable {
+        private let time = Mutex(Timestamp(milliseconds: 1_790_000_000_000))
+        var now: Timestamp { time.withLock { $0 } }
+        func advance(by duration: Duration) { time.withLock { $0 = $0.advanced(by: duration) } }
+    }
+
+    /// Takes letters, where a test reads them.
+    final class MailBox: Mailer {
+        let isDelivering: Bool
+        private let mails = Mutex<[Mail]>([])
+        init(isDelivering: Bool) { self.isDelivering = isDelivering }
+        func send(_ mail: Mail) { mails.withLock { $0.append(mail) } }
+        /// The next letter, once it is there.
+        func next() async -> Mail {
+            while true {
+                if let mail = mails.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { return mail }
+                await Task.yield()
+            }
+        }
+    }
+
+    init(isRegistrationOpen: Bool = true, isDelivering: Bool = false) async throws {
+        let clock = Clock()
+        let mails = MailBox(isDelivering: isDelivering)
+        let service = ChatService(database: try SQLiteChatDatabase(inMemoryAt: clock.now), now: { clock.now })
+        var configuration = ChatServerConfiguration()
+        configuration.isRegistrationOpen = isRegistrationOpen
+        server = try await ChatServer(
+            configuration, service: service, mailer: mails, logger: Logger(label: "test"))
+        self.clock = clock
+        self.mails = mails
+    }
+
+    func advance(by duration: Duration) { clock.advance(by: duration) }
+
+    struct Answer {
+        let status: Int
+        let headers: [(name: String, value: String)]
+        let body: [UInt8]
+
+        func json<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+            try JSONDecoder().decode(type, from: Data(body))
+        }
+
+        var error: String { get throws { try json(ErrorBody.self).error.code } }
+        func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+    }
+
+    func ask(
+        _ method: String, _ path: String, _ body: (any Encodable & Sendable)? = nil, token: String? = nil,
+        headers: [(name: String, value: String)] = [], from address: String = "127.0.0.1:4000"
+    ) async throws -> Answer {
+        let parts = path.split(separator: "?", maxSplits: 1)
+        var headers = headers
+        if let token { headers.append(("authorization", "Bearer \(token)")) }
+        let request = SocketIOHTTPRequest(
+            method: method, path: ChatServer.path + String(parts[0]),
+            query: EngineIOQuery(parts.count > 1 ? String(parts[1]) : ""), headers: headers,
+            body: try body.map { [UInt8](try JSONEncoder().encode($0)) } ?? [], remoteAddress: address, localPort: 80)
+        return try await ask(request)
+    }
+
+    func ask(_ request: SocketIOHTTPRequest) async throws -> Answer {
+        guard let response = await server.answer(request) else { throw NoAnswer() }
+        guard case .bytes(let body) = response.body else { throw NoAnswer() }
+        return Answer(status: response.status, headers: response.headers, body: body)
+    }
+
+    struct NoAnswer: Error {}
+
+    /// Somebody who is logged in.
+    func login(_ username: String) async throws -> TokenPair {
+        _ = try await ask(
+            "POST", "/auth/register",
+            RegisterRequest(
+                email: "\(username)@example.org", username: username, displayName: username.capitalized,
+                password: "correct horse"))
+        return try await ask("POST", "/auth/login", LoginRequest(login: username, password: "correct horse")).json()
+    }
+}
