@@ -7,26 +7,31 @@
 package enum Schema {
     package struct Step: Sendable {
         package let name: String
-        private let text: String
+        private let sqlite: String
+        private let postgres: String
 
-        init(_ name: String, _ text: String) {
+        init(_ name: String, _ text: String) { self.init(name, sqlite: text, postgres: text) }
+
+        /// A step that is another one in each database.
+        init(_ name: String, sqlite: String, postgres: String) {
             self.name = name
-            self.text = text
+            self.sqlite = sqlite
+            self.postgres = postgres
         }
 
         /// Its statements, one after the other.
         package func statements(for dialect: SQLDialect) -> [String] {
-            let (serial, name) =
+            let (text, serial, name) =
                 switch dialect {
-                case .sqlite: ("INTEGER PRIMARY KEY", "TEXT")
-                case .postgres: ("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", #"TEXT COLLATE "C""#)
+                case .sqlite: (sqlite, "INTEGER PRIMARY KEY", "TEXT")
+                case .postgres: (postgres, "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", #"TEXT COLLATE "C""#)
                 }
             return text.replacing("{serial}", with: serial).replacing("{name}", with: name).split(separator: ";\n")
                 .map { $0.trimmingPrefix { $0.isWhitespace } }.filter { !$0.isEmpty }.map { String($0) }
         }
     }
 
-    package static let steps = [people, workspaces, channels, messages, events]
+    package static let steps = [people, workspaces, channels, messages, events, search]
 
     static let people = Step(
         "people",
@@ -212,4 +217,22 @@ package enum Schema {
         );
         CREATE INDEX events_of_message ON events (message_id) WHERE message_id IS NOT NULL;
         """)
+
+    /// The words of messages, for searching: without a language's endings, for people write in many.
+    static let search = Step(
+        "search",
+        sqlite: """
+            CREATE VIRTUAL TABLE message_words
+            USING fts5(content, content='messages', content_rowid='row', tokenize='unicode61 remove_diacritics 2');
+            CREATE TRIGGER message_words_insert AFTER INSERT ON messages BEGIN
+                INSERT INTO message_words (rowid, content) VALUES (new.row, new.content); END;
+            CREATE TRIGGER message_words_update AFTER UPDATE OF content ON messages BEGIN
+                INSERT INTO message_words (message_words, rowid, content) VALUES ('delete', old.row, old.content); \
+            INSERT INTO message_words (rowid, content) VALUES (new.row, new.content); END
+            """,
+        postgres: """
+            ALTER TABLE messages ADD COLUMN words tsvector
+                GENERATED ALWAYS AS (to_tsvector('simple', content)) STORED;
+            CREATE INDEX message_words ON messages USING GIN (words)
+            """)
 }

@@ -1,0 +1,65 @@
+/// What somebody looks for: words, each the beginning of one, and phrases between quotes, exactly so. All of them are to be
+/// in a message.
+package struct SearchQuery: Sendable, Equatable {
+    enum Term: Sendable, Equatable {
+        case prefix(String)
+        case phrase([String])
+    }
+
+    private(set) var terms: [Term] = []
+    private static let most = 16
+
+    /// - Throws: `ChatError` where there is nothing to look for.
+    package init(_ text: String) throws(ChatError) {
+        for (index, part) in text.split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
+            let words = Self.words(of: part)
+            if index % 2 == 1 {
+                if !words.isEmpty { terms.append(.phrase(words)) }
+            } else {
+                terms += words.map { .prefix($0) }
+            }
+        }
+        guard !terms.isEmpty else { throw .invalid("query", "Search for at least one word.") }
+        guard terms.count <= Self.most, text.utf8.count <= 1_000 else {
+            throw .invalid("query", "Search for at most \(Self.most) words.")
+        }
+    }
+
+    /// What both databases take for words: letters and digits, with what belongs to them.
+    private static func words(of text: Substring) -> [String] {
+        text.split { character in
+            !character.unicodeScalars.contains { scalar in
+                switch scalar.properties.generalCategory {
+                case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
+                    .decimalNumber, .letterNumber, .otherNumber:
+                    true
+                default: false
+                }
+            }
+        }.map { $0.lowercased() }
+    }
+
+    /// As FTS5 reads it (https://sqlite.org/fts5.html, "Full-text Query Syntax").
+    var fts5: String {
+        terms.map { term in
+            switch term {
+            case .prefix(let word): "\"\(word)\"*"
+            case .phrase(let words): "\"" + words.joined(separator: " ") + "\""
+            }
+        }.joined(separator: " AND ")
+    }
+
+    /// As PostgreSQL's `to_tsquery` reads it.
+    var tsquery: String {
+        terms.map { term in
+            switch term {
+            case .prefix(let word): Self.quoted(word) + ":*"
+            case .phrase(let words): "(" + words.map(Self.quoted).joined(separator: " <-> ") + ")"
+            }
+        }.joined(separator: " & ")
+    }
+
+    private static func quoted(_ word: String) -> String {
+        "'" + word.replacing("\\", with: "\\\\").replacing("'", with: "''") + "'"
+    }
+}

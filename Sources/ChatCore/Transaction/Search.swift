@@ -1,0 +1,106 @@
+package import ChatModel
+
+/// Finding messages by their words.
+extension ChatTransaction {
+    /// What else a message has to be.
+    package struct SearchFilter: Sendable {
+        package enum Feature: String, Sendable, CaseIterable { case link, reaction, pin, thread }
+
+        package var channel: ChannelID?
+        package var author: UserID?
+        package var before: Timestamp?
+        package var after: Timestamp?
+        package var features: Set<Feature> = []
+
+        package init() {}
+    }
+
+    /// Of the newest messages with these words the best are shown first, among so many.
+    private static let mostRanked = 2_000
+
+    /// Messages of a workspace that somebody may read, the best first.
+    package func search(
+        _ query: SearchQuery, _ filter: SearchFilter, in workspace: WorkspaceID, by user: UserID,
+        after cursor: Cursor? = nil, limit: Int? = nil
+    ) throws -> Page<SearchResult> {
+        let role = try demandToRead(.seeWorkspace, in: workspace, by: user)
+        if let channel = filter.channel { try demandToRead(.readChannel, in: channel, by: user) }
+        let (limit, skipped) = (pageLength(limit), try cursor.map { try $0.sequence() } ?? 0)
+        guard skipped <= Self.mostRanked else { return Page([]) }
+        var conditions = [
+            "m.workspace_id = $2", "m.deleted_at IS NULL",
+            "(cm.user_id IS NOT NULL OR c.kind = 'public' AND $4 = 1)",
+        ]
+        var arguments: [SQLValue] = [
+            .text(session.dialect == .sqlite ? query.fts5 : query.tsquery), .id(workspace), .id(user),
+            .flag(role != .guest),
+        ]
+        func demand(_ condition: String, _ value: SQLValue) {
+            arguments.append(value)
+            conditions.append(condition.replacing("$?", with: "$\(arguments.count)"))
+        }
+        if let channel = filter.channel { demand("m.channel_id = $?", .id(channel)) }
+        if let author = filter.author { demand("m.user_id = $?", .id(author)) }
+        if let before = filter.before { demand("m.created_at < $?", .time(before)) }
+        if let after = filter.after { demand("m.created_at >= $?", .time(after)) }
+        for feature in filter.features.sorted(by: { $0.rawValue < $1.rawValue }) {
+            switch feature {
+            case .link: conditions.append("(m.content LIKE '%http://%' OR m.content LIKE '%https://%')")
+            case .reaction: conditions.append("EXISTS (SELECT 1 FROM reactions r WHERE r.message_id = m.id)")
+            case .pin: conditions.append("m.pinned_at IS NOT NULL")
+            case .thread: conditions.append("(m.thread_id IS NOT NULL OR m.reply_count > 0)")
+            }
+        }
+        arguments += [.integer(limit + 1), .integer(skipped)]
+        let rows = try session.rows(
+            Self.searchSQL(session.dialect, conditions, limit: arguments.count - 1), arguments)
+        var found: [(id: MessageID, snippet: String)] = []
+        for var row in rows.prefix(limit) { found.append((try row.id(), try row.text())) }
+        let results = try found.map {
+            SearchResult(message: try message($0.id), snippet: Self.pieces(of: $0.snippet))
+        }
+        return Page(results, after: rows.count > limit ? Cursor(sequence: skipped + Int64(limit)) : nil)
+    }
+
+    private static func searchSQL(_ dialect: SQLDialect, _ conditions: [String], limit: Int) -> String {
+        let joins = """
+            JOIN channels c ON c.id = m.channel_id
+            LEFT JOIN channel_members cm ON cm.channel_id = m.channel_id AND cm.user_id = $3
+            WHERE \(conditions.joined(separator: " AND "))
+            """
+        let page = "LIMIT $\(limit) OFFSET $\(limit + 1)"
+        switch dialect {
+        case .sqlite:
+            // bm25 is the smaller the better (https://sqlite.org/fts5.html, "Auxiliary Functions").
+            return """
+                SELECT m.id, w.snippet FROM (
+                    SELECT rowid, rank AS place, snippet(message_words, 0, char(2), char(3), '…', 24) AS snippet
+                    FROM message_words WHERE message_words MATCH $1 ORDER BY rowid DESC LIMIT \(mostRanked)) w
+                JOIN messages m ON m.row = w.rowid \(joins)
+                ORDER BY w.place, m.sequence DESC \(page)
+                """
+        case .postgres:
+            return """
+                SELECT f.id, ts_headline('simple', f.content, to_tsquery('simple', $1),
+                    'StartSel=' || chr(2) || ',StopSel=' || chr(3) || ',MaxWords=24,MinWords=8')
+                FROM (
+                    SELECT b.* FROM (
+                        SELECT m.id, m.content, m.words, m.sequence FROM messages m \(joins)
+                            AND m.words @@ to_tsquery('simple', $1) ORDER BY m.sequence DESC LIMIT \(mostRanked)) b
+                    ORDER BY ts_rank(b.words, to_tsquery('simple', $1)) DESC, b.sequence DESC \(page)) f
+                """
+        }
+    }
+
+    /// What stands between U+0002 and U+0003 is what was looked for.
+    private static func pieces(of snippet: String) -> [SnippetPiece] {
+        var pieces: [SnippetPiece] = []
+        for (index, part) in snippet.split(separator: "\u{2}", omittingEmptySubsequences: false).enumerated() {
+            let halves = part.split(separator: "\u{3}", maxSplits: 1, omittingEmptySubsequences: false)
+            if index > 0, halves.count == 2 { pieces.append(SnippetPiece(String(halves[0]), isMatch: true)) }
+            let rest = String(halves.last ?? "")
+            if !rest.isEmpty { pieces.append(SnippetPiece(rest, isMatch: false)) }
+        }
+        return pieces
+    }
+}

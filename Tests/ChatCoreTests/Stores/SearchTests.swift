@@ -1,0 +1,146 @@
+import ChatModel
+import Testing
+
+@testable import ChatCore
+
+struct SearchTests {
+    private static func found(
+        _ text: String, _ change: @escaping @Sendable (inout ChatTransaction.SearchFilter) -> Void = { _ in },
+        by user: UserID, in workspace: WorkspaceID, of world: ChatWorld
+    ) async throws -> [String] {
+        try await world.look { chat in
+            var filter = ChatTransaction.SearchFilter()
+            change(&filter)
+            return try chat.search(try SearchQuery(text), filter, in: workspace, by: user).items.map(\.message.content)
+        }
+    }
+
+    private static func say(
+        _ texts: [String], in channel: ChannelID, by user: UserID, of world: ChatWorld
+    ) async throws -> [Message] {
+        try await world.run { chat in
+            try texts.map { try chat.send(.init(content: $0), to: channel, by: user).message }
+        }
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `finds words by their beginnings, phrases as they are, and all of them together`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        _ = try await Self.say(
+            ["Deploying the relay", "the relay was deployed", "a moth in the Relay", "nothing at all"],
+            in: company.general, by: company.mia, of: world)
+        func found(_ text: String) async throws -> Set<String> {
+            Set(try await Self.found(text, by: company.mia, in: company.workspace, of: world))
+        }
+        #expect(try await found("deploy") == ["Deploying the relay", "the relay was deployed"])
+        #expect(try await found("RELAY moth") == ["a moth in the Relay"])
+        #expect(
+            try await found("\"the relay\"") == [
+                "Deploying the relay", "the relay was deployed", "a moth in the Relay",
+            ])
+        #expect(try await found("\"relay was\" dep") == ["the relay was deployed"])
+        #expect(try await found("eploy") == [])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `what is edited or deleted is found as it is now`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let messages = try await Self.say(
+            ["first words", "other words"], in: company.general, by: company.mia, of: world)
+        try await world.run { chat in
+            _ = try chat.edit(messages[0].id, to: "second thoughts", by: company.mia)
+            try chat.delete(messages[1].id, by: company.mia)
+        }
+        #expect(try await Self.found("words", by: company.mia, in: company.workspace, of: world) == [])
+        #expect(
+            try await Self.found("thoughts", by: company.mia, in: company.workspace, of: world) == ["second thoughts"])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `nobody finds what they may not read`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let secret = try await world.run { chat in
+            try chat.createChannel(.private, name: "secrets", in: company.workspace, by: company.olga).channel.id
+        }
+        _ = try await Self.say(["the moth is here"], in: secret, by: company.olga, of: world)
+        _ = try await Self.say(["the moth is everywhere"], in: company.general, by: company.olga, of: world)
+        func found(by user: UserID) async throws -> [String] {
+            try await Self.found("moth", by: user, in: company.workspace, of: world)
+        }
+        #expect(Set(try await found(by: company.olga)) == ["the moth is here", "the moth is everywhere"])
+        #expect(try await found(by: company.mia) == ["the moth is everywhere"])
+        let refusal = try await world.refusal { chat in
+            var filter = ChatTransaction.SearchFilter()
+            filter.channel = secret
+            _ = try chat.search(try SearchQuery("moth"), filter, in: company.workspace, by: company.mia)
+        }
+        #expect(refusal == "channel_not_found")
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `filters by who, when and what`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let old = try await Self.say(["moth https://moth.example"], in: company.general, by: company.mia, of: world)
+        world.pass(.seconds(3_600))
+        let noon = world.now
+        let new = try await Self.say(["moth again"], in: company.general, by: company.olga, of: world)
+        try await world.run { _ = try $0.react("👍", to: new[0].id, by: company.mia) }
+        func found(_ change: @escaping @Sendable (inout ChatTransaction.SearchFilter) -> Void) async throws -> [String]
+        {
+            try await Self.found("moth", change, by: company.mia, in: company.workspace, of: world)
+        }
+        #expect(try await found { $0.author = company.olga } == ["moth again"])
+        #expect(try await found { $0.before = noon } == [old[0].content])
+        #expect(try await found { $0.after = noon } == ["moth again"])
+        #expect(try await found { $0.features = [.link] } == [old[0].content])
+        #expect(try await found { $0.features = [.reaction] } == ["moth again"])
+        #expect(try await found { $0.features = [.pin] } == [])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `shows where it was found, page by page`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let texts = (0..<5).map { "number \($0) of the Analytical Engine" }
+        _ = try await Self.say(texts, in: company.general, by: company.mia, of: world)
+        let first = try await world.look { chat in
+            try chat.search(
+                try SearchQuery("engine"), .init(), in: company.workspace, by: company.mia, limit: 3)
+        }
+        #expect(first.items.count == 3)
+        let pieces = try #require(first.items.first?.snippet)
+        #expect(pieces.filter(\.isMatch).map(\.text) == ["Engine"])
+        #expect(pieces.map(\.text).joined() == first.items.first?.message.content)
+        let second = try await world.look { chat in
+            try chat.search(
+                try SearchQuery("engine"), .init(), in: company.workspace, by: company.mia, after: first.after, limit: 3
+            )
+        }
+        #expect(second.after == nil)
+        #expect(Set((first.items + second.items).map(\.message.content)) == Set(texts))
+    }
+
+    @Test(arguments: ["", "   ", "\"", "!?", "* - :", String(repeating: "a ", count: 17)])
+    func `there is something to look for`(text: String) {
+        #expect(throws: ChatError.self) { try SearchQuery(text) }
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `signs that databases have a meaning for are only signs`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        _ = try await Self.say(["it's a \\ moth' & (co)"], in: company.general, by: company.mia, of: world)
+        for text in [
+            "it's", "moth'", "moth' & co", "(co)", "moth:*", "NOT moth OR", "NEAR(moth)", "\\moth", "a*\" ' \\",
+        ] {
+            _ = try await Self.found(text, by: company.mia, in: company.workspace, of: world)
+        }
+        #expect(try await Self.found("co) (moth", by: company.mia, in: company.workspace, of: world).count == 1)
+    }
+}
