@@ -9,6 +9,7 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from peers.chat import Chat  # noqa: E402
 from peers.chromium import WITHOUT_DEVICES, Browser  # noqa: E402
 from peers.firefox import Firefox  # noqa: E402
 from peers.livekit_room import Server  # noqa: E402
@@ -103,6 +104,24 @@ def server():
     processes = RoostProcesses()
     yield processes.serve()
     processes.close()
+
+
+@pytest.fixture(scope="module")
+def chat(tmp_path_factory):
+    """One server with chat, for all tests of a file; each has people and workspaces of its own."""
+    processes = RoostProcesses()
+    folder = tmp_path_factory.mktemp("chat")
+    yield Chat(processes.serve("--data", folder), folder)
+    processes.close()
+
+
+@pytest.fixture
+def team(chat):
+    """Ann's workspace with Bob in it, who came by a link: both, and its identifier."""
+    ann, bob = chat.person("ann"), chat.person("bob")
+    workspace = ann.workspace()["workspace"]["id"]
+    ann.bring(workspace, bob)
+    return ann, bob, workspace
 
 
 @pytest.fixture(scope="module")

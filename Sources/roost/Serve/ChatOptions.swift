@@ -9,6 +9,12 @@ struct ChatOptions: ParsableArguments {
             "Serve chat (/api/v1), kept in this folder, which is made if it is not there.", valueName: "folder"))
     var data: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Keep the chat in this PostgreSQL database (postgresql://user:password@host/name), not in a file of --data.",
+            valueName: "url"))
+    var database: String?
+
     @Flag(help: "On a server without accounts, make a workspace to look around in, and print two accounts for it.")
     var sample = false
 
@@ -21,6 +27,9 @@ struct ChatOptions: ParsableArguments {
     var publicURL: String?
 
     func validate() throws {
+        if data == nil, database != nil {
+            throw ValidationError("--database needs --data, for what is not kept in databases.")
+        }
         if data == nil, sample { throw ValidationError("--sample needs --data, where the sample is to be kept.") }
         if let publicURL,
             !(publicURL.hasPrefix("http://") || publicURL.hasPrefix("https://")) || publicURL.hasSuffix("/")

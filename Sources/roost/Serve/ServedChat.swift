@@ -1,6 +1,7 @@
 internal import ChatCore
 internal import ChatModel
 internal import ChatServer
+internal import ChatStorePostgres
 internal import ChatStoreSQLite
 internal import Foundation
 internal import Logging
@@ -8,7 +9,8 @@ internal import Logging
 /// The chat of `roost serve`: its folder, its database, its server.
 struct ServedChat: Sendable {
     let server: ChatServer
-    private let database: SQLiteChatDatabase
+    /// Nil where it is not ours to close.
+    private let file: SQLiteChatDatabase?
     /// Made just now: what is to be told once.
     let sample: SampleWorkspace?
 
@@ -28,7 +30,13 @@ struct ServedChat: Sendable {
         }
         do {
             let path = URL(filePath: folder, directoryHint: .isDirectory).appending(path: "chat.sqlite").path
-            let database = try SQLiteChatDatabase(path: path, at: now())
+            let file = options.database == nil ? try SQLiteChatDatabase(path: path, at: now()) : nil
+            let database: any ChatDatabase
+            if let file {
+                database = file
+            } else {
+                database = try await PostgresChatDatabase(options.database ?? "", at: now())
+            }
             var configuration = ChatServerConfiguration()
             configuration.isRegistrationOpen = options.registration
             configuration.serverURL = options.publicURL ?? "http://localhost:\(port)"
@@ -38,7 +46,7 @@ struct ServedChat: Sendable {
             let sample = options.sample ? try await SampleWorkspace.make(in: service) : nil
             let server = try await ChatServer(
                 configuration, service: service, mailer: LogMailer(logger: logger), logger: logger)
-            return ServedChat(server: server, database: database, sample: sample)
+            return ServedChat(server: server, file: file, sample: sample)
         } catch {
             throw CommandError("The chat in \(folder) cannot be served: \(error)")
         }
@@ -47,6 +55,6 @@ struct ServedChat: Sendable {
     /// Says goodbye to who is connected. Nothing is written any more when it returns.
     func stop() async {
         await server.stop()
-        try? database.close()
+        try? file?.close()
     }
 }

@@ -1,0 +1,213 @@
+"""Who tries to get into chat of `roost serve --data` without a key: forged tokens, stolen ones, guesses, floods."""
+
+import base64
+import concurrent.futures
+import hashlib
+import hmac
+import json
+import statistics
+import time
+
+import pytest
+from livekit import api
+
+from peers.chat import PASSWORD, STRANGERS_BURST, done, raw, refused
+
+NOBODY = "019396a8-0000-7000-8000-000000000000"
+
+
+# Tokens
+
+
+def part(value):
+    text = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
+
+
+def sign(secret, claims, header=None, digest=hashlib.sha256):
+    signed = f"{part(header or {'alg': 'HS256', 'typ': 'JWT'})}.{part(claims)}"
+    return f"{signed}.{part(hmac.digest(secret.encode(), signed.encode(), digest))}"
+
+
+def claims_of(token):
+    middle = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))
+
+
+def test_only_tokens_of_this_server_that_are_not_too_old_let_in(team, chat):
+    ann, bob, _ = team
+    secret, claims = chat.secret(), claims_of(ann.token)
+    ours, now = {"alg": "HS256", "typ": "JWT"}, int(time.time())
+    signature = ann.token.rsplit(".", 1)[1]
+    assert done(ann.ask("GET", "/users/me", token=sign(secret, claims)))["profile"]["id"] == ann.id
+
+    expired = sign(secret, claims | {"exp": now - 1})
+    refused(ann.ask("GET", "/users/me", token=expired), 401, "token_expired")
+    refused(ann.ask("GET", "/users/me", token=sign(secret, claims | {"sub": bob.id})), 401, "session_over")
+    refused(ann.ask("GET", "/users/me", token=sign(secret, claims | {"sid": NOBODY})), 401, "session_over")
+    grants = api.VideoGrants(room_join=True, room="1")
+    livekit = api.AccessToken("roost-chat", secret).with_identity(ann.id).with_grants(grants).to_jwt()
+    for token in (
+        sign("another secret that is as long as the first is", claims), sign("", claims),
+        f"{part(ours | {'alg': 'none'})}.{part(claims)}.", f"{part(ours | {'alg': 'none'})}.{part(claims)}.{signature}",
+        sign(secret, claims, ours | {"alg": "HS512"}, hashlib.sha512), sign(secret, claims, ours | {"alg": "RS256"}),
+        sign(secret, claims, ours | {"alg": "hs256"}), sign(secret, claims, ours | {"crit": ["exp"]}),
+        sign(secret, claims | {"aud": "livekit"}), sign(secret, {"exp": now + 60}), sign(secret, b"{"),
+        sign(secret, claims | {"exp": "tomorrow"}), sign(secret, claims | {"exp": 1e300}), livekit,
+        ann.token + "x", ann.token[:-2], ann.token + "=", ann.token + ".", f".{ann.token}", "..", ".", "x" * 20_000,
+        ann.refresh_token,
+    ):
+        answer = ann.ask("GET", "/users/me", token=token)
+        refused(answer, 401, "bad_token")
+        assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("header", [
+    None, "", "Bearer", "Bearer ", "Basic YW5uOmFubg==", "Token {}", "{}", "Bearer{}", 'Bearer token="{}"',
+])
+def test_a_request_that_does_not_say_who_asks_is_refused(team, chat, header):
+    headers = {} if header is None else {"Authorization": header.format(team[0].token)}
+    status, headers, body = raw(chat, "GET", "/api/v1/users/me", **headers)
+    assert status == 401 and json.loads(body)["error"]["code"] in ("not_logged_in", "bad_token")
+    assert headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_a_token_counts_in_the_header_alone_and_its_scheme_in_any_case(team, chat):
+    token = team[0].token
+    assert raw(chat, "GET", f"/api/v1/users/me?token={token}&access_token={token}")[0] == 401
+    assert raw(chat, "GET", "/api/v1/users/me", Authorization=f"bEARER {token}")[0] == 200
+
+
+# Refresh tokens
+
+
+def test_a_refresh_token_that_was_used_before_ends_the_session(team, chat):
+    ann = team[0]
+    stolen, thief = ann.refresh_token, chat.stranger()
+    ann.take(done(ann.post("/auth/refresh", refresh_token=stolen)))
+    done(ann.get("/users/me"))
+    socket = ann.socket()
+    refused(thief.post("/auth/refresh", refresh_token=stolen), 401, "session_over")
+    assert socket.wait_closed() == 4001
+    refused(ann.get("/users/me"), 401, "session_over")
+    refused(ann.post("/auth/refresh", refresh_token=ann.refresh_token), 401, "session_over")
+    done(ann.log_in().get("/users/me"))
+
+
+def test_a_refresh_whose_answer_was_lost_may_be_asked_for_once_more(team):
+    ann = team[0]
+    former = ann.refresh_token
+    done(ann.post("/auth/refresh", refresh_token=former))
+    pair = done(ann.post("/auth/refresh", refresh_token=former))
+    done(ann.take(pair).get("/users/me"))
+    refused(ann.post("/auth/refresh", refresh_token=former), 401, "session_over")
+
+
+def test_what_goes_on_with_the_older_access_token_does_not_make_a_lost_answer_a_theft(team):
+    """The answer to a refresh is lost, and meanwhile the client's other requests go on with the token that it has."""
+    ann = team[0]
+    former = ann.refresh_token
+    done(ann.post("/auth/refresh", refresh_token=former))
+    done(ann.get("/users/me"))
+    done(ann.take(done(ann.post("/auth/refresh", refresh_token=former))).get("/users/me"))
+
+
+@pytest.mark.parametrize("token", ["", "x", "x" * 43, "x" * 200_000, "\x00", "é" * 43])
+def test_a_refresh_token_that_nobody_gave_out(chat, token):
+    refused(chat.stranger().post("/auth/refresh", refresh_token=token), 401, "session_over")
+
+
+# Too often
+
+
+def test_who_asks_too_often_waits_and_others_do_not(team):
+    ann, bob, _ = team
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: ann.get("/users/me"), range(400)))
+    turned_away = [answer for answer in answers if answer.status_code != 200]
+    assert len(turned_away) > 10
+    for answer in turned_away:
+        refused(answer, 429, "too_many_requests")
+        assert int(answer.headers["Retry-After"]) >= 1
+    done(bob.get("/users/me"))
+    time.sleep(int(turned_away[-1].headers["Retry-After"]))
+    done(ann.get("/users/me"))
+
+
+def test_strangers_of_one_address_are_counted_together(chat):
+    stranger = chat.stranger()
+    answers = [stranger.post("/auth/refresh", refresh_token="x") for _ in range(STRANGERS_BURST + 20)]
+    assert {answer.status_code for answer in answers[:STRANGERS_BURST]} == {401}
+    assert 429 in {answer.status_code for answer in answers[STRANGERS_BURST:]}
+    refused(chat.stranger().post("/auth/refresh", refresh_token="x"), 401, "session_over")
+
+
+def test_passwords_are_not_tried_without_end(team, chat):
+    ann, bob, _ = team
+    for attempt in range(10):
+        name = (ann.username, ann.username.upper())[attempt % 2]
+        answer = chat.stranger().post("/auth/login", login=name, password=f"guess {attempt}")
+        # Logging in has taken one.
+        assert answer.status_code == (401 if attempt < 9 else 429), answer.text
+    assert int(answer.headers["Retry-After"]) > 1
+    bob.log_in()
+
+
+# Who has an account
+
+
+def measured(ask, times):
+    """Answers, and how long one of them takes."""
+    answers, durations = [], []
+    for _ in range(times):
+        begin = time.perf_counter()
+        answers.append(ask())
+        durations.append(time.perf_counter() - begin)
+    return answers, statistics.median(durations)
+
+
+def alike(one, other):
+    """Neither the words nor the time tell the two apart."""
+    (answers, seconds), (others, other_seconds) = one, other
+    assert {(answer.status_code, answer.text) for answer in answers} == {
+        (answer.status_code, answer.text) for answer in others}
+    assert abs(seconds - other_seconds) < max(0.01, 0.4 * max(seconds, other_seconds)), (seconds, other_seconds)
+
+
+def test_logging_in_does_not_tell_whether_there_is_somebody(team, chat):
+    ann, stranger = team[0], chat.stranger()
+    alike(
+        measured(lambda: stranger.post("/auth/login", login=ann.email, password="a wrong one"), 8),
+        measured(lambda: stranger.post("/auth/login", login="nobody@example.org", password="a wrong one"), 8))
+
+
+@pytest.mark.parametrize("route", ["forgot_password", "resend_verification"])
+def test_asking_for_a_letter_does_not_tell_whether_there_is_somebody(team, chat, route):
+    ann, bob, _ = team
+    stranger = chat.stranger()
+    known = iter([ann.email, bob.email] * 5)
+    unknown = iter([f"{chat.name('nobody')}@example.org" for _ in range(2)] * 5)
+    alike(
+        measured(lambda: stranger.post(f"/auth/{route}", email=next(known)), 10),
+        measured(lambda: stranger.post(f"/auth/{route}", email=next(unknown)), 10))
+
+
+def registration(chat, **given):
+    name = chat.name("new")
+    return {"email": f"{name}@example.org", "username": name, "display_name": "A", "password": PASSWORD} | given
+
+
+def test_registering_does_not_tell_whether_there_is_somebody(team, chat):
+    ann, stranger = team[0], chat.stranger()
+    alike(
+        measured(lambda: stranger.post("/auth/register", **registration(chat, email=ann.email)), 6),
+        measured(lambda: stranger.post("/auth/register", **registration(chat)), 6))
+    done(ann.log_in().get("/users/me"))
+
+
+def test_a_username_that_is_taken_tells_nothing_of_the_address(team, chat):
+    ann, bob, _ = team
+    stranger = chat.stranger()
+    known = stranger.post("/auth/register", **registration(chat, username=bob.username, email=ann.email))
+    unknown = stranger.post("/auth/register", **registration(chat, username=bob.username))
+    assert (known.status_code, known.text) == (unknown.status_code, unknown.text)
