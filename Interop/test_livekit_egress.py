@@ -119,6 +119,7 @@ def test_a_track_is_recorded_until_it_is_stopped(sfu, service, hooks, folder, ro
     ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
     camera, _ = ann.publish()
     bob.wait_for_picture(15)
+    before = sfu.metrics()
     begun = service.record(room, camera, "films/{publisher_identity}-{track_type}-{track_source}.mp4")["answer"]
     assert begun["egress_id"].startswith("EG_") and begun["room_name"] == room and begun["room_id"].startswith("RM_")
     assert begun["track"]["track_id"] == camera and "status" not in begun
@@ -146,6 +147,13 @@ def test_a_track_is_recorded_until_it_is_stopped(sfu, service, hooks, folder, ro
     assert index_of(folder, done)["recordings"][0]["complete"]
     check_camera(film)
     assert service.list(room_name=room, active=True) == []
+    counted = {name: value - before[name] for name, value in sfu.metrics().items() if "_egress_" in name}
+    assert counted == {
+        "roost_livekit_egress_tracks": 0, "roost_livekit_egress_active": 0, "roost_livekit_egress_started_total": 1,
+        'roost_livekit_egress_ended_total{outcome="complete"}': 1,
+        'roost_livekit_egress_ended_total{outcome="failed"}': 0,
+        'roost_livekit_egress_ended_total{outcome="aborted"}': 0, "roost_livekit_egress_omitted_total": 0,
+        "roost_livekit_egress_recorded_bytes_total": film.stat().st_size}
     wait_until(lambda: not service.is_recorded(room), "the recorder has left")
     again = service.stop(begun["egress_id"])
     assert again["code"] == "failed_precondition" and "EGRESS_COMPLETE" in again["message"]

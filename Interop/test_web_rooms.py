@@ -517,12 +517,12 @@ def test_the_whole_story_by_keyboard(new_page, sfu, room):
     assert page.input_value("#lobby-room") == room
 
 
-def ask(namespace, port, body, origin=None):
+def ask(namespace, port, body, origin=None, host="127.0.0.1"):
     """The status and the answer to a request for a token."""
     headers = ["-H", f"Origin: {origin}"] if origin else []
     answer = namespace.run(
         "curl", "-s", "-w", "\n%{http_code}", "-X", "POST", *headers, "--data-binary", body,
-        f"http://127.0.0.1:{port}/rooms/token")
+        f"http://{host}:{port}/rooms/token")
     words, status = answer.stdout.rsplit("\n", 1)
     return int(status), json.loads(words) if words.startswith("{") else words
 
@@ -542,6 +542,20 @@ def test_who_sees_the_page_gets_a_token_for_a_room_and_nobody_else(sfu, namespac
         status, answer = ask(namespace, sfu.page, wrong)
         assert status == 400 and answer["error"] == "A room and a name of 1 to 64 characters are needed.", wrong
     assert ask(namespace, sfu.page, '{"room": "a", "name": "b"}' + 5_000 * " ")[0] == 413
+
+
+def test_one_address_asks_so_often_and_is_told_when_to_ask_again(namespace):
+    for rate, given in ((3, 3), (0, 10)):
+        process, port = start_server(
+            namespace, namespace.address, "--rooms", "--rooms-token-rate", str(rate), "--media-port", "0",
+            "--media-tcp-port", "0")
+        try:
+            answers = [ask(namespace, port, '{"room": "a", "name": "b"}', host=namespace.address) for _ in range(10)]
+            assert [status for status, _ in answers].count(200) == given
+            if given < 10:
+                assert answers[-1][0] == 429 and "Try again in" in answers[-1][1]["error"]
+        finally:
+            assert process.finish() == 0
 
 
 def test_a_server_without_rooms_says_so(namespace, browser):

@@ -11,6 +11,12 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
     case unsupported(codec: String)
     /// The server has no such track for us.
     case noSuchTrack
+    /// There is such a track, and the recorder is not let have it.
+    case notAllowed
+    /// Encrypted from end to end: nobody but the people in the room could make anything of it.
+    case encrypted
+    /// The room has as many as are recorded of one.
+    case tooManyFiles(limit: Int)
     /// The recorder is not in the room, or not any more; a sentence.
     case notInRoom(String)
 
@@ -29,6 +35,9 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
         case .unwritable: "The file cannot be written."
         case .unsupported(let codec): "There is no file that holds \(codec)."
         case .noSuchTrack: "There is no such track in the room."
+        case .notAllowed: "The track's publisher does not let everybody have it."
+        case .encrypted: "The track is encrypted from end to end."
+        case .tooManyFiles(let limit): "The room has \(limit) files already, the most that are recorded of one."
         case .notInRoom(let sentence): sentence
         }
     }

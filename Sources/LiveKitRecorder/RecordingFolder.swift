@@ -48,6 +48,7 @@ package actor RecordingFolder {
 
     private let folder: URL
     private let indexName: String
+    private let limit: Int
     /// Once there is one.
     private var indexFile: URL?
     private let notice: @Sendable (RecordingNotice) -> Void
@@ -56,17 +57,30 @@ package actor RecordingFolder {
     private var entries: [Entry] = []
     private var files: [Int: OpenFile] = [:]
     private var isFinished = false
+    /// When all writing of the index is made up for.
+    private var indexSpent: Instant?
+    /// Writes it when it may be written again.
+    private var indexing: Task<Void, Never>?
+    /// How often it was written.
+    private(set) var indexWrites = 0
+
+    /// Files in one index. Who publishes and withdraws tracks without end fills neither the index nor the folder.
+    package static let fileLimit = 1_000
+    /// Writing the index takes as long as it is, and tracks may come and go faster.
+    static let indexPace = Pace(burst: 10, interval: .seconds(Int64(1)))
 
     /// - Parameters:
     ///   - index: what the index is called, without its extension.
+    ///   - limit: files at most.
     ///   - loop: does the writing.
     ///   - notice: is called when a track cannot be recorded any more, or the index not be written.
     package init(
-        _ folder: String, index: String = "index", loop: NetworkLoop,
+        _ folder: String, index: String = "index", limit: Int = RecordingFolder.fileLimit, loop: NetworkLoop,
         notice: @escaping @Sendable (RecordingNotice) -> Void
     ) {
         self.folder = URL(filePath: folder, directoryHint: .isDirectory)
         indexName = index
+        self.limit = limit
         self.loop = loop
         self.notice = notice
     }
@@ -86,7 +100,7 @@ package actor RecordingFolder {
     package func begin(room: String, id: String = "") throws(RecordingFolderError) {
         (self.room, roomID) = (room, id)
         try Self.prepare(folder.path)
-        writeIndex()
+        indexChanged()
     }
 
     /// Records a track to its end, or until the task is cancelled.
@@ -94,12 +108,16 @@ package actor RecordingFolder {
     /// - Parameters:
     ///   - template: what the file is to be called, see `RecordingPath`.
     ///   - began: is called when there is a file, with its path from the folder on.
-    /// - Returns: the file; nil if nothing came that one can begin with.
+    /// - Returns: the file, once the index has all of it; nil if nothing came that one can begin with.
     /// - Throws: what was written before stays, and plays.
     package func record(
         _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, as template: String = RecordingPath.usualName,
         began: @Sendable (String) async -> Void = { _ in }
     ) async -> (file: RecordedFile?, failure: RecordingFailure?) {
+        guard !track.publication.isEncrypted else {
+            notice(.track(of: track.participant.identity, track.publication.source, .encrypted))
+            return (nil, .encrypted)
+        }
         var place: Int?
         var failure: RecordingFailure?
         for await frame in frames {
@@ -107,6 +125,10 @@ package actor RecordingFolder {
             do throws(MediaFileError) {
                 let now = NetworkLoop.now
                 if place == nil {
+                    guard entries.count < limit else {
+                        failure = .tooManyFiles(limit: limit)
+                        break
+                    }
                     // A recording begins at a picture that can be decoded by itself.
                     guard frame.isKeyFrame else {
                         await track.requestKeyFrame()
@@ -120,14 +142,15 @@ package actor RecordingFolder {
                     try files[place]?.file.receive(frame, at: now)
                 }
             } catch {
-                let reason = RecordingFailure(error, codec: track.publication.mimeType)
-                failure = reason
-                notice(.track(of: track.participant.identity, track.publication.source, reason))
-                break
+                failure = RecordingFailure(error, codec: track.publication.mimeType)
             }
+            guard failure == nil else { break }
         }
+        if let failure { notice(.track(of: track.participant.identity, track.publication.source, failure)) }
         guard let place else { return (nil, failure) }
         let (file, problem) = close(place)
+        // Whoever is told of the end is to find it in the index.
+        await indexing?.value
         return (file, failure ?? problem)
     }
 
@@ -163,7 +186,7 @@ package actor RecordingFolder {
                 started: subject.time,
                 file: (path.components.dropLast() + [url.lastPathComponent]).joined(separator: "/")))
         files[entries.count - 1] = OpenFile(file: file, startedAt: Self.wallClock)
-        writeIndex()
+        indexChanged()
         return entries.count - 1
     }
 
@@ -181,7 +204,7 @@ package actor RecordingFolder {
         }
         entries[place].frames = open.file.recorder.recordedFrames
         entries[place].duration = open.file.recorder.duration.seconds
-        writeIndex()
+        indexChanged()
         let attributes = try? FileManager.default.attributesOfItem(atPath: open.file.path)
         let file = RecordedFile(
             path: entries[place].file, startedAt: open.startedAt, endedAt: Self.wallClock,
@@ -195,6 +218,10 @@ package actor RecordingFolder {
     package func finish() -> String {
         isFinished = true
         for place in files.keys.sorted() { _ = close(place) }
+        if let indexing {
+            indexing.cancel()
+            writeIndex()
+        }
         return index.path
     }
 
@@ -206,8 +233,23 @@ package actor RecordingFolder {
 
     private static var wallClock: Int64 { (NetworkLoop.now + NetworkLoop.wallClockOffset).nanoseconds }
 
+    /// Has it written, at once or as soon as its pace allows.
+    private func indexChanged() {
+        guard indexing == nil else { return }
+        guard let wait = Self.indexPace.take(&indexSpent, at: NetworkLoop.now) else { return writeIndex() }
+        indexing = Task {
+            try? await Task.sleep(for: wait.duration)
+            // It may have been written meanwhile.
+            guard indexing != nil else { return }
+            _ = Self.indexPace.take(&indexSpent, at: NetworkLoop.now)
+            writeIndex()
+        }
+    }
+
     /// In one step: whoever looks finds a whole one at any time.
     private func writeIndex() {
+        indexing = nil
+        indexWrites += 1
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -218,14 +260,20 @@ package actor RecordingFolder {
         }
     }
 
-    /// A recording is never overwritten.
-    private static func free(_ components: [String], _ fileExtension: String, in folder: URL) -> URL {
-        var number = 1
-        while true {
+    /// A recording is never overwritten. Folders may have many of one name, so the first number that is free is looked
+    /// for by doubling and then between the last two, which finds it where none below it is.
+    static func free(_ components: [String], _ fileExtension: String, in folder: URL) -> URL {
+        func url(_ number: Int) -> URL {
             let path = components.joined(separator: "/") + (number == 1 ? "" : "-\(number)")
-            let url = folder.appending(path: path + "." + fileExtension)
-            if !FileManager.default.fileExists(atPath: url.path) { return url }
-            number += 1
+            return folder.appending(path: path + "." + fileExtension)
         }
+        func isTaken(_ number: Int) -> Bool { FileManager.default.fileExists(atPath: url(number).path) }
+        var (taken, free) = (0, 1)
+        while isTaken(free) { (taken, free) = (free, free * 2) }
+        while free - taken > 1 {
+            let middle = (taken + free) / 2
+            if isTaken(middle) { taken = middle } else { free = middle }
+        }
+        return url(free)
     }
 }

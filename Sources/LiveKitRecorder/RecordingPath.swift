@@ -6,7 +6,8 @@ internal import LiveKitClient
 ///
 /// Names of rooms and people are others' choice, and a template may come from anybody who may record. So every part is
 /// made of letters, digits and a few signs, none begins with a dot, and a name never makes a folder: what comes of it
-/// is below the folder that it is appended to.
+/// is below the folder that it is appended to. File systems know no characters of several code points, so each code
+/// point is looked at by itself: a slash remains one whatever is written around it.
 package struct RecordingPath: Sendable {
     /// What the names in a template stand for.
     package struct Subject: Sendable {
@@ -41,8 +42,8 @@ package struct RecordingPath: Sendable {
 
     package init(_ template: String, of subject: Subject) {
         var template = template.isEmpty ? Self.usualTemplate : template
-        if template.hasSuffix("/") { template += Self.usualName }
-        var parts = template.split(separator: "/").map(String.init)
+        if template.unicodeScalars.last == "/" { template += Self.usualName }
+        var parts = template.unicodeScalars.split(separator: "/").map { String($0) }
         if let last = parts.last, let dot = last.lastIndex(of: ".") {
             let ending = last[last.index(after: dot)...].lowercased()
             if Self.extensions.contains(ending), dot != last.startIndex {
@@ -67,8 +68,10 @@ package struct RecordingPath: Sendable {
         }
         text += made(safe: rest, also: ".- _", limit: componentLimit)
         let limited = text.prefix(bytes: componentLimit)
-        guard let first = limited.first else { return "_" }
-        return first == "." ? "_" + limited.dropFirst() : limited
+        guard let first = limited.unicodeScalars.first else { return "_" }
+        if first == "." { return "_" + String(limited.unicodeScalars.dropFirst()) }
+        // A mark in front would be one character with the slash before it.
+        return first.isMark ? "_" + limited : limited
     }
 
     private static func value(of name: Substring, _ subject: Subject) -> String? {
@@ -101,10 +104,21 @@ package struct RecordingPath: Sendable {
 
     /// Letters, digits and a few signs, of at most so many bytes.
     private static func made(safe text: some StringProtocol, also signs: String, limit: Int) -> String {
-        let safe = text.map { character in
-            character.isLetter || character.isNumber || signs.contains(character) ? character : "_"
+        var safe = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            safe.append(scalar.isOfWords || signs.unicodeScalars.contains(scalar) ? scalar : "_")
         }
         return String(safe).prefix(bytes: limit)
+    }
+}
+
+extension Unicode.Scalar {
+    /// A letter, a digit, or a mark that belongs to one.
+    fileprivate var isOfWords: Bool { properties.isAlphabetic || properties.numericType != nil || isMark }
+
+    fileprivate var isMark: Bool {
+        let category = properties.generalCategory
+        return category == .nonspacingMark || category == .spacingMark
     }
 }
 

@@ -11,26 +11,32 @@ package actor RoomRecorder {
         /// The track arrives, perhaps again after the recorder's own connection was made anew.
         let arrivals: AsyncStream<RemoteTrack>.Continuation
         var task: Task<RecordingFailure?, Never>?
-        /// There was no such track.
-        var isLost = false
+        /// It has arrived once, though nothing need have come of it: it may be muted.
+        var hasArrived = false
+        /// Why it will not arrive.
+        var refusal: RecordingFailure?
     }
 
     private let room: Room
+    private let patience: Duration
     private let folder: RecordingFolder
     private var recordings: [Int: Recording] = [:]
     private var lastRecording = 0
     private var end: DisconnectReason?
     private var waitingForEnd: [CheckedContinuation<RecordingFailure?, Never>] = []
 
-    /// A track that the server does not tell of for so long is not there, or not for us.
-    private static let patience = Duration.seconds(10)
+    /// A track that the server does not give us for so long is not there, or not for us.
+    package static let usualPatience = Duration.seconds(10)
 
-    package init(options: ConnectOptions, folder: RecordingFolder) {
+    package init(
+        options: ConnectOptions, folder: RecordingFolder, patience: Duration = RoomRecorder.usualPatience
+    ) {
         var options = options
         // What nobody asked for is not sent.
         options.autoSubscribe = false
         room = Room(options: options)
         self.folder = folder
+        self.patience = patience
     }
 
     /// Joins the room; back when tracks can be recorded.
@@ -80,12 +86,12 @@ package actor RoomRecorder {
         }
         recordings[id]?.task = task
         await accepted(id)
-        if let track = await room.remoteTracks[track] { arrivals.yield(track) }
+        if let track = await room.remoteTracks[track] { arrived(track, for: id) }
         await room.setSubscribed(track, true)
-        let search = Task { await giveUp(id, unlessPublished: track) }
+        let search = Task { await giveUp(id, unlessArrived: track) }
         var failure = await task.value
         search.cancel()
-        if let recording = recordings.removeValue(forKey: id), recording.isLost { failure = .noSuchTrack }
+        if let refusal = recordings.removeValue(forKey: id)?.refusal { failure = failure ?? refusal }
         if !recordings.values.contains(where: { $0.track == track }) { await room.setSubscribed(track, false) }
         return failure
     }
@@ -112,27 +118,60 @@ package actor RoomRecorder {
 
     // MARK: In the room
 
-    private func giveUp(_ id: Int, unlessPublished track: TrackSID) async {
-        guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
-        let isThere = await room.remoteParticipants.values.contains { $0.tracks.contains { $0.sid == track } }
-        guard !isThere, recordings[id] != nil else { return }
-        recordings[id]?.isLost = true
+    private func giveUp(_ id: Int, unlessArrived track: TrackSID) async {
+        // Whoever is looking for the way back to the room is given nothing meanwhile.
+        repeat {
+            guard (try? await Task.sleep(for: patience)) != nil, end == nil else { return }
+        } while await room.connectionState != .connected
+        guard recordings[id]?.hasArrived == false else { return }
+        refuse(id, await isPublished(track) ? .notAllowed : .noSuchTrack)
+    }
+
+    private func isPublished(_ track: TrackSID) async -> Bool {
+        await room.remoteParticipants.values.contains { $0.tracks.contains { $0.sid == track } }
+    }
+
+    private func arrived(_ track: RemoteTrack, for id: Int) {
+        recordings[id]?.hasArrived = true
+        recordings[id]?.arrivals.yield(track)
+    }
+
+    private func refuse(_ id: Int, _ reason: RecordingFailure) {
+        recordings[id]?.refusal = reason
         recordings[id]?.arrivals.finish()
     }
 
     private func happened(_ event: RoomEvent) async {
-        func recordings(of track: TrackSID) -> [Recording] { self.recordings.values.filter { $0.track == track } }
+        func recordings(of track: TrackSID) -> [Int] {
+            self.recordings.filter { $0.value.track == track }.map(\.key)
+        }
         // It was asked for before the server told of it.
         if case .trackPublished(let publication, _) = event, !recordings(of: publication.sid).isEmpty {
             await room.setSubscribed(publication.sid, true)
         }
         if case .trackSubscribed(let track) = event {
-            for recording in recordings(of: track.sid) { recording.arrivals.yield(track) }
+            for id in recordings(of: track.sid) { arrived(track, for: id) }
+        }
+        if case .trackSubscriptionFailed(let track, let failure) = event, !recordings(of: track).isEmpty,
+            let reason = await reason(failure, of: track)
+        {
+            for id in recordings(of: track) { refuse(id, reason) }
         }
         if case .trackUnpublished(let publication, _) = event {
-            for recording in recordings(of: publication.sid) { recording.arrivals.finish() }
+            for id in recordings(of: publication.sid) { self.recordings[id]?.arrivals.finish() }
         }
         if case .disconnected(let reason) = event { ended(reason) }
+    }
+
+    private func reason(_ failure: SubscriptionFailure, of track: TrackSID) async -> RecordingFailure? {
+        switch failure {
+        case .codecUnsupported:
+            let tracks = await room.remoteParticipants.values.flatMap(\.tracks)
+            return .unsupported(codec: tracks.first { $0.sid == track }?.mimeType ?? "what the track is coded in")
+        case .trackNotFound: return .noSuchTrack
+        // For want of a section, as of Roost's server, it comes once there is one.
+        case .unknown: return nil
+        }
     }
 
     private func ended(_ reason: DisconnectReason) {

@@ -14,6 +14,8 @@ package final class LiveKitServer: Sendable {
     private let directory: RoomDirectory
     /// Of WHIP and WHEP.
     let sessions: HTTPSessions
+    /// Who may come now.
+    let gate: JoinGate
     private let webhooks: WebhookSender
     /// Nil where nothing is recorded.
     let egresses: Egresses?
@@ -25,6 +27,7 @@ package final class LiveKitServer: Sendable {
         let directory = RoomDirectory()
         let webhooks = WebhookSender(urls: configuration.webhooks, key: configuration.signingKey, logger: logger)
         self.directory = directory
+        gate = JoinGate(configuration.joinRates)
         sessions = HTTPSessions(limit: configuration.maximumHTTPSessions)
         self.webhooks = webhooks
         let key = configuration.signingKey
@@ -91,6 +94,9 @@ package final class LiveKitServer: Sendable {
 
     /// Webhooks that were delivered, and that were given up.
     package var webhookStatistics: WebhookStatistics { webhooks.statistics }
+
+    /// Recordings; nil where there are none.
+    package var egressStatistics: EgressStatistics? { egresses?.statistics }
 
     /// A new token: LiveKit's own servers let it live as long as the one before, and ten minutes at least.
     private static func sign(_ subject: TokenSubject, expires: Date, with key: APIKey) -> String? {

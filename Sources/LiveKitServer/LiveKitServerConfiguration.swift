@@ -1,5 +1,6 @@
 package import LiveKitCore
 package import LiveKitProtocol
+internal import LiveKitRecorder
 internal import RTCEngine
 package import SocketIO
 
@@ -20,6 +21,8 @@ package struct LiveKitServerConfiguration: Sendable {
     package var maximumRooms = 10_000
     /// Sessions of WHIP and WHEP at most, on all workers together.
     package var maximumHTTPSessions = 5_000
+    /// How often people may come.
+    package var joinRates = JoinRates()
     /// Where tracks are recorded to when services ask for it; nil for nowhere.
     package var recordings: RecordingConfiguration?
     /// Where events are posted.
@@ -39,6 +42,11 @@ package struct RecordingConfiguration: Sendable {
     package var folder: String
     /// Tracks that are recorded at the same time, of all rooms together.
     package var limit = 100
+    /// A published track that the recorder is not given within this time is not recorded.
+    package var patience = RoomRecorder.usualPatience
+
+    /// Of one room, but for those that a service names: half of them.
+    var limitOfRoom: Int { max(limit / 2, 1) }
 
     package init(folder: String) { self.folder = folder }
 }

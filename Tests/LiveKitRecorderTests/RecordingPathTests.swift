@@ -50,10 +50,21 @@ import Testing
 
     @Test(arguments: [
         ("../..", "_____"), ("/root", "_root"), ("a/b", "a_b"), ("\u{0}\u{1b}[31m", "___31m"), (".", "_"),
-        ("{track_id}", "_track_id_"), ("Zoë", "Zoë"),
+        ("{track_id}", "_track_id_"), ("Zoë", "Zoë"), ("Zoe\u{308}", "Zoe\u{308}"), ("नमस्ते", "नमस्ते"),
+        ("x\u{0D4E}/y", "x\u{0D4E}_y"), ("x/\u{301}y", "x_\u{301}y"), ("x\u{200D}y\u{202E}z", "x_y_z"),
     ])
     func `a name of others' choice makes neither folders nor names of its own`(identity: String, path: String) {
         #expect(self.path("{publisher_identity}") { $0.publisherIdentity = identity } == path)
+    }
+
+    @Test func `a slash is one, and a dot in front is one, whatever is written around it`() {
+        // One character to Swift, two to a file system: U+0D4E is written together with what follows it.
+        #expect(RecordingPath("x\u{0D4E}/y", of: Self.subject).components == ["x\u{0D4E}", "y"])
+        #expect(RecordingPath("x/\u{301}y", of: Self.subject).components == ["x", "_\u{301}y"])
+        // And U+093E with what comes before it.
+        #expect(path(".{room_name}") { $0.roomName = "\u{093E}" } == "_\u{093E}")
+        #expect(path("a/..{room_name}") { $0.roomName = "\u{093E}" } == "a/_.\u{093E}")
+        #expect(path("films\u{0D4E}/") == "films\u{0D4E}/ann-screen_share-TR_VCx")
     }
 
     @Test func `overlong names leave what tells tracks apart, and fit file systems`() {

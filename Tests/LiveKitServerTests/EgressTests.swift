@@ -130,6 +130,37 @@ import Testing
         #expect(egress.info.status == .egressFailed && egress.info.error == "The disk is full.")
     }
 
+    @Test func `one that the recorder may not have is left out, and so is what comes when there are too many files`() {
+        var egress = Self.egress(.room(sound: true, pictures: true))
+        _ = egress.becameActive(at: 2)
+        for (sid, failure) in [("TR_a", .notAllowed), ("TR_b", .encrypted), ("TR_c", .tooManyFiles(limit: 9))]
+            as [(String, RecordingFailure)]
+        {
+            egress.took(sid)
+            #expect(egress.trackEnded(sid, failure, at: 3) == .updated)
+            #expect(egress.info.details.contains("\(sid): \(failure)"))
+        }
+        #expect(egress.info.status == .egressActive)
+    }
+
+    @Test func `nothing of a recording grows without end`() {
+        var egress = Self.egress(.room(sound: true, pictures: true))
+        _ = egress.becameActive(at: 2)
+        for number in 0..<Egress.trackLimit * 2 {
+            let sid = "TR_\(number)"
+            if egress.isFull {
+                _ = egress.omit(sid, "too many", at: 3)
+            } else {
+                egress.took(sid)
+                for _ in 0..<2 { _ = egress.fileBegan("\(sid).ogg", of: sid, at: 3) }
+                _ = egress.trackEnded(sid, nil, at: 4)
+            }
+        }
+        #expect(egress.known.count == Egress.trackLimit)
+        #expect(egress.info.fileResults.count == Egress.trackLimit)
+        #expect(egress.info.details.utf8.count < 1_000)
+    }
+
     @Test func `a recorder that is sent away is a failure`() {
         var egress = Self.egress(.room(sound: true, pictures: true))
         _ = egress.becameActive(at: 2)

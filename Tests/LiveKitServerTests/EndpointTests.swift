@@ -1,5 +1,6 @@
 import Foundation
 import LiveKitProtocol
+import RTCNetwork
 import SocketIO
 import SwiftProtobuf
 import Testing
@@ -164,6 +165,19 @@ import Testing
             let maker = try TestServer.token { $0.roomCreate = true }
             #expect(try await server.ask("/rtc/validate?access_token=\(maker)").status == 200)
             #expect(await (try server.openWebSocket("/rtc?access_token=\(maker)")).isOpen)
+        }
+    }
+
+    @Test func `who joins too often is sent away for a while, and may come back to a session meanwhile`() async throws {
+        try await TestServer.run({ $0.joinRates.identity = Pace(perSecond: 0.01, burst: 1) }) { server in
+            let headers = Self.bearer(try TestServer.token())
+            #expect(await (try server.openWebSocket("/rtc?protocol=16", headers: headers)).isOpen)
+            let late = try await server.openWebSocket("/rtc?protocol=16", headers: headers)
+            #expect(late.answer.hasPrefix("HTTP/1.1 503") && late.answer.contains("Retry-After: 100"))
+            let back = try await server.openWebSocket("/rtc?protocol=16&reconnect=1&sid=PA_x", headers: headers)
+            #expect(await back.isOpen)
+            let other = Self.bearer(try TestServer.token(identity: "bob"))
+            #expect(await (try server.openWebSocket("/rtc?protocol=16", headers: other)).isOpen)
         }
     }
 

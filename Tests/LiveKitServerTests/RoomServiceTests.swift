@@ -64,6 +64,28 @@ import Testing
         }
     }
 
+    @Test func `rooms are listed by name, each once, and so many names and no more`() async throws {
+        try await TestServer.run { server in
+            let token = try TestServer.serviceToken {
+                $0.roomCreate = true
+                $0.roomList = true
+            }
+            for name in ["one", "two", "three"] {
+                _ = try await Self.call(server, "CreateRoom", #"{"name":"\#(name)"}"#, token: token)
+            }
+            func list(_ names: [String]) async throws -> (status: Int, body: String) {
+                let json = #"{"names":["\#(names.joined(separator: "\",\""))"]}"#
+                return try await Self.call(server, "ListRooms", json, token: token)
+            }
+            let listed = try await list(["three", "nowhere", "one", "three"]).body
+            #expect(try LiveKitListRoomsResponse(jsonString: listed).rooms.map(\.name) == ["one", "three"])
+            let many = Array(repeating: "two", count: LiveKitServer.nameLimit)
+            #expect(try LiveKitListRoomsResponse(jsonString: try await list(many).body).rooms.map(\.name) == ["two"])
+            let refused = try await list(many + ["two"])
+            #expect(refused.status == 400 && refused.body.contains("invalid_argument"))
+        }
+    }
+
     @Test func `in JSON there is what is empty, too`() async throws {
         try await TestServer.run { server in
             let token = try TestServer.serviceToken {

@@ -1,5 +1,7 @@
 import Foundation
 import LiveKitProtocol
+import RTCNetwork
+import SwiftProtobuf
 import Testing
 
 @testable import LiveKitServer
@@ -88,6 +90,55 @@ import Testing
             for query in ["source=radio", "quality=best"] {
                 #expect(try await Self.post(server, "/whep?\(query)", identity: "eve", offer: offer).status == 400)
             }
+        }
+    }
+
+    @Test func `who comes too often is told when to try again, and others come meanwhile`() async throws {
+        try await TestServer.run({ $0.joinRates.identity = Pace(perSecond: 0.01, burst: 2) }) { server in
+            for _ in 0..<2 { #expect(try await Self.post(server).status == 201) }
+            for place in ["/whip", "/whep"] {
+                let refused = try await Self.post(server, place)
+                #expect(refused.status == 429 && Self.field("Retry-After", refused.headers) == "100")
+            }
+            #expect(try await Self.post(server, identity: "other").status == 201)
+            #expect(server.livekit.statistics.joins == 3)
+        }
+        try await TestServer.run({ $0.joinRates.server = Pace(perSecond: 0.1, burst: 1) }) { server in
+            #expect(try await Self.post(server, identity: "one").status == 201)
+            let refused = try await Self.post(server, identity: "two")
+            #expect(refused.status == 503 && Self.field("Retry-After", refused.headers) == "10")
+        }
+    }
+
+    @Test func `a room that begins with a publisher by WHIP is recorded as its token asks`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "roost-whip-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func post(_ server: TestServer, _ identity: String, _ template: String) async throws -> Int {
+            var grants = VideoGrants()
+            grants.roomJoin = true
+            grants.room = "kitchen"
+            var claims = AccessToken.Claims()
+            claims.video = grants
+            claims.roomConfig = .with { $0.egress.tracks.filepath = template }
+            let key = try #require(TestServer.key)
+            let token = try AccessToken(identity: identity, claims: claims, at: Date(), validFor: 600).signed(with: key)
+            return try await server.ask(
+                "/whip", method: "POST",
+                headers: ["Authorization": "Bearer \(token)", "Content-Type": "application/sdp"],
+                body: Array(Self.offer.utf8)
+            ).status
+        }
+        try await TestServer.run({ $0.recordings = RecordingConfiguration(folder: folder.path) }) { server in
+            #expect(try await post(server, "first", "one/") == 201)
+            #expect(try await post(server, "second", "two/") == 201)
+            // News of the second one's track takes its way.
+            var infos: [LiveKitEgressInfo] = []
+            while infos.count < 2 {
+                try await Task.sleep(for: .milliseconds(5))
+                infos = await server.livekit.egresses?.list(LiveKitListEgressRequest()).items ?? []
+            }
+            // Of the room that its bearer brings into being.
+            #expect(infos.map(\.track.file.filepath) == ["one/", "one/"])
         }
     }
 

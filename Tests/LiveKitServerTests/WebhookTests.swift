@@ -114,6 +114,19 @@ import Testing
         }
     }
 
+    @Test func `what is sent while the server goes down is counted once`() async throws {
+        let key = try #require(TestServer.key)
+        // Where nobody listens.
+        let url = try #require(WebhookURL("http://127.0.0.1:9/"))
+        for _ in 0..<100 {
+            let sender = WebhookSender(urls: [url], key: key, logger: Logger(label: "test") { _ in Log() })
+            let senders = (0..<4).map { _ in Task { for _ in 0..<50 { sender.send(Self.event("event")) } } }
+            await sender.finish(within: .zero)
+            for task in senders { await task.value }
+            #expect(sender.statistics.waiting == 0 && sender.statistics.lost == 200)
+        }
+    }
+
     /// Keeps what is logged, with the count that it names.
     final class Log: LogHandler, Sendable {
         private let state = Mutex([String]())

@@ -13,11 +13,9 @@ public final class RemoteTrack: Sendable {
     private let receiver: RTPReceiver
     private let askForKeyFrame: @Sendable () async -> Void
 
-    /// The streams that are being read, and the tasks that fill them. A transceiver outlives a track: the server may
-    /// give it to the next one.
+    /// What ends the streams that are read. A transceiver outlives a track: the server may give it to the next one.
     private struct State {
-        var readers: [Int: (AsyncStream<EncodedFrame>.Continuation, Task<Void, Never>)] = [:]
-        var nextID = 0
+        var ends: [FrameStreamEnd] = []
         var isEnded = false
     }
 
@@ -34,40 +32,28 @@ public final class RemoteTrack: Sendable {
     }
 
     /// The frames from now on, complete and in decoding order; each access is a stream of its own. It ends with the
-    /// subscription. Whoever is 1,024 frames behind loses the oldest.
+    /// subscription. Whoever falls more than 1,024 frames or 8 MiB behind goes on at a later key frame, which the
+    /// publisher is asked for if none waits.
     public var frames: AsyncStream<EncodedFrame> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: EncodedFrame.self, bufferingPolicy: .bufferingNewest(1_024))
-        state.withLock { state in
-            guard !state.isEnded else { return continuation.finish() }
-            let incoming = receiver.frames
-            let task = Task {
-                for await frame in incoming { continuation.yield(frame) }
-                continuation.finish()
-            }
-            let id = state.nextID
-            state.nextID += 1
-            state.readers[id] = (continuation, task)
-            continuation.onTermination = { [weak self] _ in
-                task.cancel()
-                self?.state.withLock { state in _ = state.readers.removeValue(forKey: id) }
-            }
+        state.withLock { state -> AsyncStream<EncodedFrame> in
+            // What the transceiver carries by now is somebody else's.
+            guard !state.isEnded else { return AsyncStream { $0.finish() } }
+            state.ends.removeAll(where: \.isOver)
+            let (frames, end) = receiver.listen()
+            state.ends.append(end)
+            return frames
         }
-        return stream
     }
 
     /// Asks for a picture that a decoder can begin at.
     public func requestKeyFrame() async { await askForKeyFrame() }
 
     func end() {
-        let readers = state.withLock { state in
+        let ends = state.withLock { state in
             state.isEnded = true
-            defer { state.readers = [:] }
-            return Array(state.readers.values)
+            defer { state.ends = [] }
+            return state.ends
         }
-        for (continuation, task) in readers {
-            task.cancel()
-            continuation.finish()
-        }
+        for end in ends { end() }
     }
 }

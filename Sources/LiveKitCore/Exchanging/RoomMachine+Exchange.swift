@@ -13,8 +13,19 @@ extension RoomMachine {
     package func open(_ arrival: Arrival, at now: Instant) throws(JoinRefusal) -> ExchangeAnswer {
         guard phase == .open else { throw .roomEnded }
         guard case .exchange(let exchange) = arrival.mode else { throw .badOffer("there is nothing to exchange") }
-        var claims = try admit(arrival)
-        let offer = try readOffer(arrival.request.publisherOffer.sdp, for: exchange)
+        let claims = try admit(arrival)
+        let offer = try judgeOffer(of: arrival, for: exchange)
+        return try open(arrival, claims, exchange, offer, at: now)
+    }
+
+    /// Takes an offer that was found good as far as it can be judged without a connection. Only when the connection has
+    /// answered it, too, does anything that is there change: whoever had the identity has it still otherwise, and
+    /// nobody hears of the attempt.
+    func open(
+        _ arrival: Arrival, _ claims: AccessToken.Claims, _ exchange: Exchange, _ offer: SessionDescription,
+        at now: Instant
+    ) throws(JoinRefusal) -> ExchangeAnswer {
+        var claims = claims
         let grants = claims.video ?? VideoGrants()
         var announcements: [LiveKitAddTrackRequest] = []
         switch exchange {
@@ -24,35 +35,58 @@ extension RoomMachine {
         case .playing:
             guard grants.maySubscribe else { throw .mayNotSubscribe }
         }
-        // Nothing below is refused, but for an offer that only a connection finds fault with.
+        defer { settle(at: now) }
         let signal = makeSignal()
-        let participant = enter(arrival, claims, signal, at: now)
+        let participant = makeParticipant(arrival, claims, signal, at: now)
+        for request in announcements { addTrack(request, of: participant, at: now) }
+        let connection = makeConnection(exchange == .publishing ? .publisher : .player, for: participant, at: now)
+        let answer: SessionDescription
+        do throws(JoinRefusal) {
+            answer = try self.answer(offer, exchange, on: connection, at: now)
+        } catch {
+            discard(participant, at: now)
+            throw error
+        }
+        enter(participant, signal, at: now)
         tellOf(participant)
         tellRecording()
-        for request in announcements { addTrack(request, of: participant, at: now) }
-        defer { settle(at: now) }
-        let connection = makeConnection(exchange == .publishing ? .publisher : .player, for: participant, at: now)
-        do throws(PeerError) {
-            switch exchange {
-            case .publishing: try apply(offer, on: connection, at: now)
-            case .playing: try answer(offer, toPlayer: connection, at: now)
-            }
-        } catch {
-            remove(participant, because: .mediaFailure, action: nil, at: now)
-            throw .badOffer("\(error)")
-        }
-        guard let answer = media.withMachine(of: connection.id, { $0.localDescription?.sdp }) ?? nil else {
-            remove(participant, because: .mediaFailure, action: nil, at: now)
-            throw .badOffer("there is no answer")
-        }
         tellFragment(of: connection, in: answer)
         for track in participant.tracks { nameLayers(of: track, on: connection) }
         publishBoundTracks(of: participant, at: now)
-        guard participant.tracks.allSatisfy({ $0.publication != nil }) else {
-            remove(participant, because: .mediaFailure, action: nil, at: now)
+        return ExchangeAnswer(signal: signal, sdp: answer.text)
+    }
+
+    /// - Returns: the answer, in which each of the participant's tracks can be published.
+    private func answer(
+        _ offer: SessionDescription, _ exchange: Exchange, on connection: Connection, at now: Instant
+    ) throws(JoinRefusal) -> SessionDescription {
+        do throws(PeerError) {
+            switch exchange {
+            case .publishing: try apply(offer, on: connection, at: now)
+            case .playing: try self.answer(offer, toPlayer: connection, at: now)
+            }
+        } catch {
+            throw .badOffer("\(error)")
+        }
+        guard let answer = media.withMachine(of: connection.id, { $0.localDescription?.sdp }) ?? nil else {
+            throw .badOffer("there is no answer")
+        }
+        guard connection.participant.tracks.allSatisfy({ describe($0, on: connection) != nil }) else {
             throw .unsuitableOffer("A section cannot be published.")
         }
-        return ExchangeAnswer(signal: signal, sdp: answer.text)
+        return answer
+    }
+
+    /// Somebody has not come in after all.
+    private func discard(_ participant: Participant, at now: Instant) {
+        for track in participant.tracks { tracks[track.sid] = nil }
+        for connection in participant.connections {
+            byPeer[connection.id] = nil
+            media.remove(connection.id, at: now)
+        }
+        participant.phase = .left
+        participant.publisher = nil
+        participant.subscriber = nil
     }
 
     /// The client ends its session.
@@ -126,11 +160,12 @@ extension RoomMachine {
 
     /// An offer, as far as it can be judged before there is a connection. Nobody would hear of a section that was
     /// refused: an exchange succeeds wholly, or not at all (RFC 9725 §4.4.3).
-    private func readOffer(_ text: String, for exchange: Exchange) throws(JoinRefusal) -> SessionDescription {
-        let offer: SessionDescription
+    private func judgeOffer(of arrival: Arrival, for exchange: Exchange) throws(JoinRefusal) -> SessionDescription {
+        var arrival = arrival
+        try arrival.readOffer()
+        guard let offer = arrival.offer else { throw .badOffer("there is none") }
         let answer: SessionDescription
         do {
-            offer = try SessionDescription(parsing: text)
             var trial = Negotiator(configuration: negotiation, random: .seeded(0))
             _ = try trial.setRemote(.offer, offer)
             answer = try trial.createAnswer(ice: ICEParameters(usernameFragment: "trial", password: "trial"))

@@ -1,4 +1,5 @@
 package import LiveKitProtocol
+package import RTCWire
 
 /// How many peer connections a client has.
 package enum ConnectionMode: Sendable, Hashable {
@@ -35,6 +36,8 @@ package struct Arrival: Sendable {
     package var request: LiveKitJoinRequest
     /// TURN servers with this client's credentials; nil for the server's.
     package var iceServers: [LiveKitICEServer]?
+    /// The request's offer, once it is read.
+    package private(set) var offer: SessionDescription?
 
     package init(
         identity: String, claims: AccessToken.Claims, mode: ConnectionMode, request: LiveKitJoinRequest,
@@ -45,6 +48,25 @@ package struct Arrival: Sendable {
         self.mode = mode
         self.request = request
         self.iceServers = iceServers
+    }
+
+    /// Reads the client's offer, if it has one. That takes the longer the longer it is: whoever has time for it does so
+    /// before asking the room, whose thread has the media to pass on; else the room does.
+    package mutating func readOffer() throws(JoinRefusal) {
+        guard offer == nil, hasOffer else { return }
+        do {
+            offer = try SessionDescription(parsing: request.publisherOffer.sdp)
+        } catch {
+            throw .badOffer("\(error)")
+        }
+    }
+
+    private var hasOffer: Bool {
+        switch mode {
+        case .dual: false
+        case .single: request.hasPublisherOffer
+        case .exchange: true
+        }
     }
 }
 

@@ -10,10 +10,11 @@ extension RoomMachine {
     package func join(_ arrival: Arrival, at now: Instant) throws(JoinRefusal) -> SignalID {
         guard phase == .open else { throw .roomEnded }
         let claims = try admit(arrival)
-        let offer = try readOffer(of: arrival)
+        let offer = try judgeOffer(of: arrival)
         // Nothing below is refused any more.
         let signal = makeSignal()
-        let participant = enter(arrival, claims, signal, at: now)
+        let participant = makeParticipant(arrival, claims, signal, at: now)
+        enter(participant, signal, at: now)
         send(.join(joinResponse(to: participant)), to: participant)
         tellOf(participant)
         tellRecording()
@@ -27,16 +28,20 @@ extension RoomMachine {
         return signal
     }
 
-    /// Somebody is in, and whoever had the identity is out.
-    func enter(
+    /// Somebody who is not in the room yet, and of whom nobody knows.
+    func makeParticipant(
         _ arrival: Arrival, _ claims: AccessToken.Claims, _ signal: SignalID, at now: Instant
     ) -> Participant {
-        if let old = people.first(where: { $0.identity == arrival.identity }) {
-            remove(old, because: .duplicateIdentity, action: .disconnect, at: now)
-        }
-        let participant = Participant(
+        Participant(
             sid: ParticipantSID(rawValue: random.sid("PA_")), identity: arrival.identity, arrival: arrival,
             claims: claims, signal: signal, at: now)
+    }
+
+    /// Somebody is in, and whoever had the identity is out.
+    func enter(_ participant: Participant, _ signal: SignalID, at now: Instant) {
+        if let old = people.first(where: { $0.identity == participant.identity }) {
+            remove(old, because: .duplicateIdentity, action: .disconnect, at: now)
+        }
         people.append(participant)
         bySignal[signal] = participant
         if !participant.isDependent {
@@ -44,7 +49,6 @@ extension RoomMachine {
             emptySince = nil
         }
         nextCheck = now
-        return participant
     }
 
     /// Checks all that does not need the room to change.

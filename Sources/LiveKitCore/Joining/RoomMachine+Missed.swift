@@ -25,6 +25,16 @@ extension RoomMachine {
         if !states.isEmpty {
             send(.streamStateUpdate(.with { $0.streamStates = states.map(\.streamState) }), to: participant)
         }
+        // A client goes by the last change that it has heard of: silence is news, too, also of somebody of whom it has
+        // nothing any more.
+        let speakers = people.filter { speaker in
+            guard speaker.speechToldAt.map({ $0 >= time }) ?? false else { return false }
+            let isHeard = speaker === participant || participant.sees(speaker)
+            return isHeard || !speaker.isHidden && !speaker.speakerInfo.active
+        }
+        if !speakers.isEmpty {
+            send(.speakersChanged(.with { $0.speakers = speakers.map(\.speakerInfo) }), to: participant)
+        }
         for other in people where other !== participant && other.subscribersSince.map({ $0 >= time }) ?? false {
             for track in other.published where isConcerned(participant, withPermissionOf: track) {
                 tellPermission(of: track, to: participant)

@@ -69,10 +69,11 @@ extension RoomMachine {
     }
 
     /// The first offer of a client of one connection, as far as it can be judged before there is a connection.
-    func readOffer(of arrival: Arrival) throws(JoinRefusal) -> SessionDescription? {
-        guard arrival.mode == .single, arrival.request.hasPublisherOffer else { return nil }
+    func judgeOffer(of arrival: Arrival) throws(JoinRefusal) -> SessionDescription? {
+        var arrival = arrival
+        try arrival.readOffer()
+        guard let offer = arrival.offer else { return nil }
         do {
-            let offer = try SessionDescription(parsing: arrival.request.publisherOffer.sdp)
             var trial = Negotiator(configuration: negotiation, random: .seeded(0))
             _ = try trial.setRemote(.offer, offer)
             return offer

@@ -124,10 +124,7 @@ extension RoomMachine {
         var published: [Track] = []
         for track in participant.tracks where track.publication == nil {
             guard let id = track.transceiver else { continue }
-            let parameters = media.withMachine(of: connection.id) { machine in
-                machine.transceivers.first { $0.id == id }?.receiveParameters
-            }
-            guard let parameters = parameters ?? nil, let description = track.describe(parameters),
+            guard let description = describe(track, on: connection),
                 let publication = try? media.publish(on: id, of: connection.id, description, at: now)
             else {
                 // There is no codec in common: the client sees it in the answer.
@@ -147,6 +144,15 @@ extension RoomMachine {
             tell(webhook: "track_published", participant, track, at: now)
             for other in people where other !== participant { considerSubscribing(other, to: track, at: now) }
         }
+    }
+
+    /// What a track's section was answered with; nil when there is no codec in common.
+    func describe(_ track: Track, on connection: Connection) -> PublicationDescription? {
+        guard let id = track.transceiver else { return nil }
+        let parameters = media.withMachine(of: connection.id) { machine in
+            machine.transceivers.first { $0.id == id }?.receiveParameters
+        }
+        return (parameters ?? nil).flatMap { track.describe($0) }
     }
 
     // MARK: Muting
@@ -195,7 +201,7 @@ extension RoomMachine {
     func end(_ track: Track, at now: Instant) {
         let participant = track.publisher
         // As long as it is known who hears it.
-        fallSilent(track)
+        fallSilent(track, at: now)
         participant.tracks.removeAll { $0 === track }
         tracks[track.sid] = nil
         for other in people {

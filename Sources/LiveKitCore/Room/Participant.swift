@@ -53,6 +53,8 @@ final class Participant {
     /// It has come back, and has not said yet what it had.
     var maySyncState = false
     var simulatedSpeechUntil: Instant?
+    /// When it was told last that it speaks, or that it does not.
+    var speechToldAt: Instant?
 
     /// Announced and published, in the order of their announcement.
     var tracks: [Track] = []

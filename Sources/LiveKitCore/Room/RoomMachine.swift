@@ -186,7 +186,7 @@ package final class RoomMachine {
         case .peer(let id, let event):
             guard let connection = byPeer[id] else { return }
             take(event, of: connection, at: now)
-        case .speakersChanged(let speakers): tellSpeakers(speakers)
+        case .speakersChanged(let speakers): tellSpeakers(speakers, at: now)
         case .streamPaused(let publication, let subscriber, let isPaused):
             tellStreamState(publication, subscriber, isPaused: isPaused, at: now)
         case .qualityWanted(let publication, let quality): tellQuality(quality, of: publication)

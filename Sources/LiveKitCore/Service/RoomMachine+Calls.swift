@@ -40,6 +40,11 @@ extension RoomMachine {
         let call = ServerCall(
             id: RPCCallID(rawValue: lastCall), requestID: random.sid("RPC_"), participant: participant,
             acknowledgedBy: now + Self.acknowledgementTimeout, answeredBy: now + timeout)
+        // Who comes without messages would never hear of it.
+        guard !participant.mode.isExchange else {
+            put(.rpcFinished(call.id, .error(code: 1_505, message: "Failed to send", data: "")))
+            return call.id
+        }
         calls.append(call)
         let packet = LiveKitDataPacket.with {
             $0.destinationIdentities = [identity]

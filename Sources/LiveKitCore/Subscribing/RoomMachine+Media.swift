@@ -6,33 +6,27 @@ import SwiftProtobuf
 /// What the media tell: who speaks, what is paused, what nobody wants.
 extension RoomMachine {
     /// To those who hear somebody, and to that one: what has changed, silence among it.
-    func tellSpeakers(_ changes: [RoomEvent.Speaker]) {
+    func tellSpeakers(_ changes: [RoomEvent.Speaker], at now: Instant) {
         var changed: [Participant] = []
         for change in changes {
             guard let track = byPublication[change.publication] else { continue }
             track.level = change.level
             if !changed.contains(where: { $0 === track.publisher }) { changed.append(track.publisher) }
         }
-        tellLevels(of: changed)
+        tellLevels(of: changed, at: now)
     }
 
     /// A track that is over is not heard any more.
-    func fallSilent(_ track: Track) {
+    func fallSilent(_ track: Track, at now: Instant) {
         guard track.level > 0 else { return }
         track.level = 0
-        tellLevels(of: [track.publisher])
+        tellLevels(of: [track.publisher], at: now)
     }
 
-    private func tellLevels(of speakers: [Participant]) {
+    private func tellLevels(of speakers: [Participant], at now: Instant) {
         guard !speakers.isEmpty else { return }
-        let told = speakers.map { speaker in
-            let level = speaker.tracks.map(\.level).max() ?? 0
-            return LiveKitSpeakerInfo.with {
-                $0.sid = speaker.sid.rawValue
-                $0.level = Float(level)
-                $0.active = level > 0
-            }
-        }
+        for speaker in speakers { speaker.speechToldAt = now }
+        let told = speakers.map(\.speakerInfo)
         for listener in people {
             let heard = zip(speakers, told).filter { speaker, _ in
                 speaker === listener || listener.sees(speaker)
@@ -76,6 +70,16 @@ extension RoomMachine {
 }
 
 extension Participant {
+    /// How loud it is.
+    var speakerInfo: LiveKitSpeakerInfo {
+        let level = tracks.map(\.level).max() ?? 0
+        return .with {
+            $0.sid = sid.rawValue
+            $0.level = Float(level)
+            $0.active = level > 0
+        }
+    }
+
     /// Whether it is subscribed to anything of somebody's.
     func sees(_ other: Participant) -> Bool { other.tracks.contains { subscriptions[$0.sid] != nil } }
 }

@@ -24,7 +24,7 @@ struct Egress {
     private(set) var info: LiveKitEgressInfo
     /// Tracks that are being recorded, or are waited for, and where in `info.fileResults` their files are.
     private var tracks: [String: Int?] = [:]
-    /// Tracks that it has had: each is recorded once.
+    /// Tracks that it has had: each is recorded once. No more than `trackLimit`.
     private(set) var known: Set<String> = []
     /// The first one counts.
     private var failure: RecordingFailure?
@@ -77,6 +77,12 @@ struct Egress {
     /// It can be asked to end, and takes tracks in.
     var isRunning: Bool { info.status == .egressStarting || info.status == .egressActive }
 
+    /// Tracks of one recording: its room has no more files.
+    static let trackLimit = RecordingFolder.fileLimit
+
+    /// It takes no more tracks in.
+    var isFull: Bool { known.count >= Self.trackLimit }
+
     func wants(_ track: LiveKitTrackInfo) -> Bool {
         guard isRunning, !known.contains(track.sid) else { return false }
         switch (scope, track.type) {
@@ -105,7 +111,8 @@ struct Egress {
     }
 
     mutating func fileBegan(_ path: String, of track: String, at now: Int64) -> News? {
-        guard tracks.keys.contains(track) else { return nil }
+        // One track may have several files, for its recorder may have to come back.
+        guard tracks.keys.contains(track), info.fileResults.count < Self.trackLimit else { return nil }
         tracks[track] = info.fileResults.count
         info.fileResults.append(
             .with {
@@ -134,8 +141,8 @@ struct Egress {
         switch (scope, failure) {
         case (_, nil): break
         // The others go on.
-        case (.room, .unsupported?), (.room, .noSuchTrack?):
-            let news = omit(track, failure.map(\.description) ?? "", at: now)
+        case (.room, let failure?) where failure.isOfOneTrack:
+            let news = omit(track, failure.description, at: now)
             return settle(at: now) ?? news
         case (_, let failure?): self.failure = self.failure ?? failure
         }
@@ -144,7 +151,7 @@ struct Egress {
 
     /// Of a room: a track that is not recorded.
     mutating func omit(_ track: String, _ reason: String, at now: Int64) -> News? {
-        known.insert(track)
+        if !isFull { known.insert(track) }
         // Rooms may have thousands.
         guard isRunning, omissions.count < Self.namedOmissions else { return nil }
         omissions.append("\(track): \(reason)")
@@ -196,5 +203,15 @@ struct Egress {
             info.status = .egressComplete
         }
         return .ended
+    }
+}
+
+extension RecordingFailure {
+    /// It says nothing of other tracks.
+    var isOfOneTrack: Bool {
+        switch self {
+        case .unsupported, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles: true
+        case .diskFull, .unwritable, .notInRoom: false
+        }
     }
 }

@@ -7,6 +7,7 @@ internal import Logging
 internal import RTCEngine
 internal import RTCNetwork
 internal import SwiftProtobuf
+internal import Synchronization
 
 /// All recordings of a server: who asked for which, and a recorder in each room of which something is recorded. It
 /// joins when the first recording of a room begins and leaves after the last, so that clients are told that they are
@@ -27,12 +28,15 @@ actor Egresses {
         let joining: Task<RecordingFailure?, Never>
         /// Recordings of tracks and of the whole room.
         var users = 0
+        /// Recordings of tracks.
+        var tracks = 0
     }
 
     private let configuration: RecordingConfiguration
     private let surroundings: Surroundings
     private let logger: Logger
     private let loop = NetworkLoop(name: "roost-recorder")
+    nonisolated private let counters = Mutex(EgressStatistics())
     private var egresses: [String: Egress] = [:]
     /// In the order in which they were asked for.
     private var ids: [String] = []
@@ -60,6 +64,9 @@ actor Egresses {
         self.logger = logger
     }
 
+    /// What it has done; from any thread, at any time.
+    nonisolated var statistics: EgressStatistics { counters.withLock { $0 } }
+
     // MARK: From the service
 
     /// Records one track that is published.
@@ -68,9 +75,13 @@ actor Egresses {
         guard let track = people.lazy.flatMap(\.tracks).first(where: { $0.sid == sid }) else {
             throw TwirpError(.notFound, "track is not found")
         }
+        guard track.encryption == .none else {
+            throw TwirpError(
+                .failedPrecondition, "the track is encrypted from end to end: a file of it would be no use to anybody")
+        }
         try checkLimit()
         let id = add(.track(sid), template, room)
-        record(track, for: id, room)
+        record(track, for: id, room, isNamed: true)
         return info(id)
     }
 
@@ -140,7 +151,9 @@ actor Egresses {
         guard let (template, known) = automatic[room.sid], !known.contains(track.sid),
             track.type == .audio || track.type == .video
         else { return }
+        guard known.count < Egress.trackLimit else { return count { $0.omitted += 1 } }
         automatic[room.sid]?.known.insert(track.sid)
+        guard track.encryption == .none else { return count { $0.omitted += 1 } }
         let id = add(.track(track.sid), template, room)
         record(track, for: id, room)
     }
@@ -180,6 +193,10 @@ actor Egresses {
             id: id, scope: scope, template: template, room: room, index: Self.indexName(room) + ".json", at: Self.now)
         egresses[id] = egress
         ids.append(id)
+        count {
+            $0.started += 1
+            $0.active += 1
+        }
         if ids.count > Self.historyLimit, let old = ids.firstIndex(where: { egresses[$0]?.isActive == false }) {
             egresses[ids.remove(at: old)] = nil
         }
@@ -198,10 +215,13 @@ actor Egresses {
         case .updated: tell("egress_updated", egress.info)
         case .ended:
             tell("egress_ended", egress.info)
+            count { $0.ended(egress.info.status) }
             if case .room = egress.scope { Task { await leave(egress.info.roomID) } }
         case nil: break
         }
     }
+
+    private func count(_ change: (inout EgressStatistics) -> Void) { counters.withLock { change(&$0) } }
 
     private func tell(_ event: String, _ info: LiveKitEgressInfo) {
         surroundings.webhook(
@@ -219,23 +239,43 @@ actor Egresses {
         for (work, recording) in running where work.egress == id { await sessions[room]?.recorder.stop(recording) }
     }
 
-    /// Begins with a track, if the egress is to have it.
-    private func record(_ track: LiveKitTrackInfo, for id: String, _ room: LiveKitRoom) {
-        guard let egress = egresses[id], egress.wants(track) else { return }
+    /// Why a track is not recorded; nil if it can be.
+    private func obstacle(
+        to track: LiveKitTrackInfo, of egress: Egress, _ room: LiveKitRoom, isNamed: Bool
+    ) -> RecordingFailure? {
+        if track.encryption != .none { return .encrypted }
         guard !isStopping, load < configuration.limit else {
-            let reason = "The server records \(configuration.limit) tracks already."
+            return .notInRoom("The server records \(configuration.limit) tracks already.")
+        }
+        if egress.isFull { return .tooManyFiles(limit: Egress.trackLimit) }
+        // What people publish in one room leaves room for others. Whoever names a track has chosen.
+        guard isNamed || sessions[room.sid]?.tracks ?? 0 < configuration.limitOfRoom else {
+            return .notInRoom("The server records \(configuration.limitOfRoom) tracks of this room already.")
+        }
+        return nil
+    }
+
+    /// Begins with a track, if the egress is to have it.
+    ///
+    /// - Parameter isNamed: a service has asked for this very track.
+    private func record(_ track: LiveKitTrackInfo, for id: String, _ room: LiveKitRoom, isNamed: Bool = false) {
+        guard let egress = egresses[id], egress.wants(track) else { return }
+        if let obstacle = obstacle(to: track, of: egress, room, isNamed: isNamed) {
+            count { $0.omitted += 1 }
             switch egress.scope {
-            case .room: note(id) { $0.omit(track.sid, reason, at: Self.now) }
+            case .room: note(id) { $0.omit(track.sid, obstacle.description, at: Self.now) }
             case .track:
                 egresses[id]?.took(track.sid)
-                note(id) { $0.trackEnded(track.sid, .notInRoom(reason), at: Self.now) }
+                note(id) { $0.trackEnded(track.sid, obstacle, at: Self.now) }
             }
             return
         }
         egresses[id]?.took(track.sid)
         let work = Work(egress: id, track: track.sid)
         running[work] = 0
+        count { $0.tracks += 1 }
         let session = enter(room)
+        sessions[room.sid]?.tracks += 1
         let template = egress.template
         Task {
             var failure = await session.joining.value
@@ -243,14 +283,24 @@ actor Egresses {
                 failure = await session.recorder.record(
                     TrackSID(track.sid), as: template,
                     began: { path in await self.note(id) { $0.fileBegan(path, of: track.sid, at: Self.now) } },
-                    ended: { file in await self.note(id) { $0.take(file, of: track.sid) } },
+                    ended: { file in await self.took(file, of: work) },
                     accepted: { recording in await self.accepted(work, recording, session.recorder) })
             }
             running[work] = nil
+            count {
+                $0.tracks -= 1
+                if failure?.isOfOneTrack == true { $0.omitted += 1 }
+            }
             note(id) { $0.trackEnded(track.sid, failure, at: Self.now) }
+            sessions[room.sid]?.tracks -= 1
             await leave(room.sid)
             if !isBusy { tellIdle() }
         }
+    }
+
+    private func took(_ file: RecordedFile, of work: Work) {
+        egresses[work.egress]?.fileEnded(file, of: work.track)
+        count { $0.bytes += Int(clamping: file.size) }
     }
 
     private func accepted(_ work: Work, _ recording: Int, _ recorder: RoomRecorder) async {
@@ -300,7 +350,8 @@ actor Egresses {
         claims.video = grants
         var options = ConnectOptions()
         options.door = surroundings.participants.door(to: room.name, as: Self.randomID("EG_"), claims)
-        let recorder = RoomRecorder(options: options, folder: folder(of: room))
+        let recorder = RoomRecorder(
+            options: options, folder: folder(of: room), patience: configuration.patience)
         let joining = Task { () -> RecordingFailure? in
             do throws(RecordingFailure) {
                 // The door leads there: neither is looked at.
@@ -341,13 +392,6 @@ actor Egresses {
     private static func randomID(_ prefix: String) -> String {
         let alphabet = Array("23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz")
         return prefix + String((0..<12).compactMap { _ in alphabet.randomElement() })
-    }
-}
-
-extension Egress {
-    fileprivate mutating func take(_ file: RecordedFile, of track: String) -> News? {
-        fileEnded(file, of: track)
-        return nil
     }
 }
 

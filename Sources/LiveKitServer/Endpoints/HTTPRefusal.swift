@@ -7,10 +7,13 @@ internal import SocketIO
 struct HTTPRefusal: Error, Equatable {
     var status: Int
     var text: String
+    /// After so many seconds it may be otherwise.
+    var retryAfter: Int?
 
-    init(_ status: Int, _ text: String) {
+    init(_ status: Int, _ text: String, retryAfter: Int? = nil) {
         self.status = status
         self.text = text
+        self.retryAfter = retryAfter
     }
 
     static let noToken = HTTPRefusal(401, "The request has no access token.")
@@ -47,6 +50,8 @@ struct HTTPRefusal: Error, Equatable {
     var response: SocketIOHTTPResponse {
         var response = SocketIOHTTPResponse.text(text, status: status)
         response.headers += HTTPRefusal.crossOrigin
+        // RFC 9110 §10.2.3.
+        if let retryAfter { response.headers.append(("Retry-After", "\(retryAfter)")) }
         return response
     }
 

@@ -37,15 +37,22 @@ extension LiveKitServer {
             await worker.resume(arrival, room: parameters.room, link: connection)
             return connection
         }
+        do throws(HTTPRefusal) {
+            try gate.admit(parameters.token.identity, to: parameters.room)
+        } catch {
+            // A client that is told 4xx gives up for good.
+            throw HTTPRefusal(503, error.text, retryAfter: error.retryAfter)
+        }
         let room = configuration.room(parameters.room, of: parameters.token)
         let mayCreate = mayCreate(with: parameters.token)
-        let isNew = worker(ofRoom: parameters.room) == nil
         let connection: SignalConnection
+        let isNew: Bool
         do throws(WorkerRefusal) {
-            connection = try await atRoom(parameters.room) { worker throws(WorkerRefusal) in
+            let arrival = try arrival.withOffer()
+            (connection, isNew) = try await atRoom(parameters.room) { worker throws(WorkerRefusal) in
                 let connection = SignalConnection(inbox: worker.inbox, tokenExpires: parameters.token.expires)
-                try await worker.join(arrival, room: room, mayCreate: mayCreate, link: connection)
-                return connection
+                let isNew = try await worker.join(arrival, room: room, mayCreate: mayCreate, link: connection)
+                return (connection, isNew)
             }
         } catch {
             throw HTTPRefusal(error)
@@ -74,6 +81,19 @@ extension LiveKitServer {
         } catch {
             return error.response
         }
+    }
+}
+
+extension Arrival {
+    /// Its offer is read on this thread, which has no media to pass on.
+    func withOffer() throws(WorkerRefusal) -> Arrival {
+        var arrival = self
+        do throws(JoinRefusal) {
+            try arrival.readOffer()
+        } catch {
+            throw .join(error)
+        }
+        return arrival
     }
 }
 

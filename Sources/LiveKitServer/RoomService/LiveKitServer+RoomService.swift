@@ -51,7 +51,7 @@ extension LiveKitServer {
             return try call.response(try await create(call.argument()))
         case "ListRooms":
             try call.require(\.roomList)
-            return try call.response(await list(call.argument()))
+            return try call.response(try await list(call.argument()))
         case "DeleteRoom":
             try call.require(\.roomCreate)
             let request: LiveKitDeleteRoomRequest = try call.argument()
@@ -140,9 +140,16 @@ extension LiveKitServer {
         }
     }
 
-    private func list(_ request: LiveKitListRoomsRequest) async -> LiveKitListRoomsResponse {
+    /// Names in one request: as many rooms as a worker has.
+    static let nameLimit = 10_000
+
+    private func list(_ request: LiveKitListRoomsRequest) async throws(TwirpError) -> LiveKitListRoomsResponse {
+        guard request.names.count <= Self.nameLimit else {
+            throw TwirpError(.invalidArgument, "more than \(Self.nameLimit) names")
+        }
+        let names = Set(request.names)
         var rooms: [LiveKitRoom] = []
-        for worker in workers { rooms += await worker.infos(named: request.names) }
+        for worker in workers { rooms += await worker.infos(named: names) }
         return LiveKitListRoomsResponse.with { $0.rooms = rooms }
     }
 

@@ -29,6 +29,7 @@ extension LiveKitServer {
     ) async throws(HTTPRefusal) -> SocketIOHTTPResponse {
         let parameters = try ExchangeParameters(
             request, kind, room: room, keys: configuration.keys, limits: configuration.rooms.limits, at: Date())
+        try gate.admit(parameters.token.identity, to: parameters.room)
         guard sessions.reserve() else {
             throw HTTPRefusal(503, "The server is full: it has \(configuration.maximumHTTPSessions) sessions.")
         }
@@ -37,16 +38,19 @@ extension LiveKitServer {
         let mayCreate = mayCreate(with: parameters.token)
         let session: HTTPSession
         let answer: String
+        let isNew: Bool
         do throws(WorkerRefusal) {
-            (session, answer) = try await atRoom(parameters.room) { worker throws(WorkerRefusal) in
+            let arrival = try parameters.arrival.withOffer()
+            (session, answer, isNew) = try await atRoom(parameters.room) { worker throws(WorkerRefusal) in
                 let session = HTTPSession(kind, token: parameters.token, worker: worker, in: sessions)
-                let answer = try await worker.open(
-                    parameters.arrival, room: described, mayCreate: mayCreate, link: session)
-                return (session, answer)
+                let (answer, isNew) = try await worker.open(
+                    arrival, room: described, mayCreate: mayCreate, link: session)
+                return (session, answer, isNew)
             }
         } catch {
             throw HTTPRefusal(exchange: error)
         }
+        if isNew { await recordAutomatically(room: parameters.room, as: parameters.token.claims.roomConfig) }
         return SocketIOHTTPResponse(
             status: 201,
             headers: HTTPRefusal.crossOrigin + [
@@ -154,7 +158,7 @@ extension HTTPRefusal {
         case 401: response.headers.append(("WWW-Authenticate", "Bearer"))
         case 415: response.headers.append(route.accepts)
         // RFC 9725 §4.5: when to try again.
-        case 503: response.headers.append(("Retry-After", "5"))
+        case 503 where retryAfter == nil: response.headers.append(("Retry-After", "5"))
         default: break
         }
         return response

@@ -14,13 +14,6 @@ package struct WebhookStatistics: Sendable, Equatable {
     package var waiting = 0
 }
 
-extension WebhookStatistics {
-    fileprivate mutating func giveUp() {
-        waiting -= 1
-        lost += 1
-    }
-}
-
 /// Posts events, for each URL in the order in which they came, each until it is taken or has failed too often. A
 /// receiver that is down holds up nobody but itself.
 final class WebhookSender: Sendable {
@@ -52,7 +45,7 @@ final class WebhookSender: Sendable {
     }
 
     private let queues: [Queue]
-    private let counters: Counters
+    private let state: Shared
     private let logger: Logger
 
     /// Events that wait for one URL. Some thousand people come and go while it is down for a minute.
@@ -61,22 +54,22 @@ final class WebhookSender: Sendable {
     private static let pauses: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8)]
 
     init(urls: [WebhookURL], key: APIKey, logger: Logger) {
-        let counters = Counters()
+        let state = Shared()
         queues = urls.compactMap { url in
             guard let poster = try? HTTPPoster(url: url.description) else { return nil }
             let (stream, notices) = AsyncStream.makeStream(
                 of: Notice.self, bufferingPolicy: .bufferingOldest(Self.limit))
             let delivery = Task {
-                for await notice in stream { await Self.deliver(notice, by: poster, key: key, counters, logger) }
+                for await notice in stream { await Self.deliver(notice, by: poster, key: key, state, logger) }
                 await poster.close()
             }
             return Queue(notices: notices, delivery: delivery)
         }
-        self.counters = counters
+        self.state = state
         self.logger = logger
     }
 
-    var statistics: WebhookStatistics { counters.value }
+    var statistics: WebhookStatistics { state.value.statistics }
 
     func send(_ event: LiveKitWebhookEvent) {
         send(.event(event))
@@ -88,20 +81,25 @@ final class WebhookSender: Sendable {
     }
 
     private func send(_ notice: Notice) {
-        for queue in queues {
-            counters.change { $0.waiting += 1 }
-            switch queue.notices.yield(notice) {
-            case .enqueued: break
-            // The oldest go first: it is this one.
-            case .dropped, .terminated: counters.change { $0.giveUp() }
-            @unknown default: break
+        // In one step: what is counted as waiting is waited for, and at the end all that is left is counted once.
+        state.change { state in
+            for queue in queues {
+                guard !state.isFinished, case .enqueued = queue.notices.yield(notice) else {
+                    // The oldest go first: it is this one.
+                    state.statistics.lost += 1
+                    continue
+                }
+                state.statistics.waiting += 1
             }
         }
     }
 
     /// Delivers what waits, at most for so long. What has not been taken then is lost, and said to be.
     func finish(within patience: Duration = .seconds(5)) async {
-        for queue in queues { queue.notices.finish() }
+        state.change { state in
+            state.isFinished = true
+            for queue in queues { queue.notices.finish() }
+        }
         let end = Task { [queues] in
             try? await Task.sleep(for: patience)
             guard !Task.isCancelled else { return }
@@ -109,14 +107,17 @@ final class WebhookSender: Sendable {
         }
         for queue in queues { await queue.delivery.value }
         end.cancel()
-        let left = counters.value.waiting
+        let left = state.change { state in
+            defer { state.statistics.waiting = 0 }
+            state.statistics.lost += state.statistics.waiting
+            return state.statistics.waiting
+        }
         guard left > 0 else { return }
-        counters.change { statistics in for _ in 0..<left { statistics.giveUp() } }
         logger.warning("webhooks were not delivered before the server went down", metadata: ["count": "\(left)"])
     }
 
     private static func deliver(
-        _ notice: Notice, by poster: HTTPPoster, key: APIKey, _ counters: Counters, _ logger: Logger
+        _ notice: Notice, by poster: HTTPPoster, key: APIKey, _ state: Shared, _ logger: Logger
     ) async {
         for attempt in 0...pauses.count where !Task.isCancelled {
             if attempt > 0 { try? await Task.sleep(for: pauses[attempt - 1]) }
@@ -125,27 +126,36 @@ final class WebhookSender: Sendable {
                 webhook.body,
                 headers: [("Content-Type", SignedWebhook.contentType), ("Authorization", webhook.authorization)])
             if let status, (200..<300).contains(status) {
-                return counters.change {
-                    $0.delivered += 1
-                    $0.waiting -= 1
+                return state.change {
+                    $0.statistics.delivered += 1
+                    $0.statistics.waiting -= 1
                 }
             }
-            counters.change { $0.failedAttempts += 1 }
+            state.change { $0.statistics.failedAttempts += 1 }
             // RFC 9110 §15.5: what it has understood and refused does not become right by being said again.
             if let status, (400..<500).contains(status), status != 408, status != 429 { break }
         }
         // What the server's end has cut short is told of together.
         guard !Task.isCancelled else { return }
-        counters.change { $0.giveUp() }
+        state.change {
+            $0.statistics.waiting -= 1
+            $0.statistics.lost += 1
+        }
         logger.warning("a webhook was not delivered", metadata: ["event": "\(notice.name)"])
     }
 }
 
 /// Shared by the queues. From any thread.
-private final class Counters: Sendable {
-    private let state = Mutex(WebhookStatistics())
+private final class Shared: Sendable {
+    struct State {
+        var statistics = WebhookStatistics()
+        /// Nothing is taken any more.
+        var isFinished = false
+    }
 
-    var value: WebhookStatistics { state.withLock { $0 } }
+    private let state = Mutex(State())
 
-    func change(_ body: (inout WebhookStatistics) -> Void) { state.withLock { body(&$0) } }
+    var value: State { state.withLock { $0 } }
+
+    func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
 }

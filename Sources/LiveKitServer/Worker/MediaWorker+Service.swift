@@ -17,9 +17,10 @@ extension MediaWorker {
         return withRoom(room) { machine, _ in machine.info }
     }
 
-    /// The rooms of these names; all of them for none.
-    func infos(named names: [String]) -> [LiveKitRoom] {
-        hostedRooms.filter { names.isEmpty || names.contains($0.name) }.map(\.machine.info)
+    /// The rooms of these names, the oldest first; all of them for none.
+    func infos(named names: Set<String>) -> [LiveKitRoom] {
+        let rooms = names.isEmpty ? hostedRooms : names.compactMap(room(named:)).sorted { $0.number < $1.number }
+        return rooms.map(\.machine.info)
     }
 
     /// A room and who is in it; nil when there is none of the name.

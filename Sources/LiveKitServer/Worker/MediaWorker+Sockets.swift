@@ -181,13 +181,3 @@ extension MediaWorker {
         settleAll(at: now)
     }
 }
-
-extension IPAddress {
-    /// Whom connections are counted for: a host of IPv6 has a whole /64 (RFC 7217).
-    fileprivate var site: IPAddress {
-        switch self {
-        case .v4: self
-        case .v6(let high, _): .v6(high, 0)
-        }
-    }
-}

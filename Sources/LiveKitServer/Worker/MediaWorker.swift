@@ -94,29 +94,35 @@ package actor MediaWorker {
 
     /// Lets somebody in, into a new room if there is none of the name. What the client is told first is given to `link`
     /// before this returns.
+    ///
+    /// - Returns: whether this has made the room.
+    @discardableResult
     func join(
         _ arrival: Arrival, room configuration: RoomConfiguration, mayCreate: Bool, link: any SignalLink
-    ) throws(WorkerRefusal) {
+    ) throws(WorkerRefusal) -> Bool {
         let now = NetworkLoop.now
-        let (room, signal) = try enter(configuration, mayCreate: mayCreate, at: now) { machine throws(JoinRefusal) in
+        let (room, signal, isNew) = try enter(configuration, mayCreate: mayCreate, at: now) {
+            machine throws(JoinRefusal) in
             try machine.join(arrival, at: now)
         }
         attach(link, to: room, as: signal, at: now)
+        return isNew
     }
 
     /// Lets somebody in whose signaling is one offer and its answer.
     ///
     /// - Parameter link: is told when the session is over.
-    /// - Returns: the answer.
+    /// - Returns: the answer, and whether this has made the room.
     func open(
         _ arrival: Arrival, room configuration: RoomConfiguration, mayCreate: Bool, link: any SignalLink
-    ) throws(WorkerRefusal) -> String {
+    ) throws(WorkerRefusal) -> (answer: String, isNew: Bool) {
         let now = NetworkLoop.now
-        let (room, answer) = try enter(configuration, mayCreate: mayCreate, at: now) { machine throws(JoinRefusal) in
+        let (room, answer, isNew) = try enter(configuration, mayCreate: mayCreate, at: now) {
+            machine throws(JoinRefusal) in
             try machine.open(arrival, at: now)
         }
         attach(link, to: room, as: answer.signal, at: now)
-        return answer.sdp
+        return (answer.sdp, isNew)
     }
 
     /// Ends such a session.
@@ -128,13 +134,13 @@ package actor MediaWorker {
     private func enter<Value>(
         _ configuration: RoomConfiguration, mayCreate: Bool, at now: Instant,
         _ body: (RoomMachine) throws(JoinRefusal) -> Value
-    ) throws(WorkerRefusal) -> (HostedRoom, Value) {
+    ) throws(WorkerRefusal) -> (HostedRoom, Value, isNew: Bool) {
         let isNew = self.room(named: configuration.name) == nil
         let room = try openRoom(configuration, mayCreate: mayCreate, at: now)
         do throws(JoinRefusal) {
             let value = try body(room.machine)
             statistics.joins += 1
-            return (room, value)
+            return (room, value, isNew)
         } catch {
             if isNew {
                 // Nobody has been told of it.

@@ -24,7 +24,10 @@ final class FrameBroadcast: Sendable {
     var dropped: UInt64 { state.withLock { $0.dropped } }
 
     /// A stream of the frames from now on. It ends when the source finishes.
-    func stream() -> AsyncStream<EncodedFrame> {
+    func stream() -> AsyncStream<EncodedFrame> { listen().frames }
+
+    /// The same, and what ends it before the source does: what waits is still taken.
+    func listen() -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd) {
         let listener = state.withLock { state in
             let listener = FrameListener(taking: state.early ?? FrameBacklog(), isFinished: state.isFinished)
             state.early = nil
@@ -32,7 +35,10 @@ final class FrameBroadcast: Sendable {
             return listener
         }
         // The stream alone keeps the listener: who drops the one is rid of the other.
-        return AsyncStream(unfolding: { await listener.next() }, onCancel: { [weak listener] in listener?.finish() })
+        return (
+            AsyncStream(unfolding: { await listener.next() }, onCancel: { [weak listener] in listener?.finish() }),
+            FrameStreamEnd(listener: listener)
+        )
     }
 
     /// Gives a frame to every listener. True when one of them can go on at a key frame only; before the first listener
@@ -56,6 +62,16 @@ final class FrameBroadcast: Sendable {
         }
         for listener in listeners { listener.finish() }
     }
+}
+
+/// Ends one stream of frames.
+package struct FrameStreamEnd: Sendable {
+    fileprivate weak var listener: FrameListener?
+
+    /// Nobody has the stream any more: there is nothing to end.
+    package var isOver: Bool { listener == nil }
+
+    package func callAsFunction() { listener?.finish() }
 }
 
 /// One listener's frames, between the thread that sends and the tasks that wait. Guarded by its lock; tasks go on

@@ -122,6 +122,9 @@ public final class RTPReceiver: Sendable {
     /// frame, which the peer is asked for if none waits; what it missed counts as `framesDropped` in the statistics.
     public var frames: AsyncStream<EncodedFrame> { frameBroadcast.stream() }
 
+    /// As `frames`, for whoever knows of an end before the receiver's: a transceiver may go on with another track.
+    package func listen() -> (frames: AsyncStream<EncodedFrame>, end: FrameStreamEnd) { frameBroadcast.listen() }
+
     // MARK: Packets
 
     /// Takes one RTP packet: what it is, and its bytes as the peer's packetizer wrote them, header and all.

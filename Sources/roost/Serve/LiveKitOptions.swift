@@ -30,6 +30,12 @@ struct LiveKitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "How often a minute one address (IPv6: a /64) may ask for a token to a room of the page; 0 for as often as "
+                + "it likes, as behind a proxy, whose address all have.", valueName: "number"))
+    var roomsTokenRate = 120
+
+    @Option(
+        help: ArgumentHelp(
             "Have no rooms here: pass clients and services on to this cluster, as wss://host, whose API keys ours are. "
                 + "Default: ROOST_LIVEKIT_URL of the environment.", valueName: "url"))
     var livekitUrl: String?
@@ -111,6 +117,9 @@ struct LiveKitOptions: ParsableArguments {
         }
         guard (1...10_000).contains(livekitRecordingsLimit) else {
             throw ValidationError("--livekit-recordings-limit takes a number from 1 to 10000.")
+        }
+        guard (0...100_000).contains(roomsTokenRate) else {
+            throw ValidationError("--rooms-token-rate takes a number from 0 to 100000.")
         }
         if clusterURL != nil, let option = optionForMedia {
             throw ValidationError("\(option) is for rooms of our own: with --livekit-url there are none here.")

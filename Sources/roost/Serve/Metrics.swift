@@ -76,6 +76,21 @@ enum Metrics {
         metric("webhooks_delivered_total", "counter", "Webhooks delivered.", one(webhooks.delivered))
         metric("webhooks_lost_total", "counter", "Webhooks given up.", one(webhooks.lost))
         metric("webhook_failures_total", "counter", "Attempts that failed.", one(webhooks.failedAttempts))
+        if let recordings = server.egressStatistics {
+            metric("egress_tracks", "gauge", "Tracks that are being recorded.", one(recordings.tracks))
+            metric("egress_active", "gauge", "Recordings that are not over.", one(recordings.active))
+            metric("egress_started_total", "counter", "Recordings that have begun.", one(recordings.started))
+            metric(
+                "egress_ended_total", "counter", "Recordings that are over, by what became of them.",
+                [
+                    ("{outcome=\"complete\"}", recordings.completed), ("{outcome=\"failed\"}", recordings.failed),
+                    ("{outcome=\"aborted\"}", recordings.aborted),
+                ])
+            metric(
+                "egress_omitted_total", "counter", "Tracks that were to be recorded and could not be.",
+                one(recordings.omitted))
+            metric("egress_recorded_bytes_total", "counter", "Bytes of files that are complete.", one(recordings.bytes))
+        }
         return lines.joined(separator: "\n") + "\n"
     }
 

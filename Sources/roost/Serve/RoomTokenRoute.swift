@@ -1,12 +1,13 @@
 internal import CallSignaling
 internal import Foundation
 internal import LiveKitProtocol
+internal import LiveKitServer
 internal import SocketIO
 
 /// `POST /rooms/token`: lets whoever sees the page into a room for many, as `/socket.io` lets them into call rooms.
 ///
 /// Takes `{"room": …, "name": …}`, and answers `{"identity": …, "token": …}` or, with a status, `{"error": …}`. An
-/// answer costs a signature and nothing is kept of it: what people do with their tokens is bounded by limits of rooms.
+/// answer costs a signature, and of it nothing is kept but how often an address asks: each token may make a room.
 struct RoomTokenRoute: Sendable {
     static let path = "/rooms/token"
     /// Two names and what JSON makes of them.
@@ -18,6 +19,8 @@ struct RoomTokenRoute: Sendable {
     let key: APIKey?
     /// Whose pages may ask, as for Socket.IO.
     let origins: SocketIOServerConfiguration.Origins
+    /// How often one address may ask; nil for as often as it likes.
+    let gate: AddressGate?
 
     private struct Question: Decodable {
         let room: String
@@ -40,6 +43,13 @@ struct RoomTokenRoute: Sendable {
         }
         guard let key else {
             return Self.refusal("This server has no rooms for many: it was started without --rooms.", status: 404)
+        }
+        if let wait = gate?.take(request.remoteAddress) {
+            // RFC 6585 §4.
+            var refusal = Self.refusal(
+                "Too many tokens were asked for from this address. Try again in \(wait) seconds.", status: 429)
+            refusal.headers.append(("Retry-After", "\(wait)"))
+            return refusal
         }
         guard let question = try? JSONDecoder().decode(Question.self, from: Data(request.body)),
             let room = Self.text(question.room), let name = Self.text(question.name)

@@ -200,9 +200,13 @@ struct Serve: AsyncParsableCommand {
             (statistics.read().map(Metrics.text) ?? "") + (relay.map { Metrics.text($0.service.statistics) } ?? "")
                 + (livekit?.metrics ?? "")
         }
+        let rate = self.livekit.roomsTokenRate
+        let roomToken = RoomTokenRoute(
+            key: livekit?.pageKey, origins: configuration.origins,
+            gate: rate > 0 ? AddressGate(perMinute: rate) : nil)
         let routes = WebRoutes(
             page: folder.map(StaticFiles.init), metrics: metrics, iceServers: ICEServersRoute(relay: relay),
-            roomToken: RoomTokenRoute(key: livekit?.pageKey, origins: configuration.origins))
+            roomToken: roomToken)
         configuration.fallback = { request in
             if let answer = await chat?.answer(request) { return answer }
             if let answer = await livekit?.answer(request) { return answer }

@@ -102,6 +102,71 @@ import Testing
         #expect(venue.webhooks.map(\.event) == ["room_started"])
     }
 
+    @Test func `an offer that only the connection refuses leaves the one who has the identity in peace`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let obs = try venue.open("obs", Self.both)
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        let before = try #require(ann.others["obs"])
+        let track = try #require(before.tracks.first)
+        var number = 0
+        func watch() throws -> Int {
+            let seen = ann.numbers(of: track).count
+            for _ in 0..<20 {
+                try obs.picture(number, "camera")
+                number += 1
+                venue.run(for: .milliseconds(30))
+            }
+            return ann.numbers(of: track).count - seen
+        }
+        #expect(try watch() >= 15)
+        _ = ann.news()
+        let webhooks = venue.webhooks.count
+        // Both sides of ICE cannot be lite: as if that had not been looked at before.
+        var offer = try SessionDescription(parsing: obs.offered)
+        offer.removeAttributes(named: "ice-lite")
+        offer = try SessionDescription(parsing: offer.text.replacing("t=0 0\r\n", with: "t=0 0\r\na=ice-lite\r\n"))
+        for exchange in [Exchange.publishing, .playing(PlaybackChoice())] {
+            let arrival = Arrival(
+                identity: "obs", claims: obs.claims, mode: .exchange(exchange), request: LiveKitJoinRequest())
+            #expect(throws: JoinRefusal.self) {
+                try venue.room.open(arrival, obs.claims, exchange, offer, at: venue.now)
+            }
+            venue.drain()
+        }
+        #expect(obs.signal != nil && obs.news().isEmpty && ann.news().isEmpty)
+        #expect(venue.webhooks.count == webhooks)
+        #expect(venue.room.participants.map(\.identity) == ["ann", "obs"])
+        #expect(try watch() >= 15)
+        #expect(ann.others["obs"] == before)
+        // And nothing is left of the attempts.
+        for client in [ann, obs] { if let signal = client.signal { venue.room.close(signal, at: venue.now) } }
+        venue.drain()
+        #expect(venue.room.holdsNothing)
+    }
+
+    @Test func `an offer that was read before is the one that counts`() throws {
+        let venue = Venue()
+        let obs = try venue.open("obs", Self.both)
+        var request = LiveKitJoinRequest()
+        request.publisherOffer.sdp = obs.offered
+        var arrival = Arrival(
+            identity: "other", claims: obs.claims, mode: .exchange(.publishing), request: request)
+        try arrival.readOffer()
+        // The room does not take the time to read it again.
+        arrival.request.publisherOffer.sdp = "nonsense"
+        _ = try venue.room.open(arrival, at: venue.now)
+        #expect(venue.room.participants.map(\.identity) == ["obs", "other"])
+        arrival = Arrival(
+            identity: "third", claims: obs.claims, mode: .single,
+            request: .with {
+                $0.publisherOffer.type = "offer"
+                $0.publisherOffer.sdp = "nonsense"
+            })
+        #expect(throws: JoinRefusal.self) { try arrival.readOffer() }
+        venue.drain()
+    }
+
     @Test func `whatever an offer calls its tracks, each of its sections is one`() throws {
         let venue = Venue()
         // Also what somebody might take for the numbers of other sections.

@@ -227,6 +227,42 @@ import Testing
         }
     }
 
+    @Test func `a client that was away hears of who speaks by now, and who does not any more`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        let cat = try venue.join("cat")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        for client in [ann, cat] {
+            try client.publish("voice of \(client.name)", .audio)
+            #expect(venue.run { client.lines.contains("< track_subscribed voice of \(client.name)") })
+        }
+        var number = 0
+        func speak(_ speaker: TestClient) throws {
+            for _ in 0..<100 {
+                for client in [ann, cat] {
+                    try client.sound(number, "voice of \(client.name)", level: client === speaker ? 10 : 127)
+                }
+                number += 1
+                venue.run(for: .milliseconds(20))
+            }
+        }
+        try speak(ann)
+        #expect(bob.lines.last { $0.hasPrefix("< speakers") } == "< speakers ann speaks")
+        venue.cut(bob)
+        try speak(cat)
+        _ = bob.news()
+        venue.resume(bob)
+        #expect(bob.news().filter { $0.hasPrefix("< speakers") } == ["< speakers ann is silent, cat speaks"])
+        // What it knows is not told again once it is long known.
+        for _ in 0..<10 { try speak(cat) }
+        venue.send(.ping(1), from: bob)
+        venue.cut(bob)
+        _ = bob.news()
+        venue.resume(bob)
+        #expect(!bob.news().contains { $0.hasPrefix("< speakers") })
+    }
+
     @Test func `sections keep their names when the answer to an offer was lost with the connection`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

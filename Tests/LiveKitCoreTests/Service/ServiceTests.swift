@@ -304,6 +304,19 @@ import Testing
         }
     }
 
+    @Test func `who comes without messages cannot be called, and whoever calls hears so at once`() throws {
+        let venue = Venue()
+        try venue.open("obs", [OfferedSection(title: "camera", kind: .video)])
+        let call = try venue.room.performRPC(
+            .with {
+                $0.destinationIdentity = "obs"
+                $0.method = "greet"
+            }, at: venue.now)
+        venue.drain()
+        #expect(venue.outcomes[call] == .error(code: 1_505, message: "Failed to send", data: ""))
+        #expect(venue.room.calls.isEmpty)
+    }
+
     @Test func `the room's metadata change, and everybody is told`() throws {
         let venue = Venue { $0.limits.metadataBytes = 10 }
         let (ann, bob) = try Self.gather(venue)

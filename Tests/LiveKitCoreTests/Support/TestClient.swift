@@ -221,8 +221,13 @@ final class TestClient {
                 section.kind, direction: section.direction, streamIDs: ["stream"], trackID: section.title,
                 encodings: section.layers.map { SendEncoding(rid: $0) })
         }
-        return try makeOffer(at: now)
+        let offer = try makeOffer(at: now)
+        offered = offer.sdp
+        return offer
     }
+
+    /// What a client that has no messages has offered.
+    private(set) var offered = ""
 
     func takeOnlyAnswer(_ text: String, at now: Instant) {
         takeAnswer(.with { $0.sdp = text }, at: now)

@@ -1,0 +1,104 @@
+import Foundation
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import Testing
+
+@testable import LiveKitClient
+@testable import LiveKitRecorder
+@testable import RTCNetwork
+
+/// What a folder takes, and how often its index is written.
+@Suite(.timeLimit(.minutes(1))) struct RecordingFolderTests {
+    private struct Index: Decodable {
+        struct Recording: Decodable {
+            let file: String
+            let complete: Bool
+        }
+        let recordings: [Recording]
+    }
+
+    /// One track's worth of frames that can be ended.
+    private struct Source {
+        let track: RemoteTrack
+        let frames: AsyncStream<EncodedFrame>
+        let more: AsyncStream<EncodedFrame>.Continuation
+
+        init(_ number: Int) throws {
+            var info = LiveKitTrackInfo()
+            info.sid = "TR_\(number)"
+            info.type = .audio
+            info.mimeType = "audio/opus"
+            var person = LiveKitParticipantInfo()
+            person.identity = "ann"
+            track = RemoteTrack(
+                publication: try #require(RemoteTrackPublication(info)), participant: RemoteParticipant(person),
+                receiver: RTPReceiver(kind: .audio), askForKeyFrame: {})
+            (frames, more) = AsyncStream.makeStream()
+            more.yield(EncodedFrame(payload: [0x78, 1], timestamp: 0, isKeyFrame: true, format: .opus))
+        }
+    }
+
+    private static func inFolder(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "roost-folder-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder)
+    }
+
+    private static func index(_ folder: URL) throws -> [Index.Recording] {
+        try JSONDecoder().decode(Index.self, from: Data(contentsOf: folder.appending(path: "index.json"))).recordings
+    }
+
+    @Test func `a folder takes so many files of a room, and says why no more`() async throws {
+        try await Self.inFolder { url in
+            let folder = RecordingFolder(url.path, limit: 3, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await folder.begin(room: "kitchen")
+            for number in 1...4 {
+                let source = try Source(number)
+                source.more.finish()
+                let (file, failure) = await folder.record(source.track, source.frames)
+                #expect((file == nil) == (number == 4))
+                #expect(failure == (number == 4 ? .tooManyFiles(limit: 3) : nil))
+            }
+            let recordings = try Self.index(url)
+            #expect(recordings.count == 3 && recordings.allSatisfy(\.complete))
+        }
+    }
+
+    @Test func `the index is not written for each of many tracks, and who is told finds it whole`() async throws {
+        try await Self.inFolder { url in
+            let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await folder.begin(room: "kitchen")
+            let sources = try (0..<60).map { try Source($0) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for source in sources {
+                    group.addTask {
+                        let (file, failure) = await folder.record(source.track, source.frames)
+                        let name = try #require(file).path
+                        #expect(failure == nil)
+                        #expect(try Self.index(url).contains { $0.file == name && $0.complete })
+                    }
+                }
+                for source in sources { source.more.finish() }
+                try await group.waitForAll()
+            }
+            // Of a hundred and twenty changes, and some of them a second apart.
+            #expect(await folder.indexWrites < 40)
+            #expect(try Self.index(url).count == 60)
+        }
+    }
+
+    @Test func `a file has the first number that is free`() async throws {
+        try await Self.inFolder { url in
+            func next() -> String { RecordingFolder.free(["film"], "ogg", in: url).lastPathComponent }
+            for number in 1...100 {
+                #expect(next() == (number == 1 ? "film.ogg" : "film-\(number).ogg"))
+                try Data().write(to: url.appending(path: next()))
+            }
+            // What was taken away in between is passed over or taken again, and nothing is written over.
+            try FileManager.default.removeItem(at: url.appending(path: "film-50.ogg"))
+            #expect(!FileManager.default.fileExists(atPath: url.appending(path: next()).path))
+        }
+    }
+}

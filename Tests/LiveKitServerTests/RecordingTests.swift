@@ -1,0 +1,117 @@
+import Foundation
+import LiveKitProtocol
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitServer
+
+/// A recorder that is really in the room, over sockets on loopback, of tracks of which nothing is sent. Files come in
+/// `Interop`.
+@Suite(.timeLimit(.minutes(2))) struct RecordingTests {
+    private static let offer = [
+        "v=0", "o=- 1 1 IN IP4 0.0.0.0", "s=-", "t=0 0", "a=group:BUNDLE 0", "m=video 9 UDP/TLS/RTP/SAVPF 96",
+        "c=IN IP4 0.0.0.0", "a=mid:0", "a=sendonly", "a=rtcp-mux", "a=setup:actpass", "a=ice-ufrag:abcd",
+        "a=ice-pwd:abcdefghijklmnopqrstuvwx",
+        "a=fingerprint:sha-256 " + Array(repeating: "00", count: 32).joined(separator: ":"), "a=rtpmap:96 VP8/90000",
+    ].map { $0 + "\r\n" }.joined()
+
+    /// Somebody with a camera of which nothing comes.
+    private final class Publisher {
+        let socket: TestWebSocket
+        private(set) var track = ""
+
+        init(_ server: TestServer, letsEverybody: Bool) async throws {
+            socket = try await server.openWebSocket(
+                "/rtc?protocol=16&access_token=\(try TestServer.token(identity: "ann"))")
+            try await say(
+                .subscriptionPermission(.with { $0.allParticipants = letsEverybody }))
+            try await say(
+                .addTrack(
+                    .with {
+                        $0.cid = "camera"
+                        $0.type = .video
+                        $0.source = .camera
+                    }))
+            try await say(
+                .offer(
+                    .with {
+                        $0.type = "offer"
+                        $0.sdp = RecordingTests.offer
+                    }))
+            // With the answer it is published.
+            while let message = try await socket.next() {
+                guard case .binary(let bytes) = message else { continue }
+                let response = try LiveKitSignalResponse(serializedBytes: bytes)
+                if case .trackPublished(let published)? = response.message { track = published.track.sid }
+                if case .answer? = response.message { break }
+            }
+        }
+
+        private func say(_ message: LiveKitSignalRequest.OneOf_Message) async throws {
+            await socket.send(try LiveKitSignalRequest.with { $0.message = message }.serializedBytes())
+        }
+    }
+
+    private static func run(_ body: (TestServer, Egresses) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "roost-rec-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let change: (inout LiveKitServerConfiguration) -> Void = { configuration in
+            var recordings = RecordingConfiguration(folder: folder.path)
+            recordings.patience = .seconds(1)
+            configuration.recordings = recordings
+        }
+        try await TestServer.run(change) { server in
+            try await body(server, try #require(server.livekit.egresses))
+        }
+    }
+
+    private static func end(of id: String, _ egresses: Egresses) async throws -> LiveKitEgressInfo {
+        while true {
+            let info = await egresses.list(.with { $0.egressID = id }).items.first ?? LiveKitEgressInfo()
+            if info.endedAt > 0 { return info }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    @Test func `a track that the recorder may not have is not waited for`() async throws {
+        try await Self.run { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: false)
+            let begun = try await egresses.start(track: ann.track, inRoom: "kitchen", template: "")
+            let info = try await Self.end(of: begun.egressID, egresses)
+            #expect(info.status == .egressFailed)
+            #expect(info.error == "The track's publisher does not let everybody have it.")
+            withExtendedLifetime(ann) {}
+        }
+    }
+
+    @Test func `of a whole room one that it may not have is left out`() async throws {
+        try await Self.run { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: false)
+            let begun = try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "")
+            var info = begun
+            while info.details.isEmpty {
+                try await Task.sleep(for: .milliseconds(10))
+                info = await egresses.list(.with { $0.egressID = begun.egressID }).items.first ?? info
+            }
+            #expect(info.status == .egressActive && info.details.contains(ann.track))
+            withExtendedLifetime(ann) {}
+        }
+    }
+
+    @Test func `a track that it may have is waited for, for something may come yet`() async throws {
+        try await Self.run { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: true)
+            let begun = try await egresses.start(track: ann.track, inRoom: "kitchen", template: "")
+            // The recorder is in the room, and longer than it waits for a track.
+            while await server.livekit.workers[0].look(at: "kitchen")?.people.contains(where: { $0.state == .active })
+                != true
+            { try await Task.sleep(for: .milliseconds(10)) }
+            try await Task.sleep(for: .milliseconds(2_500))
+            let info = await egresses.list(.with { $0.egressID = begun.egressID }).items.first
+            #expect(info?.status == .egressStarting)
+            _ = try await egresses.stop(begun.egressID)
+            #expect(try await Self.end(of: begun.egressID, egresses).status == .egressAborted)
+            withExtendedLifetime(ann) {}
+        }
+    }
+}
