@@ -13,7 +13,9 @@ from peers.chat import Chat  # noqa: E402
 from peers.chromium import WITHOUT_DEVICES, Browser  # noqa: E402
 from peers.firefox import Firefox  # noqa: E402
 from peers.livekit_room import Server  # noqa: E402
+from peers.livekit_service import call  # noqa: E402
 from peers.roost_peer import find_roost, start_server  # noqa: E402
+from peers.rooms_page import RoomsPage  # noqa: E402
 from support.command import RoostProcesses  # noqa: E402
 from support.namespace import Namespace, Wire  # noqa: E402
 from support.process import JSONProcess  # noqa: E402
@@ -143,6 +145,39 @@ def room(sfu):
     """A room of `sfu`; whoever is left in it afterwards is ended."""
     yield sfu.new_room()
     sfu.leave_all()
+
+
+@pytest.fixture(scope="module")
+def rooms_server(namespace):
+    """A server with rooms for the page, to be the `sfu` of a file. On all addresses: on loopback the page may ask for
+    devices, and media is on the one that browsers take for it."""
+    server = Server(namespace, "--rooms", host="0.0.0.0")
+    yield server
+    assert server.close() == 0
+
+
+@pytest.fixture
+def join(sfu, room, browser):
+    """Makes participants of one room, each in a page with storage of its own."""
+    pages = []
+
+    def make(name, **options):
+        pages.append(RoomsPage(browser, f"http://127.0.0.1:{sfu.page}", room, name, **options))
+        return pages[-1]
+
+    yield make
+    for page in pages:
+        page.close()
+
+
+@pytest.fixture
+def service(sfu, room):
+    """What a team's own program asks of the server about somebody in the room."""
+    def ask(method, message, who, **fields):
+        answer = call(sfu, "room", method, message, room=room, identity=who.identity(), **fields)
+        assert "answer" in answer, answer
+
+    return ask
 
 
 @pytest.fixture

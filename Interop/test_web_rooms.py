@@ -6,53 +6,20 @@ import json
 import pytest
 from livekit import api
 
-from peers.livekit_room import KEY, SECRET, Server
-from peers.livekit_service import call
+from peers.livekit_room import KEY, SECRET
 from peers.roost_peer import start_server
-from peers.rooms_page import RoomsPage
+from peers.rooms_page import RoomsPage, all_in
 from support.page import ACCESSIBILITY, text, wait_text
 
 
 @pytest.fixture(scope="module")
-def sfu(namespace):
-    """On all addresses: on loopback the page may ask for devices, and media is on the one that browsers take for it."""
-    server = Server(namespace, "--rooms", host="0.0.0.0")
-    yield server
-    assert server.close() == 0
-
-
-@pytest.fixture
-def join(sfu, room, browser):
-    """Makes participants of one room, each in a page with storage of its own."""
-    pages = []
-
-    def make(name, **options):
-        pages.append(RoomsPage(browser, f"http://127.0.0.1:{sfu.page}", room, name, **options))
-        return pages[-1]
-
-    yield make
-    for page in pages:
-        page.close()
-
-
-@pytest.fixture
-def service(sfu, room):
-    """What a team's own program asks of the server about somebody in the room."""
-    def ask(method, message, who, **fields):
-        answer = call(sfu, "room", method, message, room=room, identity=who.identity(), **fields)
-        assert "answer" in answer, answer
-
-    return ask
+def sfu(rooms_server):
+    return rooms_server
 
 
 def allow(service, who, **permission):
     permission = {"can_subscribe": True, "can_publish": True, "can_publish_data": True, **permission}
     service("update_participant", "UpdateParticipantRequest", who, permission=permission)
-
-
-def all_in(*people):
-    for one in people:
-        one.wait_state("connected")
 
 
 def test_four_see_and_hear_each_other(join):

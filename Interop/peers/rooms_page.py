@@ -112,7 +112,22 @@ HOLD = """
   };
 }
 """
-FIRST_BYTES = {"offer": 1 << 3 | 2, "add_track": 4 << 3 | 2}
+FIRST_BYTES = {"offer": 1 << 3 | 2, "add_track": 4 << 3 | 2, "mute": 5 << 3 | 2}
+
+# All WebSockets, the newest last.
+KEEP_SOCKETS = """
+globalThis.openSockets = [];
+globalThis.WebSocket = class extends WebSocket {
+  constructor(...where) {
+    super(...where);
+    openSockets.push(this);
+  }
+};
+"""
+# As if the server had said it.
+HEAR = """
+(bytes) => openSockets.at(-1).dispatchEvent(new MessageEvent('message', { data: Uint8Array.from(bytes).buffer }))
+"""
 
 # WebSockets that nobody answers, until `release`.
 CUT_OFF = """
@@ -144,6 +159,7 @@ class RoomsPage:
         self.name, self.room, self.tone = name, room, tone
         self.page = browser.new_page(**options)
         self.tokens = []
+        self.page.add_init_script(KEEP_SOCKETS)
         self.page.on("websocket", lambda socket: socket.on("framereceived", self._heard))
         parameters = {"room": room, "name": name, "join": 1, "pattern": 1, "tone": tone, "width": width, "rate": rate}
         self.address = f"{server}/rooms.html?{urlencode({**parameters, **dict(query)})}"
@@ -233,6 +249,15 @@ class RoomsPage:
     def wait_held(self, count):
         self.wait(lambda: self.page.evaluate("held.length") >= count, f"has asked {count} times")
 
+    def held(self):
+        """What was held back."""
+        messages = self.page.evaluate("held.map(([, data]) => [...data])")
+        return [rtc.SignalRequest.FromString(bytes(message)) for message in messages]
+
+    def hear(self, **message):
+        """As if the server said this, which it does not say of itself."""
+        self.page.evaluate(HEAR, list(rtc.SignalResponse(**message).SerializeToString()))
+
     def cut_off(self):
         """The WebSocket is gone and none comes in its place until `release`."""
         self.page.evaluate(CUT_OFF)
@@ -259,6 +284,11 @@ class RoomsPage:
     def errors(self):
         return [line for line in self.page.lines if line.startswith("error")]
 
+    def say(self, text):
+        """In the messages, which are open."""
+        self.page.fill("#messages-text", text)
+        self.page.press("#messages-text", "Enter")
+
     def transcript(self):
         try:
             words = self.page.inner_text("main")
@@ -270,3 +300,7 @@ class RoomsPage:
         if not self.page.is_closed():
             self.page.context.close()
 
+
+def all_in(*people):
+    for one in people:
+        one.wait_state("connected")

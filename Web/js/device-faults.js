@@ -33,6 +33,22 @@ export function explainFault(error, kinds, { consequence, again }) {
   }
 }
 
+/**
+ * Two devices that are missing for one reason are one message.
+ *
+ * @param {{kind: string, error: Error}[]} faults
+ * @returns {{error: Error, kinds: string[]}[]}
+ */
+export function faultsByReason(faults) {
+  const reasons = new Map();
+  for (const { kind, error } of faults) {
+    const alike = reasons.get(error?.name);
+    if (alike) alike.kinds.push(kind);
+    else reasons.set(error?.name, { error, kinds: [kind] });
+  }
+  return [...reasons.values()];
+}
+
 /** As the browser's own, but fails as other faults do where the whole object is missing: outside secure contexts. */
 export async function getUserMedia(constraints) {
   if (!navigator.mediaDevices) throw new DOMException('not a secure context', 'SecurityError');

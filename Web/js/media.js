@@ -1,5 +1,5 @@
 // What we send: camera and microphone, or a drawn picture and a tone in their place, and why.
-import { explainFault, getUserMedia } from './device-faults.js';
+import { explainFault, faultsByReason, getUserMedia } from './device-faults.js';
 import { patternTrack, toneTrack } from './test-pattern.js';
 
 const VIDEO = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
@@ -66,11 +66,9 @@ class OutgoingMedia {
     }
   }
 
-  /** Two devices that are missing for one reason are one message. */
   #explainAll(faults) {
-    for (const [name, alike] of Map.groupBy(faults, ({ error }) => error?.name)) {
-      const kinds = alike.map(({ kind }) => kind);
-      this.notices.push(explainFault({ name }, kinds, {
+    for (const { error, kinds } of faultsByReason(faults)) {
+      this.notices.push(explainFault(error, kinds, {
         consequence: sentInstead(kinds), again: () => 'start the call again',
       }));
     }

@@ -21,8 +21,8 @@ export function parseName(text) {
   return name !== '' && [...name].length <= LONGEST ? name : null;
 }
 
-/** The first letter of a name, by what people see as one. */
+/** The first letter of a name, by what people see as one; by code points where the browser cannot tell. */
 export function initial(name) {
-  const [first] = new Intl.Segmenter().segment(name);
-  return (first?.segment ?? '?').toLocaleUpperCase();
+  const letters = Intl.Segmenter ? [...new Intl.Segmenter().segment(name)].map(({ segment }) => segment) : [...name];
+  return (letters[0] ?? '?').toLocaleUpperCase();
 }

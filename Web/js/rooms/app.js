@@ -203,6 +203,8 @@ export class RoomsApp {
     if (!local) this.#close(source);
     else if (source === TrackSource.camera && local.isMuted) this.#closeCamera();
     else if (devices.has(source)) devices.get(source).track.enabled = !local.isMuted;
+    // Nobody but the user opens a device: without one there is nothing that could be switched on.
+    else if (!local.isMuted) return room.setMuted(source, true);
     if (text) this.#meetingView.notices.show(text);
     this.#render();
   }

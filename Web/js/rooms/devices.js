@@ -1,5 +1,5 @@
 // Camera, microphone and screen as tracks. What does not open is explained, and one is in the room without it.
-import { explainFault, getUserMedia } from '../device-faults.js';
+import { explainFault, faultsByReason, getUserMedia } from '../device-faults.js';
 import { patternTrack, toneTrack } from '../test-pattern.js';
 
 const CONSTRAINTS = {
@@ -34,9 +34,7 @@ export async function openDevices(kinds, pattern) {
       faults.push({ kind, error });
     }
   }
-  // Two devices that are missing for one reason are one message.
-  const notices = [...Map.groupBy(faults, ({ error }) => error.name).values()]
-    .map((alike) => explain(alike[0].error, alike.map(({ kind }) => kind)));
+  const notices = faultsByReason(faults).map(({ error, kinds: missing }) => explain(error, missing));
   return { devices, notices };
 }
 

@@ -264,13 +264,14 @@ export class Publisher {
         isLate = true;
         this.#answered.resolve(null);
       }, PATIENCE);
-      this.#signal.send('offer', { type: 'offer', sdp: this.#connection.localDescription.sdp, id });
+      const isSent = this.#signal.send('offer', { type: 'offer', sdp: this.#connection.localDescription.sdp, id });
+      if (!isSent) this.#answered.resolve(null);
       const sdp = await answer;
       clearTimeout(timer);
       this.#answered = null;
       if (this.#isClosed) return;
       if (isLate) return this.#events.unanswered();
-      // The answer was lost with a WebSocket: what comes next is offered on top of the same state.
+      // The offer or its answer was lost with a WebSocket: who comes back offers again, on top of the same state.
       if (sdp === null) return this.#connection.setLocalDescription({ type: 'rollback' });
       await this.#connection.setRemoteDescription({ type: 'answer', sdp });
       for (const candidate of this.#early.splice(0)) await this.#add(candidate);

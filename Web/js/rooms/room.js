@@ -27,6 +27,7 @@ const MUTED = {
   [TrackSource.microphone]: 'You were muted by the server.',
   [TrackSource.camera]: 'Your camera was switched off by the server.',
 };
+const UNMUTED = { [TrackSource.microphone]: 'Your microphone was switched on by the server.' };
 const TAKEN_AWAY = 'The server has ended what you sent; you may not be allowed to send it any more.';
 
 export class Room {
@@ -390,7 +391,7 @@ export class Room {
     const local = this.#local.get(source);
     if (!local || local.isMuted === muted) return;
     local.isMuted = muted;
-    this.#events.localChanged(source, muted ? MUTED[source] ?? TAKEN_AWAY : null);
+    this.#events.localChanged(source, muted ? MUTED[source] ?? TAKEN_AWAY : UNMUTED[source] ?? null);
   }
 
   #updated(participants) {
