@@ -230,12 +230,14 @@ export class RoomsApp {
   #say(text) {
     if (!this.#meeting) return;
     this.#meeting.room.sendText(text);
-    this.#messagesView.add({ name: this.#login.name, text, date: new Date() });
+    this.#messagesView.add({ name: this.#login.name, text, date: new Date(), isOwn: true });
   }
 
   #showMessage({ sid, text, date }) {
     const sender = this.room?.roster.others.find((person) => person.sid === sid);
-    this.#messagesView.add({ name: sender ? nameOf(sender.info) : 'Somebody', text, date });
+    const name = sender ? nameOf(sender.info) : 'Somebody';
+    this.#messagesView.add({ name, text, date });
+    if (!this.#messagesView.isOpen) this.#meetingView.announce(`${name}: ${text}`);
   }
 
   #enlarge(key) {

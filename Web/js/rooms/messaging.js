@@ -5,9 +5,9 @@ import { decode, encode } from './protobuf.js';
 const TOPIC = 'lk.chat';
 /** As LiveKit's SDKs cut streams, in bytes. */
 const CHUNK = 15_000;
-/** A text of somebody else's, in bytes, and how many may be under way. */
+/** A text of somebody else's, in bytes, and how many of one person's may be under way. */
 const LONGEST = 64_000;
-const STREAMS = 64;
+const STREAMS = 8;
 /** What is kept for a server that has missed it, in packets. */
 const KEPT = 200;
 
@@ -15,11 +15,13 @@ export class Messaging {
   #received;
   #channel = null;
   #own = null;
+  /** What was said before we were in the room. */
+  #early = [];
   #sequence = 0;
   /** `{sequence, bytes, isSent}`: for those whose channel opens later, and for a server that has missed some. */
   #packets = [];
   #lastHeard = new Map();
-  /** By sender and id: `{sid, timestamp, chunks, length}`. */
+  /** Texts of others that are under way: by sender, and by id, the oldest first: `{timestamp, chunks, length}`. */
   #streams = new Map();
 
   /** @param {(message: {sid: string, text: string, date: Date}) => void} received */
@@ -31,6 +33,7 @@ export class Messaging {
     this.#own = { sid, identity };
     this.#lastHeard.clear();
     this.#streams.clear();
+    for (const text of this.#early.splice(0)) this.sendText(text);
   }
 
   opened(channel) {
@@ -45,6 +48,7 @@ export class Messaging {
   }
 
   sendText(text) {
+    if (!this.#own) return void this.#early.push(text);
     const content = new TextEncoder().encode(text);
     const streamId = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
     this.#send({
@@ -90,7 +94,7 @@ export class Messaging {
 
   left(sid) {
     this.#lastHeard.delete(sid);
-    for (const [key, stream] of this.#streams) if (stream.sid === sid) this.#streams.delete(key);
+    this.#streams.delete(sid);
   }
 
   #send(content) {
@@ -114,32 +118,33 @@ export class Messaging {
   // What others say
 
   #begin(sid, { streamId, topic, timestamp, textHeader, inlineContent, compression }) {
-    if (topic !== TOPIC || !textHeader || this.#streams.size >= STREAMS) return;
-    const stream = { sid, timestamp, chunks: [], length: 0 };
-    if (inlineContent && compression === 0) {
-      stream.chunks.push(inlineContent);
-      return this.#tell(stream);
-    }
-    this.#streams.set(`${sid} ${streamId}`, stream);
+    // Compressed ones are for those who say that they read them.
+    if (topic !== TOPIC || !textHeader || compression !== 0) return;
+    if (inlineContent) return this.#tell(sid, { timestamp, chunks: [inlineContent] });
+    const streams = this.#streams.get(sid) ?? new Map();
+    this.#streams.set(sid, streams);
+    streams.delete(streamId);
+    streams.set(streamId, { timestamp, chunks: [], length: 0 });
+    // Who begins without end costs others nothing, and themselves what they began first.
+    if (streams.size > STREAMS) streams.delete(streams.keys().next().value);
   }
 
   #goOn(sid, { streamId, content }) {
-    const key = `${sid} ${streamId}`;
-    const stream = this.#streams.get(key);
-    if (!stream || !content) return;
+    const stream = this.#streams.get(sid)?.get(streamId);
+    if (!stream || !content?.length) return;
     stream.chunks.push(content);
     stream.length += content.length;
-    if (stream.length > LONGEST) this.#streams.delete(key);
+    if (stream.length > LONGEST) this.#streams.get(sid).delete(streamId);
   }
 
   #finish(sid, { streamId }) {
-    const key = `${sid} ${streamId}`;
-    const stream = this.#streams.get(key);
-    this.#streams.delete(key);
-    if (stream) this.#tell(stream);
+    const stream = this.#streams.get(sid)?.get(streamId);
+    if (!stream) return;
+    this.#streams.get(sid).delete(streamId);
+    this.#tell(sid, stream);
   }
 
-  #tell({ sid, timestamp, chunks }) {
+  #tell(sid, { timestamp, chunks }) {
     const decoder = new TextDecoder();
     const text = chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('') + decoder.decode();
     if (text.trim() !== '') this.#received({ sid, text, date: new Date(timestamp || Date.now()) });

@@ -4,6 +4,12 @@ import { byID, setIcon, setText, setTitle, showScreen } from '../../views/screen
 
 /** With Alt, since letters alone are words to people who speak to their computer (WCAG 2.2, 2.1.4). */
 const KEYS = { KeyM: 'meeting-microphone', KeyV: 'meeting-camera', KeyC: 'meeting-messages' };
+/** Of a text more is not said aloud: the whole is in the messages. */
+const SPOKEN = 300;
+
+/** On a Mac, Option with a letter is a sign, such as ç or µ; elsewhere Alt with a letter writes nothing. */
+const isWriting = ({ target, key, code }) =>
+  target.matches('input, textarea') && key.toLowerCase() !== code.at(-1).toLowerCase();
 
 export class MeetingView {
   #news = byID('meeting-news');
@@ -17,7 +23,7 @@ export class MeetingView {
     byID('meeting-leave').addEventListener('click', intents.leaveTapped);
     document.addEventListener('keydown', (event) => {
       if (byID('meeting').hidden || !event.altKey || event.ctrlKey || event.metaKey || event.repeat) return;
-      if (!KEYS[event.code]) return;
+      if (!KEYS[event.code] || isWriting(event)) return;
       event.preventDefault();
       byID(KEYS[event.code]).click();
     });
@@ -44,7 +50,8 @@ export class MeetingView {
   /** For screen readers; others see the tiles come and go. */
   announce(text) {
     const entry = document.createElement('p');
-    entry.textContent = text;
+    const signs = [...text];
+    entry.textContent = signs.length <= SPOKEN ? text : `${signs.slice(0, SPOKEN).join('')}…`;
     this.#news.append(entry);
     if (this.#news.children.length > 20) this.#news.firstElementChild.remove();
   }

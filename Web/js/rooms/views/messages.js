@@ -3,6 +3,8 @@ import { byID, setText } from '../../views/screens.js';
 
 /** Older ones go: the page is not where they are kept. */
 const SHOWN = 500;
+/** Whoever has scrolled further back than this, in pixels, reads older ones and stays there. */
+const NEAR = 60;
 
 export class MessagesView {
   #list = byID('messages-list');
@@ -22,7 +24,14 @@ export class MessagesView {
     byID('messages').addEventListener('keydown', ({ key }) => {
       if (key === 'Escape') this.open(false);
     });
-    this.#toggle.addEventListener('click', () => this.open(byID('messages').hidden));
+    this.#list.addEventListener('scroll', () => {
+      if (this.#isAtEnd) this.#count(0);
+    });
+    this.#toggle.addEventListener('click', () => this.open(!this.isOpen));
+  }
+
+  get isOpen() {
+    return !byID('messages').hidden;
   }
 
   open(isOpen) {
@@ -30,14 +39,20 @@ export class MessagesView {
     this.#toggle.setAttribute('aria-expanded', String(isOpen));
     if (isOpen) {
       this.#count(0);
-      this.#list.lastElementChild?.scrollIntoView({ block: 'nearest' });
+      this.#list.scrollTop = this.#list.scrollHeight;
       this.#text.focus();
     } else {
       this.#toggle.focus();
     }
   }
 
-  add({ name, text, date }) {
+  get #isAtEnd() {
+    const { scrollTop, clientHeight, scrollHeight } = this.#list;
+    return scrollTop + clientHeight > scrollHeight - NEAR;
+  }
+
+  add({ name, text, date, isOwn = false }) {
+    const isSeen = this.isOpen && (isOwn || this.#isAtEnd);
     const who = document.createElement('b');
     who.textContent = `${name}, ${date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}`;
     const words = document.createElement('span');
@@ -47,8 +62,8 @@ export class MessagesView {
     entry.append(who, words);
     this.#list.append(entry);
     if (this.#list.children.length > SHOWN) this.#list.firstElementChild.remove();
-    if (byID('messages').hidden) this.#count(this.#unread + 1);
-    else entry.scrollIntoView({ block: 'nearest' });
+    if (isSeen) this.#list.scrollTop = this.#list.scrollHeight;
+    else this.#count(this.#unread + 1);
   }
 
   clear() {

@@ -1,0 +1,134 @@
+"""Messages of rooms in the browser: what is sent when, what is taken of others, what is said aloud, and keys in a field."""
+
+import pytest
+
+from peers.rooms_page import all_in
+from support.page import wait_text
+
+
+@pytest.fixture(scope="module")
+def sfu(rooms_server):
+    return rooms_server
+
+
+def test_who_begins_texts_without_end_silences_nobody(sfu, room, join):
+    ann, bob = join("Ann"), join("Bob")
+    all_in(ann, bob)
+    sdk = sfu.join(room, "sdk")
+    sdk.do("begin", count=70, topic="lk.chat")
+    sdk.wait_for("begun")
+    sdk.do("write", text="I have more to say", topic="lk.chat")
+    for one in (ann, bob):
+        one.click("messages")
+        wait_text(one.page, "#messages-list", "I have more to say")
+    bob.say("So have I")
+    wait_text(ann.page, "#messages-list", "So have I")
+
+
+def test_of_each_sender_the_newest_texts_under_way_are_kept(run):
+    heard = run("""
+      const { Messaging } = await import('/js/rooms/messaging.js');
+      const { DataPacket } = await import('/js/rooms/messages.js');
+      const { encode } = await import('/js/rooms/protobuf.js');
+      const heard = [];
+      const messaging = new Messaging(({ sid, text }) => heard.push([sid, text]));
+      const say = (participantSid, packet) => messaging.receive(encode(DataPacket, { participantSid, ...packet }));
+      const begin = (sid, streamId, more) =>
+        say(sid, { streamHeader: { streamId, topic: 'lk.chat', textHeader: {}, ...more } });
+      const bytes = (text) => new TextEncoder().encode(text);
+      const end = (sid, streamId) => {
+        say(sid, { streamChunk: { streamId, content: bytes(streamId) } });
+        say(sid, { streamTrailer: { streamId } });
+      };
+      for (let number = 1; number <= 9; number += 1) begin('Eve', `text ${number}`);
+      begin('Bob', 'text 1');
+      end('Bob', 'text 1');
+      begin('Eve', 'short', { inlineContent: bytes('at once') });
+      begin('Eve', 'packed', { inlineContent: bytes('not to be read'), compression: 1 });
+      for (const number of [9, 2, 1]) end('Eve', `text ${number}`);
+      begin('Eve', 'last');
+      messaging.left('Eve');
+      end('Eve', 'last');
+      return heard;
+    """)
+    assert heard == [["Bob", "text 1"], ["Eve", "at once"], ["Eve", "text 9"], ["Eve", "text 2"]]
+
+
+def test_what_is_said_while_joining_is_sent_when_one_is_in(join):
+    ann, bob = join("Ann"), join("Bob", query={"join": 0})
+    ann.wait_state("connected")
+    asked = []
+    bob.page.route("**/rooms/token", lambda route: asked.append(route))
+    bob.page.click("#lobby-join")
+    bob.wait_state("joining")
+    bob.click("messages")
+    bob.say("Am I late?")
+    bob.say("I am.")
+    wait_text(bob.page, "#messages-list", "I am.")
+    asked[0].continue_()
+    all_in(bob)
+    ann.click("messages")
+    wait_text(ann.page, "#messages-list li:nth-child(1)", "Am I late?")
+    wait_text(ann.page, "#messages-list li:nth-child(2)", "I am.")
+    assert bob.errors() == []
+
+
+def test_messages_are_said_aloud_while_nobody_sees_them(join):
+    ann, bob = join("Ann"), join("Bob")
+    all_in(ann, bob)
+    spoken = ann.page.locator("#meeting-news p")
+    bob.click("messages")
+    bob.say("Do you hear me?")
+    ann.wait(lambda: "Bob: Do you hear me?" in spoken.all_text_contents(), "hears the message")
+    bob.say("x" * 1_000)
+    ann.wait(lambda: f"Bob: {'x' * 295}…" in spoken.all_text_contents(), "hears the beginning of a long one")
+    # The list speaks for itself.
+    ann.click("messages")
+    count = spoken.count()
+    bob.say("Now you see me.")
+    wait_text(ann.page, "#messages-list", "Now you see me.")
+    assert spoken.count() == count
+
+
+def test_option_with_a_letter_writes_in_a_field_and_is_a_key_elsewhere(join):
+    ann = join("Ann")
+    ann.wait_state("connected")
+    ann.click("messages")
+    keyboard = ann.page.context.new_cdp_session(ann.page)
+    for sign, code in (("ç", "KeyC"), ("µ", "KeyM"), ("√", "KeyV")):
+        # As a Mac has it; 1 is Alt.
+        keyboard.send("Input.dispatchKeyEvent", {"type": "keyDown", "modifiers": 1, "key": sign, "code": code, "text": sign})
+        keyboard.send("Input.dispatchKeyEvent", {"type": "keyUp", "modifiers": 1, "key": sign, "code": code})
+    assert ann.page.input_value("#messages-text") == "çµ√"
+    assert ann.page.is_visible("#messages") and not ann.is_off("microphone") and not ann.is_off("camera")
+    # Where Alt with a letter writes nothing, it is a key in a field, too.
+    ann.page.keyboard.press("Alt+m")
+    assert ann.is_off("microphone")
+    ann.page.focus("#meeting-leave")
+    keyboard.send("Input.dispatchKeyEvent", {"type": "keyDown", "modifiers": 1, "key": "ç", "code": "KeyC"})
+    assert ann.page.is_hidden("#messages")
+
+
+def test_whoever_reads_older_messages_is_left_there(join):
+    ann, bob = join("Ann"), join("Bob")
+    all_in(ann, bob)
+    for one in (ann, bob):
+        one.click("messages")
+    shown = ann.page.locator("#messages-list")
+    assert ann.page.is_visible(".messages-empty")
+    for number in range(40):
+        bob.say(f"Message {number}")
+    ann.wait(lambda: "Message 39" in shown.inner_text(), "has all messages")
+    assert ann.page.is_hidden(".messages-empty")
+    at = "[list.scrollTop, list.scrollHeight - list.clientHeight - list.scrollTop < 2]"
+    where = lambda: shown.evaluate(f"(list) => {at}")  # noqa: E731
+    assert where()[1] and ann.page.inner_text("#meeting-messages-text") == "Messages"
+    shown.evaluate("(list) => { list.scrollTop = 100; }")
+    bob.say("And one more")
+    wait_text(ann.page, "#meeting-messages-text", "Messages (1)")
+    assert where() == [100, False]
+    shown.evaluate("(list) => { list.scrollTop = list.scrollHeight; }")
+    ann.wait(lambda: ann.page.inner_text("#meeting-messages-text") == "Messages", "has read them all")
+    shown.evaluate("(list) => { list.scrollTop = 100; }")
+    ann.say("Yes?")
+    assert where()[1]
