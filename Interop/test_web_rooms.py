@@ -420,11 +420,15 @@ def test_names_and_messages_of_others_are_text_and_nothing_else(join):
     assert ann.errors() == bob.errors() == []
 
 
-# Of tiles without a picture, the names of those whose label lies over the initial, or is wider than the tile.
+# Of tiles without a picture, the names of those whose label lies over the initial, or is wider than the tile, or whose initial
+# is larger than the circle around it.
 COVERED = """
 () => [...document.querySelectorAll('.tile:not(.has-picture)')].filter((tile) => {
   const [initial, label] = ['.tile-initial span', '.tile-label'].map((part) => tile.querySelector(part).getBoundingClientRect());
-  return label.top < initial.bottom || label.right > tile.getBoundingClientRect().right;
+  const letter = document.createRange();
+  letter.selectNodeContents(tile.querySelector('.tile-initial span'));
+  return label.top < initial.bottom || label.right > tile.getBoundingClientRect().right
+    || letter.getBoundingClientRect().height > initial.height;
 }).map((tile) => tile.querySelector('.tile-name').textContent)
 """
 
@@ -460,6 +464,19 @@ def test_the_room_is_readable_and_fits(width, height, scheme, new_page, sfu, joi
     ann.wait(lambda: ann.page.evaluate(COVERED) == [], "initials that no label covers")
 
 
+@pytest.mark.parametrize("width, height", [(1280, 800), (390, 844)])
+def test_names_are_readable_beside_an_enlarged_tile_of_very_many(join, width, height):
+    ann = join("Ann", viewport={"width": width, "height": height})
+    ann.wait_state("connected")
+    others = [{"sid": f"PA_{place}", "identity": f"{place}", "name": f"Person {place}", "state": 2} for place in range(40)]
+    ann.hear(update={"participants": others})
+    wait_text(ann.page, "#meeting-state", "41 people are here.")
+    ann.enlarge("Ann (you)")
+    ann.wait(lambda: ann.page.locator(".tile").first.bounding_box()["width"] < 100, "others in small tiles")
+    ann.wait(lambda: ann.page.evaluate(COVERED) == [], "initials that are whole, or not there")
+    assert ann.page.evaluate(ACCESSIBILITY) == []
+
+
 def test_the_whole_story_by_keyboard(new_page, sfu, room):
     page = new_page()
     press, focused = page.keyboard.press, lambda: page.evaluate("document.activeElement.id")
@@ -485,6 +502,22 @@ def test_the_whole_story_by_keyboard(new_page, sfu, room):
 
 
 def ask(namespace, port, body, origin=None, host="127.0.0.1"):
+def test_a_link_brings_others_into_the_room(join, new_page, room):
+    ann = join("Ann", permissions=["clipboard-read", "clipboard-write"])
+    ann.wait_state("connected")
+    ann.page.click("text=Copy link")
+    wait_text(ann.page, "#meeting-invite", "Link copied")
+    link = ann.page.evaluate("navigator.clipboard.readText()")
+    bob = new_page()
+    bob.goto(link)
+    assert bob.input_value("#lobby-room") == room and bob.input_value("#lobby-name") == ""
+    # As on a page without https.
+    ann.page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    ann.page.click("#meeting-invite")
+    wait_text(ann.page, "#meeting-notices", f"The link to this room, to send to others: {link}")
+
+
+def ask(namespace, port, body, origin=None):
     """The status and the answer to a request for a token."""
     headers = ["-H", f"Origin: {origin}"] if origin else []
     answer = namespace.run(

@@ -67,3 +67,20 @@ def test_browsers_of_some_years_ago_are_in_the_room(sfu, room, browser_without_d
         assert [line for line in page.lines if line.startswith("error")] == []
     finally:
         page.context.close()
+
+
+def test_a_screen_that_comes_is_large_though_the_last_one_was_made_small(join):
+    ann, bob = join("Ann"), join("Bob", viewport={"width": 1280, "height": 800})
+    all_in(ann, bob)
+    ann.click("screen")
+    bob.wait_tile("Ann: screen", lambda tile: tile["width"] > 700, "large")
+    bob.enlarge("Ann: screen")
+    bob.wait_tile("Ann: screen", lambda tile: tile["width"] < 700, "small")
+    # What else happens in the room does not change what was chosen.
+    ann.click("microphone")
+    bob.wait_tile("Ann", lambda tile: tile["isMuted"], "muted")
+    assert bob.tile("Ann: screen")["width"] < 700
+    ann.click("screen")
+    bob.wait_gone("Ann: screen")
+    ann.click("screen")
+    bob.wait_tile("Ann: screen", lambda tile: tile["hasPicture"] and tile["width"] > 700, "large again")

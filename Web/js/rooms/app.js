@@ -25,6 +25,8 @@ export class RoomsApp {
   #meeting = null;
   /** The tile that the user has enlarged: its key; null when the page chooses, '' for none. */
   #enlarged = null;
+  /** The shared screens that have been seen: their keys. */
+  #screens = new Set();
   #attention = new Attention((video, view) => this.#looked(video, view));
   /** What each watched picture shows: its sid. */
   #watched = new Map();
@@ -33,6 +35,7 @@ export class RoomsApp {
     microphoneTapped: () => this.#toggle(TrackSource.microphone),
     cameraTapped: () => this.#toggle(TrackSource.camera),
     screenTapped: () => this.#toggleScreen(),
+    inviteTapped: () => this.#invite(),
     leaveTapped: () => this.#leave(),
   });
   #messagesView = new MessagesView({ sent: (text) => this.#say(text) });
@@ -88,6 +91,7 @@ export class RoomsApp {
     });
     this.#meeting = { room, devices: new Map() };
     this.#enlarged = null;
+    this.#screens.clear();
     this.#meetingView.show(readableName(login.room));
     for (const notice of notices) this.#meetingView.notices.show(notice);
     for (const device of devices) this.#send(SOURCES[device.track.kind], device);
@@ -109,6 +113,17 @@ export class RoomsApp {
     this.#sounds.render(new Map());
     this.#messagesView.clear();
     this.#lobbyView.show({ ...this.#login, notice });
+  }
+
+  async #invite() {
+    const link = `${location.origin}${location.pathname}?${new URLSearchParams({ room: this.#login.room })}`;
+    try {
+      await navigator.clipboard.writeText(link);
+      this.#meetingView.invited();
+    } catch {
+      // Browsers have a clipboard on https:// pages and localhost alone, and users may forbid it.
+      this.#meetingView.notices.show(`The link to this room, to send to others: ${link}`);
+    }
   }
 
   get #pattern() {
@@ -301,6 +316,13 @@ export class RoomsApp {
     return tiles.map((tile) => ({ ...tile, isEnlarged: tile.key === enlarged }));
   }
 
+  /** Whoever wanted nothing enlarged had not seen a screen that comes now. */
+  #noticeScreens() {
+    const screens = this.#tiles().filter(({ kind }) => kind === 'screen').map(({ key }) => key);
+    if (this.#enlarged === '' && screens.some((key) => !this.#screens.has(key))) this.#enlarged = null;
+    this.#screens = new Set(screens);
+  }
+
   #isOff(source) {
     const local = this.#meeting.room.local(source);
     return local === null || local.isMuted;
@@ -314,6 +336,7 @@ export class RoomsApp {
       isMuted: this.#isOff(TrackSource.microphone), isCameraOff: this.#isOff(TrackSource.camera),
       isSharing: devices.has(TrackSource.screenShare), canShare: canShareScreen(),
     });
+    this.#noticeScreens();
     this.#tilesView.render(this.#tiles());
     const sounds = new Map();
     for (const person of room.roster.others) {

@@ -4,6 +4,8 @@ import { byID, setIcon, setText, setTitle, showScreen } from '../../views/screen
 
 /** With Alt, since letters alone are words to people who speak to their computer (WCAG 2.2, 2.1.4). */
 const KEYS = { KeyM: 'meeting-microphone', KeyV: 'meeting-camera', KeyC: 'meeting-messages' };
+/** How long a button says what it has done, in milliseconds. */
+const CALM = 3_000;
 /** Of a text more is not said aloud: the whole is in the messages. */
 const SPOKEN = 300;
 
@@ -12,14 +14,16 @@ const isWriting = ({ target, key, code }) =>
   target.matches('input, textarea') && key.toLowerCase() !== code.at(-1).toLowerCase();
 
 export class MeetingView {
+  #invited = null;
   #news = byID('meeting-news');
   notices = new Notices(byID('meeting-notices'), byID('meeting-microphone'));
 
-  /** @param intents `microphoneTapped()`, `cameraTapped()`, `screenTapped()`, `leaveTapped()` */
+  /** @param intents `microphoneTapped()`, `cameraTapped()`, `screenTapped()`, `inviteTapped()`, `leaveTapped()` */
   constructor(intents) {
     byID('meeting-microphone').addEventListener('click', intents.microphoneTapped);
     byID('meeting-camera').addEventListener('click', intents.cameraTapped);
     byID('meeting-screen').addEventListener('click', intents.screenTapped);
+    byID('meeting-invite').addEventListener('click', intents.inviteTapped);
     byID('meeting-leave').addEventListener('click', intents.leaveTapped);
     document.addEventListener('keydown', (event) => {
       if (byID('meeting').hidden || !event.altKey || event.ctrlKey || event.metaKey || event.repeat) return;
@@ -45,6 +49,14 @@ export class MeetingView {
     this.#toggle('meeting-camera', isCameraOff, isCameraOff ? 'icon-camera-off' : 'icon-camera');
     this.#toggle('meeting-screen', isSharing, 'icon-screen');
     byID('meeting-screen').hidden = !canShare;
+  }
+
+  /** The link is in the clipboard. */
+  invited() {
+    clearTimeout(this.#invited);
+    setText(byID('meeting-invite'), 'Link copied');
+    this.#invited = setTimeout(() => setText(byID('meeting-invite'), 'Copy link'), CALM);
+    this.announce('The link to this room is copied.');
   }
 
   /** For screen readers; others see the tiles come and go. */

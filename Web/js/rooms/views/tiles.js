@@ -108,6 +108,8 @@ class Tile {
     classList.add('tile');
     const shownName = kind === 'screen' ? `${name}: screen` : isOwn ? `${name} (you)` : name;
     setText(this.#name, shownName);
+    // What is cut off is read by pointing at it.
+    this.#name.title = shownName;
     setText(this.#initial, initial(name));
     this.video.setAttribute('aria-label', `Video of ${shownName}`);
     this.#enlarge.setAttribute('aria-label', `Enlarge ${shownName}`);
