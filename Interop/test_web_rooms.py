@@ -501,7 +501,6 @@ def test_the_whole_story_by_keyboard(new_page, sfu, room):
     assert page.input_value("#lobby-room") == room
 
 
-def ask(namespace, port, body, origin=None, host="127.0.0.1"):
 def test_a_link_brings_others_into_the_room(join, new_page, room):
     ann = join("Ann", permissions=["clipboard-read", "clipboard-write"])
     ann.wait_state("connected")
@@ -517,7 +516,7 @@ def test_a_link_brings_others_into_the_room(join, new_page, room):
     wait_text(ann.page, "#meeting-notices", f"The link to this room, to send to others: {link}")
 
 
-def ask(namespace, port, body, origin=None):
+def ask(namespace, port, body, origin=None, host="127.0.0.1"):
     """The status and the answer to a request for a token."""
     headers = ["-H", f"Origin: {origin}"] if origin else []
     answer = namespace.run(
