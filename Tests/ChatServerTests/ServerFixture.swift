@@ -3,10 +3,11 @@ import ChatModel
 import ChatStoreSQLite
 import Foundation
 import Logging
-import SocketIO
+
 import Synchronization
 
 @testable import ChatServer
+@testable import SocketIO
 
 /// A chat server in memory, asked without sockets, at a time that the test moves.
 final class ServerFixture: Sendable {

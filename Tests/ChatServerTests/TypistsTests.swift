@@ -12,24 +12,25 @@ struct TypistsTests {
 
     @Test func `tells of typing once in three seconds`() {
         var typists = Typists()
-        #expect(typists.begin(typist, thread: nil, at: at(0)))
-        #expect(!typists.begin(typist, thread: nil, at: at(2.9)))
-        #expect(typists.begin(typist, thread: nil, at: at(3)))
+        let told = [0, 2.9, 3].map { typists.begin(typist, thread: nil, at: at($0)) }
+        #expect(told == [true, false, true])
     }
 
     @Test func `who says nothing for six seconds types no more`() {
         var typists = Typists()
         _ = typists.begin(typist, thread: nil, at: at(0))
         _ = typists.begin(typist, thread: nil, at: at(2))
-        #expect(typists.expire(at: at(7.9)).isEmpty)
-        #expect(typists.expire(at: at(8)).map(\.0) == [typist])
+        let (early, late) = (typists.expire(at: at(7.9)), typists.expire(at: at(8)))
+        #expect(early.isEmpty)
+        #expect(late.map(\.0) == [typist])
         #expect(typists.isEmpty)
     }
 
     @Test func `stopping is told once`() {
         var typists = Typists()
         _ = typists.begin(typist, thread: nil, at: at(0))
-        #expect(typists.end(typist) != nil)
-        #expect(typists.end(typist) == nil)
+        let (first, second) = (typists.end(typist), typists.end(typist))
+        #expect(first != nil)
+        #expect(second == nil)
     }
 }

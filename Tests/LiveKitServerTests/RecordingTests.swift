@@ -1,5 +1,6 @@
 import Foundation
 import LiveKitProtocol
+import SocketIO
 import SwiftProtobuf
 import Testing
 

@@ -1,5 +1,5 @@
 package import RTCEngine
-package import RTCNetwork
+internal import RTCNetwork
 internal import RTCWire
 internal import Synchronization
 

@@ -497,7 +497,8 @@ import Testing
         let parameters = venue.room.media.withMachine(of: connection.id) { machine in
             machine.transceivers.first { $0.id == track.transceiver }?.receiveParameters
         }
-        let description = try #require(track.describe(try #require(parameters ?? nil)))
+        let received = try #require(parameters ?? nil)
+        let description = try #require(track.describe(received))
         #expect(description.arrangement == .scalable)
         #expect(description.sizes.map(\.width) == [1_280])
         #expect(description.framesPerSecond == 30)
