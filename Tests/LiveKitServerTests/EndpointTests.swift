@@ -173,7 +173,9 @@ import Testing
             let headers = Self.bearer(try TestServer.token())
             #expect(await (try server.openWebSocket("/rtc?protocol=16", headers: headers)).isOpen)
             let late = try await server.openWebSocket("/rtc?protocol=16", headers: headers)
-            #expect(late.answer.hasPrefix("HTTP/1.1 503") && late.answer.contains("Retry-After: 100"))
+            // Of the hundred seconds some may have passed on a busy machine.
+            #expect(late.answer.hasPrefix("HTTP/1.1 503"))
+            #expect(late.answer.contains(/Retry-After: (100|[5-9][0-9])\r/))
             let back = try await server.openWebSocket("/rtc?protocol=16&reconnect=1&sid=PA_x", headers: headers)
             #expect(await back.isOpen)
             let other = Self.bearer(try TestServer.token(identity: "bob"))

@@ -98,7 +98,10 @@ import Testing
             for _ in 0..<2 { #expect(try await Self.post(server).status == 201) }
             for place in ["/whip", "/whep"] {
                 let refused = try await Self.post(server, place)
-                #expect(refused.status == 429 && Self.field("Retry-After", refused.headers) == "100")
+                #expect(refused.status == 429)
+                // Of the hundred seconds some may have passed on a busy machine.
+                let wait = try #require(Self.field("Retry-After", refused.headers).flatMap { Int($0) })
+                #expect((50...100).contains(wait))
             }
             #expect(try await Self.post(server, identity: "other").status == 201)
             #expect(server.livekit.statistics.joins == 3)
