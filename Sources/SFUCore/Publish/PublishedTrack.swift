@@ -32,10 +32,10 @@ public struct PublishedTrack: ~Copyable, Sendable {
             self.isMuted = isMuted
         }
 
-        /// How many packets may be read again: so many for each that comes, and all that are kept at most. Else a
-        /// publisher each of whose packets brings a structure for those that came before it would have us read them all
-        /// each time.
-        var rereads = 0
+        /// How many packets may be read again, those that have not come among them: so many for each that comes, and
+        /// all that are kept at most, as in the beginning. Else a publisher each of whose packets brings a structure
+        /// for those that came before it would have us read them all each time.
+        var rereads = Self.maximumRereads
         /// How many were.
         var reread = 0
         static let rereadsForEach = 4
