@@ -161,6 +161,7 @@ import Testing
         stream.receive(nack(try header(original).sequenceNumber), into: &queue, at: Self.start + .milliseconds(50))
         var expected = original
         expected.priority = .retransmission
+        expected.isRepeat = true
         #expect(drain(&queue) == [expected])
     }
 
