@@ -234,14 +234,14 @@ import Testing
         let cat = try venue.join("cat")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         for client in [ann, cat] {
-            try client.publish("voice of \(client.name)", .audio)
-            #expect(venue.run { client.lines.contains("< track_subscribed voice of \(client.name)") })
+            try client.publish("voice-of-\(client.name)", .audio)
+            #expect(venue.run { client.lines.contains("< track_subscribed voice-of-\(client.name)") })
         }
         var number = 0
         func speak(_ speaker: TestClient) throws {
             for _ in 0..<100 {
                 for client in [ann, cat] {
-                    try client.sound(number, "voice of \(client.name)", level: client === speaker ? 10 : 127)
+                    try client.sound(number, "voice-of-\(client.name)", level: client === speaker ? 10 : 127)
                 }
                 number += 1
                 venue.run(for: .milliseconds(20))
