@@ -197,14 +197,15 @@ private final class SimulcastDuet {
         let former = try #require(layer()?.stream?.retransmissionSSRC)
         try duet.inject(1_000, ssrc: 77, timestamp: 90_000, rid: "q", key)
         try duet.inject(1_002, ssrc: 77, timestamp: 96_000, delta)
-        try duet.inject(2, ssrc: former, timestamp: 0, repairs: "q", isRetransmission: true, VP8.repeated(2))
+        // Far behind the numbers that the probes had.
+        try duet.inject(5_000, ssrc: former, timestamp: 0, repairs: "q", isRetransmission: true, VP8.repeated(2))
         #expect(layer()?.stream?.ssrc == 77)
         #expect(layer()?.stream?.retransmissionSSRC == nil)
         try duet.inject(1, ssrc: 78, timestamp: 93_000, repairs: "q", isRetransmission: true, VP8.repeated(1_001))
         #expect(layer()?.stream?.retransmissionSSRC == 78)
         #expect(layer()?.rtxSSRC == 78)
         // Which names its layer no more once it is known.
-        try duet.inject(3, ssrc: former, timestamp: 0, repairs: "q", isRetransmission: true, VP8.repeated(3))
+        try duet.inject(5_001, ssrc: former, timestamp: 0, repairs: "q", isRetransmission: true, VP8.repeated(3))
         #expect(layer()?.rtxSSRC == 78)
         #expect(layer()?.stream?.counters.framesReceived == 3)
     }
