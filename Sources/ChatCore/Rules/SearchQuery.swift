@@ -1,5 +1,5 @@
-/// What somebody looks for: words, each the beginning of one, and phrases between quotes, exactly so. All of them are to be
-/// in a message.
+/// What somebody looks for: words, each the beginning of one, and phrases between quotes, exactly so. All of them are
+/// to be in a message.
 package struct SearchQuery: Sendable, Equatable {
     enum Term: Sendable, Equatable {
         case prefix(String)
