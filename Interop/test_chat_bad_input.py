@@ -28,12 +28,6 @@ def test_a_body_beyond_256_kib_is_refused(team, size, has_length):
     done(ann.get("/users/me"))
 
 
-def test_a_refusal_for_its_size_is_json_like_all_others(team):
-    answer = team[0].ask("POST", "/workspaces", data=b"x" * (300 << 10))
-    assert answer.status_code == 413 and answer.headers["Content-Type"] == "application/json", answer.text
-    assert answer.json()["error"]["code"]
-
-
 def test_a_message_that_is_too_long_is_refused_and_one_that_is_not_is_kept(team):
     ann, _, workspace = team
     channel = ann.general(workspace)

@@ -149,7 +149,10 @@ extension ChatAPI {
     func caller(with token: String, at now: Timestamp) async throws -> Caller {
         let caller = try tokens.caller(of: token, at: now)
         let (user, isConfirmed) = try await service.read { chat in
-            (try chat.user(of: caller.session), try chat.isConfirmed(caller.session))
+            (
+                try chat.user(of: caller.session),
+                try chat.isConfirmed(caller.session, byTokenOf: caller.tokenMade)
+            )
         }
         guard user == caller.user else { throw ChatError.sessionOver }
         if !isConfirmed { try await service.write { _ = try $0.confirm(caller.session) } }

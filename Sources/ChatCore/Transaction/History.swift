@@ -183,7 +183,7 @@ extension ChatTransaction {
         let messages = try messages(rows.prefix(limit).reversed())
         return Page(
             messages, before: rows.count > limit ? messages.first.map { Cursor(sequence: $0.sequence) } : nil,
-            after: sequence == .max ? nil : (messages.last?.sequence ?? sequence - 1).cursor)
+            after: sequence == .max ? nil : (messages.last?.sequence ?? max(0, sequence - 1)).cursor)
     }
 
     private func page(of list: MessageList, after sequence: Int64, _ limit: Int?) throws -> Page<Message> {

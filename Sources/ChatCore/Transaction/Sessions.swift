@@ -75,11 +75,14 @@ extension ChatTransaction {
         try session.run("UPDATE sessions SET is_confirmed = 1 WHERE id = $1 AND is_confirmed = 0", .id(id)) == 1
     }
 
-    package func isConfirmed(_ id: SessionID) throws -> Bool {
-        guard var row = try session.row("SELECT is_confirmed FROM sessions WHERE id = $1", .id(id)) else {
-            return true
-        }
-        return try row.flag()
+    /// Whether there is nothing to confirm: it is known already that the newest refresh token has arrived, or the
+    /// access token that was used is older, and tells nothing of it.
+    package func isConfirmed(_ id: SessionID, byTokenOf time: Timestamp) throws -> Bool {
+        guard
+            var row = try session.row("SELECT is_confirmed, rotated_at FROM sessions WHERE id = $1", .id(id))
+        else { return true }
+        let isConfirmed = try row.flag()
+        return try isConfirmed || row.time() > time
     }
 
     package func sessions(of user: UserID, current: SessionID?) throws -> [SessionInfo] {

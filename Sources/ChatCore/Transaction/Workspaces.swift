@@ -163,6 +163,8 @@ extension ChatTransaction {
         let role = try demandToRead(.seeWorkspace, in: workspace, by: user)
         let limit = pageLength(limit)
         let start = try cursor.map { try $0.name() } ?? ""
+        // No name is as long, and none has a NUL.
+        guard prefix.utf8.count <= 4 * limits.displayNameLength, !prefix.utf8.contains(0) else { return Page([]) }
         let rows = try session.rows(
             """
             SELECT \(Self.profileColumns), m.role, m.joined_at FROM members m JOIN users u ON u.id = m.user_id

@@ -7,6 +7,8 @@ internal import SocketIO
 struct Caller: Sendable, Equatable {
     let user: UserID
     let session: SessionID
+    /// When the access token was made by which they are known.
+    var tokenMade = Timestamp(milliseconds: 0)
 }
 
 /// A request to a route, whose path has been matched.

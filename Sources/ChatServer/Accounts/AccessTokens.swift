@@ -14,6 +14,8 @@ struct AccessTokens: Sendable {
         let sub: UserID
         let sid: SessionID
         let exp: Int64
+        /// When it was made, in milliseconds: RFC 7519's `iat` is in seconds, in which a token can be refreshed.
+        let made: Int64
     }
 
     private static let audience = "roost-chat"
@@ -26,7 +28,7 @@ struct AccessTokens: Sendable {
     func token(for caller: Caller, at now: Timestamp) throws -> String {
         let claims = Claims(
             aud: Self.audience, sub: caller.user, sid: caller.session,
-            exp: now.advanced(by: lifetime).milliseconds / 1_000)
+            exp: now.advanced(by: lifetime).milliseconds / 1_000, made: now.milliseconds)
         guard let text = SignedText.sign([UInt8](try JSONEncoder().encode(claims)), with: key) else {
             throw SigningError.outOfMemory
         }
@@ -49,7 +51,8 @@ struct AccessTokens: Sendable {
         guard now.milliseconds / 1_000 < claims.exp else {
             throw ChatError(.unauthenticated, code: "token_expired", "The access token is too old: refresh it.")
         }
-        return Caller(user: claims.sub, session: claims.sid)
+        return Caller(
+            user: claims.sub, session: claims.sid, tokenMade: Timestamp(milliseconds: claims.made))
     }
 }
 

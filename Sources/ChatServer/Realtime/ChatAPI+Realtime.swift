@@ -10,7 +10,7 @@ extension ChatAPI {
 
     /// - Parameter caller: nil when the first frame is to bring the token.
     func run(
-        _ connection: RealtimeConnection, _ requests: AsyncStream<Result<ClientRequest, ChatError>>, of caller: Caller?,
+        _ connection: RealtimeConnection, _ requests: AsyncStream<Result<ClientRequest, BadFrame>>, of caller: Caller?,
         resume: [WorkspaceID: Int64], over hub: RealtimeHub
     ) async {
         var requests = requests.makeAsyncIterator()
@@ -42,14 +42,21 @@ extension ChatAPI {
     }
 
     private func answer(
-        _ request: Result<ClientRequest, ChatError>, of caller: Caller, _ connection: RealtimeConnection,
+        _ request: Result<ClientRequest, BadFrame>, of caller: Caller, _ connection: RealtimeConnection,
         over hub: RealtimeHub
     ) async {
-        let id = try? request.get().id
+        var id: String?
         do {
             try limits.take(.requests(caller.user), at: service.now())
-            let answer = try await perform(try request.get(), of: caller, connection, over: hub)
-            if let answer { connection.send(answer) }
+            switch request {
+            case .failure(let bad):
+                id = bad.id
+                throw bad.error
+            case .success(let request):
+                id = request.id
+                let answer = try await perform(request, of: caller, connection, over: hub)
+                if let answer { connection.send(answer) }
+            }
         } catch let error as ChatError {
             connection.send(ServerFrame.error(error, id: id))
         } catch {

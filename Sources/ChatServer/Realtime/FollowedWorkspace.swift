@@ -96,14 +96,22 @@ struct FollowedWorkspace {
                 take(user, outOf: channel)
                 people[user]?.channels.remove(channel)
             }
-            for user in everybody where people[user] != nil {
+            for (user, person) in people where everybody.contains(user) {
                 members[channel, default: []].insert(user)
                 people[user]?.channels.insert(channel)
+                // Who is in it gets everything anyway.
+                for connection in person.connections { stopWatching(channel, connection) }
             }
         }
         for (user, presence) in surroundings.presences {
-            guard people[user] != nil, let presence else { continue }
-            setPresence(presence, of: user)
+            guard let person = people[user] else { continue }
+            if presence == nil || presence?.role == .guest {
+                // They see public channels no more.
+                for connection in person.connections {
+                    for channel in watchers.keys { stopWatching(channel, connection) }
+                }
+            }
+            if let presence { setPresence(presence, of: user) }
         }
     }
 

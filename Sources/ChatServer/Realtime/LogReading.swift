@@ -36,9 +36,16 @@ struct LogReading: Sendable {
 
     /// Who has missed more than this reads everything anew.
     private static let mostMissed = 20_000
+    static let mostMissedBytes = 32 << 20
 
     init(_ question: Question, in chat: ChatTransaction) throws {
-        sequence = try chat.sequence(of: question.workspace)
+        do {
+            sequence = try chat.sequence(of: question.workspace)
+        } catch let error as ChatError where error.kind == .notFound {
+            // Somebody has asked for what was never there.
+            (sequence, places) = (0, question.newcomers.map { _ in nil })
+            return
+        }
         if var after = question.after {
             while after < sequence {
                 let more = try chat.events(of: question.workspace, after: after)
@@ -80,7 +87,9 @@ struct LogReading: Sendable {
         if let after = newcomer.after {
             missed = try chat.missedEvents(of: workspace, after: after, by: newcomer.user, limit: mostMissed)
             // As many as were asked for: there may be more.
-            if case .events(let events, let upTo) = missed, events.count == mostMissed {
+            if case .events(let events, let upTo) = missed,
+                events.count == mostMissed || events.reduce(0, { $0 + $1.data.utf8.count }) > mostMissedBytes
+            {
                 missed = .reload(from: upTo)
             }
         }

@@ -27,19 +27,20 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     private static let mostWaiting = 4 << 20
     private static let mostUnread = 256
     static let terms = WebSocketTerms(
-        messageLimit: ChatServer.bodyLimit, outboundLimit: 2 * mostWaiting, pingInterval: .seconds(20),
+        messageLimit: ChatServer.bodyLimit, outboundLimit: 2 * mostWaiting + LogReading.mostMissedBytes,
+        pingInterval: .seconds(20),
         flood: .init(messagesPerSecond: 50, messageBurst: 500, bytesPerSecond: 262_144, byteBurst: 2_097_152))
 
     private let state = Mutex(State())
-    private let requests: AsyncStream<Result<ClientRequest, ChatError>>
-    private let arriving: AsyncStream<Result<ClientRequest, ChatError>>.Continuation
-    private let run: @Sendable (RealtimeConnection, AsyncStream<Result<ClientRequest, ChatError>>) async -> Void
+    private let requests: AsyncStream<Result<ClientRequest, BadFrame>>
+    private let arriving: AsyncStream<Result<ClientRequest, BadFrame>>.Continuation
+    private let run: @Sendable (RealtimeConnection, AsyncStream<Result<ClientRequest, BadFrame>>) async -> Void
 
     /// - Parameter run: what is done with what the client says; called once, when the socket is open.
     init(
         run:
             @escaping @Sendable (
-                RealtimeConnection, AsyncStream<Result<ClientRequest, ChatError>>
+                RealtimeConnection, AsyncStream<Result<ClientRequest, BadFrame>>
             ) async -> Void
     ) {
         (requests, arriving) = AsyncStream.makeStream()
@@ -48,9 +49,14 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
 
     // MARK: From the hub
 
-    func send(_ frame: [UInt8]) {
+    func send(_ frame: [UInt8]) { send(frame, isMissed: false) }
+
+    /// - Parameter isMissed: it is of what the client has asked for, which is bounded elsewhere: it does not make the
+    ///   client a slow one.
+    func send(_ frame: [UInt8], isMissed: Bool) {
         let (socket, isTooSlow) = state.withLock { state -> (ServerWebSocket?, Bool) in
             guard let socket = state.socket, !state.isClosed else { return (nil, false) }
+            if isMissed { return (socket, false) }
             state.waiting += frame.count
             guard state.waiting <= Self.mostWaiting else {
                 state.isClosed = true
@@ -64,7 +70,7 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
             return arriving.finish()
         }
         socket.send(frame, isText: true) { [weak self] in
-            self?.state.withLock { $0.waiting -= frame.count }
+            if !isMissed { self?.state.withLock { $0.waiting -= frame.count } }
         }
     }
 
@@ -95,13 +101,9 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
             return state.unread > Self.mostUnread
         }
         guard !isTooFast else { return close(Reason.tooFast) }
-        do {
-            arriving.yield(.success(try JSONDecoder().decode(ClientRequest.self, from: Data(message))))
-        } catch let error as DecodingError {
-            arriving.yield(.failure(ChatError(error)))
-        } catch {
-            arriving.yield(.failure(.notJSON))
-        }
+        let message = Data(message)
+        arriving.yield(
+            Result { try JSONDecoder().decode(ClientRequest.self, from: message) }.mapError { BadFrame(message, $0) })
     }
 
     func webSocketClosed() {

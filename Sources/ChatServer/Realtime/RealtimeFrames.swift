@@ -18,6 +18,22 @@ enum ClientFrame: Sendable, Equatable {
     case ping
 }
 
+/// A frame that nobody understands, and the name that its answer is to have.
+struct BadFrame: Error, Sendable {
+    let id: String?
+    let error: ChatError
+
+    init(_ message: Data, _ fault: any Error) {
+        struct Named: Decodable { let id: String? }
+        struct Numbered: Decodable { let id: Int64? }
+        let decoder = JSONDecoder()
+        id =
+            (try? decoder.decode(Named.self, from: message))?.id
+            ?? (try? decoder.decode(Numbered.self, from: message))?.id.map { String($0) }
+        error = (fault as? DecodingError).map { ChatError($0) } ?? .notJSON
+    }
+}
+
 /// A frame, and the name that its answer is to have.
 struct ClientRequest: Decodable, Sendable, Equatable {
     let id: String?

@@ -181,7 +181,7 @@ actor RealtimeHub {
         case .reload: connection.send(ServerFrame.reloadNeeded(id, at: sequence))
         case .events(let events, _):
             connection.send(ServerFrame.resuming(id, from: newcomer.after ?? 0))
-            for event in events { connection.send(Array(event.json.utf8)) }
+            for event in events { connection.send(Array(event.json.utf8), isMissed: true) }
         }
         workspaces[id]?.add(connection, of: user, place.presence)
         connection.send(

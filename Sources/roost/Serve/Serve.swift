@@ -168,6 +168,7 @@ struct Serve: AsyncParsableCommand {
         await served?.stop()
         await sfu?.stop()
         await server.shutdown()
+        served?.finish()
         await sfu?.finish()
         await relay?.service.stop()
         withExtendedLifetime(interrupts) {}

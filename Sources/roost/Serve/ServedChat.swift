@@ -52,9 +52,9 @@ struct ServedChat: Sendable {
         }
     }
 
-    /// Says goodbye to who is connected. Nothing is written any more when it returns.
-    func stop() async {
-        await server.stop()
-        try? file?.close()
-    }
+    /// Says goodbye to who is connected.
+    func stop() async { await server.stop() }
+
+    /// After the HTTP server has ended, and with it all that was asked for.
+    func finish() { try? file?.close() }
 }

@@ -97,12 +97,16 @@ import Testing
     @Test(arguments: TestDatabase.allCases)
     func `each new token has to be used before the one before is void`(database: TestDatabase) async throws {
         let (world, _, session) = try await Self.world(database)
-        #expect(try await !world.look { try $0.isConfirmed(session) })
+        let now = world.now
+        #expect(try await !world.look { try $0.isConfirmed(session, byTokenOf: now) })
         #expect(try await world.run { try $0.confirm(session) })
         #expect(try await !world.run { try $0.confirm(session) })
-        #expect(try await world.look { try $0.isConfirmed(session) })
+        #expect(try await world.look { try $0.isConfirmed(session, byTokenOf: now) })
         _ = try await Self.refresh("t0", for: "t1", in: world)
-        #expect(try await !world.look { try $0.isConfirmed(session) })
+        #expect(try await !world.look { try $0.isConfirmed(session, byTokenOf: now) })
+        // An access token from before the refresh tells nothing of its answer.
+        let before = now.advanced(by: .milliseconds(-1))
+        #expect(try await world.look { try $0.isConfirmed(session, byTokenOf: before) })
     }
 
     @Test(arguments: TestDatabase.allCases)
