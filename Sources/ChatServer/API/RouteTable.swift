@@ -50,7 +50,7 @@ struct RouteTable: Sendable {
         for (pattern, route) in byLength[parts.count] ?? [] {
             guard let parameters = Self.match(pattern, parts) else { continue }
             if route.method == method { return .found(route, parameters) }
-            methods.append(route.method)
+            if !methods.contains(route.method) { methods.append(route.method) }
         }
         return methods.isEmpty ? .nothing : .otherMethod(methods)
     }
