@@ -53,12 +53,14 @@ import Testing
         }
     }
 
-    private static func run(_ body: (TestServer, Egresses) async throws -> Void) async throws {
+    private static func run(
+        patience: Duration = .seconds(1), _ body: (TestServer, Egresses) async throws -> Void
+    ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "roost-rec-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let change: (inout LiveKitServerConfiguration) -> Void = { configuration in
             var recordings = RecordingConfiguration(folder: folder.path)
-            recordings.patience = .seconds(1)
+            recordings.patience = patience
             configuration.recordings = recordings
         }
         try await TestServer.run(change) { server in
@@ -100,14 +102,14 @@ import Testing
     }
 
     @Test func `a track that it may have is waited for, for something may come yet`() async throws {
-        try await Self.run { server, egresses in
+        try await Self.run(patience: .seconds(3)) { server, egresses in
             let ann = try await Publisher(server, letsEverybody: true)
             let begun = try await egresses.start(track: ann.track, inRoom: "kitchen", template: "")
             // The recorder is in the room, and longer than it waits for a track.
             while await server.livekit.workers[0].look(at: "kitchen")?.people.contains(where: { $0.state == .active })
                 != true
             { try await Task.sleep(for: .milliseconds(10)) }
-            try await Task.sleep(for: .milliseconds(2_500))
+            try await Task.sleep(for: .seconds(4))
             let info = await egresses.list(.with { $0.egressID = begun.egressID }).items.first
             #expect(info?.status == .egressStarting)
             _ = try await egresses.stop(begun.egressID)

@@ -57,11 +57,11 @@ extension ICEAgent {
     mutating func take(_ pair: CandidatePair, of peer: ICERemotePeer, isNominated: Bool, at now: Instant) {
         let isNews = path?.selection != pair.selection
         path = SelectedPath(
-            generation: session.generation, isNominated: isNominated, selection: pair.selection,
-            pairPriority: pair.priority, localFragment: session.local.usernameFragment, peer: peer,
+            pair, generation: session.generation, isNominated: isNominated,
+            localFragment: session.local.usernameFragment, peer: peer,
             consent: ConsentFreshness(
                 confirmedAt: pair.validity?.confirmedAt ?? now, configuration: configuration, random: &random),
-            heardAt: now, roundTripTime: pair.roundTripTime)
+            heardAt: now)
         noteRoute()
         if isNews { outputs.append(.selectedPairChanged(pair.selection)) }
     }

@@ -108,6 +108,9 @@ extension ICEAgent {
             guard session.remotes[known].candidate.type == .peerReflexive else { return }
             session.remotes[known] = remote
             session.checklist.replace(remote, role: role)
+            if let path, path.generation == session.generation, let pair = session.checklist.pair(over: path.route) {
+                self.path?.rename(as: pair)
+            }
             return
         }
         guard session.remotes.count < configuration.maximumRemoteCandidates else { return ignore() }

@@ -6,8 +6,8 @@ struct SelectedPath: Sendable {
     let generation: Int
     /// False while the pair is used before any was nominated (RFC 8445 §12.1).
     let isNominated: Bool
-    let selection: ICESelectedPair
-    let pairPriority: UInt64
+    private(set) var selection: ICESelectedPair
+    private(set) var pairPriority: UInt64
     let localFragment: String
     let peer: ICERemotePeer
     var consent: ConsentFreshness
@@ -16,6 +16,27 @@ struct SelectedPath: Sendable {
     var roundTripTime: Interval?
 
     var route: ICERoute { selection.route }
+
+    init(
+        _ pair: CandidatePair, generation: Int, isNominated: Bool, localFragment: String, peer: ICERemotePeer,
+        consent: ConsentFreshness, heardAt: Instant
+    ) {
+        selection = pair.selection
+        pairPriority = pair.priority
+        roundTripTime = pair.roundTripTime
+        self.generation = generation
+        self.isNominated = isNominated
+        self.localFragment = localFragment
+        self.peer = peer
+        self.consent = consent
+        self.heardAt = heardAt
+    }
+
+    /// The same two addresses, of which more is known now.
+    mutating func rename(as pair: CandidatePair) {
+        selection = pair.selection
+        pairPriority = pair.priority
+    }
 }
 
 /// A credential of ours that the peer may still use for a moment after a restart.

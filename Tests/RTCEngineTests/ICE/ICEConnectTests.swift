@@ -101,6 +101,23 @@ import Testing
         #expect((after.first?.priority ?? 0) > (before.first?.priority ?? 0))
     }
 
+    @Test func `the selected pair takes the name too, and is the same pair`() {
+        var duet = ICEDuet.open()
+        duet.signaling = .silent
+        duet.begin()
+        let left = duet[.left].candidates
+        duet.tell(.right) { agent, now in for candidate in left { agent.addRemoteCandidate(candidate, at: now) } }
+        #expect(duet.run { $0.bothConnected })
+        let before = duet[.left].agent.selectedPair
+        #expect(before?.remoteCandidate.type == .peerReflexive)
+        let right = duet[.right].candidates
+        duet.tell(.left) { agent, now in for candidate in right { agent.addRemoteCandidate(candidate, at: now) } }
+        let after = duet[.left].agent.selectedPair
+        #expect(after?.route == before?.route && after?.remoteCandidate.type == .host)
+        // Who looks for it among the pairs, as getStats does, finds it.
+        #expect(duet[.left].agent.statistics.pairs.contains { $0.remoteCandidate == after?.remoteCandidate })
+    }
+
     @Test func `IPv6 is preferred where both families work`() {
         var network = VirtualNetwork(seed: 3)
         let hosts = (
