@@ -22,7 +22,8 @@ trap 'rm -f "$results"; [ -z "$pid" ] || kill "$pid" 2>/dev/null || true' EXIT
 measure() { # name, scenario, connections, room size, messages a second, command…
     local name=$1 scenario=$2 connections=$3 size=$4 rate=$5
     shift 5
-    local port=$((20000 + RANDOM % 20000))
+    # Below the ports that the kernel gives out by itself, or a connection of the load program could have it.
+    local port=$((20000 + RANDOM % 12000))
     "$@" "$port" >/dev/null 2>&1 &
     pid=$!
     for _ in $(seq 100); do (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break; sleep 0.1; done
