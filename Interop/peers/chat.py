@@ -12,6 +12,8 @@ import time
 
 import requests
 from requests.adapters import HTTPAdapter
+from urllib3.connection import HTTPConnection
+from urllib3.connectionpool import HTTPConnectionPool
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -33,6 +35,27 @@ class FromAddress(HTTPAdapter):
         super().init_poolmanager(*arguments, source_address=(self.address, 0), **options)
 
 
+class InNamespace(HTTPAdapter):
+    """Requests to a server in a network namespace."""
+
+    def __init__(self, namespace):
+        self.namespace, self.address = namespace, None
+        super().__init__()
+
+    def init_poolmanager(self, *arguments, **options):
+        super().init_poolmanager(*arguments, **options)
+        namespace = self.namespace
+
+        class Connection(HTTPConnection):
+            def _new_conn(self):
+                return namespace.connect(self.host, self.port)
+
+        class Pool(HTTPConnectionPool):
+            ConnectionCls = Connection
+
+        self.poolmanager.pool_classes_by_scheme = {"http": Pool}
+
+
 class Chat:
     """A server's chat, as those see it who reach it."""
 
@@ -50,8 +73,15 @@ class Chat:
     def session(self):
         session = requests.Session()
         session.trust_env = False
-        session.mount("http://", FromAddress(self.address()))
+        session.mount("http://", self.adapter())
         return session
+
+    def adapter(self):
+        return FromAddress(self.address())
+
+    def connect(self, address=None):
+        """A connection of TCP to the server."""
+        return socket.create_connection(("127.0.0.1", self.process.port), PATIENCE, (address or self.address(), 0))
 
     def name(self, kind="ann"):
         return f"{kind}{next(self.names)}"
@@ -87,6 +117,21 @@ class Chat:
         """What access tokens are signed with."""
         with contextlib.closing(sqlite3.connect(f"file:{self.folder}/chat.sqlite?mode=ro", uri=True)) as database:
             return database.execute("SELECT value FROM settings WHERE name = 'token_secret'").fetchone()[0]
+
+
+class ChatInNamespace(Chat):
+    """The same of a server in a network namespace, where LiveKit's SDKs find media as well."""
+
+    def __init__(self, namespace, process, port, folder):
+        self.namespace, self.port = namespace, port
+        process.url, process.port = f"http://{namespace.address}:{port}", port
+        super().__init__(process, folder)
+
+    def adapter(self):
+        return InNamespace(self.namespace)
+
+    def connect(self, address=None):
+        return self.namespace.connect(self.namespace.address, self.port)
 
 
 class Caller:
@@ -182,13 +227,11 @@ class Socket:
 
     def __init__(self, chat, query="", address=None, *, reads=True, **options):
         """`reads` false for one that leaves everything where it is."""
-        host, port = "127.0.0.1", chat.process.port
-        source = (address or chat.address(), 0)
         self.frames, self.code, self.reason, self.is_closed = [], None, None, False
         self._changed = threading.Condition()
         self._numbers = itertools.count(1)
         self._connection = connect(
-            f"ws://{host}:{port}/api/v1/ws{query}", sock=socket.create_connection((host, port), PATIENCE, source),
+            f"ws{chat.url[4:]}/ws{query}", sock=chat.connect(address),
             proxy=None, compression=None, open_timeout=PATIENCE, max_size=None, ping_interval=None, **options)
         if reads:
             threading.Thread(target=self._read, daemon=True).start()

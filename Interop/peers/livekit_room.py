@@ -94,10 +94,11 @@ class Front(Server):
 
 
 class Participant:
-    def __init__(self, server, room, identity, options, grants):
+    def __init__(self, server, room, identity, options, grants, ticket=None):
+        """`ticket`: a URL and a token that somebody else has made."""
         self.identity = identity
-        command = server.namespace.command(
-            sys.executable, PEER, "--url", server.url, "--token", token(room, identity, **grants), *options)
+        url, jwt = ticket or (server.url, token(room, identity, **grants))
+        command = server.namespace.command(sys.executable, PEER, "--url", url, "--token", jwt, *options)
         environment = {"SSL_CERT_FILE": str(server.trusts)} if server.trusts else {}
         self.process = JSONProcess(
             f"{identity} in {room}", command, stdin=subprocess.PIPE, env={**os.environ, **environment})

@@ -1,6 +1,6 @@
 internal import ChatCore
 internal import ChatModel
-internal import LiveKitProtocol
+package import LiveKitProtocol
 package import Logging
 package import SocketIO
 
@@ -14,20 +14,30 @@ package final class ChatServer: Sendable {
     private let api: ChatAPI
     private let table: RouteTable
     private let hub: RealtimeHub
+    private let calls: CallCenter
     private let logger: Logger
 
     /// - Parameters:
     ///   - service: over a database whose tables are there.
     ///   - mailer: brings letters to people.
+    ///   - rooms: for calls; nil where there are none.
     package init(
-        _ configuration: ChatServerConfiguration, service: ChatService, mailer: any Mailer, logger: Logger
+        _ configuration: ChatServerConfiguration, service: ChatService, mailer: any Mailer,
+        rooms: (any CallRooms)? = nil, logger: Logger
     ) async throws {
-        let hub = RealtimeHub(service: service, logger: logger)
         var service = service
         let (changes, changed) = AsyncStream<ChatChanges>.makeStream()
         service.changed = { changed.yield($0) }
-        Task { for await change in changes { await hub.changed(change) } }
+        let calls = CallCenter(service: service, rooms: rooms, ringer: nil, logger: logger)
+        let hub = RealtimeHub(service: service, logger: logger) { user in Task { await calls.gone(user) } }
+        Task {
+            for await change in changes {
+                await hub.changed(change)
+                await calls.changed(change.calls)
+            }
+        }
         self.hub = hub
+        self.calls = calls
         let secret = Secret.random().text
         // The same on all servers of a database, and from the first start on.
         let kept = try await service.write { try $0.setting("token_secret", ifMissing: secret) }
@@ -36,9 +46,11 @@ package final class ChatServer: Sendable {
             tokens: AccessTokens(
                 key: try APIKey("roost-chat", secret: kept), lifetime: configuration.lifetimes.accessToken),
             passwords: PasswordHasher(), limits: RequestLimits(), mailer: mailer,
-            letters: Letters(serverURL: configuration.serverURL), configuration: configuration, logger: logger)
+            letters: Letters(serverURL: configuration.serverURL), callRooms: rooms, configuration: configuration,
+            logger: logger)
         table = RouteTable(api.routes)
         self.logger = logger
+        try await calls.start()
     }
 
     /// How large a request's body may be; nil for paths that are not the chat's.
@@ -109,7 +121,13 @@ package final class ChatServer: Sendable {
     }
 
     /// Says goodbye to who is connected.
-    package func stop() async { await hub.close() }
+    package func stop() async {
+        await calls.stop()
+        await hub.close()
+    }
+
+    /// Takes what the server of the rooms tells, in its order.
+    package func take(_ event: LiveKitWebhookEvent) async { await calls.take(event) }
 
     private func route(_ request: SocketIOHTTPRequest) async throws -> APIResponse {
         let now = api.service.now()

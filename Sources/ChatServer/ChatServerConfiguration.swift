@@ -6,6 +6,10 @@ package struct ChatServerConfiguration: Sendable {
     package var isRegistrationOpen = true
     /// As people reach the server, for links in letters.
     package var serverURL = "http://localhost:8080"
+    /// As people reach the server, where that was said; nil to take it from what they ask.
+    package var publicURL: String?
+    /// Whether they reach it over TLS, where it was not said.
+    package var isSecure = false
     /// Web pages of these origins may open the realtime socket, besides the server's own.
     package var origins: Set<String> = []
     package var limits = Limits()

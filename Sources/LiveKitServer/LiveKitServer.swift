@@ -33,10 +33,12 @@ package final class LiveKitServer: Sendable {
         let key = configuration.signingKey
         let (events, source) = AsyncStream.makeStream(of: LiveKitWebhookEvent.self)
         let records = configuration.recordings != nil
+        let heard = configuration.heard
         let workers = (0..<max(configuration.workers, 1)).map { index in
             let surroundings = MediaWorker.Surroundings(
                 webhook: { event in
                     webhooks.send(event)
+                    heard?(event)
                     if records { source.yield(event) }
                 },
                 sign: { Self.sign($0, expires: $1, with: key) },

@@ -27,6 +27,8 @@ package struct LiveKitServerConfiguration: Sendable {
     package var recordings: RecordingConfiguration?
     /// Where events are posted.
     package var webhooks: [WebhookURL] = []
+    /// Told of the same events, each at once, in their order; from the threads of media, so not to block.
+    package var heard: (@Sendable (LiveKitWebhookEvent) -> Void)?
     /// TURN servers for whoever sends this request.
     package var iceServers: @Sendable (SocketIOHTTPRequest) -> [LiveKitICEServer] = { _ in [] }
 

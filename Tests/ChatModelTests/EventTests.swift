@@ -54,6 +54,9 @@ import Testing
             .memberLeft(MemberDeparture(userID: Sample.id(1))), "member_left",
             #"{"user_id":\#(Sample.text(1))}"#),
         Row(.userUpdated(Sample.profile), "user_updated", Sample.profileText),
+        Row(.callStarted(Sample.call), "call_started", Sample.callText),
+        Row(.callUpdated(Sample.call), "call_updated", Sample.callText),
+        Row(.callEnded(Sample.call), "call_ended", Sample.callText),
     ]
 
     @Test func `there is a row for each kind of event`() {

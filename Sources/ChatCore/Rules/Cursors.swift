@@ -6,6 +6,15 @@ extension Cursor {
 
     init(name: String) { self.init("n" + name) }
 
+    init<Named>(id: Identifier<Named>) { self.init("i" + id.description) }
+
+    func id<Named>() throws(ChatError) -> Identifier<Named> {
+        guard text.hasPrefix("i"), let id = Identifier<Named>(String(text.dropFirst())) else {
+            throw .invalid("cursor", "This cursor is not from this list.")
+        }
+        return id
+    }
+
     /// - Throws: `ChatError` for what this server has not given out for such a list.
     func sequence() throws(ChatError) -> Int64 {
         guard text.hasPrefix("s"), let number = Int64(text.dropFirst(), radix: 36), number >= 0 else {

@@ -11,6 +11,8 @@ package struct Limits: Sendable, Equatable {
     package var usernameLength = 32
     package var passwordLength = 8...256
     package var peopleOfGroup = 9
+    /// Who is rung at a time.
+    package var peopleRung = 50
     package var channelsOfWorkspace = 10_000
     package var workspacesOfUser = 100
     package var pinsOfChannel = 100
@@ -32,6 +34,10 @@ package struct Lifetimes: Sendable, Equatable {
     package var refreshGrace = Duration.seconds(60)
     package var emailVerification = Duration.seconds(3 * 86_400)
     package var passwordReset = Duration.seconds(3_600)
+    /// How long devices ring.
+    package var ringing = Duration.seconds(45)
+    /// Who has asked to come into a call's room, and is not there after this, is not in the call.
+    package var joiningCall = Duration.seconds(60)
     package var invitation = Duration.seconds(14 * 86_400)
 
     package init() {}

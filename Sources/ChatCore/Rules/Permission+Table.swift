@@ -31,6 +31,7 @@ extension Permission {
         case .pinMessage: Rule(.everybody, in: .joined, [.active])
         case .uploadFile: Rule(.everybody, in: .joined, [.active])
         case .startCall: Rule(.everybody, in: .joined, [.active])
+        case .endCall: Rule(.admins, orOwn: true, in: .joined)
 
         case .editMessage: Rule(.nobody, orOwn: true, in: .joined, [.active])
         case .deleteMessage: Rule(.admins, orOwn: true, in: .joined)

@@ -10,7 +10,7 @@ package enum Permission: String, Sendable, CaseIterable {
     case readChannel, joinChannel, leaveChannel
     case changeTopic, renameChannel, archiveChannel, restoreChannel
     case addToChannel, removeFromChannel
-    case sendMessage, mentionEverybody, pinMessage, uploadFile, startCall
+    case sendMessage, mentionEverybody, pinMessage, uploadFile, startCall, endCall
     // A message.
     case editMessage, deleteMessage, react
 }

@@ -217,6 +217,7 @@ extension ChatTransaction {
             if try isLastOwner(user, of: workspace), try memberCount(of: workspace) > 1 { throw ChatError.lastOwner }
         }
         try session.run("UPDATE users SET deactivated_at = $2, updated_at = $2 WHERE id = $1", .id(user), .time(now))
+        try leaveCalls(of: user)
         try endSessions(of: user, but: nil)
         try session.run("DELETE FROM email_tokens WHERE user_id = $1", .id(user))
         try tellWorkspaces(of: user)

@@ -213,6 +213,7 @@ extension ChatTransaction {
     package func setArchived(_ isArchived: Bool, _ id: ChannelID, by user: UserID) throws -> ChannelListing {
         let place = try demand(isArchived ? .archiveChannel : .restoreChannel, in: id, by: user)
         guard try channel(id).isArchived != isArchived else { return try listing(of: id, for: user) }
+        if isArchived { try endCalls(in: id) }
         try session.run(
             "UPDATE channels SET archived_at = $2, updated_at = $3, version = version + 1 WHERE id = $1", .id(id),
             isArchived ? .time(now) : .null, .time(now))
@@ -285,6 +286,7 @@ extension ChatTransaction {
     }
 
     func takeOut(_ user: UserID, of channel: Channel, in workspace: WorkspaceID) throws {
+        try leaveCalls(of: user, in: channel.id)
         let change = ChannelPresenceChange(channel: channel, user: try profile(of: user))
         // To those who stay, and, who is not among them any more, to who goes.
         try append(.channelLeft(change), to: .channel(channel.id), in: workspace)

@@ -66,6 +66,7 @@ package struct ChatChanges: Sendable, Equatable {
     package var loggedOut: Set<UserID> = []
     /// Have read something.
     package var marks: [UserID: ReadMark] = [:]
+    package var calls = CallEffects()
 
     package init() {}
 

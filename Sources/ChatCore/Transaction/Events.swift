@@ -180,7 +180,8 @@ extension ChatChange {
             .messageUnpinned(let message):
             message.id
         case .messageDeleted, .reactionAdded, .reactionRemoved, .channelCreated, .channelUpdated, .channelJoined,
-            .channelLeft, .workspaceUpdated, .memberJoined, .memberUpdated, .memberLeft, .userUpdated:
+            .channelLeft, .workspaceUpdated, .memberJoined, .memberUpdated, .memberLeft, .userUpdated, .callStarted,
+            .callUpdated, .callEnded:
             nil
         }
     }
@@ -199,6 +200,7 @@ extension ChatChange {
         case .memberJoined(let member), .memberUpdated(let member): (nil, member.user.id)
         case .memberLeft(let departure): (nil, departure.userID)
         case .userUpdated(let profile): (nil, profile.id)
+        case .callStarted(let call), .callUpdated(let call), .callEnded(let call): (call.channelID, nil)
         }
     }
 }

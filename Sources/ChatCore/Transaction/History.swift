@@ -70,6 +70,8 @@ extension ChatTransaction {
                 messages[place].reactions.append(Reaction(emoji: emoji, userIDs: [user]))
             }
         }
+        let calls = try calls(ofMessages: messages.filter { $0.kind == .call && $0.deletedAt == nil }.map(\.id))
+        for (id, call) in calls { places[id].map { messages[$0].call = call } }
         return messages
     }
 

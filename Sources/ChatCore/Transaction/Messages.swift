@@ -36,6 +36,18 @@ extension ChatTransaction {
         if mentions.isChannel || mentions.isHere {
             try Permission.mentionEverybody.check(place.standing, of: "channel")
         }
+        let (id, sequence) = try insertMessage(
+            .text, content, in: place, thread: new.threadID, by: user, clientID: new.clientID, mentions: mentions)
+        let message = try message(id)
+        try append(.messageSent(message), to: .channel(channel), in: place.workspace, as: sequence)
+        return (message, true)
+    }
+
+    /// Writes a message, of which whoever calls this tells.
+    func insertMessage(
+        _ kind: MessageKind, _ content: String = "", in place: ChannelPlace, thread: MessageID? = nil,
+        by user: UserID, clientID: String? = nil, mentions: MentionParser = MentionParser("")
+    ) throws -> (id: MessageID, sequence: Int64) {
         let id: MessageID = makeID()
         let sequence = try nextSequence(in: place.workspace)
         try session.run(
@@ -43,21 +55,19 @@ extension ChatTransaction {
             INSERT INTO messages (id, workspace_id, channel_id, user_id, thread_id, kind, content, client_id, sequence,
                 created_at, mentions_channel, mentions_here, reply_count, version)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, 1)
-            """, .id(id), .id(place.workspace), .id(channel), .id(user), .id(new.threadID), .name(MessageKind.text),
-            .text(content), .text(new.clientID), .integer(sequence), .time(now), .flag(mentions.isChannel),
+            """, .id(id), .id(place.workspace), .id(place.channel), .id(user), .id(thread), .name(kind),
+            .text(content), .text(clientID), .integer(sequence), .time(now), .flag(mentions.isChannel),
             .flag(mentions.isHere))
-        try insert(mentions, of: id, by: user, in: channel, thread: new.threadID, as: sequence)
-        if let thread = new.threadID {
+        try insert(mentions, of: id, by: user, in: place.channel, thread: thread, as: sequence)
+        if let thread {
             try session.run(
                 "UPDATE messages SET reply_count = reply_count + 1, last_reply_at = $2 WHERE id = $1", .id(thread),
                 .time(now))
         } else {
             try session.run(
-                "UPDATE channels SET last_message = $2 WHERE id = $1", .id(channel), .integer(sequence))
+                "UPDATE channels SET last_message = $2 WHERE id = $1", .id(place.channel), .integer(sequence))
         }
-        let message = try message(id)
-        try append(.messageSent(message), to: .channel(channel), in: place.workspace, as: sequence)
-        return (message, true)
+        return (id, sequence)
     }
 
     private func checkThread(_ thread: MessageID, in channel: ChannelID) throws {

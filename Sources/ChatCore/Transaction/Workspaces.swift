@@ -236,6 +236,7 @@ extension ChatTransaction {
         // Asked while they still share a channel.
         var guests = try self.guests(of: workspace, sharingWith: member)
         if role == .guest { guests.insert(member) }
+        try leaveCalls(of: member, where: "c.workspace_id = $2", .id(workspace))
         for channel in channels { try takeOut(member, of: try self.channel(channel), in: workspace) }
         // Told while they are still there, to them as to the others.
         try append(.memberLeft(MemberDeparture(userID: member)), to: .members, in: workspace)

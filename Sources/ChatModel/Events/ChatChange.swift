@@ -20,6 +20,10 @@ public enum ChatChange: Sendable, Equatable {
     case memberUpdated(Member)
     case memberLeft(MemberDeparture)
     case userUpdated(Profile)
+    case callStarted(Call)
+    /// Somebody was rung, came, went, or said no.
+    case callUpdated(Call)
+    case callEnded(Call)
 
     /// As it stands in JSON.
     public enum Kind: String, Codable, Sendable, CaseIterable {
@@ -39,6 +43,9 @@ public enum ChatChange: Sendable, Equatable {
         case memberUpdated = "member_updated"
         case memberLeft = "member_left"
         case userUpdated = "user_updated"
+        case callStarted = "call_started"
+        case callUpdated = "call_updated"
+        case callEnded = "call_ended"
     }
 
     public var kind: Kind {
@@ -59,6 +66,9 @@ public enum ChatChange: Sendable, Equatable {
         case .memberUpdated: .memberUpdated
         case .memberLeft: .memberLeft
         case .userUpdated: .userUpdated
+        case .callStarted: .callStarted
+        case .callUpdated: .callUpdated
+        case .callEnded: .callEnded
         }
     }
 }
@@ -86,6 +96,9 @@ extension ChatChange: Codable {
         case .memberUpdated: self = .memberUpdated(try data())
         case .memberLeft: self = .memberLeft(try data())
         case .userUpdated: self = .userUpdated(try data())
+        case .callStarted: self = .callStarted(try data())
+        case .callUpdated: self = .callUpdated(try data())
+        case .callEnded: self = .callEnded(try data())
         }
     }
 
@@ -109,6 +122,7 @@ extension ChatChange: Codable {
         case .memberJoined(let member), .memberUpdated(let member): member
         case .memberLeft(let departure): departure
         case .userUpdated(let profile): profile
+        case .callStarted(let call), .callUpdated(let call), .callEnded(let call): call
         }
     }
 }

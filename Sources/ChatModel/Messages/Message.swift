@@ -21,6 +21,8 @@ public struct Message: Codable, Sendable, Equatable {
     public var mentions: Mentions
     public var reactions: [Reaction]
     public var files: [FileInfo]
+    /// Of a message that shows a call.
+    public var call: Call?
     /// Of a message outside threads: the answers, and when the last came.
     public var replyCount: Int
     public var lastReplyAt: Timestamp?
@@ -31,8 +33,8 @@ public struct Message: Codable, Sendable, Equatable {
         id: MessageID, workspaceID: WorkspaceID, channelID: ChannelID, user: Profile, threadID: MessageID? = nil,
         kind: MessageKind = .text, content: String, clientID: String? = nil, sequence: Int64, createdAt: Timestamp,
         editedAt: Timestamp? = nil, deletedAt: Timestamp? = nil, pinnedAt: Timestamp? = nil,
-        mentions: Mentions = Mentions(), reactions: [Reaction] = [], files: [FileInfo] = [], replyCount: Int = 0,
-        lastReplyAt: Timestamp? = nil, version: Int64 = 1
+        mentions: Mentions = Mentions(), reactions: [Reaction] = [], files: [FileInfo] = [], call: Call? = nil,
+        replyCount: Int = 0, lastReplyAt: Timestamp? = nil, version: Int64 = 1
     ) {
         self.id = id
         self.workspaceID = workspaceID
@@ -50,13 +52,14 @@ public struct Message: Codable, Sendable, Equatable {
         self.mentions = mentions
         self.reactions = reactions
         self.files = files
+        self.call = call
         self.replyCount = replyCount
         self.lastReplyAt = lastReplyAt
         self.version = version
     }
 
     private enum CodingKeys: String, CodingKey {
-        case id, user, kind, content, sequence, mentions, reactions, files, version
+        case id, user, kind, content, sequence, mentions, reactions, files, call, version
         case workspaceID = "workspace_id"
         case channelID = "channel_id"
         case threadID = "thread_id"

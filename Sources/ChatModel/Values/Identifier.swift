@@ -54,6 +54,7 @@ public typealias UserID = Identifier<Profile>
 public typealias WorkspaceID = Identifier<Workspace>
 public typealias ChannelID = Identifier<Channel>
 public typealias MessageID = Identifier<Message>
+public typealias CallID = Identifier<Call>
 public typealias FileID = Identifier<FileInfo>
 public typealias SessionID = Identifier<SessionInfo>
 public typealias InvitationID = Identifier<Invitation>

@@ -10,12 +10,15 @@ struct ChatAPI: Sendable {
     let limits: RequestLimits
     let mailer: any Mailer
     let letters: Letters
+    /// Nil where there are no rooms for calls.
+    let callRooms: (any CallRooms)?
     let configuration: ChatServerConfiguration
     let logger: Logger
 
     /// Every route that there is.
     var routes: [Route] {
         accountRoutes + userRoutes + workspaceRoutes + invitationRoutes + channelRoutes + messageRoutes + searchRoutes
+            + callRoutes
     }
 
     /// Sends a letter without making anybody wait for it, so that nobody can tell by the time whether there was one.

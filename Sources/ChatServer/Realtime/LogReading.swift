@@ -70,7 +70,7 @@ struct LogReading: Sendable {
                     surroundings.presences[user] = .some(try chat.presence(of: user, in: question.workspace))
                 }
             case .messageSent, .messageEdited, .messageDeleted, .messagePinned, .messageUnpinned, .reactionAdded,
-                .reactionRemoved, .channelUpdated, .workspaceUpdated:
+                .reactionRemoved, .channelUpdated, .workspaceUpdated, .callStarted, .callUpdated, .callEnded:
                 break
             }
             if question.hasGuests, case .about(let user) = event.audience, surroundings.acquainted[user] == nil {

@@ -32,10 +32,17 @@ actor RealtimeHub {
     /// Who has lost all connections is taken for gone after this.
     private let patience: Duration
 
-    init(service: ChatService, logger: Logger, patience: Duration = .seconds(10)) {
+    /// Told of who has lost all connections, after that.
+    private let gone: @Sendable (UserID) -> Void
+
+    init(
+        service: ChatService, logger: Logger, patience: Duration = .seconds(10),
+        gone: @escaping @Sendable (UserID) -> Void = { _ in }
+    ) {
         self.service = service
         self.logger = logger
         self.patience = patience
+        self.gone = gone
     }
 
     /// How many sockets are open.
@@ -74,6 +81,7 @@ actor RealtimeHub {
 
     private func forget(_ user: UserID) {
         guard connections[user] == nil else { return }
+        gone(user)
         for id in workspaces.keys {
             guard let person = workspaces[id]?.people[user] else { continue }
             if !person.isHidden {

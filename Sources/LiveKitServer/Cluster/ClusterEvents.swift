@@ -13,11 +13,11 @@ final class ClusterEvents: Sendable {
 
     private let keys: APIKeys
     private let logger: Logger
-    /// The event's bytes and its name; not to block.
-    private let handOn: @Sendable ([UInt8], String) -> Void
+    /// The event as it came, and as we read it; not to block.
+    private let handOn: @Sendable ([UInt8], LiveKitWebhookEvent) -> Void
     private let state = Mutex(State())
 
-    init(keys: APIKeys, logger: Logger, handOn: @escaping @Sendable ([UInt8], String) -> Void) {
+    init(keys: APIKeys, logger: Logger, handOn: @escaping @Sendable ([UInt8], LiveKitWebhookEvent) -> Void) {
         self.keys = keys
         self.logger = logger
         self.handOn = handOn
@@ -50,7 +50,7 @@ final class ClusterEvents: Sendable {
                 return false
             }
             state.statistics.taken += 1
-            handOn(request.body, event.event)
+            handOn(request.body, event)
             return true
         }
         logger.debug("an event of the cluster", metadata: ["event": "\(event.event)", "new": "\(isNew)"])

@@ -28,7 +28,11 @@ package final class LiveKitCluster: Sendable {
         health = ClusterHealth(server: configuration.server.description, logger: logger)
         let webhooks = WebhookSender(urls: configuration.webhooks, key: configuration.signingKey, logger: logger)
         self.webhooks = webhooks
-        events = ClusterEvents(keys: configuration.keys, logger: logger) { webhooks.passOn($0, event: $1) }
+        let heard = configuration.heard
+        events = ClusterEvents(keys: configuration.keys, logger: logger) { body, event in
+            webhooks.passOn(body, event: event.event)
+            heard?(event)
+        }
         pseudonym = "roost-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)
     }
 

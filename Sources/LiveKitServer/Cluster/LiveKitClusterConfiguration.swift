@@ -10,6 +10,8 @@ package struct LiveKitClusterConfiguration: Sendable {
     package var signingKey: APIKey
     /// Where the cluster's events are handed on to.
     package var webhooks: [WebhookURL] = []
+    /// Told of each of them, in their order; not to block.
+    package var heard: (@Sendable (LiveKitWebhookEvent) -> Void)?
     /// How often the cluster is asked whether it is there, and how long its answer may take.
     package var checkInterval: Duration = .seconds(10)
     package var checkTimeout: Duration = .seconds(5)

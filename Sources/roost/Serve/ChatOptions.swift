@@ -26,6 +26,9 @@ struct ChatOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The server as people reach it, for links in letters.", valueName: "url"))
     var publicURL: String?
 
+    @Option(help: ArgumentHelp("How long a call rings, as 45s.", valueName: "time"))
+    var ringTime = TimeSpan(.seconds(45))
+
     func validate() throws {
         if data == nil, database != nil {
             throw ValidationError("--database needs --data, for what is not kept in databases.")

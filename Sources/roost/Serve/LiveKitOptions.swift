@@ -131,7 +131,11 @@ struct LiveKitOptions: ParsableArguments {
     }
 
     /// Starts it, if there is a key or the page is to have rooms.
-    func start(host: String, relay: CallRelay?, logger: Logger) async throws -> LiveKitService? {
+    ///
+    /// - Parameter heard: told of what happens in rooms; not to block.
+    func start(
+        host: String, relay: CallRelay?, heard: (@Sendable (LiveKitWebhookEvent) -> Void)?, logger: Logger
+    ) async throws -> LiveKitService? {
         var keys = try apiKeys(host: host)
         let servesOthers = !keys.isEmpty
         if !servesOthers, clusterURL != nil {
@@ -147,7 +151,9 @@ struct LiveKitOptions: ParsableArguments {
             }
             return nil
         }
-        if let clusterURL { return try await startCluster(clusterURL, keys: keys, signingKey: first, logger: logger) }
+        if let clusterURL {
+            return try await startCluster(clusterURL, keys: keys, signingKey: first, heard: heard, logger: logger)
+        }
         do {
             var media = MediaWorkerConfiguration(
                 addresses: try addresses(host: host), security: try OpenSSLSecurity())
@@ -158,6 +164,7 @@ struct LiveKitOptions: ParsableArguments {
             configuration.workers = mediaWorkers
             configuration.createsRooms = livekitAutoCreate
             configuration.webhooks = livekitWebhook.compactMap(WebhookURL.init)
+            configuration.heard = heard
             if let livekitRecordings {
                 try RecordingFolder.prepare(livekitRecordings)
                 var recordings = RecordingConfiguration(folder: livekitRecordings)
@@ -172,7 +179,7 @@ struct LiveKitOptions: ParsableArguments {
             let server = LiveKitServer(configuration, logger: logger)
             return LiveKitService(
                 .embedded(server, media: try await server.start()), pageKey: rooms ? first : nil,
-                servesOthers: servesOthers)
+                signingKey: first, servesOthers: servesOthers)
         } catch let error as CommandError {
             throw error
         } catch {
@@ -188,7 +195,8 @@ struct LiveKitOptions: ParsableArguments {
     }
 
     private func startCluster(
-        _ url: String, keys: [APIKey], signingKey: APIKey, logger: Logger
+        _ url: String, keys: [APIKey], signingKey: APIKey, heard: (@Sendable (LiveKitWebhookEvent) -> Void)?,
+        logger: Logger
     ) async throws -> LiveKitService {
         let configured: LiveKitClusterConfiguration
         do {
@@ -199,11 +207,12 @@ struct LiveKitOptions: ParsableArguments {
         }
         var configuration = configured
         configuration.webhooks = livekitWebhook.compactMap(WebhookURL.init)
+        configuration.heard = heard
         let cluster = LiveKitCluster(configuration, logger: logger)
         await cluster.start()
         return LiveKitService(
             .cluster(cluster, url: configuration.server.description), pageKey: rooms ? signingKey : nil,
-            servesOthers: true)
+            signingKey: signingKey, servesOthers: true)
     }
 
     private static func described(_ server: CallRelay.ICEServer) -> LiveKitICEServer {

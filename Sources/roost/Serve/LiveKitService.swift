@@ -16,14 +16,17 @@ final class LiveKitService: Sendable {
     let rooms: Rooms
     /// Signs the tokens of the page's rooms; nil where it has none.
     let pageKey: APIKey?
+    /// Signs the tokens of calls, and what we ask of a cluster ourselves.
+    let signingKey: APIKey
     /// Whether anybody else has a key: without one LiveKit's own port would serve nobody.
     let servesOthers: Bool
     /// LiveKit's own port, once it is taken; set before anybody is served there.
     private let ownPort = Mutex<Int?>(nil)
 
-    init(_ rooms: Rooms, pageKey: APIKey?, servesOthers: Bool) {
+    init(_ rooms: Rooms, pageKey: APIKey?, signingKey: APIKey, servesOthers: Bool) {
         self.rooms = rooms
         self.pageKey = pageKey
+        self.signingKey = signingKey
         self.servesOthers = servesOthers
     }
 

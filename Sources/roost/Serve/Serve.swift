@@ -4,6 +4,7 @@ internal import ChatServer
 internal import ClientKit
 internal import ClientRTC
 internal import Foundation
+internal import LiveKitProtocol
 internal import LiveKitServer
 internal import Logging
 internal import RTCNetwork
@@ -121,21 +122,29 @@ struct Serve: AsyncParsableCommand {
         let relay = try await turn.start(host: host, certificate: tlsCertificate, key: tlsKey)
         var logger = Logger(label: "roost")
         logger.logLevel = Logger.Level(rawValue: logLevel.rawValue) ?? .notice
+        // For the chat's calls, in the order in which it happens; nobody would take it out without a chat.
+        let (happenings, happening) = AsyncStream.makeStream(of: LiveKitWebhookEvent.self)
+        var heard: (@Sendable (LiveKitWebhookEvent) -> Void)?
+        if chat.data != nil { heard = { event in happening.yield(event) } }
         let sfu: LiveKitService?
         do {
-            sfu = try await livekit.start(host: host, relay: relay, logger: logger)
+            sfu = try await livekit.start(
+                host: host, relay: relay, heard: heard, logger: logger)
         } catch {
             await relay?.service.stop()
             throw error
         }
         let served: ServedChat?
         do {
-            served = try await ServedChat.start(chat, port: port, origins: allowOrigin, logger: logger)
+            served = try await ServedChat.start(
+                chat, port: port, origins: allowOrigin, isSecure: tlsCertificate != nil,
+                rooms: sfu.map(CallsInRooms.init), logger: logger)
         } catch {
             await sfu?.stop()
             await relay?.service.stop()
             throw error
         }
+        if let server = served?.server { Task { for await event in happenings { await server.take(event) } } }
         let server = makeServer(page: page, relay: relay, livekit: sfu, chat: served?.server, logger: logger)
         let rooms = CallRoomServer(server: server)
         let pagePort: Int

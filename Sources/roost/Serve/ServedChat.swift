@@ -15,8 +15,9 @@ struct ServedChat: Sendable {
     let sample: SampleWorkspace?
 
     /// - Throws: `CommandError` where the folder or the database is of no use.
-    static func start(_ options: ChatOptions, port: Int, origins: [String], logger: Logger) async throws -> ServedChat?
-    {
+    static func start(
+        _ options: ChatOptions, port: Int, origins: [String], isSecure: Bool, rooms: CallsInRooms?, logger: Logger
+    ) async throws -> ServedChat? {
         guard let folder = options.data else { return nil }
         let now: @Sendable () -> Timestamp = {
             Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)))
@@ -40,12 +41,15 @@ struct ServedChat: Sendable {
             var configuration = ChatServerConfiguration()
             configuration.isRegistrationOpen = options.registration
             configuration.serverURL = options.publicURL ?? "http://localhost:\(port)"
+            configuration.publicURL = options.publicURL
+            configuration.lifetimes.ringing = options.ringTime.duration
+            configuration.isSecure = isSecure
             configuration.origins = Set(origins)
             let service = ChatService(
                 database: database, limits: configuration.limits, lifetimes: configuration.lifetimes, now: now)
             let sample = options.sample ? try await SampleWorkspace.make(in: service) : nil
             let server = try await ChatServer(
-                configuration, service: service, mailer: LogMailer(logger: logger), logger: logger)
+                configuration, service: service, mailer: LogMailer(logger: logger), rooms: rooms, logger: logger)
             return ServedChat(server: server, file: file, sample: sample)
         } catch {
             throw CommandError("The chat in \(folder) cannot be served: \(error)")

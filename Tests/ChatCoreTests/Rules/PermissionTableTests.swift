@@ -81,6 +81,7 @@ import Testing
         Row(.pinMessage, everybody, in: .joined, not: [.archived]),
         Row(.uploadFile, everybody, in: .joined, not: [.archived]),
         Row(.startCall, everybody, in: .joined, not: [.archived]),
+        Row(.endCall, admins, own: true, in: .joined),
 
         Row(.editMessage, [], own: true, in: .joined, not: [.archived]),
         Row(.deleteMessage, admins, own: true, in: .joined),

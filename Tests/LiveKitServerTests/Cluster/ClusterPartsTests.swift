@@ -153,7 +153,7 @@ import Testing
         let key = try #require(TestServer.key)
         let stranger = try APIKey("test", secret: "another secret that is as long as the first one")
         let taken = Taken()
-        let events = ClusterEvents(keys: APIKeys(key), logger: Logger(label: "test")) { taken.take($0, $1) }
+        let events = ClusterEvents(keys: APIKeys(key), logger: Logger(label: "test")) { taken.take($0, $1.event) }
         let now = Date(timeIntervalSince1970: 1_800_000_000)
         func status(
             _ text: String, by signer: APIKey = key, after age: TimeInterval = 0,

@@ -1,0 +1,148 @@
+internal import ChatCore
+internal import ChatModel
+internal import LiveKitProtocol
+internal import Logging
+
+/// Does what calls need outside the database: ends rooms, rings devices, and looks at calls again when a time is up.
+///
+/// With several servers on one database each keeps the time, and whoever is first writes; what comes of a change is
+/// done by whoever has made it.
+actor CallCenter {
+    private let service: ChatService
+    private let rooms: (any CallRooms)?
+    private let ringer: (any CallRinger)?
+    private let logger: Logger
+    /// When calls are looked at again.
+    private var due: Timestamp?
+    private var timer: Task<Void, Never>?
+    private var isStopped = false
+
+    /// After a fault of the database.
+    private static let retryAfter = Duration.seconds(5)
+
+    init(service: ChatService, rooms: (any CallRooms)?, ringer: (any CallRinger)?, logger: Logger) {
+        self.service = service
+        self.rooms = rooms
+        self.ringer = ringer
+        self.logger = logger
+    }
+
+    /// Goes on with the calls that there are; those whose rooms went with an earlier process are over.
+    func start() async throws {
+        if rooms?.isOwn != false { try await service.write { try $0.failCalls() } }
+        await expire()
+    }
+
+    func stop() {
+        isStopped = true
+        timer?.cancel()
+    }
+
+    // MARK: What has changed
+
+    /// Does not wait for what comes of it.
+    func changed(_ effects: CallEffects) {
+        if let deadline = effects.deadline { wait(until: deadline) }
+        if let rooms, !effects.endedRooms.isEmpty || !effects.departures.isEmpty {
+            Task {
+                for departure in effects.departures where !effects.endedRooms.contains(departure.room) {
+                    await rooms.remove(departure.user, from: departure.room)
+                }
+                for room in effects.endedRooms { await rooms.end(room) }
+            }
+        }
+        guard let ringer, !effects.rings.isEmpty || !effects.silenced.isEmpty else { return }
+        Task { await ring(effects, ringer) }
+    }
+
+    private func ring(_ effects: CallEffects, _ ringer: any CallRinger) async {
+        for (id, users) in effects.silenced {
+            guard let call = try? await service.read({ try $0.callToRing(id).call }) else { continue }
+            for missed in [false, true] {
+                let people = users.filter { $0.value == missed }.keys.sorted()
+                guard !people.isEmpty else { continue }
+                await ringer.stopRinging(
+                    callID: id.description, users: people, missed: missed, callerName: call.startedBy.displayName)
+            }
+        }
+        for (id, users) in effects.rings {
+            guard let (call, channel) = try? await service.read({ try $0.callToRing(id) }), call.endedAt == nil else {
+                continue
+            }
+            await ringer.ring(
+                CallRing(
+                    callID: id.description, room: call.room, hasVideo: call.media == .video,
+                    caller: call.startedBy.id, callerName: call.startedBy.displayName, workspaceID: call.workspaceID,
+                    channelID: call.channelID, channelName: channel.name, users: users.sorted(),
+                    expiresAt: service.now().advanced(by: service.lifetimes.ringing)))
+        }
+    }
+
+    /// What the server of the rooms tells, in its order.
+    func take(_ event: LiveKitWebhookEvent) async {
+        guard event.room.name.hasPrefix(CallRoomName.prefix), let told = CallRoomEvent(event) else { return }
+        let room = event.room.name
+        do {
+            try await service.write { try $0.take(told, of: room) }
+        } catch {
+            logger.error("a call's change could not be written", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Somebody has gone from all their devices.
+    func gone(_ user: UserID) async {
+        do {
+            try await service.write { try $0.leavePeerCalls(of: user) }
+        } catch {
+            logger.error("a call's change could not be written", metadata: ["error": "\(error)"])
+        }
+    }
+
+    // MARK: Time
+
+    private func wait(until time: Timestamp) {
+        guard !isStopped, due.map({ time < $0 }) ?? true else { return }
+        due = time
+        timer?.cancel()
+        let wait = max(time - service.now(), .zero)
+        timer = Task { [weak self] in
+            guard (try? await Task.sleep(for: wait)) != nil else { return }
+            await self?.expire()
+        }
+    }
+
+    private func expire() async {
+        (due, timer) = (nil, nil)
+        do {
+            // Mostly there is nothing, and to look changes nothing.
+            if let next = try await service.write({ try $0.expireCalls() }) { wait(until: next) }
+        } catch {
+            logger.error("calls could not be looked at", metadata: ["error": "\(error)"])
+            wait(until: service.now().advanced(by: Self.retryAfter))
+        }
+    }
+}
+
+/// How the rooms of calls are called.
+enum CallRoomName {
+    static let prefix = "call-"
+
+    /// One that nobody can guess.
+    static func random() -> String { prefix + Secret.random().text }
+}
+
+extension CallRoomEvent {
+    /// Nil for what is nothing to a call: tracks, recorders, whoever is not of the chat.
+    init?(_ event: LiveKitWebhookEvent) {
+        switch event.event {
+        case "participant_joined":
+            guard let user = UserID(event.participant.identity) else { return nil }
+            self = .joined(user, sid: event.participant.sid)
+        case "participant_left":
+            guard let user = UserID(event.participant.identity) else { return nil }
+            self = .left(user, sid: event.participant.sid)
+        case "room_finished": self = .finished
+        default: return nil
+        }
+    }
+}

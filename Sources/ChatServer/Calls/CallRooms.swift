@@ -1,0 +1,40 @@
+package import ChatModel
+
+/// Whoever carries the media of calls of the kind `room`: a server of LiveKit's protocol, our own or another.
+package protocol CallRooms: Sendable {
+    /// Makes a room that ends by itself when nobody comes, or when all have gone.
+    ///
+    /// - Throws: when it cannot be made.
+    func open(_ room: String) async throws
+    /// LiveKit's access token, with which somebody may come into a room for some minutes.
+    func token(for user: UserID, name: String, room: String) throws -> String
+    /// Ends a room, for whoever is in it. One that is over already, or is out of reach, is left.
+    func end(_ room: String) async
+    /// Takes somebody out of a room, if they are there.
+    func remove(_ user: UserID, from room: String) async
+    /// Whether its rooms go with this process: then none goes on from before its start.
+    var isOwn: Bool { get }
+}
+
+/// Whoever has people's devices ring that are not connected.
+package protocol CallRinger: Sendable {
+    func ring(_ ring: CallRing) async
+    /// - Parameter missed: they have not answered, on whatever device.
+    func stopRinging(callID: String, users: [UserID], missed: Bool, callerName: String) async
+}
+
+/// What is told to those who are called.
+package struct CallRing: Sendable, Equatable {
+    package let callID: String
+    package let room: String
+    package let hasVideo: Bool
+    package let caller: UserID
+    package let callerName: String
+    package let workspaceID: WorkspaceID
+    package let channelID: ChannelID
+    /// Nil for direct and group messages.
+    package let channelName: String?
+    package let users: [UserID]
+    /// Then nobody waits any more.
+    package let expiresAt: Timestamp
+}

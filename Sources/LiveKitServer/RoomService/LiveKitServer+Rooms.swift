@@ -1,0 +1,33 @@
+internal import LiveKitCore
+internal import LiveKitProtocol
+
+/// Rooms for another part of this process: as the room service makes and ends them, without a token.
+extension LiveKitServer {
+    /// Makes a room, unless it is there.
+    ///
+    /// - Parameters:
+    ///   - emptyTimeout: how long it waits for somebody to come, in seconds.
+    ///   - departureTimeout: how long it waits once all have gone, in seconds.
+    package func openRoom(_ name: String, emptyTimeout: UInt32, departureTimeout: UInt32) async throws {
+        let room = configuration.rooms.described(
+            name: name, emptyTimeout: emptyTimeout, departureTimeout: departureTimeout, maximumParticipants: 0,
+            metadata: "")
+        _ = try await atRoom(name) { worker throws(WorkerRefusal) in try await worker.create(room) }
+    }
+
+    /// Ends a room for all; one that is over already is left.
+    package func endRoom(_ name: String) async {
+        guard let worker = worker(ofRoom: name) else { return }
+        _ = try? await worker.atRoom(name) { machine, now throws(RoomServiceError) in
+            machine.end(.roomEndApiDelete, at: now)
+        }
+    }
+
+    /// Takes somebody out of a room, if they are there.
+    package func removeParticipant(_ identity: String, from room: String) async {
+        guard let worker = worker(ofRoom: room) else { return }
+        _ = try? await worker.atRoom(room) { machine, now throws(RoomServiceError) in
+            try machine.removeParticipant(identity, at: now)
+        }
+    }
+}
