@@ -86,7 +86,7 @@ def test_who_calls_somebody_talks_to_them_in_a_room(pair, join):
     # Nobody stays behind in the room.
     for process in (for_ann, for_bob):
         process.wait(PATIENCE)
-    shown = next(one for one in ann.history(direct)["items"] if one["kind"] == "call")
+    shown = next(one for one in ann.history(direct) if one["kind"] == "call")
     assert shown["call"]["end_reason"] == "completed" and shown["id"] == call["message_id"]
     refused(bob.post(f"/calls/{call['id']}/join"), 410, "call_over")
     assert done(ann.get(f"/workspaces/{workspace}/calls"))["items"] == []
