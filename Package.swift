@@ -271,7 +271,7 @@ let package = Package(
             dependencies: [
                 "RTCWire", "RTCEngine", "SFUCore", "RTCSecurity", "MediaFiles", "TURNServer", "SocketIO",
                 "CallSignaling",
-                "ClientKit", "LiveKitProtocol", "LiveKitCore", "LiveKitServer",
+                "ClientKit", "LiveKitProtocol", "LiveKitCore", "LiveKitServer", "ChatModel", "ChatCore", "ChatServer",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],
             path: "Fuzz/Targets",

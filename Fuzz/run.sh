@@ -22,7 +22,7 @@ cores=$(nproc)
 
 # A module comes after those that it imports.
 modules=(RTCWire SwiftProtobuf RTCEngine LiveKitProtocol SocketIO MediaFiles RTCSecurity SFUCore TURNServer CallSignaling ClientKit
-    LiveKitCore LiveKitServer FuzzTargets)
+    LiveKitCore LiveKitServer ChatModel ChatCore ChatServer FuzzTargets)
 
 imports() {
     case $1 in
@@ -31,6 +31,8 @@ imports() {
         LiveKitCore) echo RTCWire ;;
         CallSignaling | ClientKit) echo SocketIO ;;
         LiveKitProtocol) echo SwiftProtobuf ;;
+        ChatCore) echo ChatModel ;;
+        ChatServer) echo ChatModel ChatCore ;;
         FuzzTargets) echo "${modules[@]:0:${#modules[@]}-1}" ;;
     esac
 }
@@ -46,6 +48,7 @@ sources() { # of a module, without the files that need NIO
         LiveKitCore) ls Sources/LiveKitCore/Exchanging/TrickleFragment.swift ;;
         LiveKitServer) ls Sources/LiveKitServer/WHIP/EntityTag.swift ;;
         ClientKit) find Sources/ClientKit -name '*.swift' ! -name SocketIOCallSignaling.swift ;;
+        ChatServer) ls Sources/ChatServer/{API/ChatError+Decoding,Realtime/RealtimeFrames}.swift ;;
         FuzzTargets)
             find Fuzz/Targets -name '*.swift'
             ls Fuzz/LibFuzzer.swift

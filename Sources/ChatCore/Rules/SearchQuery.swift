@@ -40,7 +40,7 @@ package struct SearchQuery: Sendable, Equatable {
     }
 
     /// As FTS5 reads it (https://sqlite.org/fts5.html, "Full-text Query Syntax").
-    var fts5: String {
+    package var fts5: String {
         terms.map { term in
             switch term {
             case .prefix(let word): "\"\(word)\"*"
@@ -50,7 +50,7 @@ package struct SearchQuery: Sendable, Equatable {
     }
 
     /// As PostgreSQL's `to_tsquery` reads it.
-    var tsquery: String {
+    package var tsquery: String {
         terms.map { term in
             switch term {
             case .prefix(let word): Self.quoted(word) + ":*"

@@ -1,10 +1,10 @@
 internal import ChatCore
-internal import ChatModel
+package import ChatModel
 internal import Foundation
 
 /// What clients say on the realtime socket: `{"type": "send_message", "id": "7", "data": {…}}`. With an `id` it is
 /// answered by an `ack` or an `error` of the same.
-enum ClientFrame: Sendable, Equatable {
+package enum ClientFrame: Sendable, Equatable {
     /// The first frame of a client that has not put its token into the address.
     case authenticate(token: String, resume: [WorkspaceID: Int64])
     /// Events after these are sent again.
@@ -35,9 +35,9 @@ struct BadFrame: Error, Sendable {
 }
 
 /// A frame, and the name that its answer is to have.
-struct ClientRequest: Decodable, Sendable, Equatable {
-    let id: String?
-    let frame: ClientFrame
+package struct ClientRequest: Decodable, Sendable, Equatable {
+    package let id: String?
+    package let frame: ClientFrame
 
     init(id: String?, frame: ClientFrame) {
         self.id = id
@@ -71,7 +71,7 @@ struct ClientRequest: Decodable, Sendable, Equatable {
         }
     }
 
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         // Clients number them, or name them.
         if let number = try? container.decodeIfPresent(Int64.self, forKey: .id) {
