@@ -130,7 +130,7 @@ struct Serve: AsyncParsableCommand {
         }
         let served: ServedChat?
         do {
-            served = try await ServedChat.start(chat, port: port, origins: allowOrigin, logger: logger)
+            served = try await ServedChat.start(chat, origins: allowOrigin, logger: logger)
         } catch {
             await sfu?.stop()
             await relay?.service.stop()
@@ -142,6 +142,7 @@ struct Serve: AsyncParsableCommand {
         let signaling: Int
         do {
             pagePort = try await server.bind(host: host, port: port)
+            served?.listens(on: pagePort, isSecure: tlsCertificate != nil)
             let isSame = signalingPort == port && port != 0
             signaling = isSame ? pagePort : try await server.bind(host: host, port: signalingPort)
             if let livekit = sfu, livekit.servesOthers {

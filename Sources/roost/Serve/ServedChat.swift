@@ -9,14 +9,14 @@ internal import Logging
 /// The chat of `roost serve`: its folder, its database, its server.
 struct ServedChat: Sendable {
     let server: ChatServer
+    private let hasPublicURL: Bool
     /// Nil where it is not ours to close.
     private let file: SQLiteChatDatabase?
     /// Made just now: what is to be told once.
     let sample: SampleWorkspace?
 
     /// - Throws: `CommandError` where the folder or the database is of no use.
-    static func start(_ options: ChatOptions, port: Int, origins: [String], logger: Logger) async throws -> ServedChat?
-    {
+    static func start(_ options: ChatOptions, origins: [String], logger: Logger) async throws -> ServedChat? {
         guard let folder = options.data else { return nil }
         let now: @Sendable () -> Timestamp = {
             Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)))
@@ -39,17 +39,23 @@ struct ServedChat: Sendable {
             }
             var configuration = ChatServerConfiguration()
             configuration.isRegistrationOpen = options.registration
-            configuration.serverURL = options.publicURL ?? "http://localhost:\(port)"
+            configuration.serverURL = options.publicURL ?? configuration.serverURL
             configuration.origins = Set(origins)
             let service = ChatService(
                 database: database, limits: configuration.limits, lifetimes: configuration.lifetimes, now: now)
             let sample = options.sample ? try await SampleWorkspace.make(in: service) : nil
             let server = try await ChatServer(
                 configuration, service: service, mailer: LogMailer(logger: logger), logger: logger)
-            return ServedChat(server: server, file: file, sample: sample)
+            return ServedChat(
+                server: server, hasPublicURL: options.publicURL != nil, file: file, sample: sample)
         } catch {
             throw CommandError("The chat in \(folder) cannot be served: \(error)")
         }
+    }
+
+    /// The server listens: links lead to this port of this machine, unless something else was asked for.
+    func listens(on port: Int, isSecure: Bool) {
+        if !hasPublicURL { server.isReached(by: "\(isSecure ? "https" : "http")://localhost:\(port)") }
     }
 
     /// Says goodbye to who is connected.
