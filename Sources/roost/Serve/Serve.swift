@@ -63,6 +63,9 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup(title: "Chat")
     var chat: ChatOptions
 
+    @OptionGroup(title: "Mail")
+    var mail: MailOptions
+
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
     }
@@ -74,6 +77,7 @@ struct Serve: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
+        if chat.data == nil, mail.smtp != nil { throw ValidationError("--smtp needs --data: letters are chat's.") }
         if (tlsCertificate == nil) != (tlsKey == nil) {
             throw ValidationError("--tls-certificate and --tls-key belong together.")
         }
@@ -130,7 +134,7 @@ struct Serve: AsyncParsableCommand {
         }
         let served: ServedChat?
         do {
-            served = try await ServedChat.start(chat, origins: allowOrigin, logger: logger)
+            served = try await ServedChat.start(chat, mail, origins: allowOrigin, logger: logger)
         } catch {
             await sfu?.stop()
             await relay?.service.stop()
@@ -169,7 +173,7 @@ struct Serve: AsyncParsableCommand {
         await served?.stop()
         await sfu?.stop()
         await server.shutdown()
-        served?.finish()
+        await served?.finish()
         await sfu?.finish()
         await relay?.service.stop()
         withExtendedLifetime(interrupts) {}

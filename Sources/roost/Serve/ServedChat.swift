@@ -9,6 +9,7 @@ internal import Logging
 /// The chat of `roost serve`: its folder, its database, its server.
 struct ServedChat: Sendable {
     let server: ChatServer
+    private let mailer: any Mailer
     private let hasPublicURL: Bool
     /// Nil where it is not ours to close.
     private let file: SQLiteChatDatabase?
@@ -16,7 +17,9 @@ struct ServedChat: Sendable {
     let sample: SampleWorkspace?
 
     /// - Throws: `CommandError` where the folder or the database is of no use.
-    static func start(_ options: ChatOptions, origins: [String], logger: Logger) async throws -> ServedChat? {
+    static func start(
+        _ options: ChatOptions, _ mail: MailOptions, origins: [String], logger: Logger
+    ) async throws -> ServedChat? {
         guard let folder = options.data else { return nil }
         let now: @Sendable () -> Timestamp = {
             Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)))
@@ -28,6 +31,7 @@ struct ServedChat: Sendable {
         } catch {
             throw CommandError("The folder \(folder) cannot be made: \(error.localizedDescription)")
         }
+        let mailer = try mail.mailer(now: now, logger: logger)
         do {
             let path = URL(filePath: folder, directoryHint: .isDirectory).appending(path: "chat.sqlite").path
             let file = options.database == nil ? try SQLiteChatDatabase(path: path, at: now()) : nil
@@ -45,9 +49,9 @@ struct ServedChat: Sendable {
                 database: database, limits: configuration.limits, lifetimes: configuration.lifetimes, now: now)
             let sample = options.sample ? try await SampleWorkspace.make(in: service) : nil
             let server = try await ChatServer(
-                configuration, service: service, mailer: LogMailer(logger: logger), logger: logger)
+                configuration, service: service, mailer: mailer, logger: logger)
             return ServedChat(
-                server: server, hasPublicURL: options.publicURL != nil, file: file, sample: sample)
+                server: server, mailer: mailer, hasPublicURL: options.publicURL != nil, file: file, sample: sample)
         } catch {
             throw CommandError("The chat in \(folder) cannot be served: \(error)")
         }
@@ -62,5 +66,8 @@ struct ServedChat: Sendable {
     func stop() async { await server.stop() }
 
     /// After the HTTP server has ended, and with it all that was asked for.
-    func finish() { try? file?.close() }
+    func finish() async {
+        await mailer.stop()
+        try? file?.close()
+    }
 }

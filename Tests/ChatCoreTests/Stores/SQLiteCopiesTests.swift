@@ -1,3 +1,4 @@
+import ChatModel
 import ChatStoreSQLite
 import Foundation
 import Testing
