@@ -22,6 +22,13 @@ struct Serve: AsyncParsableCommand {
             """
     )
 
+    /// Read before the options are: `Settings`.
+    @Option(
+        help: ArgumentHelp(
+            "Settings that neither options nor the environment (ROOST_PORT is --port) say: 'port = 8080' on lines.",
+            valueName: "file"))
+    var config: String?
+
     @Option(help: "The address to listen on.")
     var host = "0.0.0.0"
 
