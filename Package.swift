@@ -156,7 +156,7 @@ let package = Package(
             [
                 "ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL",
                 .product(name: "Logging", package: "swift-log"),
-            ]),
+            ] + nio),
 
         // Clients.
         library("ClientKit", ["SocketIO"]),

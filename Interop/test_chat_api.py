@@ -87,16 +87,7 @@ def test_other_methods_get_405_with_those_that_there_are(chat, team):
 class World:
     """People of all roles, and things that are there for them to ask about."""
 
-    # What some requests end is theirs alone.
-    victims = {
-        "DELETE /messages/{message_id}": "message_id",
-        "POST /channels/{channel_id}/archive": "channel_id", "POST /channels/{channel_id}/leave": "channel_id",
-        "DELETE /workspaces/{workspace_id}/members/{user_id}": "user_id",
-        "PATCH /workspaces/{workspace_id}/members/{user_id}": "user_id",
-        "DELETE /channels/{channel_id}/members/{user_id}": "user_id",
-        "DELETE /workspaces/{workspace_id}/invitations/{invitation_id}": "invitation_id",
-        "DELETE /auth/sessions/{session_id}": "session_id",
-    }
+    # These end the session or the account of who asks, which is nobody else's.
     suicides = {
         "POST /auth/logout", "POST /auth/logout_all", "DELETE /users/me", "POST /auth/change_password",
         "DELETE /auth/sessions/{session_id}",
@@ -111,7 +102,7 @@ class World:
         self.owner.bring(self.workspace, *owners[1:], *others, self.victim)
         for person in owners[1:]:
             done(self.owner.patch(f"/workspaces/{self.workspace}/members/{person.id}", role="owner"))
-        self.channel, self.closing = self.owner.channel(self.workspace), self.owner.channel(self.workspace)
+        self.channel, self.members = self.owner.channel(self.workspace), [*owners, *others]
         self.owner.bring(self.workspace, guest, role="guest", channel_ids=[self.channel])
         for person in owners[1:] + others + [self.victim]:
             done(person.post(f"/channels/{self.channel}/join"))
@@ -131,32 +122,46 @@ class World:
         self.answers = {}
 
     def doomed_of(self, label):
-        if label not in self.doomed:
+        if label not in self.doomed or label == "DELETE /auth/sessions/{session_id}":
             self.doomed[label] = self.chat.person("doomed")
         return self.doomed[label]
 
     def prepare(self, case):
         """Real identifiers in most of the cases; the others keep what was made up."""
         label = case.operation.label
+        person = self.doomed_of(label) if label in self.suicides else next(self.askers)
         chance = zlib.crc32(repr((case.path_parameters, case.query, case.body)).encode())
         if chance % 4:
             for name in case.path_parameters:
                 if name in self.ids:
-                    case.path_parameters[name] = self.id(name, label, chance)
+                    case.path_parameters[name] = self.id(name, label, person)
                 elif name == "emoji" and chance % 3:
                     case.path_parameters[name] = "👍"
         if chance % 3 and isinstance(case.body, dict):
             self.fill(case.body, label)
-        person = self.doomed_of(label) if label in self.suicides else next(self.askers)
         return {"Authorization": f"Bearer {person.token}"}
 
-    def id(self, name, label, chance):
-        if self.victims.get(label) != name:
-            return self.ids[name]
-        match name:
-            case "user_id": return self.victim.id
-            case "channel_id": return self.closing
-            case "message_id" if chance % 2: return self.owner.say(self.channel, "short-lived")["id"]
+    def id(self, name, label, person):
+        """What is asked about. What a request ends is its own: the next finds everything as it was."""
+        match label, name:
+            case "DELETE /messages/{message_id}", "message_id":
+                return self.owner.say(self.channel, "short-lived")["id"]
+            case "POST /channels/{channel_id}/archive" | "POST /channels/{channel_id}/leave", "channel_id":
+                return (person if person in self.members else self.owner).channel(self.workspace)
+            case "DELETE /workspaces/{workspace_id}/invitations/{invitation_id}", "invitation_id":
+                return done(self.owner.post(f"/workspaces/{self.workspace}/invitations"), 201)["id"]
+            case "DELETE /auth/sessions/{session_id}", "session_id":
+                return done(person.get("/auth/sessions"))["items"][0]["id"]
+            case (
+                "DELETE /workspaces/{workspace_id}/members/{user_id}"
+                | "PATCH /workspaces/{workspace_id}/members/{user_id}"
+                | "DELETE /channels/{channel_id}/members/{user_id}", "user_id",
+            ):
+                victim = self.doomed_of(label)
+                # Whoever is there already stays what they are.
+                self.owner.bring(self.workspace, victim)
+                victim.post(f"/channels/{self.channel}/join")
+                return victim.id
         return self.ids[name]
 
     def fill(self, body, label):

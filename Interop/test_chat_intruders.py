@@ -94,6 +94,16 @@ def test_a_refresh_token_that_was_used_before_ends_the_session(team, chat):
     done(ann.log_in().get("/users/me"))
 
 
+def test_a_refresh_token_from_long_before_ends_the_session(team, chat):
+    ann = team[0]
+    oldest = ann.refresh_token
+    for _ in range(3):
+        ann.take(done(ann.post("/auth/refresh", refresh_token=ann.refresh_token)))
+        done(ann.get("/users/me"))
+    refused(chat.stranger().post("/auth/refresh", refresh_token=oldest), 401, "session_over")
+    refused(ann.get("/users/me"), 401, "session_over")
+
+
 def test_a_refresh_whose_answer_was_lost_may_be_asked_for_once_more(team):
     ann = team[0]
     former = ann.refresh_token

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -123,6 +124,20 @@ def test_who_looks_at_a_channel_sees_what_is_written_until_they_turn_away(team):
     ann.say(channel, "unseen as well")
     fence(ann, general, socket)
     assert not any(frame["data"].get("content", "").startswith("unseen") for frame in socket.frames)
+
+
+def test_who_resumes_goes_on_looking_and_does_so_once_a_second(team):
+    ann, bob, workspace = team
+    channel, socket = ann.channel(workspace), bob.socket()
+    seen = ann.say(ann.general(workspace), "seen")["sequence"]
+    assert socket.ask("join_channel", channel_id=channel)["type"] == "ack"
+    assert socket.ask("resume", workspaces={workspace: seen})["type"] == "ack"
+    too_soon = socket.ask("resume", workspaces={workspace: seen})
+    assert (too_soon["type"], too_soon["data"]["code"]) == ("error", "too_many_requests")
+    ann.say(channel, "still seen")
+    socket.wait_for("message_sent", content="still seen")
+    time.sleep(1)
+    assert socket.ask("resume", workspaces={workspace: seen})["type"] == "ack"
 
 
 def test_who_looks_at_a_channel_and_joins_it_sees_everything_once(team):

@@ -15,6 +15,7 @@ package final class ChatServer: Sendable {
     private let table: RouteTable
     private let hub: RealtimeHub
     private let calls: CallCenter
+    private let publicURL: PublicURL
     private let logger: Logger
 
     /// - Parameters:
@@ -38,6 +39,7 @@ package final class ChatServer: Sendable {
         }
         self.hub = hub
         self.calls = calls
+        publicURL = PublicURL(configuration.serverURL)
         let secret = Secret.random().text
         // The same on all servers of a database, and from the first start on.
         let kept = try await service.write { try $0.setting("token_secret", ifMissing: secret) }
@@ -46,12 +48,14 @@ package final class ChatServer: Sendable {
             tokens: AccessTokens(
                 key: try APIKey("roost-chat", secret: kept), lifetime: configuration.lifetimes.accessToken),
             passwords: PasswordHasher(), limits: RequestLimits(), mailer: mailer,
-            letters: Letters(serverURL: configuration.serverURL), callRooms: rooms, configuration: configuration,
-            logger: logger)
+            letters: Letters(server: publicURL), callRooms: rooms, configuration: configuration, logger: logger)
         table = RouteTable(api.routes)
         self.logger = logger
         try await calls.start()
     }
+
+    /// People reach the server by this URL, from now on: where its port was not known before it listened.
+    package func isReached(by url: String) { publicURL.set(url) }
 
     /// How large a request's body may be; nil for paths that are not the chat's.
     package func bodyLimit(of request: SocketIOHTTPRequest) -> Int? {
@@ -83,7 +87,7 @@ package final class ChatServer: Sendable {
             if let token = request.query["token"] {
                 caller = try await api.caller(with: token, at: api.service.now())
             } else {
-                try api.limits.take(.strangers(request.address), at: api.service.now())
+                try api.limits.take(.strangers(request.site), at: api.service.now())
                 caller = nil
             }
             let resume = Self.places(request.query["resume"] ?? "")
@@ -113,7 +117,7 @@ package final class ChatServer: Sendable {
     private func checkOrigin(of request: SocketIOHTTPRequest) throws(ChatError) {
         guard let origin = request.header("Origin") else { return }
         let host = request.header("Host") ?? ""
-        let own = ["http://\(host)", "https://\(host)", api.configuration.serverURL]
+        let own = ["http://\(host)", "https://\(host)", publicURL.text]
         guard
             own.contains(origin) || api.configuration.origins.contains(origin)
                 || api.configuration.origins.contains("*")
@@ -142,7 +146,7 @@ package final class ChatServer: Sendable {
         case .found(let route, let parameters):
             var call = APIRequest(http: request, parameters: parameters, caller: nil)
             switch route.access {
-            case .anybody: try api.limits.take(.strangers(request.address), at: now)
+            case .anybody: try api.limits.take(.strangers(request.site), at: now)
             case .user:
                 let caller = try await self.caller(of: request, at: now)
                 try api.limits.take(.requests(caller.user), at: now)

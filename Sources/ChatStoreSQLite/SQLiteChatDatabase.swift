@@ -53,7 +53,10 @@ package final class SQLiteChatDatabase: ChatDatabase {
             let steps = try Schema.missingSteps(of: SQLiteSession(db))
             guard let first = steps.first else { return }
             if let path, steps.count < Schema.steps.count {
-                try db.execute(sql: "VACUUM INTO ?", arguments: ["\(path).before-\(first.name)"])
+                let copy = SQLiteCopy(of: path, before: first.name, at: now)
+                try db.execute(sql: "VACUUM INTO ?", arguments: [copy.path])
+                // Only now: a disk that is full leaves the old ones.
+                copy.removeOlder()
             }
             try db.inTransaction(.immediate) {
                 try Schema.take(steps, of: SQLiteSession(db), at: now)

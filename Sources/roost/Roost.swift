@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Foundation
 
 /// The `roost` command. One file a subcommand; each builds its graph and runs it.
 struct Roost: AsyncParsableCommand {
@@ -11,7 +12,7 @@ struct Roost: AsyncParsableCommand {
             LiveKit's protocol, here or on any server of it.
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Call.self] + watching + [Join.self, Demo.self, Token.self]
+        subcommands: [Serve.self, Config.self, Call.self] + watching + [Join.self, Demo.self, Token.self]
     )
 
     #if os(Linux)
@@ -27,6 +28,23 @@ enum Main {
     static func main() async {
         Lifeline.holdIfAsked()
         Console.prepare()
-        await Roost.main()
+        await Roost.main(arguments())
+    }
+
+    /// With what the environment and a file say of `roost serve`.
+    private static func arguments() -> [String] {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments.first == "serve", !arguments.contains(where: { ["--help", "-h"].contains($0) }) else {
+            return arguments
+        }
+        do {
+            let given = Array(arguments.dropFirst())
+            return try ["serve"] + Settings(given, environment: ProcessInfo.processInfo.environment).arguments
+        } catch let error as CommandError {
+            Console.fail(error.description)
+            exit(error.status)
+        } catch {
+            return arguments
+        }
     }
 }

@@ -153,4 +153,32 @@ struct AccountRoutesTests {
         ).json()
         #expect(workspaces.items.map(\.role) == [.member])
     }
+
+    @Test func `links lead to where the server is reached, once that is known`() async throws {
+        let fixture = try await ServerFixture()
+        fixture.server.isReached(by: "https://localhost:41234")
+        _ = try await fixture.login("ada")
+        #expect(await fixture.mails.next().link?.hasPrefix("https://localhost:41234/#/verify-email/") == true)
+    }
+
+    @Test func `an invitation that is refused costs nobody a letter`() async throws {
+        let fixture = try await ServerFixture()
+        let (owner, other) = (try await fixture.login("ada"), try await fixture.login("eve"))
+        let workspace: WorkspaceListing = try await fixture.ask(
+            "POST", "/workspaces", CreateWorkspaceRequest(name: "Engines"), token: owner.accessToken
+        ).json()
+        func invite(_ email: String, _ pair: TokenPair) async throws -> Int {
+            try await fixture.ask(
+                "POST", "/workspaces/\(workspace.workspace.id)/invitations", CreateInvitationRequest(email: email),
+                token: pair.accessToken
+            ).status
+        }
+        for _ in 0..<8 { #expect(try await invite("bob@example.org", other) == 404) }
+        for _ in 0..<8 { #expect(try await invite("no address", owner) == 400) }
+        // Spaces and capitals make no other address.
+        for email in ["bob@example.org", " Bob@Example.org ", "BOB@example.org", "bob@example.org", "bob@EXAMPLE.org"] {
+            #expect(try await invite(email, owner) == 201)
+        }
+        #expect(try await invite("bob@example.org", owner) == 429)
+    }
 }

@@ -110,4 +110,17 @@ struct FollowedWorkspaceTests {
         #expect(ears[0].heard == [-1])
         #expect(ears[2].heard == [])
     }
+
+    @Test func `who comes again with the same socket gets all once, and goes on looking`() {
+        let ear = Ear()
+        let user = UserID(UUID())
+        var followed = FollowedWorkspace(sequence: 0)
+        for _ in 0..<2 {
+            followed.add(ear, of: user, presence(.member, channel))
+            followed.watch(other, ear)
+        }
+        followed.deliver(event(1, .channel(channel)), .init())
+        followed.deliver(event(2, .channel(other)), .init())
+        #expect(ear.heard == [1, 2])
+    }
 }

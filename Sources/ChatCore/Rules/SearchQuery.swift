@@ -1,3 +1,5 @@
+internal import ChatModel
+
 /// What somebody looks for: words, each the beginning of one, and phrases between quotes, exactly so. All of them are
 /// to be in a message.
 package struct SearchQuery: Sendable, Equatable {
@@ -39,14 +41,17 @@ package struct SearchQuery: Sendable, Equatable {
         }.map { $0.lowercased() }
     }
 
-    /// As FTS5 reads it (https://sqlite.org/fts5.html, "Full-text Query Syntax").
-    package var fts5: String {
-        terms.map { term in
+    /// As FTS5 reads it (https://sqlite.org/fts5.html, "Full-text Query Syntax"): these words in the messages of one
+    /// workspace, whose identifier is the one word of the column `place`.
+    package func fts5(in workspace: WorkspaceID) -> String {
+        let words = terms.map { term in
             switch term {
             case .prefix(let word): "\"\(word)\"*"
             case .phrase(let words): "\"" + words.joined(separator: " ") + "\""
             }
-        }.joined(separator: " AND ")
+        }
+        let place = workspace.description.replacing("-", with: "")
+        return "content : (\(words.joined(separator: " AND "))) AND place : \"w\(place)\""
     }
 
     /// As PostgreSQL's `to_tsquery` reads it.

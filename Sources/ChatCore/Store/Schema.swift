@@ -31,7 +31,9 @@ package enum Schema {
         }
     }
 
-    package static let steps = [people, workspaces, channels, messages, events, search, calls]
+    package static let steps = [
+        people, workspaces, channels, messages, events, search, formerTokens, searchByWorkspace, calls,
+    ]
 
     static let people = Step(
         "people",

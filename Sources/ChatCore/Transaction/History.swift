@@ -195,7 +195,7 @@ extension ChatTransaction {
         return Page(
             messages,
             // Where nothing is newer, what was seen before is older than this.
-            before: messages.first?.sequence.cursor ?? (sequence > 0 ? (sequence &+ 1).cursor : nil),
+            before: messages.first?.sequence.cursor ?? (sequence > 0 ? min(sequence, .max - 1) + 1 : nil)?.cursor,
             after: rows.count > limit ? messages.last?.sequence.cursor : nil)
     }
 

@@ -20,13 +20,14 @@ extension ChatTransaction {
         }
     }
 
-    /// Makes an invitation.
+    /// Whether somebody may make such an invitation. Writes nothing: it is asked before the letter is counted.
     ///
-    /// - Parameter token: of the link's secret.
-    package func invite(
-        _ new: NewInvitation, with token: SecretHash, to workspace: WorkspaceID, by user: UserID
-    ) throws -> Invitation {
-        let own = try demand(.inviteMembers, in: workspace, by: user)
+    /// - Returns: the address that it is for, as a letter takes it.
+    /// - Throws: what `invite` throws.
+    package func checkInvitation(
+        _ new: NewInvitation, to workspace: WorkspaceID, by user: UserID
+    ) throws -> String? {
+        let own = try demandToRead(.inviteMembers, in: workspace, by: user)
         guard own.invites(as: new.role) else { throw ChatError(.role) }
         let email = try new.email.map { try Texts.email($0) }
         if let uses = new.maximumUses, !(1...10_000).contains(uses) {
@@ -43,6 +44,17 @@ extension ChatTransaction {
                 throw ChatError.notFound("channel")
             }
         }
+        return email
+    }
+
+    /// Makes an invitation.
+    ///
+    /// - Parameter token: of the link's secret.
+    package func invite(
+        _ new: NewInvitation, with token: SecretHash, to workspace: WorkspaceID, by user: UserID
+    ) throws -> Invitation {
+        try lock(workspace)
+        let email = try checkInvitation(new, to: workspace, by: user)
         let id: InvitationID = makeID()
         try session.run(
             """

@@ -32,7 +32,7 @@ extension ChatTransaction {
             "(cm.user_id IS NOT NULL OR c.kind = 'public' AND $4 = 1)",
         ]
         var arguments: [SQLValue] = [
-            .text(session.dialect == .sqlite ? query.fts5 : query.tsquery), .id(workspace), .id(user),
+            .text(session.dialect == .sqlite ? query.fts5(in: workspace) : query.tsquery), .id(workspace), .id(user),
             .flag(role != .guest),
         ]
         func demand(_ condition: String, _ value: SQLValue) {
@@ -74,10 +74,11 @@ extension ChatTransaction {
             // bm25 is the smaller the better (https://sqlite.org/fts5.html, "Auxiliary Functions").
             return """
                 SELECT m.id, w.snippet FROM (
-                    SELECT rowid, rank AS place, snippet(message_words, 0, char(2), char(3), '…', 24) AS snippet
+                    SELECT rowid, bm25(message_words, 1.0, 0.0) AS score,
+                        snippet(message_words, 0, char(2), char(3), '…', 24) AS snippet
                     FROM message_words WHERE message_words MATCH $1 ORDER BY rowid DESC LIMIT \(mostRanked)) w
                 JOIN messages m ON m.row = w.rowid \(joins)
-                ORDER BY w.place, m.sequence DESC \(page)
+                ORDER BY w.score, m.sequence DESC \(page)
                 """
         case .postgres:
             return """

@@ -3,10 +3,16 @@ package import ChatModel
 /// Sessions: on which devices people are logged in.
 ///
 /// A device holds one refresh token, which it changes for another whenever it needs an access token (RFC 9700 §4.14.2).
-/// Of each session the hashes of the current token and of the one before are kept.
+/// Of each session the hashes of the current token and of those before are kept, as long as a session lives that nobody
+/// uses: whoever comes with an old one has stolen it, or it was stolen from them.
 extension ChatTransaction {
     /// Logs somebody in on a device.
     package func openSession(of user: UserID, on device: String, token: SecretHash) throws -> SessionID {
+        try session.run(
+            """
+            DELETE FROM former_tokens WHERE session_id IN (
+                SELECT id FROM sessions WHERE user_id = $1 AND (ended_at IS NOT NULL OR expires_at <= $2))
+            """, .id(user), .time(now))
         let id: SessionID = makeID()
         try session.run(
             """
@@ -37,7 +43,7 @@ extension ChatTransaction {
                 SELECT s.id, s.user_id, s.token_hash, s.is_confirmed, s.rotated_at FROM sessions s
                 WHERE (s.token_hash = $1 OR s.former_hash = $1) AND s.ended_at IS NULL AND s.expires_at > $2
                 """ + (session.dialect == .postgres ? " FOR UPDATE" : ""), token.value, .time(now))
-        else { return .unknown }
+        else { return try refreshing(byFormer: token) }
         let (id, user): (SessionID, UserID) = (try row.id(), try row.id())
         let isCurrent = try row.bytes() == token.bytes
         let isConfirmed = try row.flag()
@@ -47,6 +53,7 @@ extension ChatTransaction {
             changes.loggedOut.insert(user)
             return .reused
         }
+        if isCurrent { try keepFormerToken(of: id) }
         // A repeated one keeps its place as the former, and its time: the grace does not begin anew.
         try session.run(
             """
@@ -55,6 +62,35 @@ extension ChatTransaction {
             """, .id(id), next.value, token.value, .time(isCurrent ? now : rotatedAt),
             .time(now.advanced(by: lifetimes.session)))
         return .rotated(id, of: user)
+    }
+
+    /// What comes of a token that is neither a session's current one nor the one before.
+    private func refreshing(byFormer token: SecretHash) throws -> Refreshing {
+        guard
+            var row = try session.row(
+                """
+                SELECT s.id, s.user_id FROM former_tokens f JOIN sessions s ON s.id = f.session_id
+                WHERE f.token_hash = $1 AND s.ended_at IS NULL AND s.expires_at > $2
+                """, token.value, .time(now))
+        else { return .unknown }
+        let (id, user): (SessionID, UserID) = (try row.id(), try row.id())
+        // RFC 9700 §4.14.2: which of the two is the thief nobody can tell.
+        try session.run("UPDATE sessions SET ended_at = $2 WHERE id = $1", .id(id), .time(now))
+        changes.loggedOut.insert(user)
+        return .reused
+    }
+
+    /// The token before the current one is to be the one before that.
+    private func keepFormerToken(of id: SessionID) throws {
+        try session.run(
+            """
+            INSERT INTO former_tokens (token_hash, session_id, rotated_at)
+            SELECT former_hash, id, rotated_at FROM sessions WHERE id = $1 AND former_hash IS NOT NULL
+            ON CONFLICT DO NOTHING
+            """, .id(id))
+        try session.run(
+            "DELETE FROM former_tokens WHERE session_id = $1 AND rotated_at < $2", .id(id),
+            .time(now.advanced(by: .zero - lifetimes.session)))
     }
 
     /// Who a session is of; nil when it is over. To be asked with each request.

@@ -101,8 +101,6 @@ struct APIRequest: Sendable {
 }
 
 extension SocketIOHTTPRequest {
-    /// The address that a request counts against; without its port.
-    var address: String {
-        remoteAddress.lastIndex(of: ":").map { String(remoteAddress[..<$0]) } ?? remoteAddress
-    }
+    /// What a request without a token counts against.
+    var site: String { NetworkSite.name(of: remoteAddress) }
 }

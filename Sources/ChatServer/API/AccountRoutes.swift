@@ -24,6 +24,7 @@ extension ChatAPI {
     @Sendable private func register(_ request: APIRequest) async throws -> APIResponse {
         let body: RegisterRequest = try request.body()
         try Texts.password(body.password, service.limits)
+        let email = try Texts.email(body.email)
         let invitation = body.invitation.map { Secret(text: $0).hash }
         let isOpen = configuration.isRegistrationOpen
         let hash = try await passwords.hash(body.password)
@@ -42,9 +43,9 @@ extension ChatAPI {
             return user
         }
         if user != nil {
-            post(letters.verification(to: body.email, secret: secret))
-        } else if (try? limits.take(.letters(body.email.lowercased()), at: service.now())) != nil {
-            post(letters.alreadyRegistered(to: body.email))
+            post(letters.verification(to: email, secret: secret))
+        } else if (try? limits.take(.letters(email.lowercased()), at: service.now())) != nil {
+            post(letters.alreadyRegistered(to: email))
         }
         return try .json(RegistrationAnswer(isVerificationRequired: mailer.isDelivering), status: 202)
     }
@@ -129,21 +130,22 @@ extension ChatAPI {
 
     @Sendable private func resendVerification(_ request: APIRequest) async throws -> APIResponse {
         let body: EmailRequest = try request.body()
-        try await sendLink(to: body.email, for: .verify) { letters.verification(to: body.email, secret: $0) }
+        try await sendLink(to: body.email, for: .verify) { letters.verification(to: $0, secret: $1) }
         return APIResponse(status: 202)
     }
 
     @Sendable private func forgotPassword(_ request: APIRequest) async throws -> APIResponse {
         let body: EmailRequest = try request.body()
-        try await sendLink(to: body.email, for: .reset) { letters.reset(to: body.email, secret: $0) }
+        try await sendLink(to: body.email, for: .reset) { letters.reset(to: $0, secret: $1) }
         return APIResponse(status: 202)
     }
 
     /// Where there is nobody of this address nothing is sent, and nobody can tell.
     private func sendLink(
-        to email: String, for purpose: ChatTransaction.EmailPurpose, _ letter: (Secret) -> Mail
+        to email: String, for purpose: ChatTransaction.EmailPurpose, _ letter: (String, Secret) -> Mail
     ) async throws {
-        let key = try Texts.email(email).lowercased()
+        let address = try Texts.email(email)
+        let key = address.lowercased()
         try limits.take(.letters(key), at: service.now())
         let secret = Secret.random()
         let isKnown = try await service.write { chat -> Bool in
@@ -152,7 +154,7 @@ extension ChatAPI {
             try chat.openEmailToken(secret.hash, for: purpose, of: credentials.user)
             return true
         }
-        if isKnown { post(letter(secret)) }
+        if isKnown { post(letter(address, secret)) }
     }
 
     // MARK: Passwords

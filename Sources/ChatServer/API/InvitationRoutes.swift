@@ -22,18 +22,20 @@ extension ChatAPI {
         let (user, id): (UserID, WorkspaceID) = (try request.user(), try request.id("workspace_id"))
         let body: CreateInvitationRequest = try request.body()
         let secret = Secret.random()
-        if let email = body.email { try limits.take(.letters(email.lowercased()), at: service.now()) }
+        let new = ChatTransaction.NewInvitation(
+            email: body.email, role: body.role ?? .member, channelIDs: body.channelIDs ?? [],
+            maximumUses: body.maximumUses)
+        // What is refused costs nobody a letter.
+        let email = try await service.read { try $0.checkInvitation(new, to: id, by: user) }
+        if let email { try limits.take(.letters(email.lowercased()), at: service.now()) }
         let (made, workspace, name) = try await service.write { chat in
-            let new = ChatTransaction.NewInvitation(
-                email: body.email, role: body.role ?? .member, channelIDs: body.channelIDs ?? [],
-                maximumUses: body.maximumUses)
             let invitation = try chat.invite(new, with: secret.hash, to: id, by: user)
             return (
                 invitation, try chat.workspace(id, for: user).workspace.name,
                 try chat.account(of: user).profile.displayName
             )
         }
-        if let email = body.email {
+        if let email {
             post(letters.invitation(to: email, from: name, workspace: workspace, secret: secret))
         }
         var invitation = made

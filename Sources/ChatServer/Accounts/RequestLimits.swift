@@ -15,21 +15,33 @@ final class RequestLimits: Sendable {
     enum Kind: Hashable, Sendable {
         /// All requests of somebody who is logged in.
         case requests(UserID)
-        /// Requests of an address by people who are not.
+        /// Requests of a network's site by people who are not.
         case strangers(String)
         /// Passwords for an account, so that nobody tries them all, from whatever addresses.
         case passwords(String)
         /// Letters to an address.
         case letters(String)
+        /// Everybody of one family for whom there is no room.
+        case newcomers(Family)
     }
+
+    enum Family: Hashable, Sendable { case requests, strangers, passwords, letters }
 
     private struct Bucket {
         var tokens: Double
         var filledAt: Timestamp
     }
 
-    private let buckets = Mutex<[Kind: Bucket]>([:])
+    private struct State {
+        var buckets: [Kind: Bucket] = [:]
+        /// When the full ones were forgotten last.
+        var cleanedAt = Timestamp(milliseconds: 0)
+    }
+
+    private let state = Mutex(State())
     private let rates: Rates
+    /// Buckets that are kept at most, but for those that newcomers share; full ones say nothing and go first.
+    private let most: Int
 
     struct Rates: Sendable {
         var requests = Rate(perSecond: 20, burst: 200)
@@ -38,13 +50,23 @@ final class RequestLimits: Sendable {
         var letters = Rate(perSecond: 1.0 / 600, burst: 5)
     }
 
-    /// Buckets that are kept at most; full ones say nothing and go first.
-    private static let most = 100_000
+    init(_ rates: Rates = Rates(), most: Int = 100_000) {
+        self.rates = rates
+        self.most = most
+    }
 
-    init(_ rates: Rates = Rates()) { self.rates = rates }
+    private static func family(of kind: Kind) -> Family {
+        switch kind {
+        case .requests: .requests
+        case .strangers: .strangers
+        case .passwords: .passwords
+        case .letters: .letters
+        case .newcomers(let family): family
+        }
+    }
 
     private func rate(of kind: Kind) -> Rate {
-        switch kind {
+        switch Self.family(of: kind) {
         case .requests: rates.requests
         case .strangers: rates.strangers
         case .passwords: rates.passwords
@@ -55,30 +77,41 @@ final class RequestLimits: Sendable {
     /// - Throws: `ChatError` that tells how long to wait.
     func take(_ kind: Kind, at now: Timestamp) throws(ChatError) {
         let rate = rate(of: kind)
-        let wait = buckets.withLock { buckets -> Double? in
-            if buckets.count >= Self.most, buckets[kind] == nil { forgetFull(&buckets, at: now) }
-            var bucket = buckets[kind] ?? Bucket(tokens: rate.burst, filledAt: now)
+        let wait = state.withLock { state -> Double? in
+            let kind = place(of: kind, in: &state, at: now)
+            var bucket = state.buckets[kind] ?? Bucket(tokens: rate.burst, filledAt: now)
             let seconds = Double((now.milliseconds - bucket.filledAt.milliseconds)) / 1_000
             bucket.tokens = min(rate.burst, bucket.tokens + max(0, seconds) * rate.perSecond)
             bucket.filledAt = now
             let isEnough = bucket.tokens >= 1
             if isEnough { bucket.tokens -= 1 }
-            buckets[kind] = bucket
+            state.buckets[kind] = bucket
             return isEnough ? nil : (1 - bucket.tokens) / rate.perSecond
         }
         guard let wait else { return }
-        throw ChatError(
-            .tooMany(retryAfter: .milliseconds(Int64(wait * 1_000))), code: "too_many_requests",
-            "That was too often. Wait a little.")
+        throw .tooOften(retryAfter: .milliseconds(Int64(wait * 1_000)))
     }
 
-    private func forgetFull(_ buckets: inout [Kind: Bucket], at now: Timestamp) {
-        buckets = buckets.filter { kind, bucket in
-            let rate = rate(of: kind)
-            let seconds = Double(now.milliseconds - bucket.filledAt.milliseconds) / 1_000
-            return bucket.tokens + seconds * rate.perSecond < rate.burst
+    /// The bucket that counts for somebody. While all are in use, those who come share one of their family: a server
+    /// under such an attack neither grows nor forgets who it has counted.
+    private func place(of kind: Kind, in state: inout State, at now: Timestamp) -> Kind {
+        guard state.buckets.count >= most, state.buckets[kind] == nil else { return kind }
+        if now - state.cleanedAt >= .seconds(1) {
+            state.cleanedAt = now
+            state.buckets = state.buckets.filter { !isFull($1, of: $0, at: now) }
         }
-        // All of them in use: a server under such an attack forgets rather than grows.
-        if buckets.count >= Self.most { buckets.removeAll() }
+        return state.buckets.count < most ? kind : .newcomers(Self.family(of: kind))
+    }
+
+    private func isFull(_ bucket: Bucket, of kind: Kind, at now: Timestamp) -> Bool {
+        let rate = rate(of: kind)
+        let seconds = Double(now.milliseconds - bucket.filledAt.milliseconds) / 1_000
+        return bucket.tokens + seconds * rate.perSecond >= rate.burst
+    }
+}
+
+extension ChatError {
+    static func tooOften(retryAfter wait: Duration) -> ChatError {
+        ChatError(.tooMany(retryAfter: wait), code: "too_many_requests", "That was too often. Wait a little.")
     }
 }

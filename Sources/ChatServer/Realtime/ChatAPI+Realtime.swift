@@ -75,7 +75,8 @@ extension ChatAPI {
         case .authenticate: throw ChatError.conflict("logged_in", "This socket is somebody's already.")
         case .ping: return ServerFrame.pong()
         case .resume(let places):
-            for (id, sequence) in places { await hub.follow(id, connection, of: user, after: sequence) }
+            try connection.resumeBegins(at: service.now())
+            try await hub.resume(places, connection, of: user)
         case .joinChannel(let channel):
             let workspace = try await service.read { try $0.mayRead(channel, by: user) }
             await hub.watch(channel, in: workspace, connection, of: user)

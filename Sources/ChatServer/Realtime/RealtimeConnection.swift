@@ -13,6 +13,8 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
         var waiting = 0
         /// Frames of the client that nobody has looked at.
         var unread = 0
+        /// When the client has asked for what it missed.
+        var resumedAt: Timestamp?
     }
 
     /// Close codes of ours (RFC 6455 §7.4.2).
@@ -72,6 +74,18 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
         socket.send(frame, isText: true) { [weak self] in
             if !isMissed { self?.state.withLock { $0.waiting -= frame.count } }
         }
+    }
+
+    /// The client asks for what it has missed.
+    ///
+    /// - Throws: `ChatError` for whoever has done so within the last second.
+    func resumeBegins(at now: Timestamp) throws(ChatError) {
+        let isTooSoon = state.withLock { state in
+            if let former = state.resumedAt, now - former < .seconds(1) { return true }
+            state.resumedAt = now
+            return false
+        }
+        if isTooSoon { throw .tooOften(retryAfter: .seconds(1)) }
     }
 
     /// The client's next frame may come.

@@ -17,6 +17,10 @@ actor RealtimeHub {
     private var grown: Set<WorkspaceID> = []
     /// Who wants to follow a workspace from its next reading on.
     private var joining: [WorkspaceID: [Joining]] = [:]
+    /// How many read what they have missed, and who waits to.
+    private var resumptions = 0
+    private var waitingResumptions: [CheckedContinuation<Void, Never>] = []
+    private static let mostResumptions = 4
     private var typists = Typists()
     private var isExpiring = false
     private var isClosed = false
@@ -59,7 +63,7 @@ actor RealtimeHub {
         do {
             let ids = try await service.read { try $0.workspaces(of: caller.user).map(\.workspace.id) }
             connection.send(ServerFrame.hello(user: caller.user, workspaces: ids))
-            for id in ids { await follow(id, connection, of: caller.user, after: resume[id]) }
+            for id in ids { await self.resume(id, connection, of: caller.user, after: resume[id]) }
             // The session may have ended meanwhile.
             await endSessionsThatAreOver(of: caller.user)
         } catch {
@@ -128,6 +132,27 @@ actor RealtimeHub {
         }
     }
 
+    /// Sends again what a connection has missed of the workspaces of whose it is; of others nothing.
+    func resume(_ places: [WorkspaceID: Int64], _ connection: RealtimeConnection, of user: UserID) async throws {
+        let ids = try await service.read { try $0.workspaces(of: user).map(\.workspace.id) }
+        for id in ids {
+            if let after = places[id] { await resume(id, connection, of: user, after: after) }
+        }
+    }
+
+    /// The same as `follow`, with few at once: each of them can have thousands of events read for it.
+    private func resume(_ id: WorkspaceID, _ connection: RealtimeConnection, of user: UserID, after: Int64?) async {
+        guard let after else { return await follow(id, connection, of: user, after: nil) }
+        if resumptions >= Self.mostResumptions {
+            await withCheckedContinuation { waitingResumptions.append($0) }
+        } else {
+            resumptions += 1
+        }
+        await follow(id, connection, of: user, after: after)
+        // Whoever waits takes the place over.
+        if waitingResumptions.isEmpty { resumptions -= 1 } else { waitingResumptions.removeFirst().resume() }
+    }
+
     /// Has a connection follow a workspace, from what it has seen on.
     func follow(_ id: WorkspaceID, _ connection: RealtimeConnection, of user: UserID, after: Int64?) async {
         await withCheckedContinuation { done in
@@ -183,7 +208,6 @@ actor RealtimeHub {
         // Gone while its turn came.
         guard let place, connections[user]?.contains(where: { $0.connection === connection }) == true else { return }
         let wasThere = workspaces[id]?.people[user]?.connections.isEmpty == false
-        workspaces[id]?.remove(connection, of: user)
         switch place.missed {
         case nil: break
         case .reload: connection.send(ServerFrame.reloadNeeded(id, at: sequence))

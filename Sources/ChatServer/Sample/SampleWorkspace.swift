@@ -53,6 +53,12 @@ private struct Script {
                 email: "grace@example.org", username: "grace", displayName: "Grace Hopper", passwordHash: graceHash),
         ]
         guard let ada = try begin.register(accounts[0]), let grace = try begin.register(accounts[1]) else { return }
+        // Nobody reads their letters.
+        for user in [ada, grace] {
+            let secret = Secret.random().hash
+            try begin.openEmailToken(secret, for: .verify, of: user)
+            _ = try begin.useEmailToken(secret, for: .verify)
+        }
         let (listing, general) = try begin.createWorkspace(name: "Analytical Engines", slug: nil, by: ada)
         let workspace = listing.workspace.id
         let secret = Secret.random().hash

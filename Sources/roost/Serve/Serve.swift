@@ -23,6 +23,13 @@ struct Serve: AsyncParsableCommand {
             """
     )
 
+    /// Read before the options are: `Settings`.
+    @Option(
+        help: ArgumentHelp(
+            "Settings that neither options nor the environment (ROOST_PORT is --port) say: 'port = 8080' on lines.",
+            valueName: "file"))
+    var config: String?
+
     @Option(help: "The address to listen on.")
     var host = "0.0.0.0"
 
@@ -64,6 +71,9 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup(title: "Chat")
     var chat: ChatOptions
 
+    @OptionGroup(title: "Mail")
+    var mail: MailOptions
+
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
     }
@@ -75,6 +85,7 @@ struct Serve: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
+        if chat.data == nil, mail.smtp != nil { throw ValidationError("--smtp needs --data: letters are chat's.") }
         if (tlsCertificate == nil) != (tlsKey == nil) {
             throw ValidationError("--tls-certificate and --tls-key belong together.")
         }
@@ -137,8 +148,8 @@ struct Serve: AsyncParsableCommand {
         let served: ServedChat?
         do {
             served = try await ServedChat.start(
-                chat, port: port, origins: allowOrigin, isSecure: tlsCertificate != nil,
-                rooms: sfu.map(CallsInRooms.init), logger: logger)
+                chat, mail, origins: allowOrigin, isSecure: tlsCertificate != nil, rooms: sfu.map(CallsInRooms.init),
+                logger: logger)
         } catch {
             await sfu?.stop()
             await relay?.service.stop()
@@ -151,6 +162,7 @@ struct Serve: AsyncParsableCommand {
         let signaling: Int
         do {
             pagePort = try await server.bind(host: host, port: port)
+            served?.listens(on: pagePort, isSecure: tlsCertificate != nil)
             let isSame = signalingPort == port && port != 0
             signaling = isSame ? pagePort : try await server.bind(host: host, port: signalingPort)
             if let livekit = sfu, livekit.servesOthers {
@@ -177,7 +189,7 @@ struct Serve: AsyncParsableCommand {
         await served?.stop()
         await sfu?.stop()
         await server.shutdown()
-        served?.finish()
+        await served?.finish()
         await sfu?.finish()
         await relay?.service.stop()
         withExtendedLifetime(interrupts) {}

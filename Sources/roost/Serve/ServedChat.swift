@@ -9,6 +9,8 @@ internal import Logging
 /// The chat of `roost serve`: its folder, its database, its server.
 struct ServedChat: Sendable {
     let server: ChatServer
+    private let mailer: any Mailer
+    private let hasPublicURL: Bool
     /// Nil where it is not ours to close.
     private let file: SQLiteChatDatabase?
     /// Made just now: what is to be told once.
@@ -16,7 +18,8 @@ struct ServedChat: Sendable {
 
     /// - Throws: `CommandError` where the folder or the database is of no use.
     static func start(
-        _ options: ChatOptions, port: Int, origins: [String], isSecure: Bool, rooms: CallsInRooms?, logger: Logger
+        _ options: ChatOptions, _ mail: MailOptions, origins: [String], isSecure: Bool, rooms: CallsInRooms?,
+        logger: Logger
     ) async throws -> ServedChat? {
         guard let folder = options.data else { return nil }
         let now: @Sendable () -> Timestamp = {
@@ -29,6 +32,7 @@ struct ServedChat: Sendable {
         } catch {
             throw CommandError("The folder \(folder) cannot be made: \(error.localizedDescription)")
         }
+        let mailer = try mail.mailer(now: now, logger: logger)
         do {
             let path = URL(filePath: folder, directoryHint: .isDirectory).appending(path: "chat.sqlite").path
             let file = options.database == nil ? try SQLiteChatDatabase(path: path, at: now()) : nil
@@ -40,7 +44,7 @@ struct ServedChat: Sendable {
             }
             var configuration = ChatServerConfiguration()
             configuration.isRegistrationOpen = options.registration
-            configuration.serverURL = options.publicURL ?? "http://localhost:\(port)"
+            configuration.serverURL = options.publicURL ?? configuration.serverURL
             configuration.publicURL = options.publicURL
             configuration.lifetimes.ringing = options.ringTime.duration
             configuration.isSecure = isSecure
@@ -49,16 +53,25 @@ struct ServedChat: Sendable {
                 database: database, limits: configuration.limits, lifetimes: configuration.lifetimes, now: now)
             let sample = options.sample ? try await SampleWorkspace.make(in: service) : nil
             let server = try await ChatServer(
-                configuration, service: service, mailer: LogMailer(logger: logger), rooms: rooms, logger: logger)
-            return ServedChat(server: server, file: file, sample: sample)
+                configuration, service: service, mailer: mailer, rooms: rooms, logger: logger)
+            return ServedChat(
+                server: server, mailer: mailer, hasPublicURL: options.publicURL != nil, file: file, sample: sample)
         } catch {
             throw CommandError("The chat in \(folder) cannot be served: \(error)")
         }
+    }
+
+    /// The server listens: links lead to this port of this machine, unless something else was asked for.
+    func listens(on port: Int, isSecure: Bool) {
+        if !hasPublicURL { server.isReached(by: "\(isSecure ? "https" : "http")://localhost:\(port)") }
     }
 
     /// Says goodbye to who is connected.
     func stop() async { await server.stop() }
 
     /// After the HTTP server has ended, and with it all that was asked for.
-    func finish() { try? file?.close() }
+    func finish() async {
+        await mailer.stop()
+        try? file?.close()
+    }
 }

@@ -216,4 +216,24 @@ import Testing
         try await scene.world.run { try $0.add(company.gus, to: company.general, by: company.mia) }
         #expect(try await scene.page(.newest, for: company.gus).items == scene.said)
     }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `cursors that nobody was given lead nowhere, and end nothing`(database: TestDatabase) async throws {
+        let scene = try await Scene(database, count: 2)
+        for sequence in [Int64.max, Int64.max - 1, 0] {
+            let cursor = Cursor(sequence: sequence)
+            let after = try await scene.page(.after(cursor))
+            #expect(Self.words(after) == (sequence == 0 ? ["0", "1"] : []))
+            let before = try await scene.page(.before(after.before ?? cursor))
+            #expect(Self.words(before) == (sequence == 0 ? [] : ["0", "1"]))
+            _ = try await scene.page(.before(cursor))
+        }
+        for text in ["s-1", "s" + String(repeating: "z", count: 13), "s", "", "n1"] {
+            let channel = scene.company.general
+            let refused = try await scene.world.refusal {
+                try $0.history(of: channel, .after(Cursor(text)), for: scene.company.mia)
+            }
+            #expect(refused == "invalid_cursor", "\(text)")
+        }
+    }
 }

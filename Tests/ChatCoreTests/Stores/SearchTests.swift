@@ -143,4 +143,22 @@ struct SearchTests {
         }
         #expect(try await Self.found("co) (moth", by: company.mia, in: company.workspace, of: world).count == 1)
     }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `what many say in another workspace hides nothing`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        _ = try await Self.say(["one relay here"], in: company.general, by: company.mia, of: world)
+        let (other, room) = try await world.run { chat in
+            let (listing, channel) = try chat.createWorkspace(name: "Depot", slug: "depot", by: company.mia)
+            return (listing.workspace.id, channel.id)
+        }
+        _ = try await Self.say((0..<3_000).map { "relay \($0) there" }, in: room, by: company.mia, of: world)
+        #expect(
+            try await Self.found("relay", by: company.mia, in: company.workspace, of: world) == ["one relay here"])
+        #expect(try await Self.found("\"relay 2999\"", by: company.mia, in: other, of: world) == ["relay 2999 there"])
+        // A workspace's own name in the index is no word of a message.
+        let place = "w" + company.workspace.description.replacing("-", with: "")
+        #expect(try await Self.found(place, by: company.mia, in: company.workspace, of: world) == [])
+    }
 }

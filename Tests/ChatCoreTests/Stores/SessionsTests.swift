@@ -54,12 +54,33 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
-    func `a token from two before ends nothing, for it is known no more`(database: TestDatabase) async throws {
+    func `a token from long before ends the session, and no other`(database: TestDatabase) async throws {
         let (world, ann, session) = try await Self.world(database)
-        #expect(try await Self.refresh("t0", for: "t1", in: world) == .rotated(session, of: ann))
-        #expect(try await Self.refresh("t1", for: "t2", in: world) == .rotated(session, of: ann))
-        #expect(try await Self.refresh("t0", for: "t3", in: world) == .unknown)
-        #expect(try await world.look { try $0.user(of: session) } == ann)
+        let other = try await world.run { try $0.openSession(of: ann, on: "Tablet", token: secret("other")) }
+        for number in 0..<4 {
+            #expect(
+                try await Self.refresh("t\(number)", for: "t\(number + 1)", in: world) == .rotated(session, of: ann))
+        }
+        // Even at once: the minute of grace is the last one's alone.
+        #expect(try await Self.refresh("t1", for: "stolen", in: world) == .reused)
+        #expect(try await world.look { try $0.user(of: session) } == nil)
+        #expect(try await world.look { try $0.user(of: other) } == ann)
+        #expect(try await Self.refresh("t4", for: "later", in: world) == .unknown)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `tokens of sessions that are over are forgotten with the next login`(database: TestDatabase) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        for number in 0..<3 { _ = try await Self.refresh("t\(number)", for: "t\(number + 1)", in: world) }
+        let kept: @Sendable (ChatTransaction) throws -> Int = { chat in
+            try chat.session.rows("SELECT 1 FROM former_tokens").count
+        }
+        #expect(try await world.look(kept) == 2)
+        try await world.run { chat in
+            try chat.endSession(session, of: ann)
+            _ = try chat.openSession(of: ann, on: "Phone", token: secret("u0"))
+        }
+        #expect(try await world.look(kept) == 0)
     }
 
     @Test(arguments: TestDatabase.allCases)

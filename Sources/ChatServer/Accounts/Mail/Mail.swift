@@ -16,6 +16,12 @@ package protocol Mailer: Sendable {
     func send(_ mail: Mail) async throws
     /// Whether letters arrive at who they are for. Only then addresses can be asked to be verified.
     var isDelivering: Bool { get }
+    /// The server ends; what could not be sent is told to its log.
+    func stop() async
+}
+
+extension Mailer {
+    package func stop() async {}
 }
 
 /// Without a mail server: the links are in the server's log, for whoever runs it.
@@ -38,11 +44,10 @@ package struct LogMailer: Mailer {
 
 /// What the server writes to people.
 struct Letters: Sendable {
-    /// Of this server, as people reach it: `https://chat.example.org`.
-    let serverURL: String
+    let server: PublicURL
 
     func verification(to email: String, secret: Secret) -> Mail {
-        let link = "\(serverURL)/#/verify-email/\(secret.text)"
+        let link = "\(server.text)/#/verify-email/\(secret.text)"
         return Mail(
             to: email, subject: "Confirm your e-mail address",
             text: """
@@ -56,7 +61,7 @@ struct Letters: Sendable {
     }
 
     func reset(to email: String, secret: Secret) -> Mail {
-        let link = "\(serverURL)/#/reset-password/\(secret.text)"
+        let link = "\(server.text)/#/reset-password/\(secret.text)"
         return Mail(
             to: email, subject: "Choose a new password",
             text: """
@@ -75,12 +80,12 @@ struct Letters: Sendable {
             to: email, subject: "You have an account already",
             text: """
                 Somebody, probably you, has tried to make an account with this address. There is one already: log in at
-                \(serverURL), or choose a new password there if you have forgotten yours.
-                """, link: serverURL)
+                \(server.text), or choose a new password there if you have forgotten yours.
+                """, link: server.text)
     }
 
     func invitation(to email: String, from name: String, workspace: String, secret: Secret) -> Mail {
-        let link = "\(serverURL)/#/invitation/\(secret.text)"
+        let link = "\(server.text)/#/invitation/\(secret.text)"
         return Mail(
             to: email, subject: "\(name) invites you to \(workspace)",
             text: """

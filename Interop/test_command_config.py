@@ -1,0 +1,113 @@
+"""Settings of `roost serve` from options, the environment and a file, and `roost config`, which tells what holds."""
+
+import os
+import re
+
+import pytest
+
+from support.command import fails, run
+
+SETTINGS = """
+# What people see.
+public-url = https://chat.example.org
+port = 0
+signaling_port = 0
+host = "127.0.0.1"
+echo = no
+allow-origin = https://one.example
+allow-origin = https://two.example
+"""
+
+
+def settings(*arguments, **environment):
+    """What `roost config` says: of each name its values and where they come from."""
+    done = run("config", *arguments, env=clean(environment))
+    assert done.returncode == 0, done.stderr
+    found = {}
+    for line in done.stdout.splitlines():
+        name, value, origin = re.fullmatch(r"(\S+) = (.*)  \((.*)\)", line).groups()
+        found.setdefault(name, []).append((value, origin))
+    return found
+
+
+def clean(more):
+    return {name: value for name, value in os.environ.items() if not name.startswith("ROOST_")} | more
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "roost.conf"
+    path.write_text(SETTINGS)
+    return path
+
+
+def test_options_win_over_the_environment_and_that_over_the_file(file):
+    found = settings("--config", file, "--port", "8123", ROOST_PORT="8124", ROOST_HOST="::1", ROOST_SAMPLE="true")
+    assert found["port"] == [("8123", "command line")]
+    assert found["host"] == [("::1", "ROOST_HOST")]
+    assert found["sample"] == [("true", "ROOST_SAMPLE")]
+    assert found["public-url"] == [("https://chat.example.org", f"{file}, line 3")]
+    assert found["echo"] == [("no", f"{file}, line 7")]
+    assert found["turn-port"] == [("3478", "default")]
+    assert "database" not in found
+
+
+def test_a_list_repeats_its_name_and_is_replaced_as_a_whole(file):
+    found = settings("--config", file)
+    assert [value for value, _ in found["allow-origin"]] == ["https://one.example", "https://two.example"]
+    found = settings(ROOST_CONFIG=str(file), ROOST_ALLOW_ORIGIN="https://a.example https://b.example")
+    assert [value for value, _ in found["allow-origin"]] == ["https://a.example", "https://b.example"]
+    found = settings("--config", file, "--allow-origin", "https://c.example")
+    assert found["allow-origin"] == [("https://c.example", "command line")]
+
+
+def test_secrets_are_not_printed(file, tmp_path):
+    file.write_text(
+        "database = postgresql://roost:hunter2@db.example/chat\nturn-secret = hunter2\nturn = true\n"
+        "livekit-key = name:hunter2-that-is-long-enough-to-be-taken\nsmtp = smtps://roost:hunter2@mail.example\n"
+        "mail-from = chat@example.org\n")
+    done = run("config", "--config", file, "--data", tmp_path, env=clean({}))
+    assert done.returncode == 0, done.stderr
+    assert "hunter2" not in done.stdout and done.stdout.count("(hidden)") == 4
+    assert "postgresql://roost:(hidden)@db.example/chat" in done.stdout and "name:(hidden)" in done.stdout
+
+
+@pytest.mark.parametrize("text, says", [
+    ("prot = 1", r"line 1: there is no setting 'prot'; 'port' is one"),
+    ("\n\nport 1", r"line 3: this is not of the form"),
+    ("port = 1\nport = 2", r"line 2: 'port' is there twice"),
+    ("port =", r"line 1: 'port' has no value"),
+    ("echo = perhaps", r"line 1: 'echo' is true or false"),
+    ("config = other", r"there is no setting 'config'"),
+])
+@pytest.mark.parametrize("command", ["serve", "config"])
+def test_a_file_that_is_wrong_is_refused_by_its_line(command, text, says, tmp_path):
+    file = tmp_path / "roost.conf"
+    file.write_text(text)
+    fails(command, "--config", file, says=says, status=64)
+
+
+def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path):
+    fails("serve", "--config", tmp_path / "nothing", says="cannot be read", status=64)
+    (tmp_path / "bytes").write_bytes(b"port = \xff\n")
+    fails("serve", "--config", tmp_path / "bytes", says="no text of settings", status=64)
+
+
+def test_a_slip_in_the_environment_is_told_and_other_variables_are_not_ours():
+    done = run("config", env=clean({"ROOST_PUBLIC_ULR": "https://chat.example.org"}))
+    assert done.returncode == 64 and "ROOST_PUBLIC_URL is one" in done.stderr
+    assert "public-url" not in settings(ROOST_BUILD_NUMBER="7", ROOST_BIN="/nowhere", ROOST_PUBLIC_URL="")
+
+
+def test_a_value_that_the_option_refuses_is_refused(file):
+    file.write_text("port = many")
+    for command in ("serve", "config"):
+        done = run(command, "--config", file, env=clean({}))
+        assert done.returncode == 64 and "--port" in done.stderr, done.stderr
+
+
+def test_a_server_is_as_the_file_and_the_environment_say(roost, file, tmp_path):
+    environment = clean({"ROOST_CONFIG": str(file), "ROOST_DATA": str(tmp_path / "chat"), "ROOST_JSON": "true"})
+    process = roost.start("roost serve", "serve", env=environment)
+    process.wait_for("listening")
+    assert (tmp_path / "chat" / "chat.sqlite").exists()

@@ -1,0 +1,33 @@
+internal import ArgumentParser
+internal import Foundation
+
+/// `roost config`: what `roost serve` would do with the same options, environment and file, and why.
+struct Config: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print the settings of 'roost serve', and where each comes from.",
+        discussion: """
+            Takes the options of 'roost serve'. They win over the environment, where ROOST_PUBLIC_URL is --public-url, \
+            and the environment over the file of --config, which has 'public-url = https://chat.example.org' and the \
+            like on its lines. Secrets are not printed.
+            """)
+
+    @Argument(parsing: .captureForPassthrough, help: "Options of 'roost serve'.")
+    var options: [String] = []
+
+    func run() throws {
+        if options.contains(where: { ["--help", "-h"].contains($0) }) { throw CleanExit.helpRequest(Self.self) }
+        try CommandError.reported {
+            let settings = try Settings(options, environment: ProcessInfo.processInfo.environment)
+            do {
+                _ = try Serve.parse(settings.arguments)
+            } catch {
+                Serve.exit(withError: error)
+            }
+            for setting in settings.settings {
+                for value in setting.values {
+                    Console.say("\(setting.definition.name) = \(setting.definition.shown(value))  (\(setting.origin))")
+                }
+            }
+        }
+    }
+}

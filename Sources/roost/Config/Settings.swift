@@ -1,0 +1,143 @@
+internal import ArgumentParser
+internal import Foundation
+
+/// What holds for `roost serve`, and because of what: the command line first, then the environment, then a file.
+struct Settings {
+    struct Setting {
+        let definition: SettingDefinition
+        let values: [String]
+        /// For people.
+        let origin: String
+    }
+
+    /// Of all that is set, or has a usual value.
+    let settings: [Setting]
+    /// What the command line would be that says all of it.
+    let arguments: [String]
+
+    /// What the environment has besides options, or of programs around this one.
+    private static let otherVariables: Set = ["ROOST_SMTP_PASSWORD", "ROOST_BIN", "ROOST_STRICT"]
+
+    /// - Parameters:
+    ///   - arguments: behind the command's name.
+    ///   - environment: where `ROOST_NAME` is `--name`; a list has spaces between its values.
+    /// - Throws: `CommandError` that says where something is wrong.
+    init(_ arguments: [String], environment: [String: String]) throws {
+        let definitions = SettingDefinition.all(of: Serve.self)
+        let known = Dictionary(uniqueKeysWithValues: definitions.map { ($0.name, $0) })
+        let given = Self.read(arguments, known)
+        try Self.checkNames(of: environment, definitions)
+        let path = given["config"]?.last ?? environment["ROOST_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+        let file = try path.map { try ConfigurationFile(path: $0) }
+        if let file { try Self.check(file, known) }
+        var settings: [Setting] = []
+        var more: [String] = []
+        for definition in definitions {
+            if let values = given[definition.name] {
+                settings.append(Setting(definition: definition, values: values, origin: "command line"))
+                continue
+            }
+            guard let found = Self.find(definition, environment, file) else {
+                if let value = definition.defaultValue {
+                    settings.append(Setting(definition: definition, values: [value], origin: "default"))
+                }
+                continue
+            }
+            settings.append(found)
+            more += try definition.arguments(for: found.values, from: found.origin)
+        }
+        self.settings = settings
+        self.arguments = more + arguments
+    }
+
+    /// The environment says it, or else the file.
+    private static func find(
+        _ definition: SettingDefinition, _ environment: [String: String], _ file: ConfigurationFile?
+    ) -> Setting? {
+        if let text = environment[definition.variable], !text.isEmpty {
+            let values = definition.isRepeating ? text.split(whereSeparator: \.isWhitespace).map { String($0) } : [text]
+            return Setting(definition: definition, values: values, origin: definition.variable)
+        }
+        guard let file else { return nil }
+        let entries = file.entries.filter { $0.name == definition.name }
+        guard let first = entries.first else { return nil }
+        return Setting(
+            definition: definition, values: entries.map(\.value), origin: "\(file.path), line \(first.line)")
+    }
+
+    /// What the command line says, as far as it is understood; of the rest ArgumentParser speaks.
+    private static func read(_ arguments: [String], _ known: [String: SettingDefinition]) -> [String: [String]] {
+        var given: [String: [String]] = [:]
+        var rest = arguments[...]
+        while let argument = rest.popFirst(), argument != "--" {
+            guard argument.hasPrefix("--") else { continue }
+            let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(parts.first ?? "")
+            if let definition = known[name] {
+                switch definition.kind {
+                case .flag: given[name] = ["true"]
+                case .option:
+                    if let value = parts.count > 1 ? String(parts[1]) : rest.popFirst() {
+                        given[name, default: []].append(value)
+                    }
+                }
+            } else if name.hasPrefix("no-"), known[String(name.dropFirst(3))] != nil {
+                given[String(name.dropFirst(3))] = ["false"]
+            }
+        }
+        return given
+    }
+
+    // MARK: Names that are wrong
+
+    private static func check(_ file: ConfigurationFile, _ known: [String: SettingDefinition]) throws {
+        var seen: Set<String> = []
+        for entry in file.entries {
+            let place = "\(file.path), line \(entry.line)"
+            guard let definition = known[entry.name], entry.name != "config" else {
+                throw CommandError(
+                    "\(place): there is no setting '\(entry.name)'\(suggestion(for: entry.name, Array(known.keys))).",
+                    status: 64)
+            }
+            guard seen.insert(entry.name).inserted || definition.isRepeating else {
+                throw CommandError("\(place): '\(entry.name)' is there twice, and is no list.", status: 64)
+            }
+        }
+    }
+
+    /// The environment is others' as well, so only what looks like one of ours with a slip in it is an error.
+    private static func checkNames(of environment: [String: String], _ definitions: [SettingDefinition]) throws {
+        let known = Set(definitions.map(\.variable))
+        for name in environment.keys.sorted() where name.hasPrefix("ROOST_") && name.utf8.count >= 12 {
+            guard !known.contains(name), !otherVariables.contains(name) else { continue }
+            guard let near = nearest(to: name, Array(known)), near.distance <= 2 else { continue }
+            throw CommandError(
+                "The environment has \(name), which is no setting; \(near.name) is one.", status: 64)
+        }
+    }
+
+    private static func suggestion(for name: String, _ names: [String]) -> String {
+        guard let near = nearest(to: name, names.filter { $0 != "config" }), near.distance <= max(2, name.count / 3)
+        else { return "" }
+        return "; '\(near.name)' is one"
+    }
+
+    private static func nearest(to name: String, _ names: [String]) -> (name: String, distance: Int)? {
+        names.sorted().map { ($0, distance(Array(name.utf8), Array($0.utf8))) }.min { $0.1 < $1.1 }
+    }
+
+    /// How many letters are to be put in, taken out or exchanged (Levenshtein).
+    private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
+        var row = Array(0...other.count)
+        for (line, letter) in one.enumerated() {
+            var diagonal = row[0]
+            row[0] = line + 1
+            for (column, with) in other.enumerated() {
+                let changed = diagonal + (letter == with ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = min(changed, diagonal + 1, row[column] + 1)
+            }
+        }
+        return row[other.count]
+    }
+}
