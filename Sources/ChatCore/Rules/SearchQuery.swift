@@ -1,4 +1,4 @@
-internal import ChatModel
+package import ChatModel
 
 /// What somebody looks for: words, each the beginning of one, and phrases between quotes, exactly so. All of them are
 /// to be in a message.
