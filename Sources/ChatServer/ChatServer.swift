@@ -14,6 +14,8 @@ package final class ChatServer: Sendable {
     private let api: ChatAPI
     private let table: RouteTable
     private let hub: RealtimeHub
+    /// Nil where nothing is pushed.
+    private let push: PushCenter?
     private let logger: Logger
 
     /// - Parameters:
@@ -26,17 +28,29 @@ package final class ChatServer: Sendable {
         var service = service
         let (changes, changed) = AsyncStream<ChatChanges>.makeStream()
         service.changed = { changed.yield($0) }
-        Task { for await change in changes { await hub.changed(change) } }
         self.hub = hub
         let secret = Secret.random().text
         // The same on all servers of a database, and from the first start on.
         let kept = try await service.write { try $0.setting("token_secret", ifMissing: secret) }
+        let key = try APIKey("roost-chat", secret: kept)
+        let push = try configuration.push.map { [service] push in
+            try PushCenter(push, service: service, logger: logger) { await hub.connected(among: $0) }
+        }
+        self.push = push
+        Task {
+            for await change in changes {
+                await hub.changed(change)
+                await push?.changed(change)
+            }
+        }
+        await push?.start()
         api = ChatAPI(
             service: service,
             tokens: AccessTokens(
-                key: try APIKey("roost-chat", secret: kept), lifetime: configuration.lifetimes.accessToken),
+                key: key, lifetime: configuration.lifetimes.accessToken),
             passwords: PasswordHasher(), limits: RequestLimits(), mailer: mailer,
-            letters: Letters(serverURL: configuration.serverURL), configuration: configuration, logger: logger)
+            letters: Letters(serverURL: configuration.serverURL), configuration: configuration, logger: logger,
+            push: push)
         table = RouteTable(api.routes)
         self.logger = logger
     }
@@ -109,7 +123,13 @@ package final class ChatServer: Sendable {
     }
 
     /// Says goodbye to who is connected.
-    package func stop() async { await hub.close() }
+    package func stop() async {
+        await hub.close()
+        await push?.stop()
+    }
+
+    /// What pushing has come to; nil where nothing is pushed.
+    package var pushStatistics: PushStatistics? { push?.statistics }
 
     private func route(_ request: SocketIOHTTPRequest) async throws -> APIResponse {
         let now = api.service.now()

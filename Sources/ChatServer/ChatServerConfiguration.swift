@@ -8,6 +8,8 @@ package struct ChatServerConfiguration: Sendable {
     package var serverURL = "http://localhost:8080"
     /// Web pages of these origins may open the realtime socket, besides the server's own.
     package var origins: Set<String> = []
+    /// How notifications reach devices of Apple's; nil for none.
+    package var push: APNsConfiguration?
     package var limits = Limits()
     package var lifetimes = Lifetimes()
 

@@ -63,6 +63,9 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup(title: "Chat")
     var chat: ChatOptions
 
+    @OptionGroup(title: "Push notifications")
+    var push: PushOptions
+
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
     }
@@ -76,6 +79,9 @@ struct Serve: AsyncParsableCommand {
     func validate() throws {
         if (tlsCertificate == nil) != (tlsKey == nil) {
             throw ValidationError("--tls-certificate and --tls-key belong together.")
+        }
+        if push.apnsKey != nil, chat.data == nil {
+            throw ValidationError("--apns-key needs --data: what is pushed is of the chat.")
         }
         for (name, value) in [("--port", port), ("--signaling-port", signalingPort)] where !(0...65_535).contains(value)
         {
@@ -130,7 +136,8 @@ struct Serve: AsyncParsableCommand {
         }
         let served: ServedChat?
         do {
-            served = try await ServedChat.start(chat, port: port, origins: allowOrigin, logger: logger)
+            served = try await ServedChat.start(
+                chat, push: try push.configuration(), port: port, origins: allowOrigin, logger: logger)
         } catch {
             await sfu?.stop()
             await relay?.service.stop()
@@ -199,7 +206,7 @@ struct Serve: AsyncParsableCommand {
         let statistics = StatisticsSource()
         let metrics: @Sendable () -> String = {
             (statistics.read().map(Metrics.text) ?? "") + (relay.map { Metrics.text($0.service.statistics) } ?? "")
-                + (livekit?.metrics ?? "")
+                + (livekit?.metrics ?? "") + (chat?.pushStatistics.map { Metrics.text($0) } ?? "")
         }
         let rate = self.livekit.roomsTokenRate
         let roomToken = RoomTokenRoute(
