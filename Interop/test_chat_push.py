@@ -169,7 +169,7 @@ def test_who_is_connected_hears_by_the_socket_unless_away_or_always(chat, apns, 
 
 def test_a_long_message_is_shortened(apns, pair):
     ann, _, channel, _, token = pair
-    ann.say(channel, "👩‍👩‍👧‍👦" * 2_000)
+    ann.say(channel, "👩‍👩‍👧‍👦" * 1_000)
     push, = apns.wait(token)
     body = push.aps["alert"]["body"]
     assert body == "👩‍👩‍👧‍👦" * ((len(body) - 1) // 7) + "…"
@@ -308,10 +308,10 @@ def test_a_connection_that_goes_takes_nothing_with_it(apns, pair):
     assert first.id == second.id and first.connection != second.connection
     apns.answer(token, Answer(last=True))
     ann.say(channel, "two")
-    apns.wait(token, 3)
+    third = apns.wait(token, 3)[2]
     ann.say(channel, "three")
     last = apns.wait(token, 4)[3]
-    assert last.aps["alert"]["body"] == "three" and last.connection != second.connection
+    assert last.aps["alert"]["body"] == "three" and last.connection != third.connection
 
 
 def test_who_is_answered_slowly_holds_nobody_up(chat, apns, pair):
@@ -321,9 +321,8 @@ def test_who_is_answered_slowly_holds_nobody_up(chat, apns, pair):
     for number in range(3):
         ann.say(channel, f"number {number}")
     began = time.monotonic()
-    assert max(push.at for push in apns.wait(other, 3)) - began < 10
-    # All on one connection.
-    assert len({push.connection for push in apns.wait(token, 3)}) == 1
+    # Neither others nor one's own next ones.
+    assert max(push.at for push in apns.wait(other, 3) + apns.wait(token, 3)) - began < 10
 
 
 def test_a_provider_token_that_is_too_old_is_made_anew(apns, pair):
@@ -349,7 +348,7 @@ def test_what_has_become_of_pushes_is_counted(chat, apns, pair):
     wait_until(lambda: metrics()["roost_push_in_flight"] == "0", metrics)
     assert int(metrics()['roost_push_sent_total{kind="alert"}']) >= 2
     assert int(metrics()['roost_push_failed_total{reason="PayloadTooLarge"}']) >= 1
-    log = chat.process.transcript()
+    log = "".join(chat.process.text)
     assert token not in log and "mark " not in log
 
 
@@ -400,7 +399,7 @@ def test_what_was_written_before_pushing_began_is_pushed_once(apns, roost, tmp_p
 def test_options_that_do_not_go_together_are_refused(apns, tmp_path):
     for arguments, says in [
         (("--data", tmp_path, *apns.options[:2]), "belong together"), (apns.options, "--apns-key needs --data"),
-        (("--data", tmp_path, *apns.options, "--apns-url", "http://localhost:1"), "--apns-url takes"),
+        (("--data", tmp_path, *apns.options[:9], "http://localhost:1", *apns.options[10:]), "--apns-url takes"),
     ]:
         done = run("serve", *arguments)
         assert done.returncode == 64 and says in done.stderr, done.stderr
