@@ -183,16 +183,30 @@ extension ChatTransaction {
 
 /// How far the log of each workspace has been read for notifications, and who reads it.
 extension ChatTransaction {
+    package enum Lease: Sendable, Equatable {
+        /// Nobody else has had it since.
+        case kept
+        /// Somebody else has had it, or nobody.
+        case taken
+        /// Somebody else has it.
+        case refused
+    }
+
     /// Whose turn it is to do what is done once for all servers of a database.
     ///
     /// - Returns: whether `holder` has it now, until `lifetime` has passed.
-    package func takeLease(_ name: String, holder: UUID, for lifetime: Duration) throws -> Bool {
-        try session.run(
+    package func takeLease(_ name: String, holder: UUID, for lifetime: Duration) throws -> Lease {
+        let kept = try session.run(
+            "UPDATE leases SET expires_at = $3 WHERE name = $1 AND holder = $2", .text(name), .uuid(holder),
+            .time(now.advanced(by: lifetime)))
+        if kept == 1 { return .kept }
+        let taken = try session.run(
             """
             INSERT INTO leases (name, holder, expires_at) VALUES ($1, $2, $3)
             ON CONFLICT (name) DO UPDATE SET holder = $2, expires_at = $3
-                WHERE leases.holder = $2 OR leases.expires_at <= $4
-            """, .text(name), .uuid(holder), .time(now.advanced(by: lifetime)), .time(now)) == 1
+                WHERE leases.expires_at <= $4
+            """, .text(name), .uuid(holder), .time(now.advanced(by: lifetime)), .time(now))
+        return taken == 1 ? .taken : .refused
     }
 
     package func giveUpLease(_ name: String, holder: UUID) throws {

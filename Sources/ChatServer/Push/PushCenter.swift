@@ -143,16 +143,18 @@ package actor PushCenter {
         let (now, holder) = (service.now(), holder)
         if let leaseAskedAt, leaseAskedAt <= now, now - leaseAskedAt < Self.interval { return }
         leaseAskedAt = now
-        let wasOurs = holdsLease
-        let isOurs = try await service.write {
+        let lease = try await service.write {
             try $0.takeLease(Self.leaseName, holder: holder, for: Self.lease)
         }
-        if !isOurs || !wasOurs {
-            // Somebody else may have read on.
+        switch lease {
+        case .kept: break
+        case .taken, .refused:
+            // Somebody else has read on or does so now, and sends what is owed.
             positions.forget()
+            queue.removeOwed()
             lookedAt = nil
         }
-        leaseEnds = isOurs ? now.advanced(by: Self.lease) : nil
+        leaseEnds = lease == .refused ? nil : now.advanced(by: Self.lease)
     }
 
     /// Workspaces that have grown without a word to us: at the beginning, and by other servers.

@@ -63,6 +63,15 @@ struct PushQueue {
         return others[taken]
     }
 
+    /// Takes out what is owed by the log, which somebody else reads now.
+    mutating func removeOwed() {
+        let isOwed = { (item: Item) in item.push.origin != nil }
+        others.removeFirst(taken)
+        taken = 0
+        others.removeAll(where: isOwed)
+        later.removeAll { isOwed($0.item) }
+    }
+
     /// Takes out what a call still has to say to these people.
     ///
     /// - Returns: how many pushes that were.

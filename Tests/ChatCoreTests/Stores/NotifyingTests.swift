@@ -136,22 +136,25 @@ import Testing
     func `one has the lease until it is over or given up`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let (one, two) = (UUID(), UUID())
-        func take(_ holder: UUID) async throws -> Bool {
+        func take(_ holder: UUID) async throws -> ChatTransaction.Lease {
             try await world.run { try $0.takeLease("push", holder: holder, for: .seconds(20)) }
         }
-        #expect(try await take(one))
-        #expect(try await !take(two))
+        #expect(try await take(one) == .taken)
+        #expect(try await take(two) == .refused)
         world.pass(.seconds(15))
-        #expect(try await take(one))
+        #expect(try await take(one) == .kept)
         world.pass(.seconds(15))
-        #expect(try await !take(two))
-        world.pass(.seconds(5))
-        #expect(try await take(two))
-        #expect(try await !take(one))
+        #expect(try await take(two) == .refused)
+        // Late, but nobody else was there.
+        world.pass(.seconds(10))
+        #expect(try await take(one) == .kept)
+        world.pass(.seconds(20))
+        #expect(try await take(two) == .taken)
+        #expect(try await take(one) == .refused)
         try await world.run { try $0.giveUpLease("push", holder: one) }
-        #expect(try await !take(one))
+        #expect(try await take(one) == .refused)
         try await world.run { try $0.giveUpLease("push", holder: two) }
-        #expect(try await take(one))
+        #expect(try await take(one) == .taken)
     }
 
     @Test(arguments: TestDatabase.allCases)

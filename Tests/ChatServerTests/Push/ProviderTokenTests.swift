@@ -68,21 +68,26 @@ struct ProviderTokenTests {
         let (pem, key) = try Self.key()
         defer { EVP_PKEY_free(key) }
         var tokens = try ProviderTokens(Self.configuration(key: pem))
-        let first = try tokens.token(at: start)
-        #expect(try tokens.token(at: start.advanced(by: .seconds(2_399))) == first)
-        let second = try tokens.token(at: start.advanced(by: .seconds(2_400)))
+        func token(after seconds: Int) throws -> String {
+            try tokens.token(at: start.advanced(by: .seconds(seconds)))
+        }
+        func expired(_ text: String, after seconds: Int) -> Bool {
+            tokens.tokenExpired(text, at: start.advanced(by: .seconds(seconds)))
+        }
+        let first = try token(after: 0)
+        #expect(try token(after: 2_399) == first)
+        let second = try token(after: 2_400)
         #expect(second != first)
 
-        let now = start.advanced(by: .seconds(2_401))
         // Of the one before nothing is to be learned.
-        #expect(tokens.tokenExpired(first, at: now))
-        #expect(try tokens.token(at: now) == second)
-        #expect(tokens.tokenExpired(second, at: now))
-        let third = try tokens.token(at: now)
+        #expect(expired(first, after: 2_401))
+        #expect(try token(after: 2_401) == second)
+        #expect(expired(second, after: 2_401))
+        let third = try token(after: 2_401)
         #expect(third != second)
-        #expect(!tokens.tokenExpired(third, at: now.advanced(by: .seconds(1_199))))
-        #expect(try tokens.token(at: now.advanced(by: .seconds(1_199))) == third)
-        #expect(tokens.tokenExpired(third, at: now.advanced(by: .seconds(1_200))))
+        #expect(!expired(third, after: 3_600))
+        #expect(try token(after: 3_600) == third)
+        #expect(expired(third, after: 3_601))
     }
 
     @Test(arguments: ["", "no key", "-----BEGIN PRIVATE KEY-----\nMIGH\n-----END PRIVATE KEY-----\n"])
