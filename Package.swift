@@ -100,6 +100,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ] + appleOnly,
     targets: [
         // Shims over system libraries and system calls: no logic.
@@ -155,6 +156,7 @@ let package = Package(
             "ChatServer",
             [
                 "ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
             ] + nio),
 
@@ -257,7 +259,9 @@ let package = Package(
         tests("LiveKitRecorderTests", ["LiveKitRecorder"]),
         tests("ChatModelTests", ["ChatModel"]),
         tests("ChatCoreTests", ["ChatCore", "ChatModel", "ChatStoreSQLite", "ChatStorePostgres"]),
-        tests("ChatServerTests", ["ChatServer", "ChatCore", "ChatModel", "ChatStoreSQLite", "SocketIO"]),
+        tests(
+            "ChatServerTests",
+            ["ChatServer", "ChatCore", "ChatModel", "ChatStoreSQLite", "SocketIO", "LiveKitProtocol", "COpenSSL"]),
         tests("ClientKitTests", ["ClientKit", "SocketIO"]),
         tests("ClientRTCTests", ["ClientRTC", "ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("ClientFeaturesTests", ["ClientFeatures", "ClientKit"]),

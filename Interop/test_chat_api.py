@@ -113,6 +113,9 @@ class World:
             "workspace_id": self.workspace, "channel_id": self.channel, "message_id": self.message,
             "user_id": others[0].id, "invitation_id": invitation["id"],
             "session_id": done(self.victim.get("/auth/sessions"))["items"][0]["id"],
+            "device_id": done(self.owner.post(
+                "/users/me/devices", platform="ios", app_id="org.example.app", environment="production",
+                alert_token="ab" * 32), 201)["id"],
         }
         self.link = invitation["token"]
         # Owners get furthest, so they ask most.

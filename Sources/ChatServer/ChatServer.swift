@@ -16,6 +16,8 @@ package final class ChatServer: Sendable {
     private let hub: RealtimeHub
     private let calls: CallCenter
     private let publicURL: PublicURL
+    /// Nil where nothing is pushed.
+    private let push: PushCenter?
     private let logger: Logger
 
     /// - Parameters:
@@ -29,26 +31,36 @@ package final class ChatServer: Sendable {
         var service = service
         let (changes, changed) = AsyncStream<ChatChanges>.makeStream()
         service.changed = { changed.yield($0) }
-        let calls = CallCenter(service: service, rooms: rooms, ringer: nil, logger: logger)
-        let hub = RealtimeHub(service: service, logger: logger) { user in Task { await calls.gone(user) } }
-        Task {
-            for await change in changes {
-                await hub.changed(change)
-                await calls.changed(change.calls)
-            }
-        }
+        let (gone, going) = AsyncStream<UserID>.makeStream()
+        let hub = RealtimeHub(service: service, logger: logger) { going.yield($0) }
         self.hub = hub
-        self.calls = calls
         publicURL = PublicURL(configuration.serverURL)
         let secret = Secret.random().text
         // The same on all servers of a database, and from the first start on.
         let kept = try await service.write { try $0.setting("token_secret", ifMissing: secret) }
+        let key = try APIKey("roost-chat", secret: kept)
+        let push = try configuration.push.map { [service] push in
+            try PushCenter(push, service: service, logger: logger) { await hub.connected(among: $0) }
+        }
+        self.push = push
+        let calls = CallCenter(service: service, rooms: rooms, push: push, logger: logger)
+        self.calls = calls
+        Task {
+            for await change in changes {
+                await hub.changed(change)
+                await push?.changed(change)
+                await calls.changed(change.calls)
+            }
+        }
+        Task { for await user in gone { await calls.gone(user) } }
+        await push?.start()
         api = ChatAPI(
             service: service,
             tokens: AccessTokens(
-                key: try APIKey("roost-chat", secret: kept), lifetime: configuration.lifetimes.accessToken),
+                key: key, lifetime: configuration.lifetimes.accessToken),
             passwords: PasswordHasher(), limits: RequestLimits(), mailer: mailer,
-            letters: Letters(server: publicURL), callRooms: rooms, configuration: configuration, logger: logger)
+            letters: Letters(server: publicURL), callRooms: rooms, configuration: configuration, logger: logger,
+            push: push)
         table = RouteTable(api.routes)
         self.logger = logger
         try await calls.start()
@@ -128,10 +140,14 @@ package final class ChatServer: Sendable {
     package func stop() async {
         await calls.stop()
         await hub.close()
+        await push?.stop()
     }
 
     /// Takes what the server of the rooms tells, in its order.
     package func take(_ event: LiveKitWebhookEvent) async { await calls.take(event) }
+
+    /// What pushing has come to; nil where nothing is pushed.
+    package var pushStatistics: PushStatistics? { push?.statistics }
 
     private func route(_ request: SocketIOHTTPRequest) async throws -> APIResponse {
         let now = api.service.now()

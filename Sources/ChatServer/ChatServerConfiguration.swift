@@ -12,6 +12,8 @@ package struct ChatServerConfiguration: Sendable {
     package var isSecure = false
     /// Web pages of these origins may open the realtime socket, besides the server's own.
     package var origins: Set<String> = []
+    /// How notifications reach devices of Apple's; nil for none.
+    package var push: APNsConfiguration?
     package var limits = Limits()
     package var lifetimes = Lifetimes()
 

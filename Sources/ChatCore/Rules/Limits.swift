@@ -16,6 +16,8 @@ package struct Limits: Sendable, Equatable {
     package var channelsOfWorkspace = 10_000
     package var workspacesOfUser = 100
     package var pinsOfChannel = 100
+    package var devicesOfUser = 20
+    package var deviceNameLength = 80
     /// What a page of a list has at most, and if nobody asks for a number.
     package var pageLength = 200
     package var usualPageLength = 50

@@ -32,7 +32,7 @@ package enum Schema {
     }
 
     package static let steps = [
-        people, workspaces, channels, messages, events, search, formerTokens, searchByWorkspace, calls,
+        people, workspaces, channels, messages, events, search, formerTokens, searchByWorkspace, calls, push,
     ]
 
     static let people = Step(

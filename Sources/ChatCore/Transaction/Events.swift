@@ -94,10 +94,10 @@ extension ChatTransaction {
         changes.workspaces.insert(workspace)
     }
 
-    private static let eventColumns =
+    static let eventColumns =
         "e.workspace_id, e.sequence, e.kind, e.audience, e.channel_id, e.user_id, e.created_at, e.data"
 
-    private static func event(_ row: inout SQLRow) throws -> StoredEvent {
+    static func event(_ row: inout SQLRow) throws -> StoredEvent {
         let workspace: WorkspaceID = try row.id()
         let sequence = try row.integer()
         let kind: ChatChange.Kind = try row.name()

@@ -50,6 +50,7 @@ extension ChatTransaction {
         let rotatedAt = try row.time()
         guard isCurrent || !isConfirmed && now - rotatedAt <= lifetimes.refreshGrace else {
             try session.run("UPDATE sessions SET ended_at = $2 WHERE id = $1", .id(id), .time(now))
+            try removeDevices(ofSession: id)
             changes.loggedOut.insert(user)
             return .reused
         }
@@ -142,6 +143,7 @@ extension ChatTransaction {
             "UPDATE sessions SET ended_at = $3 WHERE id = $1 AND user_id = $2 AND ended_at IS NULL", .id(id),
             .id(user), .time(now))
         guard ended == 1 else { throw ChatError.notFound("session") }
+        try removeDevices(ofSession: id)
         changes.loggedOut.insert(user)
     }
 
@@ -150,6 +152,7 @@ extension ChatTransaction {
         try session.run(
             "UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL AND id <> $3", .id(user),
             .time(now), .id(kept ?? makeID()))
+        try removeDevices(of: user, but: kept)
         changes.loggedOut.insert(user)
     }
 }

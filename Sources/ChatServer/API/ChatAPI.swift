@@ -14,11 +14,13 @@ struct ChatAPI: Sendable {
     let callRooms: (any CallRooms)?
     let configuration: ChatServerConfiguration
     let logger: Logger
+    /// Nil where nothing is pushed.
+    var push: PushCenter?
 
     /// Every route that there is.
     var routes: [Route] {
         accountRoutes + userRoutes + workspaceRoutes + invitationRoutes + channelRoutes + messageRoutes + searchRoutes
-            + callRoutes
+            + callRoutes + deviceRoutes
     }
 
     /// Sends a letter without making anybody wait for it, so that nobody can tell by the time whether there was one.

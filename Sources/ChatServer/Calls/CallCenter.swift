@@ -10,7 +10,8 @@ internal import Logging
 actor CallCenter {
     private let service: ChatService
     private let rooms: (any CallRooms)?
-    private let ringer: (any CallRinger)?
+    /// Nil where nothing is pushed.
+    private let push: PushCenter?
     private let logger: Logger
     /// When calls are looked at again.
     private var due: Timestamp?
@@ -20,10 +21,10 @@ actor CallCenter {
     /// After a fault of the database.
     private static let retryAfter = Duration.seconds(5)
 
-    init(service: ChatService, rooms: (any CallRooms)?, ringer: (any CallRinger)?, logger: Logger) {
+    init(service: ChatService, rooms: (any CallRooms)?, push: PushCenter?, logger: Logger) {
         self.service = service
         self.rooms = rooms
-        self.ringer = ringer
+        self.push = push
         self.logger = logger
     }
 
@@ -51,17 +52,17 @@ actor CallCenter {
                 for room in effects.endedRooms { await rooms.end(room) }
             }
         }
-        guard let ringer, !effects.rings.isEmpty || !effects.silenced.isEmpty else { return }
-        Task { await ring(effects, ringer) }
+        guard let push, !effects.rings.isEmpty || !effects.silenced.isEmpty else { return }
+        Task { await ring(effects, push) }
     }
 
-    private func ring(_ effects: CallEffects, _ ringer: any CallRinger) async {
+    private func ring(_ effects: CallEffects, _ push: PushCenter) async {
         for (id, users) in effects.silenced {
             guard let call = try? await service.read({ try $0.callToRing(id).call }) else { continue }
             for missed in [false, true] {
                 let people = users.filter { $0.value == missed }.keys.sorted()
                 guard !people.isEmpty else { continue }
-                await ringer.stopRinging(
+                await push.stopRinging(
                     callID: id.description, users: people, missed: missed, callerName: call.startedBy.displayName)
             }
         }
@@ -69,7 +70,7 @@ actor CallCenter {
             guard let (call, channel) = try? await service.read({ try $0.callToRing(id) }), call.endedAt == nil else {
                 continue
             }
-            await ringer.ring(
+            await push.ring(
                 CallRing(
                     callID: id.description, room: call.room, hasVideo: call.media == .video,
                     caller: call.startedBy.id, callerName: call.startedBy.displayName, workspaceID: call.workspaceID,

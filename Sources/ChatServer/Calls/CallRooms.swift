@@ -15,26 +15,3 @@ package protocol CallRooms: Sendable {
     /// Whether its rooms go with this process: then none goes on from before its start.
     var isOwn: Bool { get }
 }
-
-/// Whoever has people's devices ring that are not connected.
-package protocol CallRinger: Sendable {
-    func ring(_ ring: CallRing) async
-    /// - Parameter missed: they have not answered, on whatever device.
-    func stopRinging(callID: String, users: [UserID], missed: Bool, callerName: String) async
-}
-
-/// What is told to those who are called.
-package struct CallRing: Sendable, Equatable {
-    package let callID: String
-    package let room: String
-    package let hasVideo: Bool
-    package let caller: UserID
-    package let callerName: String
-    package let workspaceID: WorkspaceID
-    package let channelID: ChannelID
-    /// Nil for direct and group messages.
-    package let channelName: String?
-    package let users: [UserID]
-    /// Then nobody waits any more.
-    package let expiresAt: Timestamp
-}

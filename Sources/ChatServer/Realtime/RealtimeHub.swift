@@ -52,6 +52,9 @@ actor RealtimeHub {
     /// How many sockets are open.
     var connectionCount: Int { connections.values.reduce(0) { $0 + $1.count } }
 
+    /// Who of these people is connected to this server.
+    func connected(among users: Set<UserID>) -> Set<UserID> { users.filter { connections[$0] != nil } }
+
     // MARK: Connections
 
     /// Has a connection follow all workspaces of whose it is.

@@ -73,6 +73,8 @@ struct Serve: AsyncParsableCommand {
 
     @OptionGroup(title: "Mail")
     var mail: MailOptions
+    @OptionGroup(title: "Push notifications")
+    var push: PushOptions
 
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
@@ -88,6 +90,9 @@ struct Serve: AsyncParsableCommand {
         if chat.data == nil, mail.smtp != nil { throw ValidationError("--smtp needs --data: letters are chat's.") }
         if (tlsCertificate == nil) != (tlsKey == nil) {
             throw ValidationError("--tls-certificate and --tls-key belong together.")
+        }
+        if push.apnsKey != nil, chat.data == nil {
+            throw ValidationError("--apns-key needs --data: what is pushed is of the chat.")
         }
         for (name, value) in [("--port", port), ("--signaling-port", signalingPort)] where !(0...65_535).contains(value)
         {
@@ -148,8 +153,8 @@ struct Serve: AsyncParsableCommand {
         let served: ServedChat?
         do {
             served = try await ServedChat.start(
-                chat, mail, origins: allowOrigin, isSecure: tlsCertificate != nil, rooms: sfu.map(CallsInRooms.init),
-                logger: logger)
+                chat, mail, push: try push.configuration(), origins: allowOrigin, isSecure: tlsCertificate != nil,
+                rooms: sfu.map(CallsInRooms.init), logger: logger)
         } catch {
             await sfu?.stop()
             await relay?.service.stop()
@@ -220,7 +225,7 @@ struct Serve: AsyncParsableCommand {
         let statistics = StatisticsSource()
         let metrics: @Sendable () -> String = {
             (statistics.read().map(Metrics.text) ?? "") + (relay.map { Metrics.text($0.service.statistics) } ?? "")
-                + (livekit?.metrics ?? "")
+                + (livekit?.metrics ?? "") + (chat?.pushStatistics.map { Metrics.text($0) } ?? "")
         }
         let rate = self.livekit.roomsTokenRate
         let roomToken = RoomTokenRoute(

@@ -1,0 +1,85 @@
+internal import ChatCore
+package import ChatModel
+internal import Logging
+
+/// Calls ring by PushKit where there is a token for it, and as an alert elsewhere. Quiet hours hold none of it back.
+extension PushCenter {
+    /// Rings at all devices of these people. Does not wait for it.
+    package func ring(_ ring: CallRing) {
+        Task { await send(ring) }
+    }
+
+    private func send(_ ring: CallRing) async {
+        do {
+            let voip = try PushPayload.voip(ring)
+            let now = service.now()
+            for person in try await reach(ring.users).values {
+                let alert = try PushPayload.calling(ring, badge: person.badge)
+                for address in person.addresses {
+                    if let token = address.voipToken {
+                        enqueue(
+                            Push(
+                                kind: .voip, address: address, token: token, madeAt: now, expiresAt: ring.expiresAt,
+                                collapseID: ring.callID, payload: voip, call: ring.callID, instead: alert))
+                    } else if let token = address.alertToken {
+                        enqueue(
+                            Push(
+                                kind: .alert, address: address, token: token, madeAt: now, expiresAt: ring.expiresAt,
+                                collapseID: ring.callID, payload: alert, call: ring.callID))
+                    }
+                }
+            }
+            pump()
+        } catch {
+            logger.error("a call could not ring at devices", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// A call rings no more at these people's devices. A call that was missed takes the place of the alert; of any
+    /// other end an app hears by its socket, for a VoIP push is a call or nothing.
+    package func stopRinging(callID: String, users: [UserID], missed: Bool, callerName: String) {
+        let now = service.now()
+        for user in users { over[Ringing(call: callID, user: user)] = now }
+        let removed = queue.remove(call: callID, of: Set(users))
+        count { $0.failed["call_over", default: 0] += removed }
+        guard missed else { return }
+        Task { await sendMissed(callID, to: users, from: callerName) }
+    }
+
+    /// Whether a push is of a call that rings no more where it would go to.
+    func isOver(_ push: Push) -> Bool {
+        guard let call = push.call else { return false }
+        return over[Ringing(call: call, user: push.address.user)] != nil
+    }
+
+    /// What is older than any call rings needs no remembering.
+    func forgetCallsThatAreOver() {
+        let now = service.now()
+        over = over.filter { now - $0.value < .seconds(600) }
+    }
+
+    private func sendMissed(_ callID: String, to users: [UserID], from callerName: String) async {
+        do {
+            let now = service.now()
+            for person in try await reach(users).values {
+                let payload = try PushPayload.missedCall(callID, from: callerName, badge: person.badge)
+                for address in person.addresses {
+                    guard let token = address.alertToken else { continue }
+                    enqueue(
+                        Push(
+                            kind: .alert, address: address, token: token, madeAt: now,
+                            expiresAt: now.advanced(by: .seconds(86_400)), collapseID: callID, payload: payload))
+                }
+            }
+            pump()
+        } catch {
+            logger.error("a missed call could not be told of", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func reach(_ users: [UserID]) async throws -> [UserID: PushReach.Person] {
+        let topics = topics
+        return try await service.read { try PushReach(of: Set(users), topics: topics, in: $0) }.people
+            .filter { NotificationRule.rings($0.value.settings.pushWhen) }
+    }
+}

@@ -1,0 +1,123 @@
+internal import ChatCore
+internal import ChatModel
+internal import Logging
+
+/// Sends what is in the queue, so many at a time, and does what the answers ask for.
+extension PushCenter {
+    func enqueue(_ push: Push) {
+        guard !isOver(push) else { return count { $0.failed["call_over", default: 0] += 1 } }
+        if queue.add(push) {
+            count { _ in }
+        } else {
+            fail(push, "queue_full")
+        }
+    }
+
+    /// Sends as much as may be under way at once.
+    func pump() {
+        let now = service.now()
+        while !isBlocked, inFlight < Self.mostInFlight, let item = queue.next(at: now) {
+            guard now < item.push.expiresAt else {
+                fail(item.push, "expired")
+                continue
+            }
+            do {
+                let token = try tokens.token(at: now)
+                inFlight += 1
+                Task { await send(item, bearer: token) }
+            } catch {
+                logger.error("a provider token could not be made", metadata: ["error": "\(error)"])
+                fail(item.push, "not_signed")
+            }
+        }
+        count { _ in }
+    }
+
+    private func send(_ item: PushQueue.Item, bearer: String) async {
+        let outcome = await transport.send(item.push, bearer: bearer)
+        var item = item
+        item.attempts += 1
+        await settle(item, outcome, bearer: bearer)
+        inFlight -= 1
+        pump()
+    }
+
+    private func settle(_ item: PushQueue.Item, _ outcome: APNsOutcome, bearer: String) async {
+        let push = item.push
+        let now = service.now()
+        switch outcome {
+        case .delivered:
+            count { $0.sent[push.kind.rawValue, default: 0] += 1 }
+            finish(push)
+        case .tokenGone(let since, let reason):
+            await removeToken(of: push, since: since)
+            fail(push, reason)
+        case .refused(let reason):
+            logger.error("a push was refused", metadata: ["reason": "\(reason)", "kind": "\(push.kind.rawValue)"])
+            fail(push, reason)
+        case .tryAgain(let reason, let after):
+            retry(item, reason, after: after)
+        case .providerTokenExpired:
+            guard tokens.tokenExpired(bearer, at: now) else { return block(item, "ExpiredProviderToken") }
+            count { $0.retried += 1 }
+            queue.putBack(item, until: now)
+        case .providerRefused(let reason):
+            block(item, reason)
+        }
+    }
+
+    private func retry(_ item: PushQueue.Item, _ reason: String, after: Duration?) {
+        let now = service.now()
+        guard !isOver(item.push) else { return fail(item.push, "call_over") }
+        let time = PushRetries.next(
+            for: item.push, attempts: item.attempts, after: after, spread: .random(in: 0...1), at: now)
+        guard let time else { return fail(item.push, reason) }
+        if item.attempts == 1 { logger.notice("a push is tried again later", metadata: ["reason": "\(reason)"]) }
+        putBack(item, until: time)
+    }
+
+    /// Apple does not let us in, which only whoever runs the server can mend.
+    private func block(_ item: PushQueue.Item, _ reason: String) {
+        let until = service.now().advanced(by: .seconds(60))
+        if !isBlocked {
+            logger.error(
+                "Apple's push service refuses this server; it is tried again in a minute",
+                metadata: ["reason": "\(reason)"])
+        }
+        blockedUntil = until
+        guard until < item.push.expiresAt else { return fail(item.push, reason) }
+        putBack(item, until: until)
+    }
+
+    private func putBack(_ item: PushQueue.Item, until time: Timestamp) {
+        count { $0.retried += 1 }
+        var item = item
+        if service.now() - item.push.madeAt > PushReading.oldest {
+            // After a restart it would be too old to be read again: nothing waits for it.
+            finish(item.push)
+            item.push.origin = nil
+        }
+        queue.putBack(item, until: time)
+    }
+
+    private func fail(_ push: Push, _ reason: String) {
+        count { $0.failed[reason, default: 0] += 1 }
+        finish(push)
+        if let alert = push.fallback(at: service.now()) { enqueue(alert) }
+    }
+
+    private func finish(_ push: Push) {
+        if let origin = push.origin { positions.finish(origin) }
+    }
+
+    private func removeToken(of push: Push, since: Timestamp?) async {
+        do {
+            let wasThere = try await service.write {
+                try $0.removeToken(push.token, push.tokenKind, of: push.address.device, since: since)
+            }
+            if wasThere { count { $0.tokensRemoved += 1 } }
+        } catch {
+            logger.error("a push token could not be taken out", metadata: ["error": "\(error)"])
+        }
+    }
+}
