@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 /// `make test` sets this: a warning in a module of ours is an error there, and stays a warning for those who use us.
@@ -18,6 +19,11 @@ let swiftSettings: [SwiftSetting] =
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableExperimentalFeature("Lifetimes"),
     ]
+
+/// What decodes pictures, where its headers are: without one of them everything builds, and there are no thumbnails of
+/// that format.
+let pictureLibraries = [("jpeglib.h", "JPEG", "jpeg"), ("png.h", "PNG", "png"), ("webp/decode.h", "WEBP", "webp")]
+    .filter { FileManager.default.fileExists(atPath: "/usr/include/\($0.0)") }
 
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
@@ -100,6 +106,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0", traits: []),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ] + appleOnly,
     targets: [
         // Shims over system libraries and system calls: no logic.
@@ -108,6 +115,10 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(name: "CDatagram"),
+        // Decoders of pictures, and a small picture of a large one.
+        .target(
+            name: "CPictures", cSettings: pictureLibraries.map { .define("CPICTURES_\($0.1)") },
+            linkerSettings: pictureLibraries.map { .linkedLibrary($0.2) }),
 
         // The WebRTC stack.
         library("RTCWire", settings: optimized),
@@ -154,9 +165,10 @@ let package = Package(
         library(
             "ChatServer",
             [
-                "ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL",
+                "ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL", "CPictures",
                 .product(name: "Logging", package: "swift-log"),
-            ]),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ] + nio),
 
         // Clients.
         library("ClientKit", ["SocketIO"]),

@@ -31,7 +31,7 @@ package enum Schema {
         }
     }
 
-    package static let steps = [people, workspaces, channels, messages, events, search]
+    package static let steps = [people, workspaces, channels, messages, events, search, files]
 
     static let people = Step(
         "people",

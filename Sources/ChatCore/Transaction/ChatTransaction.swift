@@ -66,6 +66,8 @@ package struct ChatChanges: Sendable, Equatable {
     package var loggedOut: Set<UserID> = []
     /// Have read something.
     package var marks: [UserID: ReadMark] = [:]
+    /// Files have lost their place, and their bytes are to be taken away.
+    package var hasLeftovers = false
 
     package init() {}
 

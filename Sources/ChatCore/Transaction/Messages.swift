@@ -9,11 +9,16 @@ extension ChatTransaction {
         package var threadID: MessageID?
         /// A name of the client's choosing, by which sending it again gives the message that there is.
         package var clientID: String?
+        /// Of the sender's own, in no message so far; with them there need be no words.
+        package var fileIDs: [FileID]
 
-        package init(content: String, threadID: MessageID? = nil, clientID: String? = nil) {
+        package init(
+            content: String, threadID: MessageID? = nil, clientID: String? = nil, fileIDs: [FileID] = []
+        ) {
             self.content = content
             self.threadID = threadID
             self.clientID = clientID
+            self.fileIDs = fileIDs
         }
     }
 
@@ -30,7 +35,7 @@ extension ChatTransaction {
         if let clientID = new.clientID, let sent = try message(ofClient: clientID, by: user, in: channel) {
             return (sent, false)
         }
-        let content = try Texts.content(new.content, isEmptyAllowed: false, limits)
+        let content = try Texts.content(new.content, isEmptyAllowed: !new.fileIDs.isEmpty, limits)
         if let thread = new.threadID { try checkThread(thread, in: channel) }
         let mentions = MentionParser(content)
         if mentions.isChannel || mentions.isHere {
@@ -47,6 +52,7 @@ extension ChatTransaction {
             .text(content), .text(new.clientID), .integer(sequence), .time(now), .flag(mentions.isChannel),
             .flag(mentions.isHere))
         try insert(mentions, of: id, by: user, in: channel, thread: new.threadID, as: sequence)
+        try attach(new.fileIDs, to: id, in: channel, by: user)
         if let thread = new.threadID {
             try session.run(
                 "UPDATE messages SET reply_count = reply_count + 1, last_reply_at = $2 WHERE id = $1", .id(thread),
@@ -138,7 +144,8 @@ extension ChatTransaction {
         return edited
     }
 
-    /// Takes a message's words away, from the log of events as well. Where there are answers to it, its place stays.
+    /// Takes a message's words and files away, from the log of events as well. Where there are answers to it, its place
+    /// stays.
     package func delete(_ id: MessageID, by user: UserID) throws {
         let (message, place) = try target(id, .deleteMessage, by: user)
         try session.run(
@@ -149,6 +156,7 @@ extension ChatTransaction {
             """, .id(id), .time(now))
         try session.run("DELETE FROM mentions WHERE message_id = $1", .id(id))
         try session.run("DELETE FROM reactions WHERE message_id = $1", .id(id))
+        try discardFiles(of: id)
         try session.run("DELETE FROM events WHERE message_id = $1", .id(id))
         if let thread = message.threadID {
             try session.run(

@@ -12,10 +12,13 @@ struct ChatAPI: Sendable {
     let letters: Letters
     let configuration: ChatServerConfiguration
     let logger: Logger
+    /// Nil on a server that takes no files.
+    let files: ChatFiles?
 
     /// Every route that there is.
     var routes: [Route] {
         accountRoutes + userRoutes + workspaceRoutes + invitationRoutes + channelRoutes + messageRoutes + searchRoutes
+            + fileRoutes + avatarRoutes
     }
 
     /// Sends a letter without making anybody wait for it, so that nobody can tell by the time whether there was one.

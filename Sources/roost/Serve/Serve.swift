@@ -63,6 +63,9 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup(title: "Chat")
     var chat: ChatOptions
 
+    @OptionGroup(title: "Files of the chat")
+    var files: FileOptions
+
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
     }
@@ -130,7 +133,8 @@ struct Serve: AsyncParsableCommand {
         }
         let served: ServedChat?
         do {
-            served = try await ServedChat.start(chat, port: port, origins: allowOrigin, logger: logger)
+            served = try await ServedChat.start(
+                chat, files: files, port: port, origins: allowOrigin, logger: logger)
         } catch {
             await sfu?.stop()
             await relay?.service.stop()
@@ -221,6 +225,7 @@ struct Serve: AsyncParsableCommand {
             request.path == RoomTokenRoute.path
                 ? RoomTokenRoute.bodyLimit : chat?.bodyLimit(of: request) ?? livekit?.bodyLimit(of: request)
         }
+        configuration.bodyTooLarge = { chat?.tooLarge($0) }
         let server = SocketIOServer(configuration: configuration, logger: logger)
         statistics.follow(server)
         return server

@@ -15,8 +15,9 @@ struct ServedChat: Sendable {
     let sample: SampleWorkspace?
 
     /// - Throws: `CommandError` where the folder or the database is of no use.
-    static func start(_ options: ChatOptions, port: Int, origins: [String], logger: Logger) async throws -> ServedChat?
-    {
+    static func start(
+        _ options: ChatOptions, files: FileOptions, port: Int, origins: [String], logger: Logger
+    ) async throws -> ServedChat? {
         guard let folder = options.data else { return nil }
         let now: @Sendable () -> Timestamp = {
             Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)))
@@ -41,6 +42,7 @@ struct ServedChat: Sendable {
             configuration.isRegistrationOpen = options.registration
             configuration.serverURL = options.publicURL ?? "http://localhost:\(port)"
             configuration.origins = Set(origins)
+            try files.apply(to: &configuration, folder: folder, now: now)
             let service = ChatService(
                 database: database, limits: configuration.limits, lifetimes: configuration.lifetimes, now: now)
             let sample = options.sample ? try await SampleWorkspace.make(in: service) : nil
