@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 /// `make test` sets this: a warning in a module of ours is an error there, and stays a warning for those who use us.
@@ -18,6 +19,11 @@ let swiftSettings: [SwiftSetting] =
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableExperimentalFeature("Lifetimes"),
     ]
+
+/// What decodes pictures, where its headers are: without one of them everything builds, and there are no thumbnails of
+/// that format.
+let pictureLibraries = [("jpeglib.h", "JPEG", "jpeg"), ("png.h", "PNG", "png"), ("webp/decode.h", "WEBP", "webp")]
+    .filter { FileManager.default.fileExists(atPath: "/usr/include/\($0.0)") }
 
 let nio: [Target.Dependency] = [
     .product(name: "NIOCore", package: "swift-nio"),
@@ -109,6 +115,10 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(name: "CDatagram"),
+        // Decoders of pictures, and a small picture of a large one.
+        .target(
+            name: "CPictures", cSettings: pictureLibraries.map { .define("CPICTURES_\($0.1)") },
+            linkerSettings: pictureLibraries.map { .linkedLibrary($0.2) }),
 
         // The WebRTC stack.
         library("RTCWire", settings: optimized),
@@ -155,7 +165,7 @@ let package = Package(
         library(
             "ChatServer",
             [
-                "ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL",
+                "ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL", "CPictures",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
             ] + nio),

@@ -45,7 +45,7 @@ def described():
 
 
 def test_routes_of_the_code_and_of_the_document_are_the_same():
-    route = re.compile(r'Route\(\s*"([A-Z]+)",\s*"(/[^"]*)",(\s*for: \.anybody,)?')
+    route = re.compile(r'Route\(\s*"([A-Z]+)",\s*"(/[^"]*)",(\s*for: \.(?:anybody|link),)?')
     files = sorted((SOURCES / "ChatServer" / "API").glob("*Routes.swift"))
     found = [match.groups() for file in files for match in route.finditer(file.read_text())]
     routes = {(method, path): bool(anybody) for method, path, anybody in found}
@@ -57,7 +57,7 @@ def test_error_codes_of_the_code_and_of_the_document_are_the_same():
     patterns = {
         r'(?:code: |\.conflict\(\s*|\.forbidden\(\s*)"([a-z_]+)"': "{}",
         r'\.notFound\("([a-z]+)"': "{}_not_found",
-        r'(?:\.invalid\(\s*|field: |number\()"([a-z_]+)"': "invalid_{}",
+        r'(?:\.invalid\(\s*|field: |number\()"([a-z0-9_]+)"': "invalid_{}",
     }
     files = [file for module in ("ChatCore", "ChatServer") for file in (SOURCES / module).rglob("*.swift")]
     text = "".join(file.read_text() for file in files)
@@ -109,9 +109,14 @@ class World:
         self.message = self.owner.say(self.channel, "hello @channel")["id"]
         self.owner.say(self.channel, "an answer", thread_id=self.message)
         invitation = done(self.owner.post(f"/workspaces/{self.workspace}/invitations"), 201)
+        upload, file = (
+            done(self.owner.post(f"/channels/{self.channel}/uploads", name="a.txt", size=1), 201)["id"] for _ in range(2))
+        self.owner.ask("PATCH", f"/uploads/{file}", data=b"x", headers={"Upload-Offset": "0"})
+        done(self.owner.post(f"/uploads/{file}/complete"), 201)
+        self.owner.say(self.channel, "", file_ids=[file])
         self.ids = {
             "workspace_id": self.workspace, "channel_id": self.channel, "message_id": self.message,
-            "user_id": others[0].id, "invitation_id": invitation["id"],
+            "user_id": others[0].id, "invitation_id": invitation["id"], "upload_id": upload, "file_id": file,
             "session_id": done(self.victim.get("/auth/sessions"))["items"][0]["id"],
             "device_id": done(self.owner.post(
                 "/users/me/devices", platform="ios", app_id="org.example.app", environment="production",

@@ -24,7 +24,7 @@ def test_a_body_beyond_256_kib_is_refused(team, size, has_length):
     ann, _, workspace = team
     body = b'{"content": "' + b"x" * size
     answer = ann.ask("POST", f"/channels/{ann.general(workspace)}/messages", data=body if has_length else iter([body]))
-    assert answer.status_code == 413
+    refused(answer, 413, "payload_too_large")
     done(ann.get("/users/me"))
 
 

@@ -29,7 +29,7 @@ ALLOWED = {
     "ChatCore": {"ChatModel"},
     "ChatStoreSQLite": {"ChatCore", "ChatModel"},
     "ChatStorePostgres": {"ChatCore", "ChatModel", "CPostgres"},
-    "ChatServer": {"ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL"},
+    "ChatServer": {"ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL", "CPictures"},
     "ClientKit": {"SocketIO"},
     "ClientFeatures": {"ClientKit"},
     "ClientRTC": {"ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"},

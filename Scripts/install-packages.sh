@@ -3,7 +3,7 @@
 # Usage: Scripts/install-packages.sh run|demo|test|bench|fuzz
 set -euo pipefail
 
-run=(libssl-dev libpq-dev libsqlite3-dev pkg-config zlib1g-dev)
+run=(libssl-dev libpq-dev libsqlite3-dev pkg-config zlib1g-dev libjpeg62-turbo-dev libpng-dev libwebp-dev)
 demo=("${run[@]}" ffmpeg)
 gstreamer=(python3-gst-1.0 gir1.2-gst-plugins-base-1.0 gir1.2-gst-plugins-bad-1.0 gstreamer1.0-nice
     gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad)

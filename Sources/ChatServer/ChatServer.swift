@@ -18,6 +18,8 @@ package final class ChatServer: Sendable {
     private let publicURL: PublicURL
     /// Nil where nothing is pushed.
     private let push: PushCenter?
+    /// Takes away what is left of files.
+    private let sweeping: Task<Void, Never>?
     private let logger: Logger
 
     /// - Parameters:
@@ -31,6 +33,7 @@ package final class ChatServer: Sendable {
         var service = service
         let (changes, changed) = AsyncStream<ChatChanges>.makeStream()
         service.changed = { changed.yield($0) }
+        let (leftovers, hasLeftovers) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (gone, going) = AsyncStream<UserID>.makeStream()
         let hub = RealtimeHub(service: service, logger: logger) { going.yield($0) }
         self.hub = hub
@@ -47,6 +50,7 @@ package final class ChatServer: Sendable {
         self.calls = calls
         Task {
             for await change in changes {
+                if change.hasLeftovers { hasLeftovers.yield() }
                 await hub.changed(change)
                 await push?.changed(change)
                 await calls.changed(change.calls)
@@ -54,13 +58,21 @@ package final class ChatServer: Sendable {
         }
         Task { for await user in gone { await calls.gone(user) } }
         await push?.start()
+        let files = try await ChatFiles.make(configuration, service: service, logger: logger)
+        sweeping = files.map { files in
+            Task {
+                async let regularly: Void = files.sweepRegularly()
+                for await _ in leftovers { await files.removeLeftovers() }
+                await regularly
+            }
+        }
         api = ChatAPI(
             service: service,
             tokens: AccessTokens(
                 key: key, lifetime: configuration.lifetimes.accessToken),
             passwords: PasswordHasher(), limits: RequestLimits(), mailer: mailer,
             letters: Letters(server: publicURL), callRooms: rooms, configuration: configuration, logger: logger,
-            push: push)
+            push: push, files: files)
         table = RouteTable(api.routes)
         self.logger = logger
         try await calls.start()
@@ -71,7 +83,20 @@ package final class ChatServer: Sendable {
 
     /// How large a request's body may be; nil for paths that are not the chat's.
     package func bodyLimit(of request: SocketIOHTTPRequest) -> Int? {
-        Self.isChat(request.path) ? Self.bodyLimit : nil
+        guard Self.isChat(request.path) else { return nil }
+        guard let files = api.files, request.method == "PATCH", request.path.hasPrefix(Self.path + "/uploads/"),
+            (try? token(of: request)).flatMap({ try? api.tokens.caller(of: $0, at: api.service.now()) }) != nil
+        else { return Self.bodyLimit }
+        // Only for who is logged in so much is read before anything else is looked at.
+        return files.store.partSize
+    }
+
+    /// What a request under `/api/v1` is answered with whose body is too large; nil for other paths.
+    package func tooLarge(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse? {
+        guard Self.isChat(request.path) else { return nil }
+        return APIResponse(
+            ChatError(.tooLarge, code: "payload_too_large", "The request's body is too large.")
+        ).http
     }
 
     private static func isChat(_ path: String) -> Bool { path == self.path || path.hasPrefix(self.path + "/") }
@@ -139,6 +164,7 @@ package final class ChatServer: Sendable {
     /// Says goodbye to who is connected.
     package func stop() async {
         await calls.stop()
+        sweeping?.cancel()
         await hub.close()
         await push?.stop()
     }
@@ -163,6 +189,7 @@ package final class ChatServer: Sendable {
             var call = APIRequest(http: request, parameters: parameters, caller: nil)
             switch route.access {
             case .anybody: try api.limits.take(.strangers(request.site), at: now)
+            case .link: break
             case .user:
                 let caller = try await self.caller(of: request, at: now)
                 try api.limits.take(.requests(caller.user), at: now)
@@ -174,11 +201,15 @@ package final class ChatServer: Sendable {
 
     /// Who asks, by the token in the request.
     private func caller(of request: SocketIOHTTPRequest, at now: Timestamp) async throws -> Caller {
+        try await api.caller(with: try token(of: request), at: now)
+    }
+
+    private func token(of request: SocketIOHTTPRequest) throws(ChatError) -> String {
         // RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1).
-        guard let header = request.header("Authorization") else { throw ChatError.notLoggedIn }
+        guard let header = request.header("Authorization") else { throw .notLoggedIn }
         let parts = header.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw ChatError.notLoggedIn }
-        return try await api.caller(with: String(parts[1]), at: now)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw .notLoggedIn }
+        return String(parts[1])
     }
 }
 

@@ -17,5 +17,10 @@ package struct ChatServerConfiguration: Sendable {
     package var limits = Limits()
     package var lifetimes = Lifetimes()
 
+    /// Where files are; nil to take none.
+    package var fileStore: (any FileStore)?
+    /// Makes thumbnails; nil to make none.
+    package var thumbnailer: Thumbnailer?
+
     package init() {}
 }

@@ -36,12 +36,15 @@ final class ServerFixture: Sendable {
         }
     }
 
-    init(isRegistrationOpen: Bool = true, isDelivering: Bool = false) async throws {
+    init(
+        isRegistrationOpen: Bool = true, isDelivering: Bool = false, fileStore: (any FileStore)? = nil
+    ) async throws {
         let clock = Clock()
         let mails = MailBox(isDelivering: isDelivering)
         let service = ChatService(database: try SQLiteChatDatabase(inMemoryAt: clock.now), now: { clock.now })
         var configuration = ChatServerConfiguration()
         configuration.isRegistrationOpen = isRegistrationOpen
+        configuration.fileStore = fileStore
         server = try await ChatServer(
             configuration, service: service, mailer: mails, logger: Logger(label: "test"))
         self.clock = clock
@@ -79,7 +82,16 @@ final class ServerFixture: Sendable {
 
     func ask(_ request: SocketIOHTTPRequest) async throws -> Answer {
         guard let response = await server.answer(request) else { throw NoAnswer() }
-        guard case .bytes(let body) = response.body else { throw NoAnswer() }
+        let body: [UInt8]
+        switch response.body {
+        case .bytes(let bytes): body = bytes
+        case .chunks(let chunks, let length):
+            var bytes: [UInt8] = []
+            for try await chunk in chunks { bytes += chunk }
+            guard bytes.count == length else { throw NoAnswer() }
+            body = bytes
+        case .file: throw NoAnswer()
+        }
         return Answer(status: response.status, headers: response.headers, body: body)
     }
 

@@ -23,6 +23,17 @@ package struct Limits: Sendable, Equatable {
     package var usualPageLength = 50
     /// Events that are kept of each workspace, for clients that come back.
     package var keptEvents: Int64 = 100_000
+    /// The largest file, in bytes.
+    package var fileSize: Int64 = 100 << 20
+    /// The largest picture that somebody shows as themselves, in bytes.
+    package var avatarSize: Int64 = 1 << 20
+    /// What all files of a workspace have together, in bytes; nil without a limit.
+    package var workspaceStorage: Int64?
+    /// Of one person, at one time.
+    package var openUploads = 20
+    /// Media types (`application/x-msdownload`, `video/*`) and endings of names (`exe`) that are not taken, in lower
+    /// case.
+    package var refusedFileTypes: Set<String> = []
 
     package init() {}
 }
@@ -41,6 +52,9 @@ package struct Lifetimes: Sendable, Equatable {
     /// Who has asked to come into a call's room, and is not there after this, is not in the call.
     package var joiningCall = Duration.seconds(60)
     package var invitation = Duration.seconds(14 * 86_400)
+    /// Of an upload that does not end, and of a file that does not come into a message.
+    package var upload = Duration.seconds(86_400)
+    package var fileLink = Duration.seconds(5 * 60)
 
     package init() {}
 }

@@ -12,7 +12,7 @@ package enum Texts {
         return trimmed
     }
 
-    private static func trimmed(_ text: String) -> String {
+    static func trimmed(_ text: String) -> String {
         let isSpace = { (character: Character) in character.isWhitespace || character.isNewline }
         guard let first = text.firstIndex(where: { !isSpace($0) }), let last = text.lastIndex(where: { !isSpace($0) })
         else { return "" }
@@ -26,7 +26,7 @@ package enum Texts {
 
     /// Controls, and what nobody sees or what turns the writing direction, by which a name could look like another; but
     /// for what joins letters, and the letters of flags (UAX #31 §2.3, UTS #51 §1.4.3).
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+    static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate: true
         case .format: !(0x200C...0x200D).contains(scalar.value) && !(0xE0020...0xE007F).contains(scalar.value)

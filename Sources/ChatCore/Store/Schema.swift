@@ -32,7 +32,7 @@ package enum Schema {
     }
 
     package static let steps = [
-        people, workspaces, channels, messages, events, search, formerTokens, searchByWorkspace, calls, push,
+        people, workspaces, channels, messages, events, search, formerTokens, searchByWorkspace, calls, push, files,
     ]
 
     static let people = Step(

@@ -67,6 +67,8 @@ package struct ChatChanges: Sendable, Equatable {
     /// Have read something.
     package var marks: [UserID: ReadMark] = [:]
     package var calls = CallEffects()
+    /// Files have lost their place, and their bytes are to be taken away.
+    package var hasLeftovers = false
 
     package init() {}
 

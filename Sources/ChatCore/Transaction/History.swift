@@ -72,7 +72,22 @@ extension ChatTransaction {
         }
         let calls = try calls(ofMessages: messages.filter { $0.kind == .call && $0.deletedAt == nil }.map(\.id))
         for (id, call) in calls { places[id].map { messages[$0].call = call } }
+        for (message, file) in try files(ofMessages: list, ids) {
+            guard let place = places[message] else { continue }
+            messages[place].files.append(file)
+        }
         return messages
+    }
+
+    /// Messages that are there, in the order that is asked for.
+    func messages(_ ids: [MessageID]) throws -> [Message] {
+        guard !ids.isEmpty else { return [] }
+        let list = ids.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
+        let rows = try session.rows(
+            "SELECT \(Self.messageColumns) FROM messages m JOIN users u ON u.id = m.user_id WHERE m.id IN (\(list))",
+            ids.map { SQLValue.id($0) })
+        let found = Dictionary(uniqueKeysWithValues: try messages(rows).map { ($0.id, $0) })
+        return ids.compactMap { found[$0] }
     }
 
     func message(_ id: MessageID) throws -> Message {

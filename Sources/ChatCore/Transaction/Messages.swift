@@ -9,11 +9,16 @@ extension ChatTransaction {
         package var threadID: MessageID?
         /// A name of the client's choosing, by which sending it again gives the message that there is.
         package var clientID: String?
+        /// Of the sender's own, in no message so far; with them there need be no words.
+        package var fileIDs: [FileID]
 
-        package init(content: String, threadID: MessageID? = nil, clientID: String? = nil) {
+        package init(
+            content: String, threadID: MessageID? = nil, clientID: String? = nil, fileIDs: [FileID] = []
+        ) {
             self.content = content
             self.threadID = threadID
             self.clientID = clientID
+            self.fileIDs = fileIDs
         }
     }
 
@@ -30,7 +35,7 @@ extension ChatTransaction {
         if let clientID = new.clientID, let sent = try message(ofClient: clientID, by: user, in: channel) {
             return (sent, false)
         }
-        let content = try Texts.content(new.content, isEmptyAllowed: false, limits)
+        let content = try Texts.content(new.content, isEmptyAllowed: !new.fileIDs.isEmpty, limits)
         if let thread = new.threadID { try checkThread(thread, in: channel) }
         let mentions = MentionParser(content)
         if mentions.isChannel || mentions.isHere {
@@ -38,6 +43,7 @@ extension ChatTransaction {
         }
         let (id, sequence) = try insertMessage(
             .text, content, in: place, thread: new.threadID, by: user, clientID: new.clientID, mentions: mentions)
+        try attach(new.fileIDs, to: id, in: channel, by: user)
         let message = try message(id)
         try append(.messageSent(message), to: .channel(channel), in: place.workspace, as: sequence)
         return (message, true)
@@ -148,7 +154,8 @@ extension ChatTransaction {
         return edited
     }
 
-    /// Takes a message's words away, from the log of events as well. Where there are answers to it, its place stays.
+    /// Takes a message's words and files away, from the log of events as well. Where there are answers to it, its place
+    /// stays.
     package func delete(_ id: MessageID, by user: UserID) throws {
         let (message, place) = try target(id, .deleteMessage, by: user)
         try session.run(
@@ -159,6 +166,7 @@ extension ChatTransaction {
             """, .id(id), .time(now))
         try session.run("DELETE FROM mentions WHERE message_id = $1", .id(id))
         try session.run("DELETE FROM reactions WHERE message_id = $1", .id(id))
+        try discardFiles(of: id)
         try session.run("DELETE FROM events WHERE message_id = $1", .id(id))
         if let thread = message.threadID {
             try session.run(

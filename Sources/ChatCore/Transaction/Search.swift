@@ -4,7 +4,7 @@ package import ChatModel
 extension ChatTransaction {
     /// What else a message has to be.
     package struct SearchFilter: Sendable {
-        package enum Feature: String, Sendable, CaseIterable { case link, reaction, pin, thread }
+        package enum Feature: String, Sendable, CaseIterable { case link, file, reaction, pin, thread }
 
         package var channel: ChannelID?
         package var author: UserID?
@@ -46,6 +46,7 @@ extension ChatTransaction {
         for feature in filter.features.sorted(by: { $0.rawValue < $1.rawValue }) {
             switch feature {
             case .link: conditions.append("(m.content LIKE '%http://%' OR m.content LIKE '%https://%')")
+            case .file: conditions.append("EXISTS (SELECT 1 FROM files f WHERE f.message_id = m.id)")
             case .reaction: conditions.append("EXISTS (SELECT 1 FROM reactions r WHERE r.message_id = m.id)")
             case .pin: conditions.append("m.pinned_at IS NOT NULL")
             case .thread: conditions.append("(m.thread_id IS NOT NULL OR m.reply_count > 0)")
@@ -56,8 +57,8 @@ extension ChatTransaction {
             Self.searchSQL(session.dialect, conditions, limit: arguments.count - 1), arguments)
         var found: [(id: MessageID, snippet: String)] = []
         for var row in rows.prefix(limit) { found.append((try row.id(), try row.text())) }
-        let results = try found.map {
-            SearchResult(message: try message($0.id), snippet: Self.pieces(of: $0.snippet))
+        let results = zip(try messages(found.map(\.id)), found).map {
+            SearchResult(message: $0, snippet: Self.pieces(of: $1.snippet))
         }
         return Page(results, after: rows.count > limit ? Cursor(sequence: skipped + Int64(limit)) : nil)
     }

@@ -8,6 +8,8 @@ struct APIResponse: Sendable {
     var status: Int
     var headers: [(name: String, value: String)] = []
     var body: [UInt8] = []
+    /// In the place of `body`, where it is large.
+    var stream: SocketIOHTTPResponse.Body?
 
     /// - Parameter version: becomes the `ETag`.
     static func json(_ value: some Encodable, status: Int = 200, version: Int64? = nil) throws -> APIResponse {
@@ -20,12 +22,15 @@ struct APIResponse: Sendable {
 
     static let nothing = APIResponse(status: 204)
 
-    /// Answers of the API are for who asked and for now.
+    /// Answers of the API are for who asked and for now, where they do not say otherwise.
     var http: SocketIOHTTPResponse {
-        SocketIOHTTPResponse(
+        let isKept = headers.contains { $0.name == "Cache-Control" }
+        return SocketIOHTTPResponse(
             status: status,
-            headers: headers + [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")],
-            body: .bytes(body))
+            headers: headers + (isKept ? [] : [("Cache-Control", "no-store")]) + [
+                ("X-Content-Type-Options", "nosniff")
+            ],
+            body: stream ?? .bytes(body))
     }
 }
 

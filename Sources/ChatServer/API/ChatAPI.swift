@@ -16,11 +16,13 @@ struct ChatAPI: Sendable {
     let logger: Logger
     /// Nil where nothing is pushed.
     var push: PushCenter?
+    /// Nil on a server that takes no files.
+    let files: ChatFiles?
 
     /// Every route that there is.
     var routes: [Route] {
         accountRoutes + userRoutes + workspaceRoutes + invitationRoutes + channelRoutes + messageRoutes + searchRoutes
-            + callRoutes + deviceRoutes
+            + callRoutes + deviceRoutes + fileRoutes + avatarRoutes
     }
 
     /// Sends a letter without making anybody wait for it, so that nobody can tell by the time whether there was one.

@@ -33,7 +33,7 @@ extension ChatAPI {
         let (user, id): (UserID, ChannelID) = (try request.user(), try request.id("channel_id"))
         let body: SendMessageRequest = try request.body()
         let new = ChatTransaction.NewMessage(
-            content: body.content, threadID: body.threadID, clientID: body.clientID)
+            content: body.content, threadID: body.threadID, clientID: body.clientID, fileIDs: body.fileIDs ?? [])
         let (message, isNew) = try await service.write { try $0.send(new, to: id, by: user) }
         return try answer(message, status: isNew ? 201 : 200)
     }

@@ -4,6 +4,8 @@ internal import ChatCore
 struct Route: Sendable {
     enum Access: Sendable {
         case anybody
+        /// Whoever has a link, which the route checks itself.
+        case link
         /// Whoever is logged in.
         case user
     }

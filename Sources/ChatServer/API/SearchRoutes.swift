@@ -28,7 +28,7 @@ extension ChatAPI {
         filter.after = try time("after", of: request)
         for name in (request.query("has") ?? "").split(separator: ",") {
             guard let feature = ChatTransaction.SearchFilter.Feature(rawValue: String(name)) else {
-                throw .invalid("has", "This takes link, reaction, pin and thread, with commas between them.")
+                throw .invalid("has", "This takes link, file, reaction, pin and thread, with commas between them.")
             }
             filter.features.insert(feature)
         }

@@ -110,7 +110,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         // RFC 9112 §3.2: exactly one Host since HTTP/1.1.
         let hosts = head.headers["host"].count
         guard hosts == 1 || (hosts == 0 && head.version == .http1_0) else {
-            return refuse(head, "A request needs one Host header.\n", status: 400, context)
+            return refuse(head, .text("A request needs one Host header.\n", status: 400), context)
         }
         let limit = bodyLimit(of: head, context)
         if let length = head.headers.first(name: "content-length").flatMap(Int.init), length > limit {
@@ -132,13 +132,19 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// RFC 9110 §15.5.14.
     private func refuseSize(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
-        refuse(head, "The request's body is too large.\n", status: 413, context)
+        let request = SocketIOHTTPRequest(head, [], context)
+        let own = server.isEnginePath(head.uri) ? nil : server.configuration.bodyTooLarge?(request)
+        var response = own ?? .text("The request's body is too large.\n")
+        response.status = 413
+        refuse(head, response, context)
     }
 
     /// What follows on this connection is not worth reading.
-    private func refuse(_ head: HTTPRequestHead, _ text: String, status: Int, _ context: ChannelHandlerContext) {
+    private func refuse(
+        _ head: HTTPRequestHead, _ response: SocketIOHTTPResponse, _ context: ChannelHandlerContext
+    ) {
         phase = .discarding
-        respond(to: head, SocketIOHTTPResponse.text(text, status: status), keepAlive: false, context)
+        respond(to: head, response, keepAlive: false, context)
     }
 
     // MARK: Responses
@@ -154,6 +160,12 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         switch response.body {
         case .bytes(let body): bytes = body
         case .file(let path): return respond(to: request, response, file: path, context)
+        case .chunks(let chunks, let length):
+            writeHead(request, response, length: length, keepAlive: keepAlive, context)
+            guard Self.hasContent(response, to: request) else {
+                return finishResponse(request, keepAlive: keepAlive, context)
+            }
+            return write(chunks, length, to: request, keepAlive: keepAlive, context)
         }
         writeHead(request, response, length: bytes.count, keepAlive: keepAlive, context)
         if Self.hasContent(response, to: request), !bytes.isEmpty {
@@ -224,6 +236,37 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
                 // A short file cannot be told to the client other than by a broken connection.
                 guard case .success = result else { return context.close(promise: nil) }
                 handler.finishResponse(request, keepAlive: true, context)
+            }
+        }
+    }
+
+    private func write(
+        _ chunks: any AsyncSequence<[UInt8], any Error> & Sendable, _ length: Int, to request: HTTPRequestHead,
+        keepAlive: Bool, _ context: ChannelHandlerContext
+    ) {
+        let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        Task {
+            do {
+                var left = length
+                for try await chunk in chunks {
+                    guard chunk.count <= left else { throw ChannelError.eof }
+                    left -= chunk.count
+                    try await loop.flatSubmit { () -> EventLoopFuture<Void> in
+                        let (handler, context) = loopBound.value
+                        guard context.channel.isActive else { return loop.makeFailedFuture(ChannelError.eof) }
+                        handler.restartDeadline(context)
+                        let part = HTTPServerResponsePart.body(.byteBuffer(ByteBuffer(bytes: chunk)))
+                        return context.writeAndFlush(handler.wrapOutboundOut(part))
+                    }.get()
+                }
+                guard left == 0 else { throw ChannelError.eof }
+                loop.execute {
+                    let (handler, context) = loopBound.value
+                    handler.finishResponse(request, keepAlive: keepAlive, context)
+                }
+            } catch {
+                loop.execute { loopBound.value.1.close(promise: nil) }
             }
         }
     }

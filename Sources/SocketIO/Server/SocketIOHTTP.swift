@@ -28,6 +28,10 @@ public struct SocketIOHTTPResponse: Sendable {
         case bytes([UInt8])
         /// A file that is streamed; 404 if it cannot be opened.
         case file(path: String)
+        /// Chunks that have `length` bytes together. Each is asked for when the one before has left, so that a client
+        /// that reads slowly fills no memory; where they fail or end too early the connection is broken, for nothing
+        /// else can tell the client any more. Of an answer to HEAD none is asked for.
+        case chunks(any AsyncSequence<[UInt8], any Error> & Sendable, length: Int)
     }
 
     /// As 200.

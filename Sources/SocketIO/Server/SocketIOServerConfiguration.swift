@@ -35,6 +35,8 @@ public struct SocketIOServerConfiguration: Sendable {
     public var fallbackBodyLimit = 1_000_000
     /// Another limit for some requests, asked with an empty body before any of it is taken; nil for the general one.
     public var fallbackBodyLimitOf: (@Sendable (SocketIOHTTPRequest) -> Int?)?
+    /// What a request for `fallback` whose body is too large is answered with; nil for a sentence. The status is 413.
+    public var bodyTooLarge: (@Sendable (SocketIOHTTPRequest) -> SocketIOHTTPResponse?)?
     /// An HTTP connection without a complete request for this long is closed.
     public var requestTimeout: Duration = .seconds(60)
 

@@ -75,6 +75,8 @@ struct Serve: AsyncParsableCommand {
     var mail: MailOptions
     @OptionGroup(title: "Push notifications")
     var push: PushOptions
+    @OptionGroup(title: "Files of the chat")
+    var files: FileOptions
 
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
@@ -153,8 +155,8 @@ struct Serve: AsyncParsableCommand {
         let served: ServedChat?
         do {
             served = try await ServedChat.start(
-                chat, mail, push: try push.configuration(), origins: allowOrigin, isSecure: tlsCertificate != nil,
-                rooms: sfu.map(CallsInRooms.init), logger: logger)
+                chat, mail, push: try push.configuration(), files: files, origins: allowOrigin,
+                isSecure: tlsCertificate != nil, rooms: sfu.map(CallsInRooms.init), logger: logger)
         } catch {
             await sfu?.stop()
             await relay?.service.stop()
@@ -247,6 +249,7 @@ struct Serve: AsyncParsableCommand {
             request.path == RoomTokenRoute.path
                 ? RoomTokenRoute.bodyLimit : chat?.bodyLimit(of: request) ?? livekit?.bodyLimit(of: request)
         }
+        configuration.bodyTooLarge = { chat?.tooLarge($0) }
         let server = SocketIOServer(configuration: configuration, logger: logger)
         statistics.follow(server)
         return server

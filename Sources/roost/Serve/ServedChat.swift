@@ -18,8 +18,8 @@ struct ServedChat: Sendable {
 
     /// - Throws: `CommandError` where the folder or the database is of no use.
     static func start(
-        _ options: ChatOptions, _ mail: MailOptions, push: APNsConfiguration?, origins: [String], isSecure: Bool,
-        rooms: CallsInRooms?, logger: Logger
+        _ options: ChatOptions, _ mail: MailOptions, push: APNsConfiguration?, files: FileOptions, origins: [String],
+        isSecure: Bool, rooms: CallsInRooms?, logger: Logger
     ) async throws -> ServedChat? {
         guard let folder = options.data else { return nil }
         let now: @Sendable () -> Timestamp = {
@@ -50,6 +50,7 @@ struct ServedChat: Sendable {
             configuration.isSecure = isSecure
             configuration.origins = Set(origins)
             configuration.push = push
+            try files.apply(to: &configuration, folder: folder, now: now)
             let service = ChatService(
                 database: database, limits: configuration.limits, lifetimes: configuration.lifetimes, now: now)
             let sample = options.sample ? try await SampleWorkspace.make(in: service) : nil
