@@ -432,9 +432,12 @@ def s3():
         stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
 
+    asker = requests.Session()
+    asker.trust_env = False
+
     def is_there():
         with contextlib.suppress(requests.RequestException):
-            return requests.put(f"{url}/files-of-roost", timeout=PATIENCE).status_code == 200
+            return asker.put(f"{url}/files-of-roost", timeout=PATIENCE).status_code == 200
         return False
 
     try:
@@ -493,7 +496,4 @@ def test_a_picture_in_the_store_has_a_thumbnail_and_an_upload_can_be_given_up(s3
     upload = begin(ann, channel, noise(100))
     assert ann.delete(f"/uploads/{upload['id']}").status_code == 204
     refused(ann.get(f"/uploads/{upload['id']}"), 404, "upload_not_found")
-
-
-def test_keys_of_the_store_are_in_no_log(s3_chat):
     assert "a-secret-key" not in s3_chat.process.transcript()
