@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import ChatModel
+internal import ChatServer
 
 /// `roost admin invites`.
 struct AdminInvites: AsyncParsableCommand {

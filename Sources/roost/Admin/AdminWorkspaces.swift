@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import ChatCore
 internal import ChatModel
+internal import ChatServer
 
 /// `roost admin workspaces`.
 struct AdminWorkspaces: AsyncParsableCommand {
