@@ -12,7 +12,7 @@ struct Roost: AsyncParsableCommand {
             LiveKit's protocol, here or on any server of it.
             """,
         version: "0.1.0",
-        subcommands: [Serve.self, Config.self, Call.self] + watching
+        subcommands: [Serve.self, Config.self, Admin.self, Call.self] + watching
             + [Join.self, Demo.self, Token.self, Thumbnail.self]
     )
 

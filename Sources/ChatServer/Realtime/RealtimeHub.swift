@@ -23,6 +23,9 @@ actor RealtimeHub {
     private static let mostResumptions = 4
     private var typists = Typists()
     private var isExpiring = false
+    private var isLooking = false
+    /// Other processes' changes are found within this.
+    private static let lookAgain = Duration.seconds(2)
     private var isClosed = false
 
     private struct Joining {
@@ -63,6 +66,7 @@ actor RealtimeHub {
     func connect(_ connection: RealtimeConnection, _ caller: Caller, resume: [WorkspaceID: Int64]) async {
         guard !isClosed else { return connection.close(RealtimeConnection.Reason.goingDown) }
         connections[caller.user, default: []].append((connection, caller.session))
+        if !isLooking { Task { await lookAround() } }
         do {
             let ids = try await service.read { try $0.workspaces(of: caller.user).map(\.workspace.id) }
             connection.send(ServerFrame.hello(user: caller.user, workspaces: ids))
@@ -125,6 +129,23 @@ actor RealtimeHub {
         for id in changes.workspaces where workspaces[id] != nil {
             grown.insert(id)
             if !reading.contains(id) { Task { await read(id) } }
+        }
+    }
+
+    /// Looks for what nobody in this process has written: another server on the same database, or `roost admin`.
+    private func lookAround() async {
+        guard !isLooking else { return }
+        isLooking = true
+        defer { isLooking = false }
+        while !connections.isEmpty, !isClosed {
+            try? await Task.sleep(for: Self.lookAgain)
+            let ids = Array(workspaces.keys)
+            let newest = try? await service.read { chat in ids.map { try? chat.sequence(of: $0) } }
+            for (id, sequence) in zip(ids, newest ?? []) {
+                guard let known = workspaces[id]?.sequence, let sequence, sequence > known else { continue }
+                grown.insert(id)
+                await read(id)
+            }
         }
     }
 
@@ -197,6 +218,10 @@ actor RealtimeHub {
         workspaces[id]?.update(reading.surroundings)
         for event in reading.events { workspaces[id]?.deliver(event, reading.surroundings) }
         workspaces[id]?.advance(to: reading.sequence)
+        // Whoever has left the server is logged out, also where another process has written it.
+        for user in Set(reading.events.filter { $0.kind == .userUpdated }.compactMap(\.user)) {
+            if connections[user] != nil { Task { await endSessionsThatAreOver(of: user) } }
+        }
         for (user, wasHidden) in hidden {
             guard let person = workspaces[id]?.people[user], person.isHidden != wasHidden, !person.connections.isEmpty
             else { continue }

@@ -1,0 +1,80 @@
+package import ChatCore
+package import ChatModel
+
+/// What whoever runs a server does with its chat, beside the server or without it.
+package struct Administration: Sendable {
+    private let service: ChatService
+    /// As people reach the server, for links.
+    private let serverURL: String
+
+    package init(service: ChatService, serverURL: String) {
+        self.service = service
+        self.serverURL = serverURL
+    }
+
+    // MARK: People
+
+    /// Calls `body` with each account, by username; all are never in memory at once.
+    package func forEachAccount(_ body: (Account) throws -> Void) async throws {
+        var last = ""
+        while true {
+            let page = try await service.read { [last] in try $0.accounts(after: last) }
+            for account in page { try body(account) }
+            guard let end = page.last else { return }
+            last = end.profile.username
+        }
+    }
+
+    package func deactivate(_ name: String) async throws {
+        try await service.write { try $0.deactivate(try $0.user(named: name)) }
+    }
+
+    package func reactivate(_ name: String) async throws {
+        try await service.write { try $0.reactivate(try $0.user(named: name)) }
+    }
+
+    /// - Returns: a link by which somebody chooses a new password, within an hour. The old one stays good until then.
+    package func resetPassword(of name: String) async throws -> String {
+        let secret = Secret.random()
+        try await service.write { chat in
+            let user = try chat.user(named: name)
+            try chat.requireActive(user)
+            try chat.openEmailToken(secret.hash, for: .reset, of: user)
+        }
+        return "\(serverURL)/#/reset-password/\(secret.text)"
+    }
+
+    /// - Parameter workspace: its address or identifier; nil for the server.
+    package func makeOwner(_ name: String, of workspace: String?) async throws {
+        try await service.write { chat in
+            let user = try chat.user(named: name)
+            guard let workspace else { return try chat.makeServerOwner(user) }
+            try chat.makeOwner(user, of: try chat.workspace(named: workspace).id)
+        }
+    }
+
+    // MARK: Workspaces
+
+    package func workspaces() async throws -> [ChatTransaction.WorkspaceEntry] {
+        try await service.read { try $0.allWorkspaces() }
+    }
+
+    /// Makes an invitation in the name of the workspace's first owner.
+    ///
+    /// - Parameters:
+    ///   - workspace: its address or identifier.
+    ///   - channels: by their names.
+    /// - Returns: its link.
+    package func invite(
+        to workspace: String, as role: Role, channels: [String], uses: Int?
+    ) async throws -> String {
+        let secret = Secret.random()
+        try await service.write { chat in
+            let id = try chat.workspace(named: workspace).id
+            let new = ChatTransaction.NewInvitation(
+                role: role, channelIDs: try channels.map { try chat.channel(named: $0, in: id) }, maximumUses: uses)
+            _ = try chat.invite(new, with: secret.hash, to: id, by: try chat.anyOwner(of: id))
+        }
+        return "\(serverURL)/#/invitation/\(secret.text)"
+    }
+}

@@ -1,0 +1,12 @@
+internal import ArgumentParser
+
+/// `roost admin`: what whoever runs a server does with its chat.
+struct Admin: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Look after a server's chat: people, workspaces, invitations.",
+        discussion: """
+            Works on the database itself, beside a running server or without one. A server sees what has changed with \
+            the next request; who is connected is told within two seconds.
+            """,
+        subcommands: [AdminUsers.self, AdminWorkspaces.self, AdminInvites.self])
+}

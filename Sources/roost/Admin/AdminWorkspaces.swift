@@ -1,0 +1,40 @@
+internal import ArgumentParser
+internal import ChatCore
+internal import ChatModel
+internal import ChatServer
+
+/// `roost admin workspaces`.
+struct AdminWorkspaces: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "workspaces", abstract: "Workspaces: which there are.", subcommands: [List.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List all workspaces, by their addresses.")
+
+        @OptionGroup var options: AdminOptions
+
+        @Flag(help: "Print a JSON object for each.")
+        var json = false
+
+        private struct Line: Encodable {
+            let workspace: Workspace
+            let members: Int
+            let channels: Int
+            let messages: Int
+        }
+
+        func run() async throws {
+            try await options.run { chat in
+                for entry in try await chat.workspaces() {
+                    let line = Line(
+                        workspace: entry.workspace, members: entry.members, channels: entry.channels,
+                        messages: entry.messages)
+                    let text =
+                        "\(entry.workspace.slug)  \(entry.workspace.name)  \(entry.members) members, "
+                        + "\(entry.channels) channels, \(entry.messages) messages"
+                    Console.say(json ? try JSONLine.text(line) : text)
+                }
+            }
+        }
+    }
+}
