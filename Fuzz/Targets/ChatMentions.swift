@@ -1,7 +1,7 @@
 import ChatCore
 
-/// Any text as a message's: each name that is found stands in it behind an `@`, in whatever case, once, and there are no
-/// more than a hundred.
+/// Any text as a message's: each name that is found stands in it behind an `@`, in whatever case, once, and there are
+/// no more than a hundred.
 func fuzzChatMentions(_ bytes: RawSpan) {
     let text = bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     let mentions = MentionParser(text)

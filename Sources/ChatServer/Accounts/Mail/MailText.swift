@@ -73,8 +73,9 @@ enum MailText {
     /// RFC 5322 §3.3: `Mon, 23 Nov 2026 16:40:07 +0000`.
     static func date(_ time: Timestamp) -> String {
         let parts = time.description.split { "-T.".contains($0) }
-        // 1970 began on a Thursday.
-        let day = days[Int(((time.milliseconds / 86_400_000) % 7 + 7) % 7)]
+        // 1970 began on a Thursday. A day begins before what has passed of it, before 1970 as well.
+        let (quotient, rest) = time.milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
+        let day = days[Int(((quotient - (rest < 0 ? 1 : 0)) % 7 + 7) % 7)]
         let month = months[max(0, (Int(parts[1]) ?? 1) - 1) % 12]
         return "\(day), \(parts[2]) \(month) \(parts[0]) \(parts[3]) +0000"
     }
