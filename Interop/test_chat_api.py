@@ -118,6 +118,7 @@ class World:
             "workspace_id": self.workspace, "channel_id": self.channel, "message_id": self.message,
             "user_id": others[0].id, "invitation_id": invitation["id"], "upload_id": upload, "file_id": file,
             "session_id": done(self.victim.get("/auth/sessions"))["items"][0]["id"],
+            "call_id": self.call(),
             "device_id": done(self.owner.post(
                 "/users/me/devices", platform="ios", app_id="org.example.app", environment="production",
                 alert_token="ab" * 32), 201)["id"],
@@ -128,6 +129,13 @@ class World:
         self.sessions = itertools.cycle([chat.session() for _ in range(40)])
         self.doomed = {}
         self.answers = {}
+
+    def call(self):
+        """One that goes on, in a channel of its own in which everybody is."""
+        channel = self.owner.channel(self.workspace)
+        for person in self.members[1:]:
+            done(person.post(f"/channels/{channel}/join"))
+        return done(self.owner.post(f"/channels/{channel}/calls"), 201)["call"]["id"]
 
     def doomed_of(self, label):
         if label not in self.doomed or label == "DELETE /auth/sessions/{session_id}":
@@ -158,6 +166,9 @@ class World:
                 return (person if person in self.members else self.owner).channel(self.workspace)
             case "DELETE /workspaces/{workspace_id}/invitations/{invitation_id}", "invitation_id":
                 return done(self.owner.post(f"/workspaces/{self.workspace}/invitations"), 201)["id"]
+            case "POST /calls/{call_id}/end", "call_id":
+                channel = self.owner.channel(self.workspace)
+                return done(self.owner.post(f"/channels/{channel}/calls"), 201)["call"]["id"]
             case "DELETE /auth/sessions/{session_id}", "session_id":
                 return done(person.get("/auth/sessions"))["items"][0]["id"]
             case (

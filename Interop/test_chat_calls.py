@@ -50,6 +50,11 @@ def states(call):
     return {one["user"]["id"]: one["state"] for one in call["participants"]}
 
 
+def chat_token(person, room):
+    """A token for this room of the page, which asks for no account."""
+    return person.session.post(f"{person.chat.process.url}/rooms/token", json={"room": room, "name": "Olga"})
+
+
 def over(socket, call, reason):
     """The call's end as somebody is told of it."""
     ended = socket.wait_for("call_ended", id=call["id"])["data"]
@@ -63,7 +68,11 @@ def test_who_calls_somebody_talks_to_them_in_a_room(pair, join):
     ticket = done(ann.post(f"/workspaces/{workspace}/calls", user_id=bob.id, media="video"), 201)
     call = ticket["call"]
     assert call["channel_id"] == direct and call["kind"] == "room" and call["media"] == "video"
-    assert ticket["room"] == call["room"] and ticket["url"].startswith("ws://127.0.0.1:")
+    # Who may come in has the room's name; who may read of the call has not.
+    assert ticket["room"].startswith("call-") and "room" not in call
+    assert ticket["url"].startswith("ws://127.0.0.1:")
+    page = chat_token(ann, ticket["room"])
+    assert page.status_code == 403, page.text
     assert states(call) == {ann.id: "joined", bob.id: "ringing"}
     assert with_bob.wait_for("call_started", id=call["id"])["data"]["started_by"]["id"] == ann.id
     message = with_bob.wait_for("message_sent", kind="call")["data"]

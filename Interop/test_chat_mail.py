@@ -46,7 +46,7 @@ class Box:
 
 
 def secret_of(message, kind):
-    links = re.findall(rf"(http://localhost:\d+)/#/{kind}/([\w-]{{43}})$", message.get_content(), re.M)
+    links = re.findall(rf"(http://localhost:\d+)/#/{kind}/([\w-]{{43}})\r?$", message.get_content(), re.M)
     assert len(links) == 1, message.get_content()
     return links[0]
 

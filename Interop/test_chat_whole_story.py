@@ -47,7 +47,7 @@ def test_from_an_account_to_a_call_and_back_without_a_gap(apns, processes, tmp_p
     with_ann.wait_for("message_sent", id=answer["id"])
     done(bob.put(f"/messages/{first['id']}/reactions/%E2%9B%B4"))
     assert with_ann.wait_for("reaction_added", message_id=first["id"])["data"]["reaction"]["user_ids"] == [bob.id]
-    done(ann.patch(f"/messages/{first['id']}", content="the ferry leaves at ten", version=first["version"]))
+    done(ann.patch(f"/messages/{first['id']}", content="the ferry leaves at ten", version=f'"{first["version"]}"'))
     with_bob.wait_for("message_edited", id=first["id"])
     found = done(bob.get(f"/workspaces/{workspace}/search", query="ferry ten"))["items"]
     assert [one["message"]["id"] for one in found] == [first["id"]] and found[0]["message"]["reply_count"] == 1
@@ -78,12 +78,12 @@ def test_from_an_account_to_a_call_and_back_without_a_gap(apns, processes, tmp_p
     with_bob.close()
     direct = done(ann.post(f"/workspaces/{workspace}/direct", user_ids=[bob.id]), 201)["channel"]["id"]
     missed = ann.say(direct, "are you there?")
-    push = apns.wait(alert_token)
+    push = apns.wait(alert_token)[0]
     assert "are you there?" in str(push.body) and push.body["aps"]["badge"] >= 1
 
     # A call rings at it, and he answers with the token that the server gives him.
     ticket = done(ann.post(f"/workspaces/{workspace}/calls", user_id=bob.id), 201)
-    ring = apns.wait(voip_token)
+    ring = apns.wait(voip_token)[0]
     assert ring.headers["apns-push-type"] == "voip" and ticket["call"]["id"] in str(ring.body)
     phones = []
     for person, given in ((ann, ticket), (bob, done(bob.post(f"/calls/{ticket['call']['id']}/join")))):

@@ -42,7 +42,8 @@ def file(tmp_path):
 
 
 def test_options_win_over_the_environment_and_that_over_the_file(file):
-    found = settings("--config", file, "--port", "8123", ROOST_PORT="8124", ROOST_HOST="::1", ROOST_SAMPLE="true")
+    found = settings("--config", file, "--port", "8123", ROOST_PORT="8124", ROOST_HOST="::1", ROOST_SAMPLE="true",
+                     ROOST_DATA=str(file.parent))
     assert found["port"] == [("8123", "command line")]
     assert found["host"] == [("::1", "ROOST_HOST")]
     assert found["sample"] == [("true", "ROOST_SAMPLE")]
@@ -50,6 +51,11 @@ def test_options_win_over_the_environment_and_that_over_the_file(file):
     assert found["echo"] == [("no", f"{file}, line 7")]
     assert found["turn-port"] == [("3478", "default")]
     assert "database" not in found
+
+
+def test_what_the_environment_has_besides_options_is_no_slip_of_the_pen():
+    secret = "x" * 40
+    settings(ROOST_LIVEKIT_KEYS=f"name:{secret}", ROOST_S3_ACCESS_KEY="a", ROOST_S3_SECRET_KEY="b", ROOST_SMTP_PASSWORD="c")
 
 
 def test_a_list_repeats_its_name_and_is_replaced_as_a_whole(file):

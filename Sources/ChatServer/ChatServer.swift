@@ -169,6 +169,9 @@ package final class ChatServer: Sendable {
         await push?.stop()
     }
 
+    /// Whether a room of LiveKit's protocol is one of a call, into which nobody comes but with the chat's tokens.
+    package static func isCallRoom(_ name: String) -> Bool { CallRoomName.isOne(name) }
+
     /// Takes what the server of the rooms tells, in its order.
     package func take(_ event: LiveKitWebhookEvent) async { await calls.take(event) }
 

@@ -31,5 +31,9 @@ struct SQLiteCopy {
         }
     }
 
-    private static func date(of name: String) -> Substring { name.split(separator: "-").last ?? "" }
+    /// Empty, and so before all others, for the copies of earlier versions, which bore none.
+    private static func date(of name: String) -> Substring {
+        guard let last = name.split(separator: "-").last, last.first?.isNumber == true else { return "" }
+        return last
+    }
 }

@@ -85,14 +85,14 @@ enum Sample {
         + #","user":"# + profileText + #","version":3,"workspace_id":"# + text(2) + "}"
 
     static let call = Call(
-        id: id(8), workspaceID: id(2), channelID: id(3), messageID: id(4), kind: .room, media: .video, room: "call-x",
+        id: id(8), workspaceID: id(2), channelID: id(3), messageID: id(4), kind: .room, media: .video, room: "",
         startedBy: profile, startedAt: at, endedAt: later, endReason: .missed,
         participants: [CallParticipant(user: profile, state: .left, joinedAt: at, leftAt: later)], version: 2)
     static let callText =
         #"{"channel_id":"# + text(3) + #","end_reason":"missed","ended_at":"2026-11-23T16:40:08.000Z","id":"# + text(8)
         + #","kind":"room","media":"video","message_id":"# + text(4)
         + #","participants":[{"joined_at":"2026-11-23T16:40:07.250Z","left_at":"2026-11-23T16:40:08.000Z","#
-        + #""state":"left","user":"# + profileText + #"}],"room":"call-x","#
+        + #""state":"left","user":"# + profileText + #"}],"#
         + #""started_at":"2026-11-23T16:40:07.250Z","started_by":"# + profileText
         + #","version":2,"workspace_id":"# + text(2) + "}"
 }

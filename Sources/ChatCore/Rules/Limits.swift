@@ -51,6 +51,8 @@ package struct Lifetimes: Sendable, Equatable {
     package var ringing = Duration.seconds(45)
     /// Who has asked to come into a call's room, and is not there after this, is not in the call.
     package var joiningCall = Duration.seconds(60)
+    /// Who is cut off from a call's room, and is not back after this, has left.
+    package var returningToCall = Duration.seconds(20)
     package var invitation = Duration.seconds(14 * 86_400)
     /// Of an upload that does not end, and of a file that does not come into a message.
     package var upload = Duration.seconds(86_400)

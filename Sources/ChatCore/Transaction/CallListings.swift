@@ -72,12 +72,6 @@ extension ChatTransaction {
         try calls(where: "c.channel_id = $1 AND c.ended_at IS NULL", .id(channel)).first
     }
 
-    /// The call that goes on in a channel, for who may read the channel.
-    package func runningCall(in channel: ChannelID, for user: UserID) throws -> Call? {
-        try demandToRead(.readChannel, in: channel, by: user)
-        return try runningCall(in: channel)
-    }
-
     /// One call, for who may read its channel.
     package func call(_ id: CallID, for user: UserID) throws -> Call {
         let call = try call(id)

@@ -46,6 +46,14 @@ extension ChatTransaction {
         return (call, true)
     }
 
+    /// The call that goes on in a channel, or nil where somebody may start this one.
+    package func runningCall(orMayStart new: NewCall, in channel: ChannelID, by user: UserID) throws -> Call? {
+        let place = try demandToRead(.startCall, in: channel, by: user)
+        if let running = try runningCall(in: channel) { return running }
+        _ = try peopleToRing(new.ring, for: new.kind, in: place, by: user)
+        return nil
+    }
+
     /// - Throws: `ChatError` for a call that is over, and for a call between two that has both.
     package func joinCall(_ id: CallID, by user: UserID) throws -> Call {
         try come(into: try target(id, .startCall, by: user), user)
@@ -112,7 +120,9 @@ extension ChatTransaction {
         }
         switch event {
         case .joined(let user, let sid):
-            guard try place(in: call.channelID, of: user).standing.channel?.isMember == true else {
+            guard try place(in: call.channelID, of: user).standing.channel?.isMember == true,
+                try !profile(of: user).isDeactivated
+            else {
                 changes.calls.departures.insert(.init(room: room, user: user))
                 return
             }
@@ -120,14 +130,24 @@ extension ChatTransaction {
             if call.state(of: user) == .ringing { changes.calls.silenced[id, default: [:]][user] = false }
             try seat(user, in: id, as: .joined, sid: sid)
             if isNews { try settle(call) }
-        case .left(let user, let sid):
+        case .left(let user, let sid, let isFinal):
             // Of somebody who has come with another device since, the first one goes.
             guard
                 var seat = try session.row(
-                    "SELECT sid FROM call_participants WHERE call_id = $1 AND user_id = $2 AND state = 'joined'",
+                    """
+                    SELECT sid, deadline FROM call_participants
+                    WHERE call_id = $1 AND user_id = $2 AND state = 'joined'
+                    """,
                     .id(id), .id(user)), try seat.textOrNull() == sid
             else { return }
-            try leave(call, user, isGone: true)
+            if let awaited = try seat.timeOrNull() {
+                // With another device, for which there is time until then.
+                try self.seat(user, in: id, as: .joined, until: awaited)
+            } else if isFinal {
+                try leave(call, user, isGone: true)
+            } else {
+                try self.seat(user, in: id, as: .joined, until: now.advanced(by: lifetimes.returningToCall))
+            }
         case .finished:
             try end(call, call.wasAnswered ? .completed : .cancelled)
         }
@@ -146,10 +166,15 @@ extension ChatTransaction {
             try lock(try row.id())
             let call = try call(try row.id())
             for var seat in try session.rows(
-                "SELECT user_id, state FROM call_participants WHERE call_id = $1 AND deadline <= $2", .id(call.id),
+                "SELECT user_id, state, sid FROM call_participants WHERE call_id = $1 AND deadline <= $2", .id(call.id),
                 .time(now))
             {
                 let (user, state): (UserID, CallParticipantState) = (try seat.id(), try seat.name())
+                if let sid = try seat.textOrNull() {
+                    // No other device has come, and the one that is there stays.
+                    try self.seat(user, in: call.id, as: .joined, sid: sid)
+                    continue
+                }
                 try self.seat(user, in: call.id, as: state == .ringing ? .missed : .left)
                 if state == .ringing { changes.calls.silenced[call.id, default: [:]][user] = true }
             }
@@ -162,14 +187,14 @@ extension ChatTransaction {
         return try next.time()
     }
 
-    /// Ends calls whose server of media has forgotten them.
-    package func failCalls() throws {
+    /// Ends calls of these kinds, whose server of media has forgotten them.
+    package func failCalls(_ kinds: [CallKind] = CallKind.allCases) throws {
         for var row in try session.rows(
             "SELECT workspace_id, id FROM calls WHERE ended_at IS NULL ORDER BY workspace_id, id")
         {
             try lock(try row.id())
             let call = try call(try row.id())
-            if call.endedAt == nil { try end(call, .failed) }
+            if call.endedAt == nil, kinds.contains(call.kind) { try end(call, .failed) }
         }
     }
 
@@ -219,9 +244,16 @@ extension ChatTransaction {
         }
         let former = call.state(of: user)
         if former == .ringing { changes.calls.silenced[call.id, default: [:]][user] = false }
-        // Who comes with another device is expected anew.
+        // Who comes with another device is awaited, and in the call by the first one until then.
+        var sid: String?
+        if former == .joined,
+            var seat = try session.row(
+                "SELECT sid FROM call_participants WHERE call_id = $1 AND user_id = $2", .id(call.id), .id(user))
+        {
+            sid = try seat.textOrNull()
+        }
         try seat(
-            user, in: call.id, as: .joined,
+            user, in: call.id, as: .joined, sid: sid,
             until: call.kind == .room ? now.advanced(by: lifetimes.joiningCall) : nil)
         return former == .joined ? call : try settle(call)
     }
@@ -358,7 +390,8 @@ extension ChatTransaction {
 package enum CallRoomEvent: Sendable, Equatable {
     /// - Parameter sid: LiveKit's name of this connection, by which its end is known.
     case joined(UserID, sid: String)
-    case left(UserID, sid: String)
+    /// - Parameter isFinal: they have hung up, or were put out; otherwise they may come back.
+    case left(UserID, sid: String, isFinal: Bool)
     case finished
 }
 

@@ -172,8 +172,11 @@ extension ChatTransaction {
                 """, .time(old)))
     }
 
-    package func leftovers() throws -> [Leftover] {
-        try session.rows("SELECT id, handle FROM file_leftovers ORDER BY id LIMIT 100").map {
+    package func leftovers(after id: FileID? = nil) throws -> [Leftover] {
+        try session.rows(
+            "SELECT id, handle FROM file_leftovers \(id == nil ? "" : "WHERE id > $1") ORDER BY id LIMIT 100",
+            id.map { [.id($0)] } ?? []
+        ).map {
             var row = $0
             return Leftover(id: try row.id(), handle: try row.textOrNull())
         }

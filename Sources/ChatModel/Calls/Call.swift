@@ -8,8 +8,9 @@ public struct Call: Codable, Sendable, Equatable {
     public var messageID: MessageID
     public var kind: CallKind
     public var media: CallMedia
-    /// Its name on the server that carries it: a room of LiveKit's protocol, or a call room of Socket.IO.
-    public var room: String
+    /// Its name on the server that carries it: a room of LiveKit's protocol, or a call room of Socket.IO. Not in JSON:
+    /// who may come in has it with the ticket, and it is as good as a key to a call room. Empty in a client.
+    public var room = ""
     public var startedBy: Profile
     public var startedAt: Timestamp
     /// Nil while it goes on.
@@ -41,7 +42,7 @@ public struct Call: Codable, Sendable, Equatable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case id, kind, media, room, participants, version
+        case id, kind, media, participants, version
         case workspaceID = "workspace_id"
         case channelID = "channel_id"
         case messageID = "message_id"

@@ -55,11 +55,12 @@ extension ChatAPI {
     private func start(
         _ wanted: StartCallRequest, in channel: ChannelID, by user: UserID, _ request: APIRequest
     ) async throws -> APIResponse {
-        let running = try await service.read { try $0.runningCall(in: channel, for: user) }
         let new = ChatTransaction.NewCall(
             kind: wanted.kind ?? .room, media: wanted.media ?? .audio, ring: wanted.ring, room: CallRoomName.random())
+        let running = try await service.read { try $0.runningCall(orMayStart: new, in: channel, by: user) }
         if running == nil, new.kind == .room { try await open(new.room) }
         let (call, isNew) = try await service.write { try $0.startCall(new, in: channel, by: user) }
+        if running == nil, !isNew, new.kind == .room { await callRooms?.end(new.room) }
         return try ticket(to: call, for: user, request, status: isNew ? 201 : 200)
     }
 

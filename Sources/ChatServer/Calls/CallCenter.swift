@@ -30,7 +30,9 @@ actor CallCenter {
 
     /// Goes on with the calls that there are; those whose rooms went with an earlier process are over.
     func start() async throws {
-        if rooms?.isOwn != false { try await service.write { try $0.failCalls() } }
+        // What call rooms there were went with the process as well.
+        let isOwn = rooms?.isOwn != false
+        try await service.write { try $0.failCalls(isOwn ? CallKind.allCases : [.peer]) }
         await expire()
     }
 
@@ -81,12 +83,17 @@ actor CallCenter {
 
     /// What the server of the rooms tells, in its order.
     func take(_ event: LiveKitWebhookEvent) async {
-        guard event.room.name.hasPrefix(CallRoomName.prefix), let told = CallRoomEvent(event) else { return }
+        guard CallRoomName.isOne(event.room.name), let told = CallRoomEvent(event) else { return }
         let room = event.room.name
-        do {
-            try await service.write { try $0.take(told, of: room) }
-        } catch {
-            logger.error("a call's change could not be written", metadata: ["error": "\(error)"])
+        for attempt in 1...3 {
+            do {
+                return try await service.write { try $0.take(told, of: room) }
+            } catch {
+                logger.error(
+                    "a call's change could not be written",
+                    metadata: ["error": "\(error)", "attempt": "\(attempt)"])
+                guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+            }
         }
     }
 
@@ -126,10 +133,13 @@ actor CallCenter {
 
 /// How the rooms of calls are called.
 enum CallRoomName {
-    static let prefix = "call-"
+    private static let prefix = "call-"
 
     /// One that nobody can guess.
     static func random() -> String { prefix + Secret.random().text }
+
+    /// A room of the page may be called `call-me` all the same.
+    static func isOne(_ name: String) -> Bool { name.hasPrefix(prefix) && name.utf8.count == prefix.utf8.count + 43 }
 }
 
 extension CallRoomEvent {
@@ -139,9 +149,15 @@ extension CallRoomEvent {
         case "participant_joined":
             guard let user = UserID(event.participant.identity) else { return nil }
             self = .joined(user, sid: event.participant.sid)
-        case "participant_left":
+        case "participant_left", "participant_connection_aborted":
             guard let user = UserID(event.participant.identity) else { return nil }
-            self = .left(user, sid: event.participant.sid)
+            // Who is cut off comes back, mostly, and often as a new connection.
+            let isFinal =
+                switch event.participant.disconnectReason {
+                case .clientInitiated, .participantRemoved, .roomDeleted, .roomClosed, .userRejected: true
+                default: false
+                }
+            self = .left(user, sid: event.participant.sid, isFinal: isFinal)
         case "room_finished": self = .finished
         default: return nil
         }

@@ -202,11 +202,25 @@ struct ChatFiles: Sendable {
 
     /// Takes away the bytes of what was deleted. What does not go now is tried again later.
     func removeLeftovers() async {
+        var last: FileID?
+        var failures = 0
         do {
-            while case let leftovers = try await service.read({ try $0.leftovers() }), !leftovers.isEmpty {
+            while case let after = last,
+                case let leftovers = try await service.read({ try $0.leftovers(after: after) }),
+                !leftovers.isEmpty
+            {
                 for leftover in leftovers {
-                    try await store.remove(leftover.id, handle: leftover.handle)
-                    try await service.write { try $0.forgetLeftovers([leftover.id]) }
+                    last = leftover.id
+                    do {
+                        try await store.remove(leftover.id, handle: leftover.handle)
+                        try await service.write { try $0.forgetLeftovers([leftover.id]) }
+                    } catch {
+                        failures += 1
+                        // One that is held fast keeps nobody else's.
+                        guard failures < 100 else { throw error }
+                        logger.error(
+                            "a file that was deleted could not be taken away", metadata: ["error": "\(error)"])
+                    }
                 }
             }
         } catch {

@@ -37,6 +37,10 @@ struct APNsAnswer: Sendable {
         case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"): return .tokenGone(since: nil, reason: reason)
         case (400, "IdleTimeout"): return .tryAgain(reason: reason, after: nil)
         case (403, "ExpiredProviderToken"): return .providerTokenExpired
+        // A key for one of Apple's two environments, or for other apps: what this device says of itself does not fit
+        // it.
+        case (403, _) where reason.hasPrefix("BadEnvironmentKey") || reason.hasPrefix("UnrelatedKey"):
+            return .refused(reason: reason)
         case (403, _): return .providerRefused(reason: reason)
         case (410, _):
             return .tokenGone(since: fault?.timestamp.map { Timestamp(milliseconds: $0) }, reason: reason)

@@ -6,6 +6,8 @@ internal import Logging
 extension PushCenter {
     /// Rings at all devices of these people. Does not wait for it.
     package func ring(_ ring: CallRing) {
+        // Whoever did not answer may be rung again.
+        for user in ring.users { over[Ringing(call: ring.callID, user: user)] = nil }
         Task { await send(ring) }
     }
 

@@ -202,6 +202,8 @@ package actor PushCenter {
     private func read(_ workspace: WorkspaceID) async throws {
         var isWhole = false
         while !isWhole {
+            // What does not fit in is still in the log: the next look around goes on there.
+            guard queue.count < queue.limit / 2 else { return }
             if positions.read(of: workspace) == nil {
                 let kept = try await service.read { try $0.pushPosition(of: workspace) }
                 positions.begin(workspace, at: kept)

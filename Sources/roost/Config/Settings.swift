@@ -16,7 +16,11 @@ struct Settings {
     let arguments: [String]
 
     /// What the environment has besides options, or of programs around this one.
-    private static let otherVariables: Set = ["ROOST_SMTP_PASSWORD", "ROOST_BIN", "ROOST_STRICT"]
+    private static let otherVariables: Set = [
+        "ROOST_SMTP_PASSWORD", "ROOST_LIVEKIT_KEYS", "ROOST_S3_ACCESS_KEY", "ROOST_S3_SECRET_KEY", "ROOST_BIN",
+        "ROOST_EXAMPLES", "ROOST_HOME", "ROOST_LIFELINE", "ROOST_STRICT", "ROOST_SEEDS", "ROOST_ROOM_SEEDS",
+        "ROOST_FIRST_SEED",
+    ]
 
     /// - Parameters:
     ///   - arguments: behind the command's name.

@@ -33,7 +33,7 @@ struct CallsInRooms: CallRooms {
 
     func token(for user: UserID, name: String, room: String) throws -> String {
         var claims = AccessToken.Claims()
-        claims.name = name
+        claims.name = Self.short(name)
         var grants = VideoGrants()
         grants.roomJoin = true
         grants.room = room
@@ -41,6 +41,15 @@ struct CallsInRooms: CallRooms {
         return try AccessToken(
             identity: user.description, claims: claims, at: Date(), validFor: Self.validity
         ).signed(with: service.signingKey)
+    }
+
+    /// What LiveKit's servers take for a name, in bytes.
+    private static let nameLimit = 256
+
+    private static func short(_ name: String) -> String {
+        var name = name
+        while name.utf8.count > nameLimit { name.removeLast() }
+        return name
     }
 
     func end(_ room: String) async {

@@ -1,4 +1,5 @@
 internal import CallSignaling
+internal import ChatServer
 internal import Foundation
 internal import LiveKitProtocol
 internal import LiveKitServer
@@ -56,6 +57,9 @@ struct RoomTokenRoute: Sendable {
         else {
             return Self.refusal(
                 "A room and a name of 1 to \(CallRoomParameters.usernameLimit) characters are needed.", status: 400)
+        }
+        guard !ChatServer.isCallRoom(room) else {
+            return Self.refusal("This is a room of a call: its people have tokens of their own.", status: 403)
         }
         // The same name may come in twice, and twice the same identity may not: the room would throw the first one out.
         let identity = "page-" + CallRelay.randomText()

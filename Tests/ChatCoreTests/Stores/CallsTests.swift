@@ -48,8 +48,8 @@ import Testing
             try await world.run { try $0.take(.joined(user, sid: sid), of: "call-1") }
         }
 
-        func go(_ user: UserID, _ sid: String) async throws {
-            try await world.run { try $0.take(.left(user, sid: sid), of: "call-1") }
+        func go(_ user: UserID, _ sid: String, isFinal: Bool = true) async throws {
+            try await world.run { try $0.take(.left(user, sid: sid, isFinal: isFinal), of: "call-1") }
         }
     }
 
@@ -186,6 +186,36 @@ import Testing
         #expect(participant.state == .joined && participant.joinedAt == joined)
         try await place.go(company.olga, "PA_2")
         #expect(try await place.call(call.id).endReason == .cancelled)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `who is cut off has time to come back, and a second ticket takes nobody out`(database: TestDatabase)
+        async throws
+    {
+        let place = try await Place(database)
+        let (olga, mia) = (place.company.olga, place.company.mia)
+        let (call, _) = try await place.start()
+        try await place.come(olga, "PA_1")
+        _ = try await place.world.run { try $0.joinCall(call.id, by: mia) }
+        try await place.come(mia, "PA_2")
+        // A client that joins anew is told of as gone, and then as there.
+        try await place.go(mia, "PA_2", isFinal: false)
+        #expect(try await place.call(call.id).endedAt == nil)
+        place.world.pass(.seconds(19))
+        try await place.come(mia, "PA_3")
+        place.world.pass(.seconds(60))
+        #expect(try await place.world.run { try $0.expireCalls() } == nil)
+        #expect(try await place.states(call.id) == [olga: .joined, mia: .joined])
+        // With a ticket that nobody uses she is where she was.
+        _ = try await place.world.run { try $0.joinCall(call.id, by: mia) }
+        place.world.pass(.seconds(60))
+        #expect(try await place.world.run { try $0.expireCalls() } == nil)
+        #expect(try await place.states(call.id)[mia] == .joined)
+        // And is gone when that connection goes for good.
+        try await place.go(mia, "PA_3", isFinal: false)
+        place.world.pass(.seconds(20))
+        #expect(try await place.world.run { try $0.expireCalls() } == nil)
+        #expect(try await place.call(call.id).endReason == .completed)
     }
 
     @Test(arguments: TestDatabase.allCases)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import ChatCore
 
-/// How the databases find what people ask for most often: by an index, however much there is. A hundred thousand messages
-/// do for a planner; `ROOST_PLAN_MESSAGES=1000000` makes it as many as one likes.
+/// How the databases find what people ask for most often: by an index, however much there is. A hundred thousand
+/// messages do for a planner; `ROOST_PLAN_MESSAGES=1000000` makes it as many as one likes.
 @Suite struct QueryPlansTests {
     private static let messages =
         ProcessInfo.processInfo.environment["ROOST_PLAN_MESSAGES"].flatMap { Int($0) } ?? 100_000
