@@ -58,7 +58,7 @@ class Load:
         return path
 
     def median(self, row, key):
-        return statistics.median(one[key] for one in self.values[row])
+        return statistics.median(one.get(key, 0) for one in self.values[row])
 
     def ratio(self, row, other, key="us"):
         pairs = zip(self.values[row], self.values[other])
