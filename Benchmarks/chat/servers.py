@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -58,11 +59,16 @@ class Roost:
             command += ["--database", self.database]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log)
         self.pid = self.process.pid
+        # Ends the loop when nothing comes.
+        timer = threading.Timer(60, self.process.kill)
+        timer.start()
         for line in self.process.stdout:
             event = json.loads(line)
             if event.get("event") == "listening":
+                timer.cancel()
                 self.address = f"127.0.0.1:{event['port']}"
                 return self
+        timer.cancel()
         self.__exit__()
         sys.exit(f"roost has not come up:\n{(self.folder / 'log').read_text()[-2000:]}")
 
@@ -112,10 +118,13 @@ class Postgres:
             [*self.user, f"{programs[-1]}/postgres", "-D", self.folder / "data", "-k", self.folder, "-h", "", "-c",
              "max_connections=200", "-c", "max_wal_size=4GB", "-c", "log_min_messages=fatal"],
             cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for _ in range(100):
+        for _ in range(300):
             if subprocess.run(["pg_isready", "-q", "-h", self.folder]).returncode == 0:
                 break
             time.sleep(0.1)
+        else:
+            self.__exit__()
+            sys.exit("PostgreSQL has not come up.")
         self.url = f"postgresql://postgres@/postgres?host={self.folder}"
         return self
 
