@@ -23,7 +23,7 @@ class Rows:
         self.random = random.Random(20261123)
         self.time = int(time.time() * 1_000) - 30 * 86_400_000
         self.sessions, self.workspaces, self.channels = [], [], []
-        self.tables = {"users": [], "sessions": [], "workspaces": [], "members": [], "channels": [], "channel_members": []}
+        self.tables = {name: [] for name in COLUMNS if name != "messages"}
         self.messages = messages // workspaces
         for number in range(workspaces):
             self.workspace(number, people, channels)
@@ -44,8 +44,8 @@ class Rows:
             here.append(user)
             self.sessions.append((number, user, session))
             self.tables["users"].append((
-                user, f"{name}@example.org", f"{name}@example.org", name, f"Person {index}", f"person {index}", "online",
-                "", HASH, now, 0, now, now))
+                user, f"{name}@example.org", f"{name}@example.org", name, f"Person {index}", f"person {index}",
+                "online", "", HASH, now, 0, now, now))
             token = hashlib.sha256(session.bytes).digest()
             self.tables["sessions"].append((session, user, token, 1, "load", now, now, now + 90 * 86_400_000))
             self.tables["members"].append((workspace, user, "owner" if index == 0 else "member", now))
@@ -88,7 +88,8 @@ COLUMNS = {
     "sessions": "id, user_id, token_hash, is_confirmed, device, created_at, rotated_at, expires_at",
     "workspaces": "id, name, slug, sequence, created_at, updated_at",
     "members": "workspace_id, user_id, role, joined_at",
-    "channels": "id, workspace_id, kind, name, topic, purpose, created_by, created_at, updated_at, last_message, version",
+    "channels": "id, workspace_id, kind, name, topic, purpose, created_by, created_at, updated_at, last_message, "
+    "version",
     "channel_members": "channel_id, user_id, joined_at, last_read, notifications",
     "messages": "id, workspace_id, channel_id, user_id, kind, content, sequence, created_at, mentions_channel, "
     "mentions_here, reply_count, version",

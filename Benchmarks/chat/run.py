@@ -73,6 +73,11 @@ def filled(arguments, folder, rows):
     return fill_sqlite(folder, rows)
 
 
+def to(server):
+    """How the load program finds a server."""
+    return ["-target", server.target, "-address", server.address, "-pid", server.pid]
+
+
 # Fan-out
 
 
@@ -92,15 +97,13 @@ def fan(load, arguments, is_odd):
         members = load.file(
             "members", [f"{token} {rows.channels[0][0]}" for token in rows.tokens(secret)[0]])
         with Roost(arguments.roost, folder) as server:
-            load.run("fan roost", "fan", "-target", "roost", "-address", server.address, "-pid", server.pid, "-members",
-                     members, *common, names=names)
+            load.run("fan roost", "fan", *to(server), "-members", members, *common, names=names)
         shutil.rmtree(folder)
 
     def ejabberd(name, **options):
         members = xmpp_members(load, "names", MEMBERS, MEMBERS)
         with Ejabberd(**options) as server:
-            load.run(f"fan {name}", "fan", "-target", "xmpp", "-address", server.address, "-pid", server.pid, "-members",
-                     members, *common, names=names)
+            load.run(f"fan {name}", "fan", *to(server), "-members", members, *common, names=names)
 
     turns = [
         roost, lambda: ejabberd("ejabberd"), lambda: ejabberd("ejabberd-spinning", is_spinning=True),
@@ -118,15 +121,13 @@ def idle(load, arguments, is_odd):
         tokens = rows.tokens(secret)
         lines = [f"{token} {rows.channels[number][0]}" for number in tokens for token in tokens[number]]
         with Roost(arguments.roost, folder) as server:
-            load.run("idle roost", "idle", "-target", "roost", "-address", server.address, "-pid", server.pid, "-members",
-                     load.file("members", lines))
+            load.run("idle roost", "idle", *to(server), "-members", load.file("members", lines))
         shutil.rmtree(folder)
 
     def ejabberd():
         members = xmpp_members(load, "names", SOCKETS, PEOPLE_OF_SMALL_WORKSPACE)
         with Ejabberd() as server:
-            load.run("idle ejabberd", "idle", "-target", "xmpp", "-address", server.address, "-pid", server.pid, "-members",
-                     members)
+            load.run("idle ejabberd", "idle", *to(server), "-members", members)
 
     for turn in [ejabberd, roost] if is_odd else [roost, ejabberd]:
         turn()
@@ -169,8 +170,9 @@ class BigChat:
         lines = []
         for index in range(count):
             method, path, body = make(index)
+            token = tokens[index % len(tokens)]
             lines.append(json.dumps(
-                {"method": method, "path": path, "token": tokens[index % len(tokens)], "body": body and json.dumps(body)}))
+                {"method": method, "path": path, "token": token, "body": body and json.dumps(body)}))
         return self.load.file(f"{self.name}-{name}", lines)
 
     def measure(self):
@@ -180,6 +182,9 @@ class BigChat:
         common, middling, rare = language[5:25], language[300:400], language[5_000:6_000]
         places = self.some[1]
 
+        def around(message, channel):
+            return "GET", f"/channels/{channel}/messages?limit=50&around={message}", ""
+
         def search(pick):
             return lambda number: lambda index: (
                 "GET", f"/workspaces/{self.rows.workspaces[number]}/search?query={pick(index)}", "")
@@ -188,9 +193,7 @@ class BigChat:
             ("send", 0, 2_000, lambda index: ("POST", f"/channels/{channel}/messages", {"content": text})),
             ("history, the end", 1, 2_000, lambda index: (
                 "GET", f"/channels/{self.rows.channels[1][index % 20]}/messages?limit=50", "")),
-            ("history, anywhere", 1, 2_000, lambda index: (
-                "GET", f"/channels/{places[index % len(places)][1]}/messages?limit=50&around={places[index % len(places)][0]}",
-                "")),
+            ("history, anywhere", 1, 2_000, lambda index: around(*places[index % len(places)])),
             ("search, a rare word", 2, 1_000, search(lambda index: rare[index % len(rare)])(2)),
             ("search, two words", 3, 1_000, search(
                 lambda index: f"{middling[index % 100]}%20{middling[(index * 7 + 1) % 100]}")(3)),

@@ -100,7 +100,7 @@ def fill_sqlite(folder, rows, each=lambda *_: None):
 
 
 class Postgres:
-    """A PostgreSQL server as Debian configures it, which waits for the disk at each commit, behind a socket of its own."""
+    """A PostgreSQL server, which waits for the disk at each commit as it comes, behind a socket of its own."""
 
     def __enter__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="roost-bench-"))
@@ -172,7 +172,8 @@ class Ejabberd:
         modules = {
             "mod_disco": {}, "mod_roster": {}, "mod_muc": {
                 "access": "all", "access_create": "all", "history_size": 0, "max_users": 10_000,
-                "max_users_presence": 0, "max_user_conferences": 10, "min_message_interval": 0, "min_presence_interval": 0,
+                "max_users_presence": 0, "max_user_conferences": 10, "min_message_interval": 0,
+                "min_presence_interval": 0,
                 "default_room_options": {
                     "max_users": 10_000, "mam": self.is_archiving, "presence_broadcast": [], "public": False,
                     "persistent": False, "logging": False}}}
@@ -198,7 +199,8 @@ class Ejabberd:
         # JSON is YAML as well.
         (self.folder / "ejabberd.yml").write_text(json.dumps(self.configuration()))
         environment = os.environ | {
-            "EJABBERD_CONFIG_PATH": str(self.folder / "ejabberd.yml"), "EJABBERD_LOG_PATH": str(self.folder / "ejabberd.log"),
+            "EJABBERD_CONFIG_PATH": str(self.folder / "ejabberd.yml"),
+            "EJABBERD_LOG_PATH": str(self.folder / "ejabberd.log"),
             "ERL_LIBS": str(Path(libraries[0]).parent), "HOME": str(self.folder), "ERL_CRASH_DUMP_BYTES": "0",
             "ERL_MAX_PORTS": "32000"}
         # What `ejabberdctl foreground` has, without a node's name. Erlang's threads spin for a while before they sleep,
@@ -216,7 +218,8 @@ class Ejabberd:
             if self.process.poll() is not None:
                 break
             time.sleep(0.05)
-        logs = "".join(path.read_text()[-2000:] for path in self.folder.glob("*") if path.name in ("output", "ejabberd.log"))
+        paths = [self.folder / "output", self.folder / "ejabberd.log"]
+        logs = "".join(path.read_text()[-2000:] for path in paths if path.exists())
         self.__exit__()
         sys.exit(f"ejabberd has not come up:\n{logs}")
 

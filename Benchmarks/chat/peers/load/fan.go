@@ -91,7 +91,7 @@ func newFan(members []member, pid, size int) *fan {
 	return fan
 }
 
-// settle waits until a server has done what its start and the joining of all members have left it to do, or ten seconds.
+// settle waits until a server has done what its start and the joining of all members have left to do, or ten seconds.
 func settle(pid int) {
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
 		cpu := cpuTime(pid)

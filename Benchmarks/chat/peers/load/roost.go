@@ -22,7 +22,9 @@ type roostMember struct {
 
 // openRoost takes a token and a channel, and waits until events come.
 func openRoost(address string, place int, words []string) (member, error) {
-	dialer := websocket.Dialer{NetDial: from(place), HandshakeTimeout: 30 * time.Second, ReadBufferSize: 4096, WriteBufferSize: 1024}
+	dialer := websocket.Dialer{
+		NetDial: from(place), HandshakeTimeout: 30 * time.Second, ReadBufferSize: 4096, WriteBufferSize: 1024,
+	}
 	socket, answer, err := dialer.Dial(fmt.Sprintf("ws://%s/api/v1/ws?token=%s", address, url.QueryEscape(words[0])), nil)
 	if err != nil {
 		if answer != nil {
