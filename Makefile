@@ -45,13 +45,14 @@ interop: ## Only the tests with peers that we did not write: browsers, aiortc, l
 lint: ## Formatting, the direction of imports, documents, the sources for Apple's platforms
 	@Scripts/test.sh lint
 
-bench: ## Signaling beside python-socketio, WebRTC beside Pion and others, rooms beside Janus and Pion, as ratios (ROUNDS=3)
+bench: ## Signaling beside python-socketio, WebRTC beside Pion, rooms beside Janus, chat beside ejabberd (ROUNDS=3)
 	@Scripts/install-packages.sh bench
 	@Scripts/python-environment.sh
 	@Scripts/libdatachannel-environment.sh
 	@Benchmarks/signaling/run.sh $${ROUNDS:-3}
 	@Benchmarks/rtc/run.sh $${ROUNDS:-3}
 	@Benchmarks/sfu/run.sh $${ROUNDS:-3}
+	@Benchmarks/chat/run.sh $${ROUNDS:-3}
 
 fuzz: ## An hour for each parser, as many at a time as there are cores (SECONDS_EACH=3600)
 	@Scripts/install-packages.sh fuzz

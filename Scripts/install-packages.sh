@@ -10,8 +10,8 @@ gstreamer=(python3-gst-1.0 gir1.2-gst-plugins-base-1.0 gir1.2-gst-plugins-bad-1.
 pion=(golang-go golang-github-pion-webrtc.v3-dev)
 test=("${demo[@]}" chromium firefox-esr fonts-dejavu-core iproute2 util-linux coturn openssl postgresql python3 python3-venv
     protobuf-compiler libprotobuf-dev "${pion[@]}" "${gstreamer[@]}")
-bench=("${run[@]}" python3 python3-venv gcc libc6-dev "${pion[@]}" golang-github-gorilla-websocket-dev janus iproute2
-    util-linux valgrind)
+bench=("${run[@]}" python3 python3-venv gcc libc6-dev "${pion[@]}" golang-github-gorilla-websocket-dev janus ejabberd
+    postgresql iproute2 util-linux valgrind)
 fuzz=("${run[@]}") # libFuzzer and the sanitizers come with Swift, and a test machine has these too
 
 case "${1:-}" in
