@@ -33,6 +33,7 @@ package enum Schema {
 
     package static let steps = [
         people, workspaces, channels, messages, events, search, formerTokens, searchByWorkspace, calls, push, files,
+        imports,
     ]
 
     static let people = Step(

@@ -107,6 +107,16 @@ extension ChatTransaction {
         return try row.id()
     }
 
+    /// Whether nobody who has not left owns a workspace.
+    package func isWithoutOwner(_ workspace: WorkspaceID) throws -> Bool {
+        do {
+            _ = try anyOwner(of: workspace)
+            return false
+        } catch AdministrationFault.noOwner {
+            return true
+        }
+    }
+
     /// A channel by its name.
     package func channel(named name: String, in workspace: WorkspaceID) throws -> ChannelID {
         guard

@@ -27,8 +27,10 @@ package final class ChatTransaction {
     }
 
     /// RFC 9562 §5.7: 48 bits of the time in milliseconds, then what nobody can guess.
-    func makeID<Named>() -> Identifier<Named> {
-        let time = UInt64(truncatingIfNeeded: now.milliseconds)
+    ///
+    /// - Parameter time: when it was made, what it names; nil for now.
+    func makeID<Named>(at time: Timestamp? = nil) -> Identifier<Named> {
+        let time = UInt64(truncatingIfNeeded: (time ?? now).milliseconds)
         let (high, low) = (random.next(), random.next())
         let bytes: [UInt8] = [
             UInt8(truncatingIfNeeded: time >> 40), UInt8(truncatingIfNeeded: time >> 32),

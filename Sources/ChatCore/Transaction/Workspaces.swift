@@ -68,7 +68,7 @@ extension ChatTransaction {
     }
 
     /// What can be of a name in an address, or of an identifier where nothing can.
-    private static func slug(of name: String, _ id: WorkspaceID) -> String {
+    static func slug(of name: String, _ id: WorkspaceID) -> String {
         var slug = ""
         for byte in name.lowercased().utf8.prefix(24) {
             if Texts.isLetterOrDigit(byte) {

@@ -3,7 +3,7 @@ package import ChatModel
 
 /// What whoever runs a server does with its chat, beside the server or without it.
 package struct Administration: Sendable {
-    private let service: ChatService
+    let service: ChatService
     /// As people reach the server, for links.
     private let serverURL: String
 

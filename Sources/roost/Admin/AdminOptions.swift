@@ -43,6 +43,9 @@ struct AdminOptions: ParsableArguments {
         } catch let error as ChatError {
             Console.fail(error.message)
             throw ExitCode(1)
+        } catch let error as ImportFault {
+            Console.fail(error.description)
+            throw ExitCode(1)
         } catch let error as AdministrationFault {
             Console.fail(error.description)
             throw ExitCode(1)
