@@ -15,7 +15,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from peers.chat import done, raw
+from peers.chat import Chat, done, raw
+from support.command import RoostProcesses
 from support.evidence import REPOSITORY
 
 DOCUMENT = REPOSITORY / "docs" / "openapi.yaml"
@@ -194,6 +195,15 @@ class World:
             body["user_ids"] = [self.ids["user_id"], self.victim.id]
         if body.get("channel_ids"):
             body["channel_ids"] = [self.channel]
+
+
+@pytest.fixture(scope="module")
+def chat(tmp_path_factory):
+    """A server that has everything that is described, rooms for calls among it."""
+    processes = RoostProcesses()
+    folder = tmp_path_factory.mktemp("chat")
+    yield Chat(processes.serve("--data", folder, "--rooms", "--media-port", 0, "--media-tcp-port", 0), folder)
+    processes.close()
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ actor CallCenter {
     /// When calls are looked at again.
     private var due: Timestamp?
     private var timer: Task<Void, Never>?
+    private var ringing: Task<Void, Never>?
     private var isStopped = false
 
     /// After a fault of the database.
@@ -55,7 +56,11 @@ actor CallCenter {
             }
         }
         guard let push, !effects.rings.isEmpty || !effects.silenced.isEmpty else { return }
-        Task { await ring(effects, push) }
+        // One after the other: what has stopped to ring is not to begin behind that.
+        ringing = Task { [ringing] in
+            await ringing?.value
+            await ring(effects, push)
+        }
     }
 
     private func ring(_ effects: CallEffects, _ push: PushCenter) async {
