@@ -1,5 +1,6 @@
 internal import ChatCore
 internal import ChatModel
+internal import Foundation
 package import LiveKitProtocol
 package import Logging
 package import SocketIO
@@ -18,6 +19,8 @@ package final class ChatServer: Sendable {
     private let publicURL: PublicURL
     /// Nil where nothing is pushed.
     private let push: PushCenter?
+    /// Nil on a server that is alone.
+    private let link: NodeLink?
     /// Takes away what is left of files.
     private let sweeping: Task<Void, Never>?
     private let logger: Logger
@@ -35,22 +38,30 @@ package final class ChatServer: Sendable {
         service.changed = { changed.yield($0) }
         let (leftovers, hasLeftovers) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (gone, going) = AsyncStream<UserID>.makeStream()
-        let hub = RealtimeHub(service: service, logger: logger) { going.yield($0) }
-        self.hub = hub
         publicURL = PublicURL(configuration.serverURL)
         let secret = Secret.random().text
         // The same on all servers of a database, and from the first start on.
         let kept = try await service.write { try $0.setting("token_secret", ifMissing: secret) }
+        let chat = NodeLink.chatName(of: kept)
+        let link = configuration.nodes.map { NodeLink($0.redis, chat: chat, logger: logger) }
+        self.link = link
+        let node = link?.id ?? NodeID(UUID())
+        let hub = RealtimeHub(service: service, logger: logger, node: node, tell: link.map { $0.tell }) {
+            going.yield($0)
+        }
+        self.hub = hub
         let key = try APIKey("roost-chat", secret: kept)
         let push = try configuration.push.map { [service] push in
             try PushCenter(push, service: service, logger: logger) { await hub.connected(among: $0) }
         }
         self.push = push
-        let calls = CallCenter(service: service, rooms: rooms, push: push, logger: logger)
+        let calls = CallCenter(
+            service: service, rooms: rooms, push: push, isOneOfSeveral: link != nil, logger: logger)
         self.calls = calls
         Task {
             for await change in changes {
                 if change.hasLeftovers { hasLeftovers.yield() }
+                if link != nil, !change.forOthers.isEmpty { await hub.say(.changed(change.forOthers)) }
                 await hub.changed(change)
                 await push?.changed(change)
                 await calls.changed(change.calls)
@@ -70,12 +81,16 @@ package final class ChatServer: Sendable {
             service: service,
             tokens: AccessTokens(
                 key: key, lifetime: configuration.lifetimes.accessToken),
-            passwords: PasswordHasher(), limits: RequestLimits(), mailer: mailer,
+            passwords: PasswordHasher(),
+            limits: RequestLimits(
+                shared: configuration.nodes.map { SharedLimits($0.redis, chat: chat, salt: kept) }),
+            mailer: mailer,
             letters: Letters(server: publicURL), callRooms: rooms, configuration: configuration, logger: logger,
-            push: push, files: files)
+            push: push, files: files, node: configuration.nodes.map { CallNode(id: node, url: $0.url) })
         table = RouteTable(api.routes)
         self.logger = logger
         try await calls.start()
+        await link?.start(hub, calls, push)
     }
 
     /// People reach the server by this URL, from now on: where its port was not known before it listened.
@@ -124,7 +139,7 @@ package final class ChatServer: Sendable {
             if let token = request.query["token"] {
                 caller = try await api.caller(with: token, at: api.service.now())
             } else {
-                try api.limits.take(.strangers(request.site), at: api.service.now())
+                try await api.limits.take(.strangers(request.site), at: api.service.now())
                 caller = nil
             }
             let resume = Self.places(request.query["resume"] ?? "")
@@ -167,6 +182,7 @@ package final class ChatServer: Sendable {
         sweeping?.cancel()
         await hub.close()
         await push?.stop()
+        await link?.stop(hub)
     }
 
     /// Whether a room of LiveKit's protocol is one of a call, into which nobody comes but with the chat's tokens.
@@ -191,11 +207,11 @@ package final class ChatServer: Sendable {
         case .found(let route, let parameters):
             var call = APIRequest(http: request, parameters: parameters, caller: nil)
             switch route.access {
-            case .anybody: try api.limits.take(.strangers(request.site), at: now)
+            case .anybody: try await api.limits.take(.strangers(request.site), at: now)
             case .link: break
             case .user:
                 let caller = try await self.caller(of: request, at: now)
-                try api.limits.take(.requests(caller.user), at: now)
+                try await api.limits.take(.requests(caller.user), at: now)
                 call.caller = caller
             }
             return try await route.answer(call)

@@ -22,5 +22,8 @@ package struct ChatServerConfiguration: Sendable {
     /// Makes thumbnails; nil to make none.
     package var thumbnailer: Thumbnailer?
 
+    /// Nil for a server that is alone.
+    package var nodes: NodesConfiguration?
+
     package init() {}
 }

@@ -6,29 +6,33 @@ import Testing
 struct RequestLimitsTests {
     private static let start = Timestamp(milliseconds: 1_790_000_000_000)
 
-    private func isTaken(_ kind: RequestLimits.Kind, of limits: RequestLimits, at now: Timestamp) -> Bool {
+    private func isTaken(_ kind: RequestLimits.Kind, of limits: RequestLimits, at now: Timestamp) async -> Bool {
         do {
-            try limits.take(kind, at: now)
+            try await limits.take(kind, at: now)
             return true
         } catch {
             return false
         }
     }
 
-    @Test func `when all buckets are in use, who is known stays counted, and newcomers share one`() {
+    @Test func `when all buckets are in use, who is known stays counted, and newcomers share one`() async {
         let limits = RequestLimits(most: 10)
         var now = Self.start
-        for number in 0..<10 { #expect(isTaken(.letters("known\(number)"), of: limits, at: now)) }
-        for _ in 0..<4 { #expect(isTaken(.letters("known0"), of: limits, at: now)) }
-        #expect(!isTaken(.letters("known0"), of: limits, at: now))
+        for number in 0..<10 { #expect(await isTaken(.letters("known\(number)"), of: limits, at: now)) }
+        for _ in 0..<4 { #expect(await isTaken(.letters("known0"), of: limits, at: now)) }
+        #expect(await !isTaken(.letters("known0"), of: limits, at: now))
         // Five letters for all of them together.
-        #expect((0..<8).filter { isTaken(.letters("new\($0)"), of: limits, at: now) } == [0, 1, 2, 3, 4])
+        var taken: [Int] = []
+        for number in 0..<8 where await isTaken(.letters("new\(number)"), of: limits, at: now) { taken.append(number) }
+        #expect(taken == [0, 1, 2, 3, 4])
         // Another family has its own.
-        #expect(isTaken(.strangers("192.0.2.1"), of: limits, at: now))
-        #expect(!isTaken(.letters("known0"), of: limits, at: now))
+        #expect(await isTaken(.strangers("192.0.2.1"), of: limits, at: now))
+        #expect(await !isTaken(.letters("known0"), of: limits, at: now))
         // What is full again makes room.
         now = now.advanced(by: .seconds(601))
-        #expect(isTaken(.letters("new9"), of: limits, at: now))
-        #expect((0..<8).filter { _ in isTaken(.letters("new9"), of: limits, at: now) }.count == 4)
+        #expect(await isTaken(.letters("new9"), of: limits, at: now))
+        var more = 0
+        for _ in 0..<8 where await isTaken(.letters("new9"), of: limits, at: now) { more += 1 }
+        #expect(more == 4)
     }
 }

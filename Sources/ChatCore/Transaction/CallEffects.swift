@@ -1,7 +1,7 @@
 package import ChatModel
 
 /// What is to be done outside the database once a call's change is kept: by whoever made it, and by nobody twice.
-package struct CallEffects: Sendable, Equatable {
+package struct CallEffects: Sendable, Equatable, Codable {
     /// Whose devices begin to ring.
     package var rings: [CallID: Set<UserID>] = [:]
     /// Whose devices stop: true for who has missed it, false for who has answered, on this or another device.
@@ -13,7 +13,7 @@ package struct CallEffects: Sendable, Equatable {
     /// Something is to be looked at again then, or sooner.
     package var deadline: Timestamp?
 
-    package struct Departure: Sendable, Hashable {
+    package struct Departure: Sendable, Hashable, Codable {
         package let room: String
         package let user: UserID
 

@@ -3,21 +3,22 @@ package import ChatModel
 /// Reading calls.
 extension ChatTransaction {
     private static let callColumns =
-        "c.id, c.workspace_id, c.channel_id, c.message_id, c.kind, c.media, c.room, c.started_at, c.ended_at, "
-        + "c.end_reason, c.version, \(profileColumns)"
+        "c.id, c.workspace_id, c.channel_id, c.message_id, c.kind, c.media, c.room, c.node_url, "
+        + "c.started_at, c.ended_at, c.end_reason, c.version, \(profileColumns)"
 
     private static func call(_ row: inout SQLRow) throws -> Call {
         let (id, workspace, channel, message): (CallID, WorkspaceID, ChannelID, MessageID) = (
             try row.id(), try row.id(), try row.id(), try row.id()
         )
         let (kind, media, room): (CallKind, CallMedia, String) = (try row.name(), try row.name(), try row.text())
+        let nodeURL = try row.textOrNull()
         let (startedAt, endedAt) = (try row.time(), try row.timeOrNull())
         let reason = try row.textOrNull().flatMap { CallEndReason(rawValue: $0) }
         let version = try row.integer()
         return Call(
             id: id, workspaceID: workspace, channelID: channel, messageID: message, kind: kind, media: media,
-            room: room, startedBy: try profile(&row), startedAt: startedAt, endedAt: endedAt, endReason: reason,
-            version: version)
+            room: room, nodeURL: nodeURL, startedBy: try profile(&row), startedAt: startedAt, endedAt: endedAt,
+            endReason: reason, version: version)
     }
 
     /// Calls of rows, with who takes part.

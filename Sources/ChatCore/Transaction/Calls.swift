@@ -11,12 +11,17 @@ extension ChatTransaction {
         package var ring: [UserID]?
         /// Its name where its media is carried, which nobody can guess.
         package var room: String
+        /// Where that is; nil on a server that is alone, and for a cluster of LiveKit's.
+        package var node: CallNode?
 
-        package init(kind: CallKind, media: CallMedia, ring: [UserID]? = nil, room: String) {
+        package init(
+            kind: CallKind, media: CallMedia, ring: [UserID]? = nil, room: String, node: CallNode? = nil
+        ) {
             self.kind = kind
             self.media = media
             self.ring = ring
             self.room = room
+            self.node = node
         }
     }
 
@@ -34,10 +39,10 @@ extension ChatTransaction {
         try session.run(
             """
             INSERT INTO calls (id, workspace_id, channel_id, message_id, kind, media, room, started_by, started_at,
-                version)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1)
+                node_id, node_url, version)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 1)
             """, .id(id), .id(place.workspace), .id(channel), .id(message), .name(new.kind), .name(new.media),
-            .text(new.room), .id(user), .time(now))
+            .text(new.room), .id(user), .time(now), .id(new.node?.id), .text(new.node?.url))
         try seat(user, in: id, as: .joined, until: new.kind == .room ? now.advanced(by: lifetimes.joiningCall) : nil)
         try ring(rung, in: id)
         try append(.messageSent(try self.message(message)), to: .channel(channel), in: place.workspace, as: sequence)
@@ -188,9 +193,15 @@ extension ChatTransaction {
     }
 
     /// Ends calls of these kinds, whose server of media has forgotten them.
-    package func failCalls(_ kinds: [CallKind] = CallKind.allCases) throws {
+    ///
+    /// - Parameter condition: in SQL, of the table's columns.
+    package func failCalls(
+        _ kinds: [CallKind] = CallKind.allCases, where condition: String = "1 = 1", _ arguments: [SQLValue] = []
+    ) throws {
         for var row in try session.rows(
-            "SELECT workspace_id, id FROM calls WHERE ended_at IS NULL ORDER BY workspace_id, id")
+            """
+            SELECT workspace_id, id FROM calls WHERE ended_at IS NULL AND \(condition) ORDER BY workspace_id, id
+            """, arguments)
         {
             try lock(try row.id())
             let call = try call(try row.id())

@@ -59,7 +59,7 @@ package final class ChatTransaction {
 }
 
 /// What a transaction has touched, for those who are connected.
-package struct ChatChanges: Sendable, Equatable {
+package struct ChatChanges: Sendable, Equatable, Codable {
     /// Have new events.
     package var workspaces: Set<WorkspaceID> = []
     /// Have come into a workspace.
@@ -73,6 +73,14 @@ package struct ChatChanges: Sendable, Equatable {
     package var hasLeftovers = false
 
     package init() {}
+
+    /// What of it is for other servers: devices are told by one.
+    package var forOthers: ChatChanges {
+        var changes = self
+        changes.calls.rings = [:]
+        changes.hasLeftovers = false
+        return changes
+    }
 
     package var isEmpty: Bool { self == ChatChanges() }
 }

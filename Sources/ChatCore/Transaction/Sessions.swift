@@ -104,6 +104,23 @@ extension ChatTransaction {
         return try row.id()
     }
 
+    /// Which of these sessions are over.
+    package func sessionsOver(among ids: [SessionID]) throws -> Set<SessionID> {
+        var over = Set(ids)
+        // As many as a statement has parameters for.
+        for start in stride(from: 0, to: ids.count, by: 500) {
+            let part = ids[start..<min(start + 500, ids.count)]
+            let list = (0..<part.count).map { "$\($0 + 2)" }.joined(separator: ", ")
+            for var row in try session.rows(
+                "SELECT id FROM sessions WHERE ended_at IS NULL AND expires_at > $1 AND id IN (\(list))",
+                [.time(now)] + part.map { SQLValue.id($0) })
+            {
+                over.remove(try row.id())
+            }
+        }
+        return over
+    }
+
     /// An access token that a refresh token gave has been used: its answer has arrived.
     ///
     /// - Returns: false when it was known already, and nothing was written.

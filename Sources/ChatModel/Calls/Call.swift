@@ -11,6 +11,8 @@ public struct Call: Codable, Sendable, Equatable {
     /// Its name on the server that carries it: a room of LiveKit's protocol, or a call room of Socket.IO. Not in JSON:
     /// who may come in has it with the ticket, and it is as good as a key to a call room. Empty in a client.
     public var room = ""
+    /// The server that carries it, as clients reach it, where there are several. Not in JSON: it comes with the ticket.
+    public var nodeURL: String?
     public var startedBy: Profile
     public var startedAt: Timestamp
     /// Nil while it goes on.
@@ -23,7 +25,7 @@ public struct Call: Codable, Sendable, Equatable {
 
     public init(
         id: CallID, workspaceID: WorkspaceID, channelID: ChannelID, messageID: MessageID, kind: CallKind,
-        media: CallMedia, room: String, startedBy: Profile, startedAt: Timestamp, endedAt: Timestamp? = nil,
+        media: CallMedia, room: String, nodeURL: String? = nil, startedBy: Profile, startedAt: Timestamp, endedAt: Timestamp? = nil,
         endReason: CallEndReason? = nil, participants: [CallParticipant] = [], version: Int64 = 1
     ) {
         self.id = id
@@ -33,6 +35,7 @@ public struct Call: Codable, Sendable, Equatable {
         self.kind = kind
         self.media = media
         self.room = room
+        self.nodeURL = nodeURL
         self.startedBy = startedBy
         self.startedAt = startedAt
         self.endedAt = endedAt

@@ -44,8 +44,12 @@ extension ChatAPI {
         }
         if user != nil {
             post(letters.verification(to: email, secret: secret))
-        } else if (try? limits.take(.letters(email.lowercased()), at: service.now())) != nil {
-            post(letters.alreadyRegistered(to: email))
+        } else {
+            // Not waited for: the answer is to come as soon as it does for a new account.
+            Task {
+                guard (try? await limits.take(.letters(email.lowercased()), at: service.now())) != nil else { return }
+                post(letters.alreadyRegistered(to: email))
+            }
         }
         return try .json(RegistrationAnswer(isVerificationRequired: mailer.isDelivering), status: 202)
     }
@@ -53,7 +57,7 @@ extension ChatAPI {
     @Sendable private func logIn(_ request: APIRequest) async throws -> APIResponse {
         let body: LoginRequest = try request.body()
         let name = body.login.lowercased()
-        try limits.take(.passwords(String(name.prefix(256))), at: service.now())
+        try await limits.take(.passwords(String(name.prefix(256))), at: service.now())
         let credentials = try await service.read { try $0.credentials(of: name) }
         // Without an account it takes as long to find out.
         let isRight = try await passwords.isRight(body.password, for: credentials?.passwordHash)
@@ -146,7 +150,7 @@ extension ChatAPI {
     ) async throws {
         let address = try Texts.email(email)
         let key = address.lowercased()
-        try limits.take(.letters(key), at: service.now())
+        try await limits.take(.letters(key), at: service.now())
         let secret = Secret.random()
         let isKnown = try await service.write { chat -> Bool in
             guard let credentials = try chat.credentials(of: key) else { return false }
@@ -175,7 +179,7 @@ extension ChatAPI {
         let body: ChangePasswordRequest = try request.body()
         let (user, session) = (try request.user(), try request.session())
         try Texts.password(body.password, service.limits)
-        try limits.take(.passwords(user.description), at: service.now())
+        try await limits.take(.passwords(user.description), at: service.now())
         let credentials = try await service.read { try $0.credentials(of: user) }
         guard try await passwords.isRight(body.currentPassword, for: credentials?.passwordHash) else {
             throw ChatError.forbidden("wrong_password", "The current password is wrong.")

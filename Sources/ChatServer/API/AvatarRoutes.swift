@@ -28,7 +28,7 @@ extension ChatAPI {
             response.body = try await files.thumbnail(of: id)
             return response
         } catch let error as ChatError {
-            try limits.take(.strangers(request.http.site), at: service.now())
+            try await limits.take(.strangers(request.http.site), at: service.now())
             throw error
         }
     }

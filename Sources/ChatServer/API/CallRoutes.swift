@@ -55,8 +55,12 @@ extension ChatAPI {
     private func start(
         _ wanted: StartCallRequest, in channel: ChannelID, by user: UserID, _ request: APIRequest
     ) async throws -> APIResponse {
+        let kind = wanted.kind ?? .room
+        // A cluster's rooms are reached through each server.
+        let isHere = kind == .peer || callRooms?.isOwn == true
         let new = ChatTransaction.NewCall(
-            kind: wanted.kind ?? .room, media: wanted.media ?? .audio, ring: wanted.ring, room: CallRoomName.random())
+            kind: kind, media: wanted.media ?? .audio, ring: wanted.ring, room: CallRoomName.random(),
+            node: isHere ? node : nil)
         let running = try await service.read { try $0.runningCall(orMayStart: new, in: channel, by: user) }
         if running == nil, new.kind == .room { try await open(new.room) }
         let (call, isNew) = try await service.write { try $0.startCall(new, in: channel, by: user) }
@@ -117,7 +121,7 @@ extension ChatAPI {
     private func ticket(
         to call: Call, for user: UserID, _ request: APIRequest, status: Int = 200
     ) throws -> APIResponse {
-        let server = configuration.publicURL ?? "\(configuration.isSecure ? "https" : "http")://\(host(of: request))"
+        let server = call.nodeURL ?? configuration.publicURL ?? "\(configuration.isSecure ? "https" : "http")://\(host(of: request))"
         guard call.kind == .room else {
             return try .json(CallTicket(call: call, url: server, token: nil), status: status)
         }

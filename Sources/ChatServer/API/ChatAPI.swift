@@ -18,6 +18,8 @@ struct ChatAPI: Sendable {
     var push: PushCenter?
     /// Nil on a server that takes no files.
     let files: ChatFiles?
+    /// This server among others; nil where it is alone.
+    let node: CallNode?
 
     /// Every route that there is.
     var routes: [Route] {

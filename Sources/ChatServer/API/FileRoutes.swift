@@ -135,7 +135,7 @@ extension ChatAPI {
                 at: service.now())
             return try await answer(object, of: files, to: request)
         } catch let error as ChatError {
-            try limits.take(.strangers(request.http.site), at: service.now())
+            try await limits.take(.strangers(request.http.site), at: service.now())
             throw error
         }
     }

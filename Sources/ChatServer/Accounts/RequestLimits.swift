@@ -3,7 +3,7 @@ internal import ChatModel
 internal import Synchronization
 
 /// How often somebody may ask: a bucket for each name, of which tokens are taken, and into which they come back
-/// steadily.
+/// steadily. Of several servers that are one the buckets are in Redis; while that is out of reach each counts alone.
 final class RequestLimits: Sendable {
     struct Rate: Sendable {
         /// Tokens that come back in a second.
@@ -23,6 +23,17 @@ final class RequestLimits: Sendable {
         case letters(String)
         /// Everybody of one family for whom there is no room.
         case newcomers(Family)
+
+        /// Its name among servers.
+        fileprivate var name: String {
+            switch self {
+            case .requests(let user): "requests \(user)"
+            case .strangers(let site): "strangers \(site)"
+            case .passwords(let account): "passwords \(account)"
+            case .letters(let address): "letters \(address)"
+            case .newcomers(let family): "newcomers \(family)"
+            }
+        }
     }
 
     enum Family: Hashable, Sendable { case requests, strangers, passwords, letters }
@@ -42,6 +53,8 @@ final class RequestLimits: Sendable {
     private let rates: Rates
     /// Buckets that are kept at most, but for those that newcomers share; full ones say nothing and go first.
     private let most: Int
+    /// Nil on a server that is alone.
+    private let shared: SharedLimits?
 
     struct Rates: Sendable {
         var requests = Rate(perSecond: 20, burst: 200)
@@ -50,9 +63,10 @@ final class RequestLimits: Sendable {
         var letters = Rate(perSecond: 1.0 / 600, burst: 5)
     }
 
-    init(_ rates: Rates = Rates(), most: Int = 100_000) {
+    init(_ rates: Rates = Rates(), most: Int = 100_000, shared: SharedLimits? = nil) {
         self.rates = rates
         self.most = most
+        self.shared = shared
     }
 
     private static func family(of kind: Kind) -> Family {
@@ -75,9 +89,17 @@ final class RequestLimits: Sendable {
     }
 
     /// - Throws: `ChatError` that tells how long to wait.
-    func take(_ kind: Kind, at now: Timestamp) throws(ChatError) {
+    func take(_ kind: Kind, at now: Timestamp) async throws(ChatError) {
+        var wait = await shared?.take(kind.name, at: rate(of: kind))
+        // For nobody knows how long the others cannot be asked, this one counts then, from a full bucket.
+        if wait == nil { wait = takeHere(kind, at: now) }
+        if let wait, wait > .zero { throw .tooOften(retryAfter: wait) }
+    }
+
+    /// - Returns: how long to wait.
+    private func takeHere(_ kind: Kind, at now: Timestamp) -> Duration {
         let rate = rate(of: kind)
-        let wait = state.withLock { state -> Double? in
+        return state.withLock { state in
             let kind = place(of: kind, in: &state, at: now)
             var bucket = state.buckets[kind] ?? Bucket(tokens: rate.burst, filledAt: now)
             let seconds = Double((now.milliseconds - bucket.filledAt.milliseconds)) / 1_000
@@ -86,10 +108,9 @@ final class RequestLimits: Sendable {
             let isEnough = bucket.tokens >= 1
             if isEnough { bucket.tokens -= 1 }
             state.buckets[kind] = bucket
-            return isEnough ? nil : (1 - bucket.tokens) / rate.perSecond
+            // Rounded up, so that whoever waits so long has it.
+            return isEnough ? .zero : .milliseconds(Int64(((1 - bucket.tokens) / rate.perSecond * 1_000).rounded(.up)))
         }
-        guard let wait else { return }
-        throw .tooOften(retryAfter: .milliseconds(Int64(wait * 1_000)))
     }
 
     /// The bucket that counts for somebody. While all are in use, those who come share one of their family: a server

@@ -5,13 +5,15 @@ internal import Logging
 
 /// Does what calls need outside the database: ends rooms, rings devices, and looks at calls again when a time is up.
 ///
-/// With several servers on one database each keeps the time, and whoever is first writes; what comes of a change is
-/// done by whoever has made it.
+/// With several servers that are one each keeps the time, and whoever is first writes. Devices are told by whoever has
+/// made a change, and rooms by whoever carries them.
 actor CallCenter {
     private let service: ChatService
     private let rooms: (any CallRooms)?
     /// Nil where nothing is pushed.
     private let push: PushCenter?
+    /// Whether others carry calls as well, who say that they are there.
+    private let isOneOfSeveral: Bool
     private let logger: Logger
     /// When calls are looked at again.
     private var due: Timestamp?
@@ -22,19 +24,34 @@ actor CallCenter {
     /// After a fault of the database.
     private static let retryAfter = Duration.seconds(5)
 
-    init(service: ChatService, rooms: (any CallRooms)?, push: PushCenter?, logger: Logger) {
+    init(
+        service: ChatService, rooms: (any CallRooms)?, push: PushCenter?, isOneOfSeveral: Bool = false, logger: Logger
+    ) {
         self.service = service
         self.rooms = rooms
         self.push = push
+        self.isOneOfSeveral = isOneOfSeveral
         self.logger = logger
     }
 
     /// Goes on with the calls that there are; those whose rooms went with an earlier process are over.
     func start() async throws {
-        // What call rooms there were went with the process as well.
-        let isOwn = rooms?.isOwn != false
-        try await service.write { try $0.failCalls(isOwn ? CallKind.allCases : [.peer]) }
+        if !isOneOfSeveral { try await service.write { [kinds = ownKinds] in try $0.failCalls(kinds) } }
         await expire()
+    }
+
+    /// Calls whose media goes with the process that carries it: call rooms do, too.
+    private var ownKinds: [CallKind] { rooms?.isOwn != false ? CallKind.allCases : [.peer] }
+
+    /// Those of servers that are no more are over.
+    ///
+    /// - Parameter nodes: who is there.
+    func failCalls(but nodes: Set<NodeID>) async {
+        do {
+            try await service.write { [kinds = ownKinds] in try $0.failCalls(but: nodes, kinds) }
+        } catch {
+            logger.error("calls of lost servers could not be ended", metadata: ["error": "\(error)"])
+        }
     }
 
     func stop() {
@@ -47,19 +64,30 @@ actor CallCenter {
     /// Does not wait for what comes of it.
     func changed(_ effects: CallEffects) {
         if let deadline = effects.deadline { wait(until: deadline) }
-        if let rooms, !effects.endedRooms.isEmpty || !effects.departures.isEmpty {
-            Task {
-                for departure in effects.departures where !effects.endedRooms.contains(departure.room) {
-                    await rooms.remove(departure.user, from: departure.room)
-                }
-                for room in effects.endedRooms { await rooms.end(room) }
-            }
-        }
+        changeRooms(effects)
         guard let push, !effects.rings.isEmpty || !effects.silenced.isEmpty else { return }
         // One after the other: what has stopped to ring is not to begin behind that.
         ringing = Task { [ringing] in
             await ringing?.value
             await ring(effects, push)
+        }
+    }
+
+    /// Another server has changed something, and has told devices of it.
+    func heard(_ effects: CallEffects) async {
+        if let deadline = effects.deadline { wait(until: deadline) }
+        // A cluster was told by the other one.
+        if rooms?.isOwn == true { changeRooms(effects) }
+        for (id, users) in effects.silenced { await push?.ringingIsOver(callID: id.description, users: Array(users.keys)) }
+    }
+
+    private func changeRooms(_ effects: CallEffects) {
+        guard let rooms, !effects.endedRooms.isEmpty || !effects.departures.isEmpty else { return }
+        Task {
+            for departure in effects.departures where !effects.endedRooms.contains(departure.room) {
+                await rooms.remove(departure.user, from: departure.room)
+            }
+            for room in effects.endedRooms { await rooms.end(room) }
         }
     }
 

@@ -40,12 +40,17 @@ extension PushCenter {
     /// A call rings no more at these people's devices. A call that was missed takes the place of the alert; of any
     /// other end an app hears by its socket, for a VoIP push is a call or nothing.
     package func stopRinging(callID: String, users: [UserID], missed: Bool, callerName: String) {
+        ringingIsOver(callID: callID, users: users)
+        guard missed else { return }
+        Task { await sendMissed(callID, to: users, from: callerName) }
+    }
+
+    /// What is under way for it leads to nothing else.
+    func ringingIsOver(callID: String, users: [UserID]) {
         let now = service.now()
         for user in users { over[Ringing(call: callID, user: user)] = now }
         let removed = queue.remove(call: callID, of: Set(users))
         count { $0.failed["call_over", default: 0] += removed }
-        guard missed else { return }
-        Task { await sendMissed(callID, to: users, from: callerName) }
     }
 
     /// Whether a push is of a call that rings no more where it would go to.

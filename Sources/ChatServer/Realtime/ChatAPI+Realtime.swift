@@ -47,7 +47,7 @@ extension ChatAPI {
     ) async {
         var id: String?
         do {
-            try limits.take(.requests(caller.user), at: service.now())
+            try await limits.take(.requests(caller.user), at: service.now())
             switch request {
             case .failure(let bad):
                 id = bad.id

@@ -15,9 +15,14 @@ struct FollowedWorkspace {
         /// Does not want to be seen.
         var isHidden: Bool
         /// Empty for a while after the last has gone: it may come back.
-        var connections: [any RealtimeReceiver]
+        var connections: [any RealtimeReceiver] = []
+        /// Connected to this server, or was a while ago.
+        var isHere = false
+        /// Connected to another server.
+        var isElsewhere = false
 
-        var isOnline: Bool { !isHidden && !connections.isEmpty }
+        var isConnected: Bool { isElsewhere || !connections.isEmpty }
+        var isOnline: Bool { !isHidden && isConnected }
 
         /// Members see everybody, guests who is in their channels.
         func mayKnow(_ other: Person) -> Bool { role != .guest || !channels.isDisjoint(with: other.channels) }
@@ -33,13 +38,21 @@ struct FollowedWorkspace {
 
     init(sequence: Int64) { self.sequence = sequence }
 
-    var isEmpty: Bool { people.isEmpty }
+    /// How many are connected to this server, or were a while ago.
+    private var countHere = 0
+    /// Nobody here follows it.
+    var isEmpty: Bool { countHere == 0 }
+    var peopleHere: Set<UserID> { Set(people.filter { $0.value.isHere }.keys) }
     var hasGuests: Bool { people.values.contains { $0.role == .guest } }
 
     // MARK: Coming and going
 
     mutating func add(_ connection: any RealtimeReceiver, of user: UserID, _ presence: ChatTransaction.Presence) {
         setPresence(presence, of: user)
+        if people[user]?.isHere == false {
+            people[user]?.isHere = true
+            countHere += 1
+        }
         guard people[user]?.connections.contains(where: { $0 === connection }) == false else { return }
         people[user]?.connections.append(connection)
     }
@@ -49,9 +62,30 @@ struct FollowedWorkspace {
         people[user]?.connections.removeAll { $0 === connection }
     }
 
+    /// Somebody is connected to another server.
+    mutating func addElsewhere(_ user: UserID, _ presence: ChatTransaction.Presence) {
+        setPresence(presence, of: user)
+        people[user]?.isElsewhere = true
+    }
+
+    /// Somebody is connected to no other server any more.
+    mutating func forgetElsewhere(_ user: UserID) {
+        people[user]?.isElsewhere = false
+        if people[user]?.isHere == false { forget(user) }
+    }
+
+    /// Somebody is connected to this server no more.
+    mutating func forgetHere(_ user: UserID) {
+        guard people[user]?.isHere == true else { return }
+        people[user]?.isHere = false
+        countHere -= 1
+        if people[user]?.isElsewhere == false { forget(user) }
+    }
+
+    /// Somebody is in the workspace no more, or connected to no server.
     mutating func forget(_ user: UserID) {
         for channel in people[user]?.channels ?? [] { take(user, outOf: channel) }
-        people[user] = nil
+        if people.removeValue(forKey: user)?.isHere == true { countHere -= 1 }
     }
 
     private mutating func take(_ user: UserID, outOf channel: ChannelID) {
@@ -62,9 +96,9 @@ struct FollowedWorkspace {
     private mutating func setPresence(_ presence: ChatTransaction.Presence, of user: UserID) {
         for channel in (people[user]?.channels ?? []).subtracting(presence.channels) { take(user, outOf: channel) }
         for channel in presence.channels { members[channel, default: []].insert(user) }
-        people[user] = Person(
-            role: presence.role, channels: presence.channels, isHidden: presence.isHidden,
-            connections: people[user]?.connections ?? [])
+        var person = people[user] ?? Person(role: presence.role, channels: [], isHidden: false)
+        (person.role, person.channels, person.isHidden) = (presence.role, presence.channels, presence.isHidden)
+        people[user] = person
     }
 
     mutating func watch(_ channel: ChannelID, _ connection: any RealtimeReceiver) {

@@ -17,6 +17,8 @@ struct LogReading: Sendable {
         let people: Set<UserID>
         let hasGuests: Bool
         let newcomers: [Newcomer]
+        /// Who has come to other servers.
+        let elsewhere: Set<UserID>
     }
 
     /// Where somebody who comes stands.
@@ -33,6 +35,8 @@ struct LogReading: Sendable {
     private(set) var surroundings = FollowedWorkspace.Surroundings()
     /// Of the newcomers, in their order; nil for who is not in the workspace.
     private(set) var places: [Place?] = []
+    /// Of who has come to other servers, if they are in the workspace.
+    private(set) var elsewhere: [UserID: ChatTransaction.Presence] = [:]
 
     /// Who has missed more than this reads everything anew.
     private static let mostMissed = 20_000
@@ -55,6 +59,7 @@ struct LogReading: Sendable {
             }
         }
         try readSurroundings(question, in: chat)
+        for user in question.elsewhere { elsewhere[user] = try chat.presence(of: user, in: question.workspace) }
         for newcomer in question.newcomers { places.append(try Self.place(of: newcomer, question.workspace, in: chat)) }
     }
 

@@ -1,15 +1,18 @@
 internal import ChatCore
 internal import ChatModel
+internal import Foundation
 internal import Logging
 
 /// Passes on what happens to who is connected.
 ///
 /// The log of events is the only source: word that a workspace has changed, from this process or from another, makes
 /// the hub read on in it from where it was. So nothing is told twice or left out, whatever becomes of the word.
+///
+/// What is in no log, who is connected and who is typing, servers that are one tell each other: `RealtimeHub+Nodes`.
 actor RealtimeHub {
-    private let service: ChatService
+    let service: ChatService
     private let logger: Logger
-    private var workspaces: [WorkspaceID: FollowedWorkspace] = [:]
+    var workspaces: [WorkspaceID: FollowedWorkspace] = [:]
     private var connections: [UserID: [(connection: RealtimeConnection, session: SessionID)]] = [:]
     /// Workspaces whose log is being read.
     private var reading: Set<WorkspaceID> = []
@@ -21,7 +24,7 @@ actor RealtimeHub {
     private var resumptions = 0
     private var waitingResumptions: [CheckedContinuation<Void, Never>] = []
     private static let mostResumptions = 4
-    private var typists = Typists()
+    var typists = Typists()
     private var isExpiring = false
     private var isLooking = false
     /// Other processes' changes are found within this.
@@ -40,23 +43,37 @@ actor RealtimeHub {
     private let patience: Duration
 
     /// Told of who has lost all connections, after that.
-    private let gone: @Sendable (UserID) -> Void
+    let gone: @Sendable (UserID) -> Void
+
+    /// This server among others.
+    let node: NodeID
+    /// Tells the others; nil on a server that is alone.
+    let tell: (@Sendable (NodeMessage) -> Void)?
+    var others = OtherNodes()
+    /// How often others were told of who is connected here.
+    var version: UInt64 = 0
+    /// Who has come to other servers, and is to be looked at with the workspace's next reading.
+    private var arriving: [WorkspaceID: Set<UserID>] = [:]
 
     init(
-        service: ChatService, logger: Logger, patience: Duration = .seconds(10),
-        gone: @escaping @Sendable (UserID) -> Void = { _ in }
+        service: ChatService, logger: Logger, patience: Duration = .seconds(10), node: NodeID = NodeID(UUID()),
+        tell: (@Sendable (NodeMessage) -> Void)? = nil, gone: @escaping @Sendable (UserID) -> Void = { _ in }
     ) {
         self.service = service
         self.logger = logger
         self.patience = patience
+        self.node = node
+        self.tell = tell
         self.gone = gone
     }
 
     /// How many sockets are open.
     var connectionCount: Int { connections.values.reduce(0) { $0 + $1.count } }
 
-    /// Who of these people is connected to this server.
-    func connected(among users: Set<UserID>) -> Set<UserID> { users.filter { connections[$0] != nil } }
+    func isHere(_ user: UserID) -> Bool { connections[user] != nil }
+
+    /// Who of these people is connected, to this server or to another.
+    func connected(among users: Set<UserID>) -> Set<UserID> { users.filter { isHere($0) || others.isThere($0) } }
 
     // MARK: Connections
 
@@ -91,16 +108,17 @@ actor RealtimeHub {
     }
 
     private func forget(_ user: UserID) {
-        guard connections[user] == nil else { return }
-        gone(user)
+        guard !isHere(user) else { return }
+        if !others.isThere(user) { gone(user) }
         for id in workspaces.keys {
-            guard let person = workspaces[id]?.people[user] else { continue }
-            if !person.isHidden {
+            guard let person = workspaces[id]?.people[user], person.isHere else { continue }
+            if !person.isHidden, !person.isElsewhere {
                 workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: false, in: id))
             }
-            workspaces[id]?.forget(user)
+            workspaces[id]?.forgetHere(user)
             if workspaces[id]?.isEmpty == true { workspaces[id] = nil }
         }
+        sayPeople(.went(user))
     }
 
     /// Says goodbye to everybody.
@@ -149,6 +167,15 @@ actor RealtimeHub {
         }
     }
 
+    /// Sessions may have ended without a word of it.
+    func endSessionsThatAreOver() async {
+        let open = connections.values.joined().map(\.session)
+        guard let over = try? await service.read({ try $0.sessionsOver(among: open) }), !over.isEmpty else { return }
+        for (connection, session) in connections.values.joined() where over.contains(session) {
+            connection.close(RealtimeConnection.Reason.sessionOver)
+        }
+    }
+
     private func endSessionsThatAreOver(of user: UserID) async {
         for (connection, session) in connections[user] ?? [] {
             let owner = try? await service.read { try $0.user(of: session) }
@@ -185,11 +212,18 @@ actor RealtimeHub {
         }
     }
 
+    /// Somebody of a workspace has come to another server.
+    func arrive(_ user: UserID, in id: WorkspaceID) {
+        guard workspaces[id] != nil || reading.contains(id) || joining[id] != nil else { return }
+        arriving[id, default: []].insert(user)
+        if !reading.contains(id) { Task { await read(id) } }
+    }
+
     /// Reads on in a workspace's log, until there is nothing new. One at a time for each workspace.
     private func read(_ id: WorkspaceID) async {
         guard reading.insert(id).inserted else { return }
         defer { reading.remove(id) }
-        while grown.remove(id) != nil || joining[id] != nil {
+        while grown.remove(id) != nil || joining[id] != nil || arriving[id] != nil {
             let newcomers = joining.removeValue(forKey: id) ?? []
             do {
                 try await read(id, newcomers)
@@ -208,10 +242,12 @@ actor RealtimeHub {
     }
 
     private func read(_ id: WorkspaceID, _ newcomers: [Joining]) async throws {
+        let arriving = arriving.removeValue(forKey: id) ?? []
         let asked = LogReading.Question(
             workspace: id, after: workspaces[id]?.sequence,
             people: workspaces[id].map { Set($0.people.keys) } ?? [], hasGuests: workspaces[id]?.hasGuests ?? false,
-            newcomers: newcomers.map { LogReading.Newcomer(user: $0.user, after: $0.after) })
+            newcomers: newcomers.map { LogReading.Newcomer(user: $0.user, after: $0.after) },
+            elsewhere: workspaces[id] == nil ? others.people(of: id) : arriving)
         let reading = try await service.read { try LogReading(asked, in: $0) }
         if workspaces[id] == nil { workspaces[id] = FollowedWorkspace(sequence: reading.sequence) }
         let hidden = workspaces[id]?.people.mapValues(\.isHidden) ?? [:]
@@ -223,10 +259,12 @@ actor RealtimeHub {
             if connections[user] != nil { Task { await endSessionsThatAreOver(of: user) } }
         }
         for (user, wasHidden) in hidden {
-            guard let person = workspaces[id]?.people[user], person.isHidden != wasHidden, !person.connections.isEmpty
-            else { continue }
+            guard let person = workspaces[id]?.people[user], person.isHidden != wasHidden, person.isConnected else {
+                continue
+            }
             workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: !person.isHidden, in: id))
         }
+        for (user, presence) in reading.elsewhere { addElsewhere(user, presence, to: id) }
         for (newcomer, place) in zip(newcomers, reading.places) { add(newcomer, place, to: id, at: reading.sequence) }
         if workspaces[id]?.isEmpty == true { workspaces[id] = nil }
     }
@@ -235,7 +273,7 @@ actor RealtimeHub {
         let (connection, user) = (newcomer.connection, newcomer.user)
         // Gone while its turn came.
         guard let place, connections[user]?.contains(where: { $0.connection === connection }) == true else { return }
-        let wasThere = workspaces[id]?.people[user]?.connections.isEmpty == false
+        let former = workspaces[id]?.people[user]
         switch place.missed {
         case nil: break
         case .reload: connection.send(ServerFrame.reloadNeeded(id, at: sequence))
@@ -244,10 +282,11 @@ actor RealtimeHub {
             for event in events { connection.send(Array(event.json.utf8), isMissed: true) }
         }
         workspaces[id]?.add(connection, of: user, place.presence)
+        if former?.isHere != true { sayPeople(.came(user, id)) }
         connection.send(
             ServerFrame.following(
                 id, from: sequence, online: workspaces[id]?.online(visibleTo: user) ?? [], marks: place.marks))
-        if !wasThere, !place.presence.isHidden {
+        if former?.isConnected != true, !place.presence.isHidden {
             workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: true, in: id))
         }
     }
@@ -273,15 +312,24 @@ actor RealtimeHub {
         }
         let typist = Typists.Typist(workspace: id, channel: channel, user: user)
         if isTyping {
-            guard typists.begin(typist, thread: thread, at: service.now()) else { return }
-            tell(typist, thread: thread, isTyping: true)
-            if !isExpiring { Task { await expireTypists() } }
+            guard begin(typist, thread: thread) else { return }
+            say(.typing(typist, thread: thread, isTyping: true))
         } else if let entry = typists.end(typist) {
-            tell(typist, thread: entry, isTyping: false)
+            pass(on: typist, thread: entry, isTyping: false)
+            say(.typing(typist, thread: entry, isTyping: false))
         }
     }
 
-    private func tell(_ typist: Typists.Typist, thread: MessageID?, isTyping: Bool) {
+    /// - Returns: whether others were told.
+    @discardableResult
+    func begin(_ typist: Typists.Typist, thread: MessageID?) -> Bool {
+        guard typists.begin(typist, thread: thread, at: service.now()) else { return false }
+        pass(on: typist, thread: thread, isTyping: true)
+        if !isExpiring { Task { await expireTypists() } }
+        return true
+    }
+
+    func pass(on typist: Typists.Typist, thread: MessageID?, isTyping: Bool) {
         workspaces[typist.workspace]?.send(
             ServerFrame.typing(typist.user, in: typist.channel, thread: thread, isTyping: isTyping),
             toChannel: typist.channel, except: typist.user)
@@ -294,7 +342,9 @@ actor RealtimeHub {
         defer { isExpiring = false }
         while !typists.isEmpty {
             try? await Task.sleep(for: .seconds(1))
-            for (typist, thread) in typists.expire(at: service.now()) { tell(typist, thread: thread, isTyping: false) }
+            for (typist, thread) in typists.expire(at: service.now()) {
+                pass(on: typist, thread: thread, isTyping: false)
+            }
         }
     }
 }

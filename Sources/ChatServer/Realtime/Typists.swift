@@ -2,7 +2,7 @@ internal import ChatModel
 
 /// Who is writing where.
 struct Typists {
-    struct Typist: Hashable, Sendable {
+    struct Typist: Hashable, Sendable, Codable {
         let workspace: WorkspaceID
         let channel: ChannelID
         let user: UserID

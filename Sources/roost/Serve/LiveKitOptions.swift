@@ -187,6 +187,11 @@ struct LiveKitOptions: ParsableArguments {
         }
     }
 
+    /// Whether there are rooms whose key nobody but this process knows.
+    var hasKeyOfItsOwn: Bool {
+        rooms && livekitKey.isEmpty && !livekitDev && ProcessInfo.processInfo.environment["ROOST_LIVEKIT_KEYS"] == nil
+    }
+
     /// Not LIVEKIT_URL: that is where a program of LiveKit's finds its server, and it may well be this one.
     private var clusterURL: String? {
         if let livekitUrl { return livekitUrl }

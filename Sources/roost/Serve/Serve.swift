@@ -77,6 +77,8 @@ struct Serve: AsyncParsableCommand {
     var push: PushOptions
     @OptionGroup(title: "Files of the chat")
     var files: FileOptions
+    @OptionGroup(title: "Several servers that are one")
+    var nodes: NodeOptions
 
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
         case debug, info, notice, warning, error
@@ -95,6 +97,15 @@ struct Serve: AsyncParsableCommand {
         }
         if push.apnsKey != nil, chat.data == nil {
             throw ValidationError("--apns-key needs --data: what is pushed is of the chat.")
+        }
+        if nodes.redis != nil {
+            guard chat.database != nil else {
+                throw ValidationError("--redis is for several servers of one --database: a file is one server's.")
+            }
+            guard !livekit.hasKeyOfItsOwn else {
+                throw ValidationError(
+                    "--rooms with --redis needs --livekit-key, the same for all servers: they let each other's people in.")
+            }
         }
         for (name, value) in [("--port", port), ("--signaling-port", signalingPort)] where !(0...65_535).contains(value)
         {
@@ -155,8 +166,9 @@ struct Serve: AsyncParsableCommand {
         let served: ServedChat?
         do {
             served = try await ServedChat.start(
-                chat, mail, push: try push.configuration(), files: files, origins: allowOrigin,
-                isSecure: tlsCertificate != nil, rooms: sfu.map(CallsInRooms.init), logger: logger)
+                chat, mail, push: try push.configuration(), files: files, nodes: nodes,
+                origins: allowOrigin, isSecure: tlsCertificate != nil, rooms: sfu.map(CallsInRooms.init),
+                logger: logger)
         } catch {
             await sfu?.stop()
             await relay?.service.stop()

@@ -18,8 +18,8 @@ struct ServedChat: Sendable {
 
     /// - Throws: `CommandError` where the folder or the database is of no use.
     static func start(
-        _ options: ChatOptions, _ mail: MailOptions, push: APNsConfiguration?, files: FileOptions, origins: [String],
-        isSecure: Bool, rooms: CallsInRooms?, logger: Logger
+        _ options: ChatOptions, _ mail: MailOptions, push: APNsConfiguration?, files: FileOptions, nodes: NodeOptions,
+        origins: [String], isSecure: Bool, rooms: CallsInRooms?, logger: Logger
     ) async throws -> ServedChat? {
         guard let folder = options.data else { return nil }
         let now: @Sendable () -> Timestamp = {
@@ -51,6 +51,7 @@ struct ServedChat: Sendable {
             configuration.origins = Set(origins)
             configuration.push = push
             try files.apply(to: &configuration, folder: folder, now: now)
+            configuration.nodes = try await nodes.configuration(logger: logger)
             let service = ChatService(
                 database: database, limits: configuration.limits, lifetimes: configuration.lifetimes, now: now)
             let sample = options.sample ? try await SampleWorkspace.make(in: service) : nil
@@ -58,6 +59,8 @@ struct ServedChat: Sendable {
                 configuration, service: service, mailer: mailer, rooms: rooms, logger: logger)
             return ServedChat(
                 server: server, mailer: mailer, hasPublicURL: options.publicURL != nil, file: file, sample: sample)
+        } catch let error as CommandError {
+            throw error
         } catch {
             throw CommandError("The chat in \(folder) cannot be served: \(error)")
         }

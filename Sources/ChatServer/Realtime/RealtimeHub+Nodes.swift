@@ -1,0 +1,82 @@
+internal import ChatCore
+internal import ChatModel
+
+/// What several servers that are one tell each other of who is connected to them and who is typing.
+extension RealtimeHub {
+    func say(_ word: NodeMessage.Word) { tell?(NodeMessage(node: node, version: version, word: word)) }
+
+    /// Says something that changes who is connected here.
+    func sayPeople(_ word: NodeMessage.Word) {
+        version += 1
+        say(word)
+    }
+
+    /// Another server says something.
+    func take(_ message: NodeMessage) {
+        perform(others.take(message, at: service.now()))
+        switch message.word {
+        case .hello: say(.alive)
+        case .ask(let asked): if asked == node { say(.everybody(peopleHere)) }
+        case .changed(let changes): changed(changes)
+        case .typing(let typist, let thread, let isTyping): take(typist, thread: thread, isTyping: isTyping)
+        case .alive, .goodbye, .came, .went, .everybody: break
+        }
+    }
+
+    /// The other servers can be heard, for the first time or again: what was said meanwhile is lost.
+    func linked() async {
+        others.linked(at: service.now())
+        say(.hello)
+        await endSessionsThatAreOver()
+    }
+
+    /// Says that this server is there, and looks for who is not any more.
+    ///
+    /// - Parameter isLinked: whether the others can be heard.
+    /// - Returns: who of them is there.
+    func beat(isLinked: Bool) -> Set<NodeID> {
+        say(.alive)
+        perform(others.expire(isLinked: isLinked, at: service.now()))
+        return others.alive
+    }
+
+    private var peopleHere: [WorkspaceID: Set<UserID>] { workspaces.mapValues(\.peopleHere) }
+
+    private func perform(_ steps: [OtherNodes.Step]) {
+        for step in steps {
+            switch step {
+            case .came(let user, let id): arrive(user, in: id)
+            case .went(let user, let id): leave(user, from: id)
+            case .ask(let node): say(.ask(node))
+            }
+        }
+    }
+
+    /// Somebody of whom another server has told, as they are in the workspace.
+    func addElsewhere(_ user: UserID, _ presence: ChatTransaction.Presence, to id: WorkspaceID) {
+        // Gone while their turn came.
+        guard others.isThere(user, in: id) else { return }
+        let wasConnected = workspaces[id]?.people[user]?.isConnected == true
+        workspaces[id]?.addElsewhere(user, presence)
+        guard !wasConnected, !presence.isHidden else { return }
+        workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: true, in: id))
+    }
+
+    private func leave(_ user: UserID, from id: WorkspaceID) {
+        if !isHere(user), !others.isThere(user) { gone(user) }
+        guard let person = workspaces[id]?.people[user], person.isElsewhere else { return }
+        // Whoever was here a while ago may still come back.
+        if !person.isHidden, !person.isHere {
+            workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: false, in: id))
+        }
+        workspaces[id]?.forgetElsewhere(user)
+    }
+
+    private func take(_ typist: Typists.Typist, thread: MessageID?, isTyping: Bool) {
+        if isTyping {
+            begin(typist, thread: thread)
+        } else if let entry = typists.end(typist) {
+            pass(on: typist, thread: entry, isTyping: false)
+        }
+    }
+}
