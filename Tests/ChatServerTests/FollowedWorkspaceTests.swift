@@ -123,4 +123,41 @@ struct FollowedWorkspaceTests {
         followed.deliver(event(2, .channel(other)), .init())
         #expect(ear.heard == [1, 2])
     }
+
+    @Test func `who is connected elsewhere is seen and gets nothing here`() {
+        let (ear, ada, bob) = (Ear(), UserID(UUID()), UserID(UUID()))
+        var followed = FollowedWorkspace(sequence: 0)
+        followed.addElsewhere(bob, presence(.member, channel))
+        // Nobody here follows it.
+        #expect(followed.isEmpty)
+        followed.add(ear, of: ada, presence(.member, channel))
+        #expect(!followed.isEmpty && followed.peopleHere == [ada])
+        #expect(followed.online(visibleTo: ada) == [ada, bob].sorted())
+        followed.deliver(event(1, .channel(channel)), .init())
+        #expect(ear.heard == [1])
+        // Here as well, and then at neither.
+        let other = Ear()
+        followed.add(other, of: bob, presence(.member, channel))
+        followed.forgetElsewhere(bob)
+        #expect(followed.people[bob]?.isConnected == true)
+        followed.remove(other, of: bob)
+        followed.forgetHere(bob)
+        #expect(followed.people[bob] == nil && followed.isMember(bob, of: channel) == false)
+        followed.forgetHere(ada)
+        followed.forgetHere(ada)
+        #expect(followed.isEmpty)
+    }
+
+    @Test func `who goes from here and stays elsewhere is still there`() {
+        let (ear, ada) = (Ear(), UserID(UUID()))
+        var followed = FollowedWorkspace(sequence: 0)
+        followed.add(ear, of: ada, presence(.member, channel))
+        followed.addElsewhere(ada, presence(.member, channel))
+        followed.remove(ear, of: ada)
+        followed.forgetHere(ada)
+        #expect(followed.people[ada]?.isOnline == true && followed.isEmpty)
+        // Out of the workspace, wherever they are.
+        followed.forget(ada)
+        #expect(followed.people.isEmpty && followed.isEmpty)
+    }
 }

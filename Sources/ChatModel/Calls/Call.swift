@@ -25,7 +25,8 @@ public struct Call: Codable, Sendable, Equatable {
 
     public init(
         id: CallID, workspaceID: WorkspaceID, channelID: ChannelID, messageID: MessageID, kind: CallKind,
-        media: CallMedia, room: String, nodeURL: String? = nil, startedBy: Profile, startedAt: Timestamp, endedAt: Timestamp? = nil,
+        media: CallMedia, room: String, nodeURL: String? = nil, startedBy: Profile, startedAt: Timestamp,
+        endedAt: Timestamp? = nil,
         endReason: CallEndReason? = nil, participants: [CallParticipant] = [], version: Int64 = 1
     ) {
         self.id = id

@@ -121,7 +121,9 @@ extension ChatAPI {
     private func ticket(
         to call: Call, for user: UserID, _ request: APIRequest, status: Int = 200
     ) throws -> APIResponse {
-        let server = call.nodeURL ?? configuration.publicURL ?? "\(configuration.isSecure ? "https" : "http")://\(host(of: request))"
+        let server =
+            call.nodeURL ?? configuration.publicURL
+            ?? "\(configuration.isSecure ? "https" : "http")://\(host(of: request))"
         guard call.kind == .room else {
             return try .json(CallTicket(call: call, url: server, token: nil), status: status)
         }

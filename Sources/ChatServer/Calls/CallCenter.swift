@@ -78,7 +78,9 @@ actor CallCenter {
         if let deadline = effects.deadline { wait(until: deadline) }
         // A cluster was told by the other one.
         if rooms?.isOwn == true { changeRooms(effects) }
-        for (id, users) in effects.silenced { await push?.ringingIsOver(callID: id.description, users: Array(users.keys)) }
+        for (id, users) in effects.silenced {
+            await push?.ringingIsOver(callID: id.description, users: Array(users.keys))
+        }
     }
 
     private func changeRooms(_ effects: CallEffects) {

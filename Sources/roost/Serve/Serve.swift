@@ -104,7 +104,8 @@ struct Serve: AsyncParsableCommand {
             }
             guard !livekit.hasKeyOfItsOwn else {
                 throw ValidationError(
-                    "--rooms with --redis needs --livekit-key, the same for all servers: they let each other's people in.")
+                    "--rooms with --redis needs --livekit-key, the same for all servers: they let each other's people in."
+                )
             }
         }
         for (name, value) in [("--port", port), ("--signaling-port", signalingPort)] where !(0...65_535).contains(value)

@@ -1,4 +1,5 @@
 import ChatModel
+import Foundation
 import Testing
 
 @testable import ChatCore
@@ -313,6 +314,34 @@ import Testing
         try await place.world.run { try $0.failCalls() }
         for id in [first.id, second.id] { #expect(try await place.call(id).endReason == .failed) }
         #expect(try await place.world.run { try $0.expireCalls() } == nil)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `calls of servers that are no more are over, and those of others go on`(database: TestDatabase) async throws {
+        let place = try await Place(database)
+        let (one, two) = (NodeID(UUID()), NodeID(UUID()))
+        func start(_ room: String, in channel: ChannelID, at node: NodeID) async throws -> Call {
+            try await place.world.run {
+                try $0.startCall(
+                    .init(
+                        kind: .room, media: .audio, room: room,
+                        node: CallNode(id: node, url: "https://\(room).example.org")), in: channel,
+                    by: place.company.olga
+                ).call
+            }
+        }
+        let first = try await start("call-1", in: place.direct, at: one)
+        let second = try await start("call-2", in: place.company.general, at: two)
+        #expect(first.nodeURL == "https://call-1.example.org")
+        try await place.world.run { try $0.failCalls(but: [one, two], CallKind.allCases) }
+        try await place.world.run { try $0.failCalls(but: [one], [.peer]) }
+        for call in [first, second] { #expect(try await place.call(call.id).endedAt == nil) }
+        let effects = try await place.effects { try $0.failCalls(but: [two], CallKind.allCases) }
+        #expect(effects.endedRooms == ["call-1"])
+        #expect(try await place.call(first.id).endReason == .failed)
+        #expect(try await place.call(second.id).endedAt == nil)
+        try await place.world.run { try $0.failCalls(but: [], [.room]) }
+        #expect(try await place.call(second.id).endReason == .failed)
     }
 
     @Test(arguments: TestDatabase.allCases)

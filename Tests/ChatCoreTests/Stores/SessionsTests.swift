@@ -1,4 +1,5 @@
 import ChatModel
+import Foundation
 import Testing
 
 @testable import ChatCore
@@ -28,6 +29,18 @@ import Testing
             #expect(try await world.run { try $0.confirm(session) })
         }
         #expect(try await world.look { try $0.user(of: session) } == ann)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `of many sessions it is told which are over`(database: TestDatabase) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        let other = try await world.run { try $0.openSession(of: ann, on: "Tablet", token: secret("other")) }
+        // More than a statement takes.
+        let never = (0..<1_200).map { _ in SessionID(UUID()) }
+        #expect(try await world.look { try $0.sessionsOver(among: [session] + never + [other]) } == Set(never))
+        try await world.run { try $0.endSession(other, of: ann) }
+        #expect(try await world.look { try $0.sessionsOver(among: [session, other]) } == [other])
+        #expect(try await world.look { try $0.sessionsOver(among: []) }.isEmpty)
     }
 
     @Test(arguments: TestDatabase.allCases)
