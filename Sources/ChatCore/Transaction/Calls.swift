@@ -170,10 +170,12 @@ extension ChatTransaction {
         for var row in due {
             try lock(try row.id())
             let call = try call(try row.id())
-            for var seat in try session.rows(
+            let seats = try session.rows(
                 "SELECT user_id, state, sid FROM call_participants WHERE call_id = $1 AND deadline <= $2", .id(call.id),
                 .time(now))
-            {
+            // Another server was first.
+            guard !seats.isEmpty else { continue }
+            for var seat in seats {
                 let (user, state): (UserID, CallParticipantState) = (try seat.id(), try seat.name())
                 if let sid = try seat.textOrNull() {
                     // No other device has come, and the one that is there stays.
