@@ -20,6 +20,9 @@ package final class ChatServer: Sendable {
     private let push: PushCenter?
     /// Takes away what is left of files.
     private let sweeping: Task<Void, Never>?
+    /// Takes away what is left of workspaces.
+    private let sweepingWorkspaces: Task<Void, Never>
+    private let callWatch: CallWatch?
     private let logger: Logger
 
     /// - Parameters:
@@ -34,6 +37,7 @@ package final class ChatServer: Sendable {
         let (changes, changed) = AsyncStream<ChatChanges>.makeStream()
         service.changed = { changed.yield($0) }
         let (leftovers, hasLeftovers) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let (deletions, hasDeletions) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (gone, going) = AsyncStream<UserID>.makeStream()
         let hub = RealtimeHub(service: service, logger: logger) { going.yield($0) }
         self.hub = hub
@@ -51,6 +55,7 @@ package final class ChatServer: Sendable {
         Task {
             for await change in changes {
                 if change.hasLeftovers { hasLeftovers.yield() }
+                if change.hasDeletedWorkspaces { hasDeletions.yield() }
                 await hub.changed(change)
                 await push?.changed(change)
                 await calls.changed(change.calls)
@@ -66,6 +71,14 @@ package final class ChatServer: Sendable {
                 await regularly
             }
         }
+        let sweep = WorkspaceSweep(service: service, logger: logger)
+        sweepingWorkspaces = Task {
+            async let regularly: Void = sweep.sweepRegularly()
+            for await _ in deletions { await sweep.sweep() }
+            await regularly
+        }
+        // Rooms of our own end with this process, and tell it everything.
+        callWatch = rooms.flatMap { $0.isOwn ? nil : CallWatch(service: service, rooms: $0, logger: logger) }
         api = ChatAPI(
             service: service,
             tokens: AccessTokens(
@@ -76,6 +89,7 @@ package final class ChatServer: Sendable {
         table = RouteTable(api.routes)
         self.logger = logger
         try await calls.start()
+        await callWatch?.start()
     }
 
     /// People reach the server by this URL, from now on: where its port was not known before it listened.
@@ -164,7 +178,9 @@ package final class ChatServer: Sendable {
     /// Says goodbye to who is connected.
     package func stop() async {
         await calls.stop()
+        await callWatch?.stop()
         sweeping?.cancel()
+        sweepingWorkspaces.cancel()
         await hub.close()
         await push?.stop()
     }

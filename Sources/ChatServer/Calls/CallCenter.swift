@@ -70,7 +70,8 @@ actor CallCenter {
                 let people = users.filter { $0.value == missed }.keys.sorted()
                 guard !people.isEmpty else { continue }
                 await push.stopRinging(
-                    callID: id.description, users: people, missed: missed, callerName: call.startedBy.displayName)
+                    callID: id.description, users: people, missed: missed, callerName: call.startedBy.displayName,
+                    states: Dictionary(uniqueKeysWithValues: call.participants.map { ($0.user.id, $0.state) }))
             }
         }
         for (id, users) in effects.rings {
