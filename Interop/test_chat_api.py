@@ -75,7 +75,7 @@ def test_other_methods_get_405_with_those_that_there_are(chat, team):
     for path in DESCRIPTION["paths"]:
         target = re.sub(r"\{\w+\}", str(uuid.UUID(int=0)), path)
         there = sorted(method for method, other in described() if other == path)
-        for method in [*(method for method in METHODS if method not in there), "OPTIONS", "HEAD"]:
+        for method in (method for method in (*METHODS, "OPTIONS", "HEAD") if method not in there):
             status, headers, body = raw(chat, method, f"/api/v1{target}", Authorization=f"Bearer {ann.token}")
             assert status == 405, (method, path, status, body)
             assert sorted(headers["Allow"].split(", ")) == there, (method, path, headers["Allow"])
@@ -128,7 +128,7 @@ class World:
         # Owners get furthest, so they ask most.
         self.askers = itertools.cycle([*owners, *owners, *others, guest, self.outsider])
         self.sessions = itertools.cycle([chat.session() for _ in range(40)])
-        self.doomed = {}
+        self.doomed, self.slugs = {}, {}
         self.answers = {}
 
     def call(self):
@@ -154,6 +154,8 @@ class World:
                     case.path_parameters[name] = self.id(name, label, person)
                 elif name == "emoji" and chance % 3:
                     case.path_parameters[name] = "👍"
+        if label == "DELETE /workspaces/{workspace_id}" and chance % 3 and isinstance(case.query, dict):
+            case.query["slug"] = self.slugs.get(case.path_parameters["workspace_id"], "none")
         if chance % 3 and isinstance(case.body, dict):
             self.fill(case.body, label)
         return {"Authorization": f"Bearer {person.token}"}
@@ -161,6 +163,10 @@ class World:
     def id(self, name, label, person):
         """What is asked about. What a request ends is its own: the next finds everything as it was."""
         match label, name:
+            case "DELETE /workspaces/{workspace_id}", "workspace_id":
+                listing = person.workspace()["workspace"]
+                self.slugs[listing["id"]] = listing["slug"]
+                return listing["id"]
             case "DELETE /messages/{message_id}", "message_id":
                 return self.owner.say(self.channel, "short-lived")["id"]
             case "POST /channels/{channel_id}/archive" | "POST /channels/{channel_id}/leave", "channel_id":

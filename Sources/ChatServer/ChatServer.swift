@@ -23,6 +23,9 @@ package final class ChatServer: Sendable {
     private let link: NodeLink?
     /// Takes away what is left of files.
     private let sweeping: Task<Void, Never>?
+    /// Takes away what is left of workspaces.
+    private let sweepingWorkspaces: Task<Void, Never>
+    private let callWatch: CallWatch?
     private let logger: Logger
 
     /// - Parameters:
@@ -37,6 +40,7 @@ package final class ChatServer: Sendable {
         let (changes, changed) = AsyncStream<ChatChanges>.makeStream()
         service.changed = { changed.yield($0) }
         let (leftovers, hasLeftovers) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let (deletions, hasDeletions) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (gone, going) = AsyncStream<UserID>.makeStream()
         publicURL = PublicURL(configuration.serverURL)
         let secret = Secret.random().text
@@ -62,6 +66,7 @@ package final class ChatServer: Sendable {
             for await change in changes {
                 if change.hasLeftovers { hasLeftovers.yield() }
                 if link != nil, !change.forOthers.isEmpty { await hub.say(.changed(change.forOthers)) }
+                if change.hasDeletedWorkspaces { hasDeletions.yield() }
                 await hub.changed(change)
                 await push?.changed(change)
                 await calls.changed(change.calls)
@@ -77,6 +82,14 @@ package final class ChatServer: Sendable {
                 await regularly
             }
         }
+        let sweep = WorkspaceSweep(service: service, logger: logger)
+        sweepingWorkspaces = Task {
+            async let regularly: Void = sweep.sweepRegularly()
+            for await _ in deletions { await sweep.sweep() }
+            await regularly
+        }
+        // Rooms of our own end with this process, and tell it everything.
+        callWatch = rooms.flatMap { $0.isOwn ? nil : CallWatch(service: service, rooms: $0, logger: logger) }
         api = ChatAPI(
             service: service,
             tokens: AccessTokens(
@@ -91,6 +104,7 @@ package final class ChatServer: Sendable {
         self.logger = logger
         try await calls.start()
         await link?.start(hub, calls, push)
+        await callWatch?.start()
     }
 
     /// People reach the server by this URL, from now on: where its port was not known before it listened.
@@ -179,7 +193,9 @@ package final class ChatServer: Sendable {
     /// Says goodbye to who is connected.
     package func stop() async {
         await calls.stop()
+        await callWatch?.stop()
         sweeping?.cancel()
+        sweepingWorkspaces.cancel()
         await hub.close()
         await push?.stop()
         await link?.stop(hub)

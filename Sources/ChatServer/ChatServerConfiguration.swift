@@ -21,6 +21,8 @@ package struct ChatServerConfiguration: Sendable {
     package var fileStore: (any FileStore)?
     /// Makes thumbnails; nil to make none.
     package var thumbnailer: Thumbnailer?
+    /// Where a picture is while it is looked into; nil for a folder among those for temporary files.
+    package var pictureFolder: String?
 
     /// Nil for a server that is alone.
     package var nodes: NodesConfiguration?

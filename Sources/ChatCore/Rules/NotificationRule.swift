@@ -10,7 +10,7 @@ package enum NotificationReason: String, Sendable, CaseIterable {
     case everybody
     /// It calls who is there, and they are.
     case here
-    /// It is in a thread that they have written in.
+    /// It is in a thread that they follow.
     case thread
     /// It is in a channel that they are in.
     case channel
@@ -24,8 +24,9 @@ package struct NotificationFacts: Sendable, Equatable {
     package var mentionsChannel = false
     package var mentionsHere = false
     package var isInThread = false
-    /// They have written in the thread, or what it answers.
-    package var isInTheirThread = false
+    /// They follow the thread: have written in it or what it answers, or have asked for it. False where they have
+    /// turned away from it, nil where neither is so.
+    package var followsThread: Bool?
     package var level = NotificationLevel.all
     /// They have read it already, or what came after it.
     package var isRead = false
@@ -66,10 +67,10 @@ package enum NotificationRule {
 
     static func reason(_ facts: NotificationFacts) -> NotificationReason? {
         if facts.isNamed { return .named }
-        if facts.isDirect { return .direct }
+        if facts.isDirect, !facts.isInThread || facts.followsThread != false { return .direct }
         if facts.mentionsChannel { return .everybody }
         if facts.mentionsHere, facts.isConnected { return .here }
-        if facts.isInThread { return facts.isInTheirThread ? .thread : nil }
+        if facts.isInThread { return facts.followsThread == true ? .thread : nil }
         return .channel
     }
 

@@ -34,7 +34,7 @@ extension ChatTransaction {
         let id = WorkspaceID(name).map { SQLValue.id($0) } ?? .null
         guard
             var row = try session.row(
-                "SELECT \(Self.workspaceColumns) FROM workspaces w WHERE w.slug = $1 OR w.id = $2",
+                "SELECT \(Self.workspaceColumns) FROM workspaces w WHERE (w.slug = $1 OR w.id = $2) AND w.deleted_at IS NULL",
                 .text(name.lowercased()), id)
         else { throw ChatError.notFound("workspace") }
         return try Self.workspace(&row)
@@ -57,7 +57,7 @@ extension ChatTransaction {
                 (SELECT COUNT(*) FROM members m WHERE m.workspace_id = w.id),
                 (SELECT COUNT(*) FROM channels c WHERE c.workspace_id = w.id),
                 (SELECT COUNT(*) FROM messages s WHERE s.workspace_id = w.id AND s.deleted_at IS NULL)
-            FROM workspaces w ORDER BY w.slug
+            FROM workspaces w WHERE w.deleted_at IS NULL ORDER BY w.slug
             """
         ).map {
             var row = $0

@@ -82,6 +82,7 @@ extension ChatTransaction {
         }
         try seat(user, in: id, as: .declined)
         changes.calls.silenced[id, default: [:]][user] = false
+        try noteDecline(by: user, in: call.channelID)
         try settle(call)
     }
 
@@ -370,7 +371,7 @@ extension ChatTransaction {
         guard kind == .room || rung.count <= 1 else {
             throw ChatError.invalid("kind", "A call of the kind peer is between two.")
         }
-        return try rung.filter { person in
+        let there = try rung.filter { person in
             guard try self.place(in: place.channel, of: person).standing.channel?.isMember == true else {
                 throw ChatError.notFound("user")
             }
@@ -378,6 +379,7 @@ extension ChatTransaction {
             if !isThere, people != nil { throw ChatError.notFound("user") }
             return isThere
         }
+        return try withoutDecliners(there, in: place.channel)
     }
 
     /// A call that somebody asks to change, if they may.

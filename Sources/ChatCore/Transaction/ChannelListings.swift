@@ -134,7 +134,7 @@ extension ChatTransaction {
             .id(user), .name(level))
     }
 
-    private static func requireMembership(_ place: ChannelPlace) throws {
+    static func requireMembership(_ place: ChannelPlace) throws {
         guard place.standing.channel?.isMember == true else { throw ChatError(.notInChannel) }
     }
 

@@ -68,9 +68,13 @@ package struct ChatChanges: Sendable, Equatable, Codable {
     package var loggedOut: Set<UserID> = []
     /// Have read something.
     package var marks: [UserID: ReadMark] = [:]
+    /// Have read a thread, or follow it now, or no longer.
+    package var threadMarks: [UserID: ThreadMark] = [:]
     package var calls = CallEffects()
     /// Files have lost their place, and their bytes are to be taken away.
     package var hasLeftovers = false
+    /// A workspace is deleted, and what it had is to be taken away.
+    package var hasDeletedWorkspaces = false
 
     package init() {}
 

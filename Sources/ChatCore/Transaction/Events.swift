@@ -179,9 +179,11 @@ extension ChatChange {
         case .messageSent(let message), .messageEdited(let message), .messagePinned(let message),
             .messageUnpinned(let message):
             message.id
+        case .fileUpdated(let shared): shared.messageID
         case .messageDeleted, .reactionAdded, .reactionRemoved, .channelCreated, .channelUpdated, .channelJoined,
-            .channelLeft, .workspaceUpdated, .memberJoined, .memberUpdated, .memberLeft, .userUpdated, .callStarted,
-            .callUpdated, .callEnded:
+            .channelLeft, .workspaceUpdated, .workspaceDeleted, .memberJoined, .memberUpdated, .memberLeft,
+            .userUpdated,
+            .callStarted, .callUpdated, .callEnded:
             nil
         }
     }
@@ -196,11 +198,12 @@ extension ChatChange {
         case .reactionAdded(let change), .reactionRemoved(let change): (change.channelID, nil)
         case .channelCreated(let channel), .channelUpdated(let channel): (channel.id, nil)
         case .channelJoined(let change), .channelLeft(let change): (change.channel.id, change.user.id)
-        case .workspaceUpdated: (nil, nil)
+        case .workspaceUpdated, .workspaceDeleted: (nil, nil)
         case .memberJoined(let member), .memberUpdated(let member): (nil, member.user.id)
         case .memberLeft(let departure): (nil, departure.userID)
         case .userUpdated(let profile): (nil, profile.id)
         case .callStarted(let call), .callUpdated(let call), .callEnded(let call): (call.channelID, nil)
+        case .fileUpdated(let shared): (shared.channelID, nil)
         }
     }
 }

@@ -28,11 +28,15 @@ extension ChatTransaction {
             owner: try row.id(), isAvatar: try row.flag())
     }
 
-    /// A file whose bytes somebody has a link to.
+    /// A file whose bytes somebody has a link to. Of a workspace that is deleted there is none but people's pictures.
     package func storedFile(_ id: FileID) throws -> StoredFile {
-        guard var row = try session.row("SELECT \(Self.fileColumns) FROM files f WHERE f.id = $1", .id(id)) else {
-            throw ChatError.notFound("file")
-        }
+        guard
+            var row = try session.row(
+                """
+                SELECT \(Self.fileColumns) FROM files f JOIN workspaces w ON w.id = f.workspace_id
+                WHERE f.id = $1 AND (w.deleted_at IS NULL OR f.is_avatar = 1)
+                """, .id(id))
+        else { throw ChatError.notFound("file") }
         return try Self.file(&row)
     }
 

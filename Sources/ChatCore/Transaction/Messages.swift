@@ -69,6 +69,7 @@ extension ChatTransaction {
             try session.run(
                 "UPDATE messages SET reply_count = reply_count + 1, last_reply_at = $2 WHERE id = $1", .id(thread),
                 .time(now))
+            try noteReply(to: thread, by: user, as: sequence, in: place.workspace, place.channel)
         } else {
             try session.run(
                 "UPDATE channels SET last_message = $2 WHERE id = $1", .id(place.channel), .integer(sequence))
@@ -175,6 +176,7 @@ extension ChatTransaction {
                     SELECT MAX(r.created_at) FROM messages r WHERE r.thread_id = $1 AND r.deleted_at IS NULL)
                 WHERE id = $1
                 """, .id(thread))
+            try noteReplyIsGone(from: thread)
         }
         let deletion = MessageDeletion(
             messageID: id, channelID: message.channelID, threadID: message.threadID, deletedAt: now)

@@ -78,14 +78,7 @@ extension ChatTransaction {
     package func notificationCandidates(for message: Message) throws -> [NotificationCandidate] {
         let channel = try channel(message.channelID)
         let named = try users("SELECT user_id FROM mentions WHERE message_id = $1", .id(message.id))
-        let participants =
-            try message.threadID.map {
-                try users(
-                    """
-                    SELECT user_id FROM messages WHERE id = $1
-                    UNION SELECT user_id FROM messages WHERE thread_id = $1
-                    """, .id($0))
-            } ?? []
+        let followers = try message.threadID.map { try self.followers(of: $0) } ?? [:]
         return try session.rows(
             """
             SELECT cm.user_id, cm.notifications, cm.last_read, u.status, \(Self.settingColumns)
@@ -101,8 +94,9 @@ extension ChatTransaction {
             let user: UserID = try row.id()
             var facts = NotificationFacts()
             facts.level = try row.name()
-            // How far somebody has read says nothing of threads.
-            facts.isRead = try row.integer() >= message.sequence && message.threadID == nil
+            // How far somebody has read the channel says nothing of threads.
+            let (lastRead, follower) = (try row.integer(), followers[user])
+            facts.isRead = (message.threadID == nil ? lastRead : follower?.lastRead ?? 0) >= message.sequence
             facts.status = try row.name()
             let settings = try Self.settings(&row)
             facts.pushWhen = settings.pushWhen
@@ -113,7 +107,7 @@ extension ChatTransaction {
             facts.mentionsChannel = message.mentions.isChannel
             facts.mentionsHere = message.mentions.isHere
             facts.isInThread = message.threadID != nil
-            facts.isInTheirThread = participants.contains(user)
+            facts.followsThread = follower?.isFollowing
             return NotificationCandidate(user: user, facts: facts, showsPreview: settings.showPreview)
         }
     }
@@ -231,7 +225,8 @@ extension ChatTransaction {
 
     /// Workspaces, and the number of the newest event of each.
     package func newestEvents() throws -> [WorkspaceID: Int64] {
-        try session.rows("SELECT id, sequence FROM workspaces").reduce(into: [:]) { newest, row in
+        try session.rows("SELECT id, sequence FROM workspaces WHERE deleted_at IS NULL").reduce(into: [:]) {
+            newest, row in
             var row = row
             newest[try row.id()] = try row.integer()
         }

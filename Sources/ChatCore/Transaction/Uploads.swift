@@ -32,21 +32,6 @@ extension ChatTransaction {
         package let expiresAt: Timestamp
     }
 
-    /// What a look into a file has found.
-    package struct PictureFacts: Sendable, Equatable {
-        /// In pixels, as it is shown.
-        package var width: Int
-        package var height: Int
-        /// Nil where there is no thumbnail.
-        package var thumbnailType: String?
-
-        package init(width: Int, height: Int, thumbnailType: String?) {
-            self.width = width
-            self.height = height
-            self.thumbnailType = thumbnailType
-        }
-    }
-
     package func beginUpload(_ new: NewUpload, to channel: ChannelID, by user: UserID) throws -> Upload {
         let place = try demand(.uploadFile, in: channel, by: user)
         let name = try Texts.fileName(new.name)
@@ -117,7 +102,7 @@ extension ChatTransaction {
     }
 
     /// All of it is there: from now on it is a file, which waits for its message.
-    package func finishUpload(_ id: FileID, _ picture: PictureFacts?, by user: UserID) throws -> FileInfo {
+    package func finishUpload(_ id: FileID, by user: UserID) throws -> FileInfo {
         let upload = try upload(id, by: user)
         let place = try demand(.uploadFile, in: upload.channel, by: user)
         guard try session.run("DELETE FROM uploads WHERE id = $1", .id(id)) == 1 else {
@@ -125,12 +110,11 @@ extension ChatTransaction {
         }
         try session.run(
             """
-            INSERT INTO files (id, workspace_id, channel_id, user_id, place, name, media_type, size, width, height,
-                thumbnail_type, is_avatar, created_at)
-            VALUES ($1, $2, $3, $4, 0, $5, $6, $7, $8, $9, $10, 0, $11)
+            INSERT INTO files (id, workspace_id, channel_id, user_id, place, name, media_type, size, is_avatar,
+                created_at)
+            VALUES ($1, $2, $3, $4, 0, $5, $6, $7, 0, $8)
             """, .id(id), .id(place.workspace), .id(upload.channel), .id(user), .text(upload.name),
-            .text(upload.mediaType), .integer(upload.size), picture.map { .integer($0.width) } ?? .null,
-            picture.map { .integer($0.height) } ?? .null, .text(picture?.thumbnailType), .time(now))
+            .text(upload.mediaType), .integer(upload.size), .time(now))
         return try storedFile(id).info
     }
 

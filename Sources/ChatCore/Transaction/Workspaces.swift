@@ -85,13 +85,14 @@ extension ChatTransaction {
     package func workspaces(of user: UserID) throws -> [WorkspaceListing] {
         try session.rows(
             """
-            SELECT \(Self.workspaceColumns), m.role, w.sequence FROM members m
+            SELECT \(Self.workspaceColumns), m.role, w.sequence, \(Self.unreadThreadsOfWorkspace) FROM members m
             JOIN workspaces w ON w.id = m.workspace_id WHERE m.user_id = $1 ORDER BY w.name, w.id
             """, .id(user)
         ).map {
             var row = $0
             return WorkspaceListing(
-                workspace: try Self.workspace(&row), role: try row.name(), sequence: try row.integer())
+                workspace: try Self.workspace(&row), role: try row.name(), sequence: try row.integer(),
+                unreadThreads: try row.int())
         }
     }
 

@@ -48,6 +48,9 @@ extension ChatTransaction {
 
     private func take(_ workspace: ExportedWorkspace, _ progress: inout ImportProgress) throws {
         guard let source = progress.source, progress.workspace == nil else { throw ImportFault.order }
+        guard try !isBeingTakenAway(importOf: source) else {
+            throw ImportFault.refused("What was imported of this file is being deleted: try again in some minutes.")
+        }
         if let id: WorkspaceID = try imported(.workspace, "", from: source) {
             progress.workspace = id
             let end: WorkspaceID? = try imported(.end, "", from: source)

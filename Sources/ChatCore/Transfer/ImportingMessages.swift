@@ -24,6 +24,7 @@ extension ChatTransaction {
             try session.run(
                 "UPDATE messages SET reply_count = reply_count + 1, last_reply_at = $2 WHERE id = $1", .id(thread),
                 .time(message.createdAt))
+            try noteReply(to: thread, by: user, as: sequence, in: workspace, channel, isRead: true)
         } else {
             try session.run(
                 "UPDATE channels SET last_message = $2 WHERE id = $1", .id(channel), .integer(sequence))

@@ -79,3 +79,12 @@ public struct MemberDeparture: Codable, Sendable, Equatable {
 
     private enum CodingKeys: String, CodingKey { case userID = "user_id" }
 }
+
+/// What is left of a workspace that was deleted.
+public struct WorkspaceDeletion: Codable, Sendable, Equatable {
+    public var workspaceID: WorkspaceID
+
+    public init(workspaceID: WorkspaceID) { self.workspaceID = workspaceID }
+
+    private enum CodingKeys: String, CodingKey { case workspaceID = "workspace_id" }
+}

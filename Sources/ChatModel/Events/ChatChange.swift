@@ -16,6 +16,8 @@ public enum ChatChange: Sendable, Equatable {
     case channelJoined(ChannelPresenceChange)
     case channelLeft(ChannelPresenceChange)
     case workspaceUpdated(Workspace)
+    /// The last that is told of it: to everybody who was in it.
+    case workspaceDeleted(WorkspaceDeletion)
     case memberJoined(Member)
     case memberUpdated(Member)
     case memberLeft(MemberDeparture)
@@ -24,6 +26,8 @@ public enum ChatChange: Sendable, Equatable {
     /// Somebody was rung, came, went, or said no.
     case callUpdated(Call)
     case callEnded(Call)
+    /// A picture's size and thumbnail have become known after its message was sent.
+    case fileUpdated(SharedFile)
 
     /// As it stands in JSON.
     public enum Kind: String, Codable, Sendable, CaseIterable {
@@ -39,6 +43,7 @@ public enum ChatChange: Sendable, Equatable {
         case channelJoined = "channel_joined"
         case channelLeft = "channel_left"
         case workspaceUpdated = "workspace_updated"
+        case workspaceDeleted = "workspace_deleted"
         case memberJoined = "member_joined"
         case memberUpdated = "member_updated"
         case memberLeft = "member_left"
@@ -46,6 +51,7 @@ public enum ChatChange: Sendable, Equatable {
         case callStarted = "call_started"
         case callUpdated = "call_updated"
         case callEnded = "call_ended"
+        case fileUpdated = "file_updated"
     }
 
     public var kind: Kind {
@@ -62,6 +68,7 @@ public enum ChatChange: Sendable, Equatable {
         case .channelJoined: .channelJoined
         case .channelLeft: .channelLeft
         case .workspaceUpdated: .workspaceUpdated
+        case .workspaceDeleted: .workspaceDeleted
         case .memberJoined: .memberJoined
         case .memberUpdated: .memberUpdated
         case .memberLeft: .memberLeft
@@ -69,6 +76,7 @@ public enum ChatChange: Sendable, Equatable {
         case .callStarted: .callStarted
         case .callUpdated: .callUpdated
         case .callEnded: .callEnded
+        case .fileUpdated: .fileUpdated
         }
     }
 }
@@ -92,6 +100,7 @@ extension ChatChange: Codable {
         case .channelJoined: self = .channelJoined(try data())
         case .channelLeft: self = .channelLeft(try data())
         case .workspaceUpdated: self = .workspaceUpdated(try data())
+        case .workspaceDeleted: self = .workspaceDeleted(try data())
         case .memberJoined: self = .memberJoined(try data())
         case .memberUpdated: self = .memberUpdated(try data())
         case .memberLeft: self = .memberLeft(try data())
@@ -99,6 +108,7 @@ extension ChatChange: Codable {
         case .callStarted: self = .callStarted(try data())
         case .callUpdated: self = .callUpdated(try data())
         case .callEnded: self = .callEnded(try data())
+        case .fileUpdated: self = .fileUpdated(try data())
         }
     }
 
@@ -119,10 +129,12 @@ extension ChatChange: Codable {
         case .channelCreated(let channel), .channelUpdated(let channel): channel
         case .channelJoined(let change), .channelLeft(let change): change
         case .workspaceUpdated(let workspace): workspace
+        case .workspaceDeleted(let deletion): deletion
         case .memberJoined(let member), .memberUpdated(let member): member
         case .memberLeft(let departure): departure
         case .userUpdated(let profile): profile
         case .callStarted(let call), .callUpdated(let call), .callEnded(let call): call
+        case .fileUpdated(let shared): shared
         }
     }
 }

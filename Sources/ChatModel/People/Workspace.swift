@@ -51,11 +51,20 @@ public struct WorkspaceListing: Codable, Sendable, Equatable {
     public var role: Role
     /// The number of the newest event: from here on the realtime socket goes on.
     public var sequence: Int64
+    /// Threads that they follow and in which there are answers that they have not read, at most
+    /// `ChannelMembership.unreadLimit`.
+    public var unreadThreads: Int
 
-    public init(workspace: Workspace, role: Role, sequence: Int64) {
+    public init(workspace: Workspace, role: Role, sequence: Int64, unreadThreads: Int = 0) {
         self.workspace = workspace
         self.role = role
         self.sequence = sequence
+        self.unreadThreads = unreadThreads
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case workspace, role, sequence
+        case unreadThreads = "unread_threads"
     }
 }
 

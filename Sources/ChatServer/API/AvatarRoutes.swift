@@ -7,12 +7,15 @@ extension ChatAPI {
         [
             Route("PUT", "/users/me/avatar", setAvatar),
             Route("GET", "/avatars/{file_id}", for: .link, avatar),
+            Route("HEAD", "/avatars/{file_id}", for: .link, avatar),
         ]
     }
 
     @Sendable private func setAvatar(_ request: APIRequest) async throws -> APIResponse {
         let user = try request.user()
         let body: AvatarRequest = try request.body()
+        // Whether it is a picture may not be known yet.
+        if let id = body.fileID { _ = await files?.pictures?.isDone(id, within: .seconds(10)) }
         return try .json(try await service.write { try $0.setAvatar(body.fileID, of: user) })
     }
 

@@ -24,7 +24,7 @@ struct ChatAPI: Sendable {
     /// Every route that there is.
     var routes: [Route] {
         accountRoutes + userRoutes + workspaceRoutes + invitationRoutes + channelRoutes + messageRoutes + searchRoutes
-            + callRoutes + deviceRoutes + fileRoutes + avatarRoutes
+            + callRoutes + deviceRoutes + fileRoutes + avatarRoutes + threadRoutes
     }
 
     /// Sends a letter without making anybody wait for it, so that nobody can tell by the time whether there was one.

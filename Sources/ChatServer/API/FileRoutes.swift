@@ -15,6 +15,7 @@ extension ChatAPI {
             Route("DELETE", "/files/{file_id}", deleteFile),
             Route("GET", "/files/{file_id}/link", link),
             Route("GET", "/files/{file_id}/content", for: .link, content),
+            Route("HEAD", "/files/{file_id}/content", for: .link, content),
             Route("GET", "/workspaces/{workspace_id}/files", workspaceFiles),
         ]
     }
@@ -164,6 +165,12 @@ extension ChatAPI {
         _ file: FileInfo, of files: ChatFiles, as tag: String, to request: APIRequest,
         into response: inout APIResponse
     ) async throws {
+        // RFC 9110 §14.2: a range is for GET alone. Of what is there nothing is read.
+        guard request.http.method != "HEAD" else {
+            guard try await files.store.exists(StoredObject(file.id)) else { throw ChatError.notFound("file") }
+            response.stream = .chunks(NoChunks(), length: Int(file.size))
+            return
+        }
         // RFC 9110 §13.1.5: of what has changed since, everything is sent.
         let isSame = request.header("If-Range").map { $0 == tag } ?? true
         let range: Range<Int64>
@@ -188,4 +195,13 @@ extension ChatAPI {
             throw ChatError.notFound("file")
         }
     }
+}
+
+/// What a file has in the answer to a HEAD.
+private struct NoChunks: AsyncSequence, Sendable {
+    struct Iterator: AsyncIteratorProtocol {
+        mutating func next() async throws -> [UInt8]? { nil }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator() }
 }

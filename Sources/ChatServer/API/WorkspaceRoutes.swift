@@ -9,6 +9,7 @@ extension ChatAPI {
             Route("POST", "/workspaces", createWorkspace),
             Route("GET", "/workspaces/{workspace_id}", workspace),
             Route("PATCH", "/workspaces/{workspace_id}", changeWorkspace),
+            Route("DELETE", "/workspaces/{workspace_id}", deleteWorkspace),
             Route("GET", "/workspaces/{workspace_id}/members", members),
             Route("PATCH", "/workspaces/{workspace_id}/members/{user_id}", changeMember),
             Route("DELETE", "/workspaces/{workspace_id}/members/{user_id}", removeMember),
@@ -37,6 +38,14 @@ extension ChatAPI {
         let (user, id): (UserID, WorkspaceID) = (try request.user(), try request.id("workspace_id"))
         let body: ChangeWorkspaceRequest = try request.body()
         return try .json(try await service.write { try $0.renameWorkspace(id, to: body.name, by: user) })
+    }
+
+    /// `?slug=` is the address, which whoever means it has typed.
+    @Sendable private func deleteWorkspace(_ request: APIRequest) async throws -> APIResponse {
+        let (user, id): (UserID, WorkspaceID) = (try request.user(), try request.id("workspace_id"))
+        let slug = request.query("slug") ?? ""
+        try await service.write { try $0.deleteWorkspace(id, confirmedBy: slug, by: user) }
+        return .nothing
     }
 
     @Sendable private func members(_ request: APIRequest) async throws -> APIResponse {

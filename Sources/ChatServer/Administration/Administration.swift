@@ -59,6 +59,13 @@ package struct Administration: Sendable {
         try await service.read { try $0.allWorkspaces() }
     }
 
+    /// Deletes a workspace: at once it is there for nobody, and when this returns its rows are gone. Bytes of its files
+    /// are taken away by the server.
+    package func deleteWorkspace(_ name: String) async throws {
+        try await service.write { try $0.deleteWorkspace(try $0.workspace(named: name).id) }
+        while try await service.write({ try $0.takeAwayWorkspaceLeftovers() }) {}
+    }
+
     /// Makes an invitation in the name of the workspace's first owner.
     ///
     /// - Parameters:

@@ -73,13 +73,16 @@ actor CallCenter {
         }
     }
 
-    /// Another server has changed something, and has told devices of it.
-    func heard(_ effects: CallEffects) async {
+    /// Another server has changed something. Does not wait for what comes of it.
+    func heard(_ effects: CallEffects) {
         if let deadline = effects.deadline { wait(until: deadline) }
         // A cluster was told by the other one.
         if rooms?.isOwn == true { changeRooms(effects) }
-        for (id, users) in effects.silenced {
-            await push?.ringingIsOver(callID: id.description, users: Array(users.keys))
+        guard let push, !effects.silenced.isEmpty else { return }
+        ringing = Task { [ringing] in
+            await ringing?.value
+            // Here are the alerts that this server has sent; of calls that were missed the other one tells.
+            await silence(effects, push, tellsOfMissed: false)
         }
     }
 
@@ -93,16 +96,25 @@ actor CallCenter {
         }
     }
 
-    private func ring(_ effects: CallEffects, _ push: PushCenter) async {
+    private func silence(_ effects: CallEffects, _ push: PushCenter, tellsOfMissed: Bool = true) async {
         for (id, users) in effects.silenced {
             guard let call = try? await service.read({ try $0.callToRing(id).call }) else { continue }
             for missed in [false, true] {
                 let people = users.filter { $0.value == missed }.keys.sorted()
                 guard !people.isEmpty else { continue }
+                guard !missed || tellsOfMissed else {
+                    await push.wasMissed(callID: id.description, users: people)
+                    continue
+                }
                 await push.stopRinging(
-                    callID: id.description, users: people, missed: missed, callerName: call.startedBy.displayName)
+                    callID: id.description, users: people, missed: missed, callerName: call.startedBy.displayName,
+                    states: Dictionary(uniqueKeysWithValues: call.participants.map { ($0.user.id, $0.state) }))
             }
         }
+    }
+
+    private func ring(_ effects: CallEffects, _ push: PushCenter) async {
+        await silence(effects, push)
         for (id, users) in effects.rings {
             guard let (call, channel) = try? await service.read({ try $0.callToRing(id) }), call.endedAt == nil else {
                 continue

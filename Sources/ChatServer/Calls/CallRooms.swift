@@ -12,6 +12,10 @@ package protocol CallRooms: Sendable {
     func end(_ room: String) async
     /// Takes somebody out of a room, if they are there.
     func remove(_ user: UserID, from room: String) async
+    /// Who is in a room, each with LiveKit's name of their connection; nobody where there is no such room.
+    ///
+    /// - Throws: when that cannot be told.
+    func people(in room: String) async throws -> [UserID: String]
     /// Whether its rooms go with this process: then none goes on from before its start.
     var isOwn: Bool { get }
 }

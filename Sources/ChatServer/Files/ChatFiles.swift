@@ -8,7 +8,8 @@ internal import Synchronization
 struct ChatFiles: Sendable {
     let service: ChatService
     let store: any FileStore
-    let thumbnailer: Thumbnailer?
+    /// Nil where pictures are files like others.
+    let pictures: Pictures?
     let links: FileLinks
     let logger: Logger
     private let busy = BusyUploads()
@@ -21,16 +22,19 @@ struct ChatFiles: Sendable {
         let secret = Secret.random().text
         let kept = try await service.write { try $0.setting("file_link_secret", ifMissing: secret) }
         return ChatFiles(
-            service: service, store: store, thumbnailer: configuration.thumbnailer,
-            links: FileLinks(key: Array(kept.utf8)), logger: logger)
+            service: service, store: store,
+            pictures: try configuration.thumbnailer.map {
+                try Pictures(
+                    $0, store: store, service: service, folder: configuration.pictureFolder, logger: logger)
+            }, links: FileLinks(key: Array(kept.utf8)), logger: logger)
     }
 
     private init(
-        service: ChatService, store: any FileStore, thumbnailer: Thumbnailer?, links: FileLinks, logger: Logger
+        service: ChatService, store: any FileStore, pictures: Pictures?, links: FileLinks, logger: Logger
     ) {
         self.service = service
         self.store = store
-        self.thumbnailer = thumbnailer
+        self.pictures = pictures
         self.links = links
         self.logger = logger
     }
@@ -100,7 +104,21 @@ struct ChatFiles: Sendable {
         try await busy.run(id) { try await service.write { try $0.abandonUpload(id, by: user) } }
     }
 
+    /// Makes a file of an upload. Of a picture it is told at once or within two seconds; what takes longer comes later,
+    /// as an event of the message that shows it by then.
     func complete(_ id: FileID, by user: UserID) async throws -> FileInfo {
+        let info = try await finish(id, by: user)
+        guard let pictures, Thumbnailer.isPicture(info.mediaType, size: info.size),
+            await pictures.look(into: PictureQueue.Picture(id: id, owner: user, size: info.size)),
+            await pictures.isDone(id, within: Self.patience)
+        else { return info }
+        return try await service.read { try $0.storedFile(id).info }
+    }
+
+    /// How long an upload waits for what is in its picture.
+    private static let patience = Duration.seconds(2)
+
+    private func finish(_ id: FileID, by user: UserID) async throws -> FileInfo {
         try await busy.run(id) {
             let (upload, stored) = try await find(id, by: user)
             guard try await store.offset(of: stored) == upload.size else {
@@ -112,8 +130,7 @@ struct ChatFiles: Sendable {
                 throw ChatError(
                     .invalid, code: "wrong_digest", "What has arrived is not what was announced.", field: "sha256")
             }
-            let picture = await look(into: upload)
-            return try await service.write { try $0.finishUpload(id, picture, by: user) }
+            return try await service.write { try $0.finishUpload(id, by: user) }
         }
     }
 
@@ -121,33 +138,6 @@ struct ChatFiles: Sendable {
         let digest = FileDigest()
         for try await chunk in try await store.read(StoredObject(upload.id), 0..<upload.size) { digest.add(chunk) }
         return digest.text()
-    }
-
-    // MARK: Pictures
-
-    /// The size of a picture, and its thumbnail, which is kept; nil where there is none to be had. A file is one
-    /// without it, too.
-    private func look(into upload: ChatTransaction.Upload) async -> ChatTransaction.PictureFacts? {
-        guard let thumbnailer, Thumbnailer.isPicture(upload.mediaType, size: upload.size) else { return nil }
-        let copy = FileManager.default.temporaryDirectory.appending(path: "roost-\(upload.id)")
-        defer { try? FileManager.default.removeItem(at: copy) }
-        do {
-            var bytes = Data()
-            for try await chunk in try await store.read(StoredObject(upload.id), 0..<upload.size) { bytes += chunk }
-            guard
-                FileManager.default.createFile(
-                    atPath: copy.path, contents: bytes, attributes: [.posixPermissions: 0o600])
-            else { return nil }
-            guard let picture = await thumbnailer.picture(in: copy) else { return nil }
-            if let thumbnail = picture.thumbnail {
-                try await store.put(thumbnail, as: StoredObject(upload.id, .thumbnail))
-            }
-            return ChatTransaction.PictureFacts(
-                width: picture.width, height: picture.height, thumbnailType: picture.type)
-        } catch {
-            logger.warning("a picture has no thumbnail", metadata: ["error": "\(error)"])
-            return nil
-        }
     }
 
     // MARK: Links
@@ -196,6 +186,7 @@ struct ChatFiles: Sendable {
                 logger.error("old uploads could not be given up", metadata: ["error": "\(error)"])
             }
             await removeLeftovers()
+            await pictures?.removeOldCopies()
             try? await Task.sleep(for: .seconds(600))
         }
     }

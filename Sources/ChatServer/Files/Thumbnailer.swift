@@ -2,7 +2,7 @@ package import Foundation
 
 /// Looks into pictures, each in a process of its own: what reads pictures that strangers have sent has neither the
 /// server's keys nor its files, little memory, and ten seconds (`roost thumbnail`).
-package actor Thumbnailer {
+package struct Thumbnailer: Sendable {
     /// What was found.
     struct Picture: Sendable, Equatable {
         /// In pixels, as it is shown.
@@ -23,10 +23,6 @@ package actor Thumbnailer {
 
     private let program: URL
     private let patience: Duration
-    private var running = 0
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-    /// As many at a time: a flood of pictures is not to take all of the machine.
-    private let most = 2
 
     /// - Parameter program: is started with `thumbnail` as its argument.
     package init(program: URL, patience: Duration = .seconds(10)) {
@@ -34,15 +30,13 @@ package actor Thumbnailer {
         self.patience = patience
     }
 
-    nonisolated static func isPicture(_ mediaType: String, size: Int64) -> Bool {
+    static func isPicture(_ mediaType: String, size: Int64) -> Bool {
         types.contains(mediaType) && size <= sizeLimit
     }
 
     /// - Parameter file: holds the picture.
     /// - Returns: nil for what is no picture, or none that could be read in time.
     func picture(in file: URL) async -> Picture? {
-        await begin()
-        defer { end() }
         let (program, patience) = (program, patience)
         return await withCheckedContinuation { continuation in
             // Not on a thread of Swift's, which are as many as there are cores.
@@ -51,19 +45,6 @@ package actor Thumbnailer {
                 continuation.resume(returning: answer.flatMap(Self.picture(of:)))
             }
         }
-    }
-
-    private func begin() async {
-        if running < most {
-            running += 1
-        } else {
-            // Whoever ends hands its place on.
-            await withCheckedContinuation { waiting.append($0) }
-        }
-    }
-
-    private func end() {
-        if waiting.isEmpty { running -= 1 } else { waiting.removeFirst().resume() }
     }
 
     private static func run(_ program: URL, on file: URL, patience: Duration) -> [UInt8]? {

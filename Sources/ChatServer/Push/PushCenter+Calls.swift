@@ -7,7 +7,10 @@ extension PushCenter {
     /// Rings at all devices of these people. Does not wait for it.
     package func ring(_ ring: CallRing) {
         // Whoever did not answer may be rung again.
-        for user in ring.users { over[Ringing(call: ring.callID, user: user)] = nil }
+        for user in ring.users {
+            over[Ringing(call: ring.callID, user: user)] = nil
+            alerts.forget(Ringing(call: ring.callID, user: user))
+        }
         Task { await send(ring) }
     }
 
@@ -38,19 +41,58 @@ extension PushCenter {
     }
 
     /// A call rings no more at these people's devices. A call that was missed takes the place of the alert; of any
-    /// other end an app hears by its socket, for a VoIP push is a call or nothing.
-    package func stopRinging(callID: String, users: [UserID], missed: Bool, callerName: String) {
-        ringingIsOver(callID: callID, users: users)
-        guard missed else { return }
+    /// other end an app hears by its socket, for a VoIP push is a call or nothing, and an alert that is shown is
+    /// replaced by one that makes no sound.
+    ///
+    /// - Parameter states: what they are in the call.
+    package func stopRinging(
+        callID: String, users: [UserID], missed: Bool, callerName: String,
+        states: [UserID: CallParticipantState] = [:]
+    ) {
+        guard missed else {
+            ringingIsOver(callID, users)
+            let now = service.now()
+            for user in users {
+                let ringing = Ringing(call: callID, user: user)
+                let end = CallAlerts.End(ending: .init(states[user]), callerName: callerName)
+                for address in alerts.end(ringing, end, at: now) { replaceAlert(of: ringing, at: address, end) }
+            }
+            return pump()
+        }
+        wasMissed(callID: callID, users: users)
         Task { await sendMissed(callID, to: users, from: callerName) }
     }
 
+    /// They have missed a call, and are told so by whoever has found out.
+    func wasMissed(callID: String, users: [UserID]) {
+        ringingIsOver(callID, users)
+        for user in users { alerts.forget(Ringing(call: callID, user: user)) }
+    }
+
     /// What is under way for it leads to nothing else.
-    func ringingIsOver(callID: String, users: [UserID]) {
+    private func ringingIsOver(_ callID: String, _ users: [UserID]) {
         let now = service.now()
         for user in users { over[Ringing(call: callID, user: user)] = now }
         let removed = queue.remove(call: callID, of: Set(users))
         count { $0.failed["call_over", default: 0] += removed }
+    }
+
+    /// Apple has taken a call's alert, which may be over by now.
+    func alertIsShown(_ push: Push) {
+        guard let call = push.call, push.kind == .alert else { return }
+        let ringing = Ringing(call: call, user: push.address.user)
+        if let end = alerts.delivered(to: push.address, of: ringing) {
+            replaceAlert(of: ringing, at: push.address, end)
+        }
+    }
+
+    private func replaceAlert(of ringing: Ringing, at address: PushAddress, _ end: CallAlerts.End) {
+        guard let token = address.alertToken, let payload = try? PushPayload.callOver(ringing.call, end) else { return }
+        let now = service.now()
+        enqueue(
+            Push(
+                kind: .alert, address: address, token: token, priority: .thrifty, madeAt: now,
+                expiresAt: now.advanced(by: .seconds(3_600)), collapseID: ringing.call, payload: payload))
     }
 
     /// Whether a push is of a call that rings no more where it would go to.
@@ -63,6 +105,7 @@ extension PushCenter {
     func forgetCallsThatAreOver() {
         let now = service.now()
         over = over.filter { now - $0.value < .seconds(600) }
+        alerts.forget(before: now.advanced(by: .seconds(-600)))
     }
 
     private func sendMissed(_ callID: String, to users: [UserID], from callerName: String) async {

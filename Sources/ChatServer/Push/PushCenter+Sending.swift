@@ -49,6 +49,7 @@ extension PushCenter {
         case .delivered:
             count { $0.sent[push.kind.rawValue, default: 0] += 1 }
             finish(push)
+            alertIsShown(push)
         case .tokenGone(let since, let reason):
             await removeToken(of: push, since: since)
             fail(push, reason)

@@ -27,6 +27,7 @@ package actor PushCenter {
     var badged: Set<UserID> = []
     /// At whom a call rings no more, and since when: what is under way for it leads to nothing else.
     var over: [Ringing: Timestamp] = [:]
+    var alerts = CallAlerts()
 
     struct Ringing: Hashable {
         let call: String

@@ -16,9 +16,12 @@ struct PushPayload: Encodable {
         var threadID: String?
         var category: String?
         var mutableContent: Int?
+        /// `passive` lights no screen.
+        var interruptionLevel: String?
 
         private enum CodingKeys: String, CodingKey {
             case alert, badge, sound, category
+            case interruptionLevel = "interruption-level"
             case threadID = "thread-id"
             case mutableContent = "mutable-content"
         }
@@ -131,6 +134,23 @@ struct PushPayload: Encodable {
             alert: Alert(body: "Missed call from \(callerName)"), badge: badge, sound: "default",
             category: "MISSED_CALL", mutableContent: 1)
         return try encoded(Missed(aps: aps, call_id: callID))
+    }
+
+    /// In the place of an alert that a call rings: without a sound, for who has answered on whatever device.
+    static func callOver(_ callID: String, _ end: CallAlerts.End) throws -> [UInt8] {
+        struct Over: Encodable {
+            let aps: System
+            let event = "call_over"
+            let call_id: String
+        }
+        let body =
+            switch end.ending {
+            case .answered: "Call from \(end.callerName) answered"
+            case .declined: "Call from \(end.callerName) declined"
+            case .over: "Call from \(end.callerName) is over"
+            }
+        return try encoded(
+            Over(aps: System(alert: Alert(body: body), interruptionLevel: "passive"), call_id: callID))
     }
 
     /// The number on the app's icon and nothing else.

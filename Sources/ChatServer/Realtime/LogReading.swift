@@ -75,7 +75,8 @@ struct LogReading: Sendable {
                     surroundings.presences[user] = .some(try chat.presence(of: user, in: question.workspace))
                 }
             case .messageSent, .messageEdited, .messageDeleted, .messagePinned, .messageUnpinned, .reactionAdded,
-                .reactionRemoved, .channelUpdated, .workspaceUpdated, .callStarted, .callUpdated, .callEnded:
+                .reactionRemoved, .channelUpdated, .workspaceUpdated, .workspaceDeleted, .callStarted, .callUpdated,
+                .callEnded, .fileUpdated:
                 break
             }
             if question.hasGuests, case .about(let user) = event.audience, surroundings.acquainted[user] == nil {

@@ -178,6 +178,8 @@ enum ServerFrame {
 
     static func read(_ mark: ReadMark) -> [UInt8] { encode(Frame(type: "channel_read", data: mark)) }
 
+    static func marked(_ mark: ThreadMark) -> [UInt8] { encode(Frame(type: "thread_marked", data: mark)) }
+
     static func pong() -> [UInt8] { encode(Frame(type: "pong", data: Nothing())) }
 
     static func ack(_ id: String, _ data: some Encodable = Nothing()) -> [UInt8] {

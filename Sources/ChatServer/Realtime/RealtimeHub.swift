@@ -134,6 +134,9 @@ actor RealtimeHub {
         for (user, mark) in changes.marks {
             for (connection, _) in connections[user] ?? [] { connection.send(ServerFrame.read(mark)) }
         }
+        for (user, mark) in changes.threadMarks {
+            for (connection, _) in connections[user] ?? [] { connection.send(ServerFrame.marked(mark)) }
+        }
         for user in changes.loggedOut where connections[user] != nil {
             Task { await endSessionsThatAreOver(of: user) }
         }
@@ -254,6 +257,8 @@ actor RealtimeHub {
         workspaces[id]?.update(reading.surroundings)
         for event in reading.events { workspaces[id]?.deliver(event, reading.surroundings) }
         workspaces[id]?.advance(to: reading.sequence)
+        // Everybody has been told, and nothing comes after it.
+        if reading.events.contains(where: { $0.kind == .workspaceDeleted }) { workspaces[id] = nil }
         // Whoever has left the server is logged out, also where another process has written it.
         for user in Set(reading.events.filter { $0.kind == .userUpdated }.compactMap(\.user)) {
             if connections[user] != nil { Task { await endSessionsThatAreOver(of: user) } }

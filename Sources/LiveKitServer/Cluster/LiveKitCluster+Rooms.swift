@@ -35,8 +35,24 @@ extension LiveKitCluster {
         try? await ask("RemoveParticipant", request, room: room)
     }
 
+    /// As `LiveKitServer.participants`.
+    ///
+    /// - Throws: when the cluster does not tell. One that knows no such room answers with nobody, or with 404.
+    package func participants(of room: String) async throws -> [String: String] {
+        let answer = try await call(
+            "ListParticipants", LiveKitListParticipantsRequest.with { $0.room = room }, room: room)
+        if answer.status == 404 { return [:] }
+        guard answer.status == 200, case .bytes(let body) = answer.body else {
+            throw Refusal("ListParticipants", answer.status)
+        }
+        let list = try LiveKitListParticipantsResponse(serializedBytes: body)
+        return Dictionary(list.participants.map { ($0.identity, $0.sid) }) { first, _ in first }
+    }
+
     /// Twirp's protobuf form: https://twitchtv.github.io/twirp/docs/spec_v7.html.
-    private func ask(_ method: String, _ request: some SwiftProtobuf.Message, room: String) async throws {
+    private func call(
+        _ method: String, _ request: some SwiftProtobuf.Message, room: String
+    ) async throws -> SocketIOHTTPResponse {
         var claims = AccessToken.Claims()
         var grants = VideoGrants()
         grants.roomCreate = true
@@ -47,13 +63,21 @@ extension LiveKitCluster {
         let target = configuration.server.target(
             "/twirp/livekit.RoomService/\(method)", EngineIOQuery(items: []))
         let body: [UInt8] = try request.serializedBytes()
-        let answer = try await requester.ask(
+        return try await requester.ask(
             "POST", target,
             headers: [
                 ("Authorization", "Bearer \(token)"), ("Content-Type", "application/protobuf"), ("Via", via),
             ], body: body, timeout: configuration.checkTimeout)
-        guard answer.status == 200 else {
-            throw Refusal(description: "The cluster answers \(method) with \(answer.status).")
-        }
+    }
+
+    private func ask(_ method: String, _ request: some SwiftProtobuf.Message, room: String) async throws {
+        let answer = try await call(method, request, room: room)
+        guard answer.status == 200 else { throw Refusal(method, answer.status) }
+    }
+}
+
+extension LiveKitCluster.Refusal {
+    fileprivate init(_ method: String, _ status: Int) {
+        description = "The cluster answers \(method) with \(status)."
     }
 }

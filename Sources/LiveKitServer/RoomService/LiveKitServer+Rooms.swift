@@ -23,6 +23,14 @@ extension LiveKitServer {
         }
     }
 
+    /// Who is in a room, by identity, each with the name of their connection; nobody where there is no such room.
+    package func participants(of room: String) async -> [String: String] {
+        guard let worker = worker(ofRoom: room) else { return [:] }
+        let participants = try? await worker.atRoom(room) { machine, _ throws(RoomServiceError) in machine.participants
+        }
+        return Dictionary((participants ?? []).map { ($0.identity, $0.sid) }) { first, _ in first }
+    }
+
     /// Takes somebody out of a room, if they are there.
     package func removeParticipant(_ identity: String, from room: String) async {
         guard let worker = worker(ofRoom: room) else { return }

@@ -6,7 +6,8 @@ internal import ChatServer
 /// `roost admin workspaces`.
 struct AdminWorkspaces: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "workspaces", abstract: "Workspaces: which there are.", subcommands: [List.self])
+        commandName: "workspaces", abstract: "Workspaces: which there are, and an end to one.",
+        subcommands: [List.self, Delete.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List all workspaces, by their addresses.")
@@ -36,5 +37,18 @@ struct AdminWorkspaces: AsyncParsableCommand {
                 }
             }
         }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a workspace, with everything that was written and sent in it.",
+            discussion: "What is deleted cannot be had back: 'roost admin export' keeps what was written.")
+
+        @OptionGroup var options: AdminOptions
+
+        @Argument(help: "The workspace's address (slug).")
+        var workspace: String
+
+        func run() async throws { try await options.run { try await $0.deleteWorkspace(workspace) } }
     }
 }

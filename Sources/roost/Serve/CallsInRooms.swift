@@ -59,6 +59,17 @@ struct CallsInRooms: CallRooms {
         }
     }
 
+    func people(in room: String) async throws -> [UserID: String] {
+        let participants =
+            switch service.rooms {
+            case .embedded(let server, _): await server.participants(of: room)
+            case .cluster(let cluster, _): try await cluster.participants(of: room)
+            }
+        return participants.reduce(into: [:]) { people, one in
+            if let user = UserID(one.key) { people[user] = one.value }
+        }
+    }
+
     func remove(_ user: UserID, from room: String) async {
         switch service.rooms {
         case .embedded(let server, _): await server.removeParticipant(user.description, from: room)

@@ -85,6 +85,7 @@ struct FileOptions: ParsableArguments {
         } else {
             configuration.fileStore = try FolderFileStore(folder: folder)
         }
+        configuration.pictureFolder = folder + "/pictures"
         configuration.thumbnailer = Bundle.main.executableURL.map { Thumbnailer(program: $0) }
     }
 }

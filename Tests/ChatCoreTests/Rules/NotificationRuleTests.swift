@@ -33,7 +33,7 @@ import Testing
         Row("@here, and they are not", .nothing(.level)) { ($0.mentionsHere, $0.level) = (true, .mentions) },
         Row("@here is a message like others for who is not", .push(.channel)) { $0.mentionsHere = true },
         Row("a thread of theirs", .push(.thread)) {
-            ($0.isInThread, $0.isInTheirThread, $0.level) = (true, true, .mentions)
+            ($0.isInThread, $0.followsThread, $0.level) = (true, true, .mentions)
         },
         Row("a thread of others", .nothing(.notConcerned)) { $0.isInThread = true },
         Row("named in a thread of others", .push(.named)) { ($0.isInThread, $0.isNamed) = (true, true) },
