@@ -1,5 +1,4 @@
 package import ChatModel
-internal import Foundation
 
 /// Who is told of a change.
 package enum Audience: Sendable, Equatable {
@@ -74,9 +73,7 @@ extension ChatTransaction {
     func append(
         _ change: ChatChange, to audience: Audience, in workspace: WorkspaceID, as sequence: Int64
     ) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let data = String(decoding: try encoder.encode(change.data), as: UTF8.self)
+        let data = String(decoding: try JSONWriter.json(change.data), as: UTF8.self)
         let (kind, channel, user) = audience.columns
         try session.run(
             """

@@ -23,7 +23,25 @@ extension Identifier: LosslessStringConvertible {
         self.uuid = uuid
     }
 
-    public var description: String { uuid.uuidString.lowercased() }
+    public var description: String {
+        String(unsafeUninitializedCapacity: 36) { text in
+            var place = 0
+            withUnsafeBytes(of: uuid.uuid) { bytes in
+                for (index, byte) in bytes.enumerated() {
+                    switch index {
+                    case 4, 6, 8, 10:
+                        text[place] = UInt8(ascii: "-")
+                        place += 1
+                    default: break
+                    }
+                    text[place] = Hexadecimal.digit(byte >> 4)
+                    text[place + 1] = Hexadecimal.digit(byte & 15)
+                    place += 2
+                }
+            }
+            return place
+        }
+    }
 }
 
 extension Identifier: Codable {

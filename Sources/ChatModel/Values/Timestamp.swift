@@ -48,14 +48,23 @@ extension Timestamp: LosslessStringConvertible {
         let day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
         let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
         let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return Self.padded(year, 4) + "-" + Self.padded(month, 2) + "-" + Self.padded(day, 2) + "T"
-            + Self.padded(time / 3_600_000, 2) + ":" + Self.padded(time / 60_000 % 60, 2) + ":"
-            + Self.padded(time / 1_000 % 60, 2) + "." + Self.padded(time % 1_000, 3) + "Z"
-    }
-
-    private static func padded(_ number: Int64, _ width: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
+        let parts = [
+            (year, 4), (month, 2), (day, 2), (time / 3_600_000, 2), (time / 60_000 % 60, 2), (time / 1_000 % 60, 2),
+            (time % 1_000, 3),
+        ]
+        return String(unsafeUninitializedCapacity: 24) { text in
+            var place = 0
+            for ((number, width), end) in zip(parts, "--T::.Z".utf8) {
+                var rest = number
+                for digit in (place..<place + width).reversed() {
+                    text[digit] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                    rest /= 10
+                }
+                text[place + width] = end
+                place += width + 1
+            }
+            return place
+        }
     }
 
     /// Takes what RFC 3339 §5.6 allows: any number of digits of a fraction, which are cut off behind the third, and any

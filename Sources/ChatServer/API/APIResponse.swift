@@ -1,6 +1,5 @@
 internal import ChatCore
 internal import ChatModel
-internal import Foundation
 internal import SocketIO
 
 /// What a route answers.
@@ -13,11 +12,9 @@ struct APIResponse: Sendable {
 
     /// - Parameter version: becomes the `ETag`.
     static func json(_ value: some Encodable, status: Int = 200, version: Int64? = nil) throws -> APIResponse {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes]
         var headers = [(name: "Content-Type", value: "application/json")]
         if let version { headers.append(("ETag", "\"\(version)\"")) }
-        return APIResponse(status: status, headers: headers, body: [UInt8](try encoder.encode(value)))
+        return APIResponse(status: status, headers: headers, body: try JSONWriter.json(value))
     }
 
     static let nothing = APIResponse(status: 204)
@@ -51,7 +48,7 @@ extension APIResponse {
             case .tooMany: 429
             case .unavailable: 503
             }
-        self.body = (try? [UInt8](JSONEncoder().encode(body))) ?? []
+        self.body = (try? JSONWriter.json(body)) ?? []
         headers = [("Content-Type", "application/json")]
         switch error.kind {
         // RFC 9110 §10.2.3: whole seconds.

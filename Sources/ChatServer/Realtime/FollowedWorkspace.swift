@@ -1,10 +1,18 @@
 internal import ChatCore
 internal import ChatModel
+internal import SocketIO
 
 /// What events are passed on to.
 protocol RealtimeReceiver: AnyObject, Sendable {
     /// - Parameter frame: JSON.
     func send(_ frame: [UInt8])
+    /// Is one of many who are sent the same JSON.
+    func take(_ broadcast: inout WebSocketBroadcast)
+}
+
+extension RealtimeReceiver {
+    /// Of what has no socket.
+    func take(_ broadcast: inout WebSocketBroadcast) { send(broadcast.message.payload) }
 }
 
 /// Who of a workspace is connected, and who of them gets an event. Without I/O: `RealtimeHub` feeds it from the log.
@@ -152,18 +160,19 @@ struct FollowedWorkspace {
     /// Passes an event on to who may see it.
     mutating func deliver(_ event: StoredEvent, _ surroundings: Surroundings) {
         sequence = max(sequence, event.sequence)
-        let frame = Array(event.json.utf8)
+        var broadcast = WebSocketBroadcast(WebSocketMessage(text: event.json))
         switch event.audience {
-        case .everybody: for person in people.values { Self.send(frame, to: person) }
-        case .members: for person in people.values where person.role != .guest { Self.send(frame, to: person) }
-        case .user(let user): if let person = people[user] { Self.send(frame, to: person) }
-        case .channel(let channel): send(frame, toChannel: channel)
+        case .everybody: for person in people.values { Self.send(&broadcast, to: person) }
+        case .members: for person in people.values where person.role != .guest { Self.send(&broadcast, to: person) }
+        case .user(let user): if let person = people[user] { Self.send(&broadcast, to: person) }
+        case .channel(let channel): send(&broadcast, toChannel: channel)
         case .about(let subject):
             let acquainted = surroundings.acquainted[subject] ?? []
             for (user, person) in people where person.role != .guest || user == subject || acquainted.contains(user) {
-                Self.send(frame, to: person)
+                Self.send(&broadcast, to: person)
             }
         }
+        broadcast.send()
         // Who is gone has been told.
         if event.kind == .memberLeft, let user = event.user, case .some(.none) = surroundings.presences[user] {
             forget(user)
@@ -172,10 +181,20 @@ struct FollowedWorkspace {
 
     /// - Parameter except: gets nothing.
     func send(_ frame: [UInt8], toChannel channel: ChannelID, except user: UserID? = nil) {
+        var broadcast = WebSocketBroadcast(WebSocketMessage(frame, isText: true))
+        send(&broadcast, toChannel: channel, except: user)
+        broadcast.send()
+    }
+
+    private func send(_ broadcast: inout WebSocketBroadcast, toChannel channel: ChannelID, except user: UserID? = nil) {
         for member in members[channel] ?? [] where member != user {
-            if let person = people[member] { Self.send(frame, to: person) }
+            if let person = people[member] { Self.send(&broadcast, to: person) }
         }
-        for connection in watchers[channel] ?? [] { connection.send(frame) }
+        for connection in watchers[channel] ?? [] { connection.take(&broadcast) }
+    }
+
+    private static func send(_ broadcast: inout WebSocketBroadcast, to person: Person) {
+        for connection in person.connections { connection.take(&broadcast) }
     }
 
     private static func send(_ frame: [UInt8], to person: Person) {

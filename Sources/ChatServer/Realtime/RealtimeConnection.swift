@@ -9,8 +9,6 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     private struct State {
         var socket: ServerWebSocket?
         var isClosed = false
-        /// Frames that have been handed over and are not with the system yet, in bytes.
-        var waiting = 0
         /// Frames of the client that nobody has looked at.
         var unread = 0
         /// When the client has asked for what it missed.
@@ -25,7 +23,7 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
         static let goingDown: (code: UInt16, text: String) = (1001, "going_down")
     }
 
-    /// What of a client that does not read is kept for it, in bytes.
+    /// What of a client that does not read is kept for it, in bytes: handed over, and not with the system yet.
     private static let mostWaiting = 4 << 20
     private static let mostUnread = 256
     static let terms = WebSocketTerms(
@@ -56,25 +54,18 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     /// - Parameter isMissed: it is of what the client has asked for, which is bounded elsewhere: it does not make the
     ///   client a slow one.
     func send(_ frame: [UInt8], isMissed: Bool) {
-        let (socket, isTooSlow) = state.withLock { state -> (ServerWebSocket?, Bool) in
-            guard let socket = state.socket, !state.isClosed else { return (nil, false) }
-            if isMissed { return (socket, false) }
-            state.waiting += frame.count
-            guard state.waiting <= Self.mostWaiting else {
-                state.isClosed = true
-                return (socket, true)
-            }
-            return (socket, false)
-        }
-        guard let socket else { return }
-        guard !isTooSlow else {
-            socket.close(code: Reason.tooSlow.code, reason: Reason.tooSlow.text)
-            return arriving.finish()
-        }
-        socket.send(frame, isText: true) { [weak self] in
-            if !isMissed { self?.state.withLock { $0.waiting -= frame.count } }
-        }
+        guard let socket = openSocket else { return }
+        let message = WebSocketMessage(frame, isText: true)
+        if isMissed { return socket.send(message) }
+        if !socket.offer(message, limit: Self.mostWaiting) { close(Reason.tooSlow) }
     }
+
+    func take(_ broadcast: inout WebSocketBroadcast) {
+        guard let socket = openSocket else { return }
+        if !broadcast.offer(to: socket, limit: Self.mostWaiting) { close(Reason.tooSlow) }
+    }
+
+    private var openSocket: ServerWebSocket? { state.withLock { $0.isClosed ? nil : $0.socket } }
 
     /// The client asks for what it has missed.
     ///

@@ -193,16 +193,20 @@ enum ServerFrame {
 
     struct Nothing: Encodable {}
 
-    private struct Frame<Data: Encodable>: Encodable {
+    private struct Frame<Data: Encodable> {
         let type: String
         var id: String?
         let data: Data
     }
 
     private static func encode(_ frame: Frame<some Encodable>) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes]
+        var head = JSONWriter()
+        head.object { json in
+            json.member("type", frame.type)
+            json.member("id", frame.id)
+        }
         // Of texts, numbers and identifiers there is nothing that JSON could not say.
-        return (try? [UInt8](encoder.encode(frame))) ?? []
+        let data = (try? JSONWriter.json(frame.data)) ?? []
+        return head.bytes.dropLast() + Array(#","data":"#.utf8) + data + [UInt8(ascii: "}")]
     }
 }

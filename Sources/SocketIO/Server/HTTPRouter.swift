@@ -226,8 +226,10 @@ struct HTTPRouter {
             let link = WebSocketLink(channel: context.channel)
             let receiver = WebSocketPeerHandler(peer: peer, link: link, terms: terms)
             do {
-                guard context.channel.isActive else { throw ChannelError.ioOnClosedChannel }
-                let socket = ServerWebSocket(link, outboundLimit: terms.outboundLimit)
+                guard context.channel.isActive, let loop = server.context(of: context.eventLoop) else {
+                    throw ChannelError.ioOnClosedChannel
+                }
+                let socket = ServerWebSocket(link, on: loop, outboundLimit: terms.outboundLimit)
                 try handler.upgrade(head, accept: accept, to: receiver, context) { peer.webSocketOpened(socket) }
             } catch {
                 peer.webSocketClosed()

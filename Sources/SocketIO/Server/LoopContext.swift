@@ -15,12 +15,12 @@ final class LoopContext: @unchecked Sendable {
 
     /// Writes to a WebSocket. All that is written while the loop handles one batch of ready sockets leaves in one
     /// system call per channel.
-    func write(_ buffer: ByteBuffer, to link: WebSocketLink) {
+    func write(_ buffer: ByteBuffer, to link: WebSocketLink, promise: EventLoopPromise<Void>? = nil) {
         guard link.channel.eventLoop === loop else {
-            link.channel.writeAndFlush(buffer, promise: nil)
+            link.channel.writeAndFlush(buffer, promise: promise)
             return link.noteWritten(buffer.readableBytes)
         }
-        link.channel.write(buffer, promise: nil)
+        link.channel.write(buffer, promise: promise)
         guard !link.needsFlush else { return }
         link.needsFlush = true
         links.append(link)

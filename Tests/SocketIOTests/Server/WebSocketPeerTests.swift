@@ -30,7 +30,7 @@ import Testing
         func flood() { for _ in 0..<64 { socket.withLock { $0 }?.send([UInt8](repeating: 7, count: 1 << 20)) } }
     }
 
-    private static func open(_ path: String, port: Int, version: Int = 13) async throws -> RawSocket {
+    static func open(_ path: String, port: Int, version: Int = 13) async throws -> RawSocket {
         let socket = try await RawSocket(port: port)
         socket.send(
             """
