@@ -9,6 +9,7 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from peers.apns import APNs  # noqa: E402
 from peers.chat import Chat  # noqa: E402
 from peers.chat_nodes import Nodes  # noqa: E402
 from peers.chromium import WITHOUT_DEVICES, Browser  # noqa: E402
@@ -102,6 +103,21 @@ def roost():
     processes.close()
 
 
+@pytest.fixture
+def join_call():
+    """Starts `roost join` with the ticket to a call of the chat."""
+    processes = RoostProcesses()
+
+    def join(ticket, name):
+        process = processes.start(
+            f"roost join of {name}", "join", "--json", "--url", ticket["url"], "--token", ticket["token"])
+        process.wait_for("joined")
+        return process
+
+    yield join
+    processes.close()
+
+
 @pytest.fixture(scope="module")
 def server():
     """One server on loopback, for all tests of a file that leave it as it is."""
@@ -126,6 +142,14 @@ def team(chat):
     workspace = ann.workspace()["workspace"]["id"]
     ann.bring(workspace, bob)
     return ann, bob, workspace
+
+
+@pytest.fixture(scope="module")
+def apns(tmp_path_factory):
+    """A stand-in for Apple's push service, which has to have nothing to say against what came."""
+    service = APNs(tmp_path_factory.mktemp("apns"))
+    yield service
+    service.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Debian's PostgreSQL for tests: in a folder of its own, reached by a socket in it, gone with the tests however they end."""
+"""Debian's PostgreSQL for tests: in a folder of its own, reached by a socket in it, gone with the tests."""
 
 import glob
 import itertools
