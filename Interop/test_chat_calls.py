@@ -17,10 +17,10 @@ ROOMS = ("--rooms", "--media-port", 0, "--media-tcp-port", 0)
 
 @pytest.fixture(scope="module")
 def chat(tmp_path_factory):
-    """A server with chat and rooms, whose calls ring for three seconds."""
+    """A server with chat and rooms."""
     processes = RoostProcesses()
     folder = tmp_path_factory.mktemp("chat")
-    yield Chat(processes.serve("--data", folder, *ROOMS, "--ring-time", "3s"), folder)
+    yield Chat(processes.serve("--data", folder, *ROOMS), folder)
     processes.close()
 
 
@@ -28,8 +28,7 @@ def chat(tmp_path_factory):
 def pair(team):
     """Ann and Bob, and the channel of their direct messages."""
     ann, bob, workspace = team
-    direct = done(ann.post(f"/workspaces/{workspace}/direct", user_ids=[bob.id]), 201)["channel"]["id"]
-    return ann, bob, workspace, direct
+    return ann, bob, workspace, ann.direct(workspace, bob)
 
 
 def chat_token(person, room):
@@ -77,8 +76,12 @@ def test_who_calls_somebody_talks_to_them_in_a_room(pair, join_call):
     assert [one["id"] for one in done(ann.get(f"/channels/{direct}/calls"))["items"]] == [call["id"]]
 
 
-def test_nobody_answers(pair):
-    ann, bob, _, direct = pair
+def test_nobody_answers(roost, tmp_path):
+    chat = Chat(roost.serve("--data", tmp_path, *ROOMS, "--ring-time", "3s"), tmp_path)
+    ann, bob = chat.person("ann"), chat.person("bob")
+    workspace = ann.workspace()["workspace"]["id"]
+    ann.bring(workspace, bob)
+    direct = ann.direct(workspace, bob)
     with_bob = bob.socket()
     call = done(ann.post(f"/channels/{direct}/calls"), 201)["call"]
     assert call["media"] == "audio"

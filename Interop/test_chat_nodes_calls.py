@@ -10,7 +10,7 @@ from peers.chat_calls import over, states
 from peers.chat_nodes import Nodes, kill, wait_online
 from peers.devices import passed, register
 from peers.livekit_room import KEY, SECRET, Participant
-from support.waiting import PATIENCE
+from support.waiting import PATIENCE, wait_until
 
 ROOMS = ("--rooms", "--livekit-key", f"{KEY}:{SECRET}", "--livekit-port", 0, "--media-port", 0, "--media-tcp-port", 0)
 FAILED = 60
@@ -21,8 +21,8 @@ BUSY = 5
 
 @pytest.fixture(scope="module")
 def nodes(postgres, tmp_path_factory):
-    """Two servers with rooms, whose calls ring for three seconds."""
-    nodes = Nodes(postgres, tmp_path_factory.mktemp("nodes"), *ROOMS, "--ring-time", "3s")
+    """Two servers with rooms."""
+    nodes = Nodes(postgres, tmp_path_factory.mktemp("nodes"), *ROOMS)
     yield nodes
     nodes.close()
 
@@ -65,8 +65,6 @@ def test_who_joins_at_the_other_server_comes_into_the_room_of_the_first(nodes, t
     elsewhere.wait_for("call_updated", id=call["id"], where=lambda frame: states(frame["data"])[bob.id] == "joined")
     for_ann, for_bob = join_call(ticket, "Ann"), join_call(answered, "Bob")
     for_ann.wait_for("participant_connected")
-    # Ringing would be over by now.
-    time.sleep(4)
     assert states(done(bob.get(f"/calls/{call['id']}"))) == {ann.id: "joined", bob.id: "joined"}
     done(bob.post(f"/calls/{call['id']}/leave"), 204)
     over(with_ann, call, "completed")
@@ -113,8 +111,8 @@ def test_who_is_put_out_at_the_other_server_is_put_out_of_the_room(nodes, team, 
     done(ann.at(second).post(f"/calls/{ticket['call']['id']}/end"))
 
 
-def test_ringing_ends_at_both(nodes, team):
-    ann, bob, workspace = team
+def test_ringing_ends_at_both(start_nodes):
+    ann, bob, workspace = start_team(start_nodes(*ROOMS, "--ring-time", "5s"))
     channel = ann.direct(workspace, bob)
     with_ann, with_bob = ann.socket(), bob.socket()
     missed = done(ann.post(f"/channels/{channel}/calls"), 201)["call"]
@@ -248,11 +246,11 @@ def test_each_message_is_pushed_once_whoever_has_written_it_where(start_nodes, a
         assert len(apns.to(token)) == len(said), texts(apns.to(token))
         socket.close()
     wait_online(workspace, [ann], *witnesses)
-    both[1].say(channel, "to the pocket")
+    pocketed = both[1].say(channel, "to the pocket")["sequence"]
     assert texts(apns.wait(token, len(said) + 1))[-1] == "to the pocket"
 
-    # How far it has come is written down once a second. The other one goes on when the first is gone.
-    time.sleep(3)
+    # The other one goes on when the first is gone, from where that had come, as far as it was written down.
+    wait_until(lambda: int(nodes.ask("SELECT sequence FROM push_positions") or 0) >= pocketed, "it is written down")
     kill(first)
     both[1].say(channel, "after the kill")
     assert texts(apns.wait(token, len(said) + 2))[-1] == "after the kill"

@@ -113,10 +113,14 @@ class Chat:
         wait_until(lambda: len(found()) > count, lambda: f"a link to {kind}\n{self.process.transcript()}")
         return result, found()[count]
 
+    def ask(self, statement):
+        """The first row that the database answers to it."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.folder}/chat.sqlite?mode=ro", uri=True)) as database:
+            return database.execute(statement).fetchone()
+
     def secret(self):
         """What access tokens are signed with."""
-        with contextlib.closing(sqlite3.connect(f"file:{self.folder}/chat.sqlite?mode=ro", uri=True)) as database:
-            return database.execute("SELECT value FROM settings WHERE name = 'token_secret'").fetchone()[0]
+        return self.ask("SELECT value FROM settings WHERE name = 'token_secret'")[0]
 
 
 class ChatInNamespace(Chat):

@@ -1,6 +1,7 @@
 """Several servers that are one: `roost serve --redis` twice over the same PostgreSQL and the same Redis."""
 
 import random
+import subprocess
 import time
 
 from peers.chat import Chat, ChatInNamespace
@@ -65,6 +66,11 @@ class Nodes:
             chat.names, chat.numbers = self.chats[0].names, self.chats[0].numbers
         self.chats.append(chat)
         return chat
+
+    def ask(self, statement):
+        """What the database answers to it."""
+        command = ["psql", "-qXAt", "-c", statement, self.database]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
     def close(self):
         for chat in reversed(self.chats):
