@@ -205,6 +205,9 @@ def test_without_redis_chat_goes_on_and_with_it_all_is_right_again(start_nodes):
     wait_online(workspace, [ann, bob, dan, eve], with_ann, with_bob, with_dan, with_eve)
     assert heard_within(ann, channel, with_bob) < BUSY
 
+    call = done(ann.post(f"/workspaces/{workspace}/calls", user_id=bob.id, kind="peer"), 201)["call"]
+    done(bob.post(f"/calls/{call['id']}/join"))
+
     nodes.redis.stop()
     for speaker, listener in ((ann, with_bob), (bob, with_ann)) * 2:
         assert heard_within(speaker, channel, listener, "by the database") < BY_THE_DATABASE + BUSY
@@ -231,6 +234,7 @@ def test_without_redis_chat_goes_on_and_with_it_all_is_right_again(start_nodes):
     later = [ann.at(second).socket(), bob.at(first).socket()]
     wait_online(workspace, [ann, bob, cid, eve], *later)
     assert there.wait_closed() == 4001
+    assert not done(ann.get(f"/calls/{call['id']}")).get("ended_at")
     # Counted together again, from the beginning.
     tried = 0
     while (answer := (first, second)[tried % 2].stranger().post(
