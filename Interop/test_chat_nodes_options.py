@@ -9,9 +9,10 @@ from peers.chat import Chat
 from peers.livekit_room import KEY, SECRET
 from peers.redis import Redis
 from support.command import fails, run
-from support.ports import free_port
 
 PASSWORD = "hunter2"
+SERVED = ("--port", 0, "--signaling-port", 0, "--host", "127.0.0.1", "--no-echo")
+HERE = ("--node-url", "http://127.0.0.1:8080")
 
 
 @pytest.fixture(scope="module")
@@ -26,12 +27,11 @@ def redis(tmp_path_factory):
 @pytest.fixture
 def options(postgres, tmp_path):
     """Of a server that lacks nothing but Redis."""
-    return ("--port", 0, "--signaling-port", 0, "--host", "127.0.0.1", "--no-echo", "--data", tmp_path,
-            "--database", postgres.database())
+    return (*SERVED, "--data", tmp_path, "--database", postgres.database())
 
 
 def test_redis_needs_a_database_that_others_share(redis, tmp_path):
-    done = run("serve", "--port", 0, "--signaling-port", 0, "--data", tmp_path, "--redis", redis.url)
+    done = run("serve", *SERVED, "--data", tmp_path, "--redis", redis.url, *HERE)
     assert done.returncode == 64, (done.returncode, done.stderr)
     assert "--redis" in done.stderr and "--database" in done.stderr, done.stderr
     assert not list(tmp_path.iterdir())
@@ -53,7 +53,7 @@ def test_a_node_url_is_one_of_http(redis, options, url):
 
 @pytest.mark.parametrize("url", ["127.0.0.1:6379", "http://127.0.0.1:6379", "redis://", "redis://127.0.0.1:port"])
 def test_an_address_that_is_none_is_refused(options, url):
-    done = run("serve", *options, "--redis", url)
+    done = run("serve", *options, "--redis", url, *HERE)
     assert done.returncode != 0 and "redis" in done.stderr.lower(), (done.returncode, done.stderr)
 
 
@@ -61,17 +61,17 @@ def test_a_redis_that_is_not_there_is_said(options):
     with socket.socket() as holder:
         # Bound and not listening.
         holder.bind(("127.0.0.1", 0))
-        fails("serve", *options, "--redis", f"redis://127.0.0.1:{holder.getsockname()[1]}", says="(?i)redis")
+        fails("serve", *options, "--redis", f"redis://127.0.0.1:{holder.getsockname()[1]}", *HERE, says="(?i)redis")
 
 
 def test_what_listens_there_and_is_no_redis_is_said(options, roost):
     other = roost.serve()
-    fails("serve", *options, "--redis", f"redis://127.0.0.1:{other.port}", says="(?i)redis")
+    fails("serve", *options, "--redis", f"redis://127.0.0.1:{other.port}", *HERE, says="(?i)redis")
 
 
 @pytest.mark.parametrize("login", ["", ":wrong-hunter3@", "nobody:hunter3@"])
 def test_a_wrong_password_of_redis_is_said(redis, options, login):
-    done = fails("serve", *options, "--redis", f"redis://{login}127.0.0.1:{redis.port}", says="(?i)redis")
+    done = fails("serve", *options, "--redis", f"redis://{login}127.0.0.1:{redis.port}", *HERE, says="(?i)redis")
     assert "hunter3" not in done.stdout + done.stderr
 
 
@@ -79,8 +79,7 @@ def test_a_wrong_password_of_redis_is_said(redis, options, login):
 def test_a_right_password_of_redis_is_taken_and_told_to_nobody(redis, postgres, roost, tmp_path, login):
     url = f"redis://{login}127.0.0.1:{redis.port}"
     server = roost.serve(
-        "--data", tmp_path, "--database", postgres.database(), "--redis", url, "--node-url",
-        f"http://127.0.0.1:{free_port()}", "--log-level", "debug")
+        "--data", tmp_path, "--database", postgres.database(), "--redis", url, *HERE, "--log-level", "debug")
     chat = Chat(server, tmp_path)
     ann = chat.person("ann")
     workspace = ann.workspace()["workspace"]["id"]
