@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import json
+import secrets
 import statistics
 import time
 
@@ -9,6 +10,7 @@ import pytest
 
 from peers.chat import PASSWORD, check_order, done, fence, refused
 from peers.chat_nodes import AT_ONCE, online, told_of, wait_online
+from support.waiting import PATIENCE
 
 GRACE = 10
 """Seconds after which somebody without a connection is gone."""
@@ -133,6 +135,24 @@ def test_who_looks_at_a_channel_at_one_server_sees_what_is_written_at_the_other(
     assert with_bob.ask("join_channel", channel_id=channel)["type"] == "ack"
     said = ann.say(channel, "seen")
     with_bob.wait_for("message_sent", id=said["id"])
+
+
+def test_a_file_that_comes_in_parts_to_both_is_whole_at_both(team, nodes):
+    ann, bob, workspace = team
+    channel, with_bob, both = ann.general(workspace), bob.socket(), [ann.at(chat) for chat in nodes.chats]
+    data = secrets.token_bytes(400_000)
+    upload = done(ann.post(f"/channels/{channel}/uploads", name="plan.bin", size=len(data)), 201)["id"]
+    for number in range(4):
+        offset = 100_000 * number
+        part = both[number % 2].ask("PATCH", f"/uploads/{upload}", data=data[offset:offset + 100_000], headers={
+            "Upload-Offset": str(offset), "Content-Type": "application/offset+octet-stream"})
+        assert part.status_code == 204, part.text
+    file = done(both[0].post(f"/uploads/{upload}/complete"), 201)
+    sent = ann.say(channel, "", file_ids=[file["id"]])
+    with_bob.wait_for("message_sent", id=sent["id"])
+    url = done(bob.get(f"/files/{file['id']}/link"))["url"]
+    for chat in nodes.chats:
+        assert bob.session.get(chat.process.url + url, timeout=PATIENCE).content == data
 
 
 # Presence

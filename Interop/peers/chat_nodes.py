@@ -17,7 +17,7 @@ AT_ONCE = 1
 
 
 class Nodes:
-    """What the servers share, and the chat of each, in `chats`."""
+    """What the servers share, a folder for files among it, and the chat of each, in `chats`."""
 
     trusts = None
     """They have no certificates, for the participants of `livekit_room.py`."""
@@ -38,19 +38,18 @@ class Nodes:
     def start(self, in_place_of=None):
         """One more server, whose URL is known before it is there; or one that comes back where another was."""
         host = self.namespace.address if self.namespace else "127.0.0.1"
-        name = "ABCDEFGH"[len(self.chats)]
         if in_place_of:
-            port, folder = in_place_of.process.port, in_place_of.folder
+            port = in_place_of.process.port
         else:
             port = random.choice(BELOW_EPHEMERAL) if self.namespace else free_port()
-            folder = self.folder / name
+        folder = self.folder / "data"
         command = [
             find_roost(), "serve", "--json", "--no-echo", "--host", host, "--port", port, "--signaling-port", port,
             "--data", folder, "--database", self.database, "--redis", self.redis.url,
             "--node-url", f"http://{host}:{port}", *self.options,
         ]
         process = JSONProcess(
-            f"roost serve {name}", self.namespace.command(*command) if self.namespace else command, cwd=REPOSITORY)
+            f"roost serve {len(self.chats)}", self.namespace.command(*command) if self.namespace else command, cwd=REPOSITORY)
         try:
             process.wait_for("listening")
         except AssertionError:
