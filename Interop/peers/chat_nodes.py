@@ -42,14 +42,14 @@ class Nodes:
             port = in_place_of.process.port
         else:
             port = random.choice(BELOW_EPHEMERAL) if self.namespace else free_port()
-        folder = self.folder / "data"
+        name, folder = f"roost serve {len(self.chats)}", self.folder / "data"
         command = [
             find_roost(), "serve", "--json", "--no-echo", "--host", host, "--port", port, "--signaling-port", port,
             "--data", folder, "--database", self.database, "--redis", self.redis.url,
             "--node-url", f"http://{host}:{port}", *self.options,
         ]
-        process = JSONProcess(
-            f"roost serve {len(self.chats)}", self.namespace.command(*command) if self.namespace else command, cwd=REPOSITORY)
+        command = self.namespace.command(*command) if self.namespace else command
+        process = JSONProcess(name, command, cwd=REPOSITORY)
         try:
             process.wait_for("listening")
         except AssertionError:
@@ -87,15 +87,13 @@ def kill(chat):
 
 def online(socket, workspace):
     """Who is there, as a client knows that began with `following` and went on from it."""
-    people = None
+    people = set()
     for frame in list(socket.frames):
-        if frame["type"] == "following" and frame["data"]["workspace_id"] == workspace:
-            people = set(frame["data"]["online"])
-        elif frame["type"] == "presence_changed" and frame["data"]["workspace_id"] == workspace:
-            if frame["data"]["is_online"]:
-                people.add(frame["data"]["user_id"])
-            else:
-                people.discard(frame["data"]["user_id"])
+        match frame["type"], frame["data"]:
+            case "following", {"workspace_id": id, "online": everybody} if id == workspace:
+                people = set(everybody)
+            case "presence_changed", {"workspace_id": id, "user_id": user, "is_online": is_online} if id == workspace:
+                people = people | {user} if is_online else people - {user}
     return people
 
 
