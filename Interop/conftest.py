@@ -9,11 +9,14 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from peers.apns import APNs  # noqa: E402
 from peers.chat import Chat  # noqa: E402
+from peers.chat_nodes import Nodes  # noqa: E402
 from peers.chromium import WITHOUT_DEVICES, Browser  # noqa: E402
 from peers.firefox import Firefox  # noqa: E402
 from peers.livekit_room import Server  # noqa: E402
 from peers.livekit_service import call  # noqa: E402
+from peers.postgres import Postgres  # noqa: E402
 from peers.roost_peer import find_roost, start_server  # noqa: E402
 from peers.rooms_page import RoomsPage  # noqa: E402
 from support.command import RoostProcesses  # noqa: E402
@@ -100,6 +103,21 @@ def roost():
     processes.close()
 
 
+@pytest.fixture
+def join_call():
+    """Starts `roost join` with the ticket to a call of the chat."""
+    processes = RoostProcesses()
+
+    def join(ticket, name):
+        process = processes.start(
+            f"roost join of {name}", "join", "--json", "--url", ticket["url"], "--token", ticket["token"])
+        process.wait_for("joined")
+        return process
+
+    yield join
+    processes.close()
+
+
 @pytest.fixture(scope="module")
 def server():
     """One server on loopback, for all tests of a file that leave it as it is."""
@@ -124,6 +142,44 @@ def team(chat):
     workspace = ann.workspace()["workspace"]["id"]
     ann.bring(workspace, bob)
     return ann, bob, workspace
+
+
+@pytest.fixture(scope="module")
+def apns(tmp_path_factory):
+    """A stand-in for Apple's push service, which has to have nothing to say against what came."""
+    service = APNs(tmp_path_factory.mktemp("apns"))
+    yield service
+    service.close()
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A database server of this test process, started with the first test that needs it."""
+    server = Postgres()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def nodes(postgres, tmp_path_factory):
+    """Two servers that are one, for all tests of a file that leave them as they are."""
+    nodes = Nodes(postgres, tmp_path_factory.mktemp("nodes"))
+    yield nodes
+    nodes.close()
+
+
+@pytest.fixture
+def start_nodes(postgres, tmp_path_factory):
+    """Starts servers that are one, for one test."""
+    started = []
+
+    def start(*options, **how):
+        started.append(Nodes(postgres, tmp_path_factory.mktemp("nodes"), *options, **how))
+        return started[-1]
+
+    yield start
+    for nodes in started:
+        nodes.close()
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from schemathesis.specs.openapi.checks import (
 from peers.chat import Chat, done, raw
 from support.command import RoostProcesses
 from support.evidence import REPOSITORY
+from support.waiting import PATIENCE
 
 DOCUMENT = REPOSITORY / "docs" / "openapi.yaml"
 DESCRIPTION = yaml.safe_load(DOCUMENT.read_text())
@@ -30,6 +31,7 @@ CHECKS = [
 
 schema = schemathesis.openapi.from_path(DOCUMENT)
 schema.config.generation.update(max_examples=10, deterministic=True)
+schema.config.request_timeout = PATIENCE
 # Those are asked for below, and held against `Allow`.
 schema.config.phases.coverage.unexpected_methods = set()
 

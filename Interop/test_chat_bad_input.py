@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from peers.chat import Chat, done, raw, refused
-from support.waiting import wait_until
+from support.waiting import PATIENCE, wait_until
 
 
 def bearer(person):
@@ -149,7 +149,7 @@ def test_what_was_acknowledged_outlives_a_kill_and_is_there_once(roost, tmp_path
     workspace = ann.workspace()["workspace"]["id"]
     ann.bring(workspace, *people[1:])
     channel, witness = ann.general(workspace), ann.socket()
-    tried, acknowledged = [], {}
+    tried, acknowledged, hundred = [], {}, threading.Event()
 
     def talk(person):
         for number in range(150):
@@ -159,11 +159,13 @@ def test_what_was_acknowledged_outlives_a_kill_and_is_there_once(roost, tmp_path
                 acknowledged[name] = person.say(channel, name, client_id=name)["sequence"]
             except requests.RequestException:
                 return
+            if len(acknowledged) >= 100:
+                hundred.set()
 
     talking = [threading.Thread(target=talk, args=(person,)) for person in people]
     for thread in talking:
         thread.start()
-    wait_until(lambda: len(acknowledged) >= 100, "a hundred messages are acknowledged")
+    assert hundred.wait(PATIENCE), f"{len(acknowledged)} messages are acknowledged, not a hundred"
     chat.process.kill()
     for thread in talking:
         thread.join()

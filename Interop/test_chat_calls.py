@@ -7,6 +7,7 @@ import urllib.parse
 import pytest
 
 from peers.chat import Chat, ChatInNamespace, done, refused
+from peers.chat_calls import over, states
 from peers.livekit_room import Participant, Server
 from support.command import RoostProcesses
 from support.waiting import PATIENCE, wait_until
@@ -16,25 +17,10 @@ ROOMS = ("--rooms", "--media-port", 0, "--media-tcp-port", 0)
 
 @pytest.fixture(scope="module")
 def chat(tmp_path_factory):
-    """A server with chat and rooms, whose calls ring for three seconds."""
+    """A server with chat and rooms."""
     processes = RoostProcesses()
     folder = tmp_path_factory.mktemp("chat")
-    yield Chat(processes.serve("--data", folder, *ROOMS, "--ring-time", "3s"), folder)
-    processes.close()
-
-
-@pytest.fixture
-def join(chat):
-    """Starts `roost join` with the ticket to a call."""
-    processes = RoostProcesses()
-
-    def join(ticket, name):
-        process = processes.start(
-            f"roost join of {name}", "join", "--json", "--url", ticket["url"], "--token", ticket["token"])
-        process.wait_for("joined")
-        return process
-
-    yield join
+    yield Chat(processes.serve("--data", folder, *ROOMS), folder)
     processes.close()
 
 
@@ -42,12 +28,7 @@ def join(chat):
 def pair(team):
     """Ann and Bob, and the channel of their direct messages."""
     ann, bob, workspace = team
-    direct = done(ann.post(f"/workspaces/{workspace}/direct", user_ids=[bob.id]), 201)["channel"]["id"]
-    return ann, bob, workspace, direct
-
-
-def states(call):
-    return {one["user"]["id"]: one["state"] for one in call["participants"]}
+    return ann, bob, workspace, ann.direct(workspace, bob)
 
 
 def chat_token(person, room):
@@ -55,14 +36,7 @@ def chat_token(person, room):
     return person.session.post(f"{person.chat.process.url}/rooms/token", json={"room": room, "name": "Olga"})
 
 
-def over(socket, call, reason):
-    """The call's end as somebody is told of it."""
-    ended = socket.wait_for("call_ended", id=call["id"])["data"]
-    assert ended["end_reason"] == reason and ended["ended_at"]
-    return ended
-
-
-def test_who_calls_somebody_talks_to_them_in_a_room(pair, join):
+def test_who_calls_somebody_talks_to_them_in_a_room(pair, join_call):
     ann, bob, workspace, direct = pair
     with_ann, with_bob, elsewhere = ann.socket(), bob.socket(), bob.on_another_device().socket()
     ticket = done(ann.post(f"/workspaces/{workspace}/calls", user_id=bob.id, media="video"), 201)
@@ -77,7 +51,7 @@ def test_who_calls_somebody_talks_to_them_in_a_room(pair, join):
     assert with_bob.wait_for("call_started", id=call["id"])["data"]["started_by"]["id"] == ann.id
     message = with_bob.wait_for("message_sent", kind="call")["data"]
     assert message["call"]["id"] == call["id"] and message["id"] == call["message_id"]
-    for_ann = join(ticket, "Ann")
+    for_ann = join_call(ticket, "Ann")
 
     answered = done(bob.post(f"/calls/{call['id']}/join"))
     assert answered["room"] == ticket["room"] and answered["token"] != ticket["token"]
@@ -85,7 +59,7 @@ def test_who_calls_somebody_talks_to_them_in_a_room(pair, join):
     told = elsewhere.wait_for(
         "call_updated", id=call["id"], where=lambda frame: states(frame["data"])[bob.id] == "joined")
     assert told["data"]["version"] > call["version"]
-    for_bob = join(answered, "Bob")
+    for_bob = join_call(answered, "Bob")
     for_ann.wait_for("participant_connected")
     assert [one["id"] for one in done(bob.get(f"/workspaces/{workspace}/calls"))["items"]] == [call["id"]]
 
@@ -102,8 +76,12 @@ def test_who_calls_somebody_talks_to_them_in_a_room(pair, join):
     assert [one["id"] for one in done(ann.get(f"/channels/{direct}/calls"))["items"]] == [call["id"]]
 
 
-def test_nobody_answers(pair):
-    ann, bob, _, direct = pair
+def test_nobody_answers(roost, tmp_path):
+    chat = Chat(roost.serve("--data", tmp_path, *ROOMS, "--ring-time", "3s"), tmp_path)
+    ann, bob = chat.person("ann"), chat.person("bob")
+    workspace = ann.workspace()["workspace"]["id"]
+    ann.bring(workspace, bob)
+    direct = ann.direct(workspace, bob)
     with_bob = bob.socket()
     call = done(ann.post(f"/channels/{direct}/calls"), 201)["call"]
     assert call["media"] == "audio"
@@ -125,7 +103,7 @@ def test_no_is_an_answer_and_so_is_thinking_better_of_it(pair):
     assert states(over(with_bob, call, "cancelled"))[bob.id] == "missed"
 
 
-def test_a_channels_call_goes_on_while_somebody_is_in_its_room(team, chat, join):
+def test_a_channels_call_goes_on_while_somebody_is_in_its_room(team, chat, join_call):
     ann, bob, workspace = team
     general = ann.general(workspace)
     cid = chat.person("cid")
@@ -134,11 +112,11 @@ def test_a_channels_call_goes_on_while_somebody_is_in_its_room(team, chat, join)
     ticket = done(ann.post(f"/channels/{general}/calls"), 201)
     call = ticket["call"]
     assert states(call) == {ann.id: "joined"}
-    first = join(ticket, "Ann")
+    first = join_call(ticket, "Ann")
     # Whoever starts one where one goes on comes into that one.
     again = done(bob.post(f"/channels/{general}/calls"))
     assert again["call"]["id"] == call["id"]
-    second = join(again, "Bob")
+    second = join_call(again, "Bob")
     rung = done(bob.post(f"/calls/{call['id']}/ring", user_ids=[cid.id]))
     assert states(rung)[cid.id] == "ringing"
     # Who goes without a word is told of by the room.
@@ -151,14 +129,14 @@ def test_a_channels_call_goes_on_while_somebody_is_in_its_room(team, chat, join)
     over(with_cid, call, "completed")
 
 
-def test_who_is_put_out_of_the_channel_is_put_out_of_its_room(team, join):
+def test_who_is_put_out_of_the_channel_is_put_out_of_its_room(team, join_call):
     ann, bob, workspace = team
     channel = ann.channel(workspace, kind="private")
     done(ann.post(f"/channels/{channel}/members", user_id=bob.id), 204)
     ticket = done(ann.post(f"/channels/{channel}/calls"), 201)
-    join(ticket, "Ann")
+    join_call(ticket, "Ann")
     answered = done(bob.post(f"/calls/{ticket['call']['id']}/join"))
-    there = join(answered, "Bob")
+    there = join_call(answered, "Bob")
     done(ann.delete(f"/channels/{channel}/members/{bob.id}"), 204)
     there.wait(PATIENCE)
     refused(bob.get(f"/calls/{ticket['call']['id']}"), 404, "call_not_found")

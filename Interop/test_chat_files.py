@@ -17,6 +17,7 @@ from PIL import Image
 
 from peers.chat import Chat, done, refused
 from support.command import RoostProcesses
+from support.ports import free_port
 from support.waiting import PATIENCE, wait_until
 
 TEXT = "text/plain"
@@ -424,9 +425,7 @@ def test_a_picture_of_oneself(team, chat, channel):
 @pytest.fixture(scope="module")
 def s3():
     """moto's server, with a bucket; its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen(
         [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)

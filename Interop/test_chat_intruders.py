@@ -132,9 +132,14 @@ def test_a_refresh_token_that_nobody_gave_out(chat, token):
 
 def test_who_asks_too_often_waits_and_others_do_not(team):
     ann, bob, _ = team
+    turned_away = []
+    # 200 at once and 20 a second: how many that takes depends on the machine.
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: ann.get("/users/me"), range(400)))
-    turned_away = [answer for answer in answers if answer.status_code != 200]
+        for _ in range(40):
+            answers = list(pool.map(lambda _: ann.get("/users/me"), range(50)))
+            turned_away += [answer for answer in answers if answer.status_code != 200]
+            if len(turned_away) > 10:
+                break
     assert len(turned_away) > 10
     for answer in turned_away:
         refused(answer, 429, "too_many_requests")
@@ -146,34 +151,31 @@ def test_who_asks_too_often_waits_and_others_do_not(team):
 
 def test_strangers_of_one_address_are_counted_together(chat):
     stranger = chat.stranger()
-    answers = [stranger.post("/auth/refresh", refresh_token="x") for _ in range(STRANGERS_BURST + 20)]
-    assert {answer.status_code for answer in answers[:STRANGERS_BURST]} == {401}
-    assert 429 in {answer.status_code for answer in answers[STRANGERS_BURST:]}
+    statuses = []
+    while statuses[-1:] != [429] and len(statuses) < 10 * STRANGERS_BURST:
+        statuses.append(stranger.post("/auth/refresh", refresh_token="x").status_code)
+    # Some more if it takes seconds: one comes back in each.
+    assert len(statuses) > STRANGERS_BURST and set(statuses[:-1]) == {401} and statuses[-1] == 429, statuses
     refused(chat.stranger().post("/auth/refresh", refresh_token="x"), 401, "session_over")
 
 
 def test_passwords_are_not_tried_without_end(team, chat):
     ann, bob, _ = team
-    for attempt in range(10):
-        name = (ann.username, ann.username.upper())[attempt % 2]
-        answer = chat.stranger().post("/auth/login", login=name, password=f"guess {attempt}")
-        # Logging in has taken one.
-        assert answer.status_code == (401 if attempt < 9 else 429), answer.text
-    assert int(answer.headers["Retry-After"]) > 1
+    began, tried, answer = time.monotonic(), 0, None
+    while tried < 40:
+        name = (ann.username, ann.username.upper())[tried % 2]
+        answer = chat.stranger().post("/auth/login", login=name, password=f"guess {tried}")
+        if answer.status_code != 401:
+            break
+        tried += 1
+    refused(answer, 429, "too_many_requests")
+    # Logging in has taken one of ten; one comes back every 30 seconds.
+    assert 9 <= tried <= 10 + (time.monotonic() - began) / 30, tried
+    assert int(answer.headers["Retry-After"]) >= 1
     bob.log_in()
 
 
 # Who has an account
-
-
-def measured(ask, times):
-    """Answers, and how long one of them takes."""
-    answers, durations = [], []
-    for _ in range(times):
-        begin = time.perf_counter()
-        answers.append(ask())
-        durations.append(time.perf_counter() - begin)
-    return answers, statistics.median(durations)
 
 
 def words(answer):
@@ -181,18 +183,25 @@ def words(answer):
     return answer.status_code, answer.json() if answer.content else None
 
 
-def alike(one, other):
-    """Neither the words nor the time tell the two apart."""
-    (answers, seconds), (others, other_seconds) = one, other
-    assert all(words(answer) == words(answers[0]) for answer in answers + others)
-    assert abs(seconds - other_seconds) < max(0.01, 0.4 * max(seconds, other_seconds)), (seconds, other_seconds)
+def alike(one, other, times):
+    """Neither the words nor the time tell the two apart. They are asked by turns, so that a machine that is busy with
+    something else is so for both, and compared by the quicker quarter of each."""
+    answers, seconds = [], ([], [])
+    for _ in range(times):
+        for ask, durations in zip((one, other), seconds):
+            begin = time.perf_counter()
+            answers.append(ask())
+            durations.append(time.perf_counter() - begin)
+    assert all(words(answer) == words(answers[0]) for answer in answers), answers
+    quick, other_quick = (statistics.quantiles(durations, n=4)[0] for durations in seconds)
+    assert abs(quick - other_quick) < max(0.01, 0.4 * max(quick, other_quick)), seconds
 
 
 def test_logging_in_does_not_tell_whether_there_is_somebody(team, chat):
     ann, stranger = team[0], chat.stranger()
     alike(
-        measured(lambda: stranger.post("/auth/login", login=ann.email, password="a wrong one"), 8),
-        measured(lambda: stranger.post("/auth/login", login="nobody@example.org", password="a wrong one"), 8))
+        lambda: stranger.post("/auth/login", login=ann.email, password="a wrong one"),
+        lambda: stranger.post("/auth/login", login="nobody@example.org", password="a wrong one"), 8)
 
 
 @pytest.mark.parametrize("route", ["forgot_password", "resend_verification"])
@@ -202,8 +211,8 @@ def test_asking_for_a_letter_does_not_tell_whether_there_is_somebody(team, chat,
     known = iter([ann.email, bob.email] * 5)
     unknown = iter([f"{chat.name('nobody')}@example.org" for _ in range(2)] * 5)
     alike(
-        measured(lambda: stranger.post(f"/auth/{route}", email=next(known)), 10),
-        measured(lambda: stranger.post(f"/auth/{route}", email=next(unknown)), 10))
+        lambda: stranger.post(f"/auth/{route}", email=next(known)),
+        lambda: stranger.post(f"/auth/{route}", email=next(unknown)), 10)
 
 
 def registration(chat, **given):
@@ -214,8 +223,8 @@ def registration(chat, **given):
 def test_registering_does_not_tell_whether_there_is_somebody(team, chat):
     ann, stranger = team[0], chat.stranger()
     alike(
-        measured(lambda: stranger.post("/auth/register", **registration(chat, email=ann.email)), 6),
-        measured(lambda: stranger.post("/auth/register", **registration(chat)), 6))
+        lambda: stranger.post("/auth/register", **registration(chat, email=ann.email)),
+        lambda: stranger.post("/auth/register", **registration(chat)), 6)
     done(ann.log_in().get("/users/me"))
 
 

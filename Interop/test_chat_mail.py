@@ -15,6 +15,7 @@ from aiosmtpd.smtp import AuthResult
 
 from peers.chat import PASSWORD, Chat, done, refused
 from support.command import fails, run
+from support.ports import free_port
 from support.waiting import PATIENCE, wait_until
 
 USER, SECRET = "roost", "p@ss/word:with?signs"
@@ -76,10 +77,7 @@ class FreePort(Controller):
     """aiosmtpd on a port that is free; its own start checks a port that it was told."""
 
     def __init__(self, *arguments, **options):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        super().__init__(*arguments, hostname="127.0.0.1", port=port, **options)
+        super().__init__(*arguments, hostname="127.0.0.1", port=free_port(), ready_timeout=PATIENCE, **options)
 
 
 @pytest.fixture
@@ -261,7 +259,7 @@ def test_what_is_refused_for_good_is_given_up(mail_server, chat_with):
 def test_a_server_that_goes_away_gets_the_letter_when_it_is_back(chat_with):
     """Drops the connection in the midst of the first letter, and is a mail server from then on."""
     box, tries = Box(), []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", free_port())) as listener:
         port = listener.getsockname()[1]
         chat = chat_with(f"smtp://127.0.0.1:{port}")
 
@@ -278,7 +276,7 @@ def test_a_server_that_goes_away_gets_the_letter_when_it_is_back(chat_with):
         ann = register(chat)
         thread.join(PATIENCE)
     assert tries[3] == b"DATA\r\n" and tries[4].startswith(b"Date: ")
-    controller = Controller(box, hostname="127.0.0.1", port=port)
+    controller = Controller(box, hostname="127.0.0.1", port=port, ready_timeout=PATIENCE)
     controller.start()
     try:
         assert box.letter()[0] == [ann.email] and len(box.letters) == 1
@@ -287,8 +285,7 @@ def test_a_server_that_goes_away_gets_the_letter_when_it_is_back(chat_with):
 
 
 def test_letters_that_were_not_sent_are_told_of_at_the_end(roost, tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
+    port = free_port()
     process = roost.serve("--data", tmp_path / "chat", "--smtp", f"smtp://127.0.0.1:{port}", "--mail-from", AUTHOR)
     chat = Chat(process, tmp_path / "chat")
     ann = register(chat)

@@ -215,7 +215,7 @@ def test_typing_is_seen_by_the_other_and_ends_by_itself(team):
     count = len(with_bob.frames)
     with_ann.send("typing", channel_id=channel)
     with_bob.wait_for("user_typing", after=count, channel_id=channel)
-    with_bob.wait_for("user_stopped_typing", after=count, user_id=ann.id, timeout=20)
+    with_bob.wait_for("user_stopped_typing", after=count, user_id=ann.id)
     assert not {"user_typing", "user_stopped_typing"} & set(with_ann.types())
 
 
@@ -237,7 +237,7 @@ def test_who_is_there_is_told_and_who_hides_is_not(team):
     # Gone only when nobody has come back for a while: a train has tunnels.
     count = len(with_ann.frames)
     with_bob.close()
-    with_ann.wait_for("presence_changed", after=count, timeout=25, user_id=bob.id, is_online=False)
+    with_ann.wait_for("presence_changed", after=count, user_id=bob.id, is_online=False)
 
 
 def test_what_one_device_has_read_the_other_has(team):

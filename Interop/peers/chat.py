@@ -113,10 +113,14 @@ class Chat:
         wait_until(lambda: len(found()) > count, lambda: f"a link to {kind}\n{self.process.transcript()}")
         return result, found()[count]
 
+    def ask(self, statement):
+        """The first row that the database answers to it."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.folder}/chat.sqlite?mode=ro", uri=True)) as database:
+            return database.execute(statement).fetchone()
+
     def secret(self):
         """What access tokens are signed with."""
-        with contextlib.closing(sqlite3.connect(f"file:{self.folder}/chat.sqlite?mode=ro", uri=True)) as database:
-            return database.execute("SELECT value FROM settings WHERE name = 'token_secret'").fetchone()[0]
+        return self.ask("SELECT value FROM settings WHERE name = 'token_secret'")[0]
 
 
 class ChatInNamespace(Chat):
@@ -180,6 +184,12 @@ class Person(Caller):
     def on_another_device(self):
         return Person(self.chat, self.username).log_in("another device")
 
+    def at(self, chat):
+        """The same person with the same session, who asks another of the servers that are one."""
+        person = Person(chat, self.username)
+        person.token, person.refresh_token, person.id = self.token, self.refresh_token, self.id
+        return person
+
     def workspace(self, name="A team"):
         """A new one; its listing."""
         return done(self.post("/workspaces", name=name), 201)
@@ -191,6 +201,12 @@ class Person(Caller):
     def general(self, workspace):
         listed = done(self.get(f"/workspaces/{workspace}/channels"))["items"]
         return next(one["channel"]["id"] for one in listed if one["channel"].get("name") == "general")
+
+    def direct(self, workspace, other):
+        """The channel of their direct messages."""
+        answer = self.post(f"/workspaces/{workspace}/direct", user_ids=[other.id])
+        assert answer.status_code in (200, 201), answer.text
+        return answer.json()["channel"]["id"]
 
     def invite(self, workspace, **options):
         """The secret of a link."""
