@@ -86,7 +86,7 @@ actor NodeLink {
             case .changed(let changes):
                 await push?.changed(changes)
                 await calls.heard(changes.calls)
-            case .goodbye: await calls.failCalls(but: await hub.others.alive.union([id]))
+            case .goodbye: await failCalls(of: calls, but: await hub.others.alive, at: hub.service.now())
             default: break
             }
         }
@@ -94,8 +94,13 @@ actor NodeLink {
 
     private func beat(_ hub: RealtimeHub, _ calls: CallCenter) async {
         let others = await hub.beat(isLinked: isLinked)
+        await failCalls(of: calls, but: others, at: hub.service.now())
+    }
+
+    /// Calls are over whose server is not there.
+    private func failCalls(of calls: CallCenter, but others: Set<NodeID>, at now: Timestamp) async {
         // Whoever has not been heard since may only be slow to come.
-        guard isLinked, let linkedAt, hub.service.now() - linkedAt >= Self.introduction else { return }
+        guard isLinked, let linkedAt, now - linkedAt >= Self.introduction else { return }
         await calls.failCalls(but: others.union([id]))
     }
 }
