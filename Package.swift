@@ -135,6 +135,17 @@ let package = Package(
         library("SocketIO", nio + [.product(name: "Logging", package: "swift-log")]),
         library("CallSignaling", ["SocketIO", .product(name: "Logging", package: "swift-log")]),
 
+        // A client of Redis.
+        library(
+            "RedisClient",
+            [
+                "COpenSSL",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+
         // LiveKit's protocol: messages, tokens, webhooks. What protoc made of Protos is in Generated.
         library(
             "LiveKitProtocol",
@@ -165,7 +176,7 @@ let package = Package(
         library(
             "ChatServer",
             [
-                "ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL", "CPictures",
+                "ChatCore", "ChatModel", "RedisClient", "LiveKitProtocol", "SocketIO", "COpenSSL", "CPictures",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
             ] + nio),
@@ -243,6 +254,12 @@ let package = Package(
         tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
         tests("TURNServerTests", ["TURNServer", "RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles"]),
         tests("SocketIOTests", ["SocketIO"] + nio),
+        tests(
+            "RedisClientTests",
+            [
+                "RedisClient", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
+            ]),
         tests("CallSignalingTests", ["CallSignaling", "SocketIO"]),
         tests(
             "LiveKitProtocolTests", ["LiveKitProtocol", .product(name: "SwiftProtobuf", package: "swift-protobuf")]),
@@ -284,7 +301,7 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "RTCWire", "RTCEngine", "SFUCore", "RTCSecurity", "MediaFiles", "TURNServer", "SocketIO",
-                "CallSignaling",
+                "CallSignaling", "RedisClient",
                 "ClientKit", "LiveKitProtocol", "LiveKitCore", "LiveKitServer", "ChatModel", "ChatCore", "ChatServer",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ],

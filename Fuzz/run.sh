@@ -21,8 +21,8 @@ out=.build-fuzz
 cores=$(nproc)
 
 # A module comes after those that it imports.
-modules=(RTCWire SwiftProtobuf RTCEngine LiveKitProtocol SocketIO MediaFiles RTCSecurity SFUCore TURNServer CallSignaling ClientKit
-    LiveKitCore LiveKitServer ChatModel ChatCore ChatServer FuzzTargets)
+modules=(RTCWire SwiftProtobuf RTCEngine LiveKitProtocol SocketIO MediaFiles RTCSecurity SFUCore TURNServer CallSignaling RedisClient
+    ClientKit LiveKitCore LiveKitServer ChatModel ChatCore ChatServer FuzzTargets)
 
 imports() {
     case $1 in
@@ -47,6 +47,10 @@ sources() { # of a module, without the files that need NIO
         CallSignaling) ls Sources/CallSignaling/CallRoomParameters.swift ;;
         LiveKitCore) ls Sources/LiveKitCore/Exchanging/TrickleFragment.swift ;;
         LiveKitServer) ls Sources/LiveKitServer/WHIP/EntityTag.swift ;;
+        RedisClient)
+            find Sources/RedisClient/RESP -name '*.swift'
+            ls Sources/RedisClient/{RedisFault,RedisValue}.swift
+            ;;
         ClientKit) find Sources/ClientKit -name '*.swift' ! -name SocketIOCallSignaling.swift ;;
         ChatServer) ls Sources/ChatServer/{API/ChatError+Decoding,Realtime/RealtimeFrames}.swift ;;
         FuzzTargets)

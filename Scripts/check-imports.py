@@ -15,6 +15,7 @@ ALLOWED = {
     "TURNServer": {"RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire"},
     "SocketIO": set(),
     "CallSignaling": {"SocketIO"},
+    "RedisClient": {"COpenSSL"},
     "LiveKitProtocol": {"COpenSSL", "CZlib"},
     "LiveKitCore": {"LiveKitProtocol", "SFUCore", "RTCEngine", "RTCWire"},
     "LiveKitServer": {
@@ -29,7 +30,7 @@ ALLOWED = {
     "ChatCore": {"ChatModel"},
     "ChatStoreSQLite": {"ChatCore", "ChatModel"},
     "ChatStorePostgres": {"ChatCore", "ChatModel", "CPostgres"},
-    "ChatServer": {"ChatCore", "ChatModel", "LiveKitProtocol", "SocketIO", "COpenSSL", "CPictures"},
+    "ChatServer": {"ChatCore", "ChatModel", "RedisClient", "LiveKitProtocol", "SocketIO", "COpenSSL", "CPictures"},
     "ClientKit": {"SocketIO"},
     "ClientFeatures": {"ClientKit"},
     "ClientRTC": {"ClientKit", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"},

@@ -8,7 +8,7 @@ demo=("${run[@]}" ffmpeg)
 gstreamer=(python3-gst-1.0 gir1.2-gst-plugins-base-1.0 gir1.2-gst-plugins-bad-1.0 gstreamer1.0-nice
     gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad)
 pion=(golang-go golang-github-pion-webrtc.v3-dev)
-test=("${demo[@]}" chromium firefox-esr fonts-dejavu-core iproute2 util-linux coturn openssl postgresql unzip python3 python3-venv
+test=("${demo[@]}" chromium firefox-esr fonts-dejavu-core iproute2 util-linux coturn openssl postgresql redis-server unzip python3 python3-venv
     protobuf-compiler libprotobuf-dev "${pion[@]}" "${gstreamer[@]}")
 bench=("${run[@]}" python3 python3-venv gcc libc6-dev "${pion[@]}" golang-github-gorilla-websocket-dev janus ejabberd
     postgresql iproute2 util-linux valgrind)

@@ -34,6 +34,7 @@ struct FuzzTarget: Sendable, CustomStringConvertible {
         FuzzTarget(name: "RTCP") { fuzzRTCP($0) },
         FuzzTarget(name: "RTP") { fuzzRTP($0) },
         FuzzTarget(name: "ReceiveStream") { fuzzReceiveStream($0) },
+        FuzzTarget(name: "RedisReplies") { fuzzRedisReplies($0) },
         FuzzTarget(name: "SCTP") { fuzzSCTP($0) },
         FuzzTarget(name: "SDP") { fuzzSDP($0) },
         FuzzTarget(name: "SRTP") { fuzzSRTP($0) },
