@@ -33,7 +33,7 @@ package enum Schema {
 
     package static let steps = [
         people, workspaces, channels, messages, events, search, formerTokens, searchByWorkspace, calls, push, files,
-        imports,
+        imports, leftChanges,
     ]
 
     static let people = Step(

@@ -71,6 +71,7 @@ package struct ChatChanges: Sendable, Equatable {
     package var calls = CallEffects()
     /// Files have lost their place, and their bytes are to be taken away.
     package var hasLeftovers = false
+    package var tally = ChangeTally()
 
     package init() {}
 

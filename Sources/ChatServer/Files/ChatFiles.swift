@@ -92,6 +92,7 @@ struct ChatFiles: Sendable {
                 throw ChatError.invalid("part", "All parts but the last have \(store.partSize) bytes.")
             }
             try await store.append(bytes, to: stored, at: offset)
+            service.statistics.uploadedBytes.add(bytes.count)
             return .taken(end)
         }
     }
@@ -113,7 +114,9 @@ struct ChatFiles: Sendable {
                     .invalid, code: "wrong_digest", "What has arrived is not what was announced.", field: "sha256")
             }
             let picture = await look(into: upload)
-            return try await service.write { try $0.finishUpload(id, picture, by: user) }
+            let file = try await service.write { try $0.finishUpload(id, picture, by: user) }
+            service.statistics.uploads.add()
+            return file
         }
     }
 

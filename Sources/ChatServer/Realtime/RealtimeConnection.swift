@@ -37,9 +37,11 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     private let requests: AsyncStream<Result<ClientRequest, BadFrame>>
     private let arriving: AsyncStream<Result<ClientRequest, BadFrame>>.Continuation
     private let run: @Sendable (RealtimeConnection, AsyncStream<Result<ClientRequest, BadFrame>>) async -> Void
+    private let counters: RealtimeCounters
 
     /// - Parameter run: what is done with what the client says; called once, when the socket is open.
     init(
+        counters: RealtimeCounters,
         run:
             @escaping @Sendable (
                 RealtimeConnection, AsyncStream<Result<ClientRequest, BadFrame>>
@@ -47,6 +49,7 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     ) {
         (requests, arriving) = AsyncStream.makeStream()
         self.run = run
+        self.counters = counters
     }
 
     // MARK: From the hub
@@ -68,9 +71,11 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
         }
         guard let socket else { return }
         guard !isTooSlow else {
+            counters.serverClosed(Reason.tooSlow.text)
             socket.close(code: Reason.tooSlow.code, reason: Reason.tooSlow.text)
             return arriving.finish()
         }
+        counters.framesSent.add()
         socket.send(frame, isText: true) { [weak self] in
             if !isMissed { self?.state.withLock { $0.waiting -= frame.count } }
         }
@@ -97,7 +102,10 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
             state.isClosed = true
             return state.socket
         }
-        socket?.close(code: reason.code, reason: reason.text)
+        if let socket {
+            counters.serverClosed(reason.text)
+            socket.close(code: reason.code, reason: reason.text)
+        }
         arriving.finish()
     }
 

@@ -216,6 +216,7 @@ actor RealtimeHub {
         if workspaces[id] == nil { workspaces[id] = FollowedWorkspace(sequence: reading.sequence) }
         let hidden = workspaces[id]?.people.mapValues(\.isHidden) ?? [:]
         workspaces[id]?.update(reading.surroundings)
+        service.statistics.realtime.eventsRead.add(reading.events.count)
         for event in reading.events { workspaces[id]?.deliver(event, reading.surroundings) }
         workspaces[id]?.advance(to: reading.sequence)
         // Whoever has left the server is logged out, also where another process has written it.
@@ -238,8 +239,11 @@ actor RealtimeHub {
         let wasThere = workspaces[id]?.people[user]?.connections.isEmpty == false
         switch place.missed {
         case nil: break
-        case .reload: connection.send(ServerFrame.reloadNeeded(id, at: sequence))
+        case .reload:
+            service.statistics.realtime.reloads.add()
+            connection.send(ServerFrame.reloadNeeded(id, at: sequence))
         case .events(let events, _):
+            service.statistics.realtime.resumes.add()
             connection.send(ServerFrame.resuming(id, from: newcomer.after ?? 0))
             for event in events { connection.send(Array(event.json.utf8), isMissed: true) }
         }
