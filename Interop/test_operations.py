@@ -163,16 +163,16 @@ def test_a_server_that_is_told_to_end_is_not_ready_and_serves_on_for_a_while(roo
     chat = Chat(roost.serve("--data", tmp_path, "--shutdown-delay", "8s"), tmp_path)
     ann = chat.person("ann")
     ann.workspace()
-    socket = ann.socket()
+    with_ann = ann.socket()
     assert readiness(chat.process) == READY
     began = time.monotonic()
     chat.process.send(signal.SIGTERM)
     wait_until(lambda: readiness(chat.process) == GOING_DOWN, chat.process.transcript, timeout=7)
     # Who was sent here before is served, and it lives.
     done(ann.get("/users/me"))
-    socket.settle()
+    with_ann.settle()
     assert ann.session.get(f"{chat.process.url}/health", timeout=PATIENCE).text == "ok\n"
-    assert socket.wait_closed() == 1001
+    assert with_ann.wait_closed() == 1001
     assert chat.process.wait() == 0
     assert time.monotonic() - began >= 8
 
@@ -211,25 +211,19 @@ def test_a_log_of_json_has_one_object_a_line(roost, tmp_path):
 # Metrics of the chat
 
 
-def metrics(chat):
-    text = chat.stranger().session.get(f"{chat.process.url}/metrics", timeout=PATIENCE).text
-    return {name: float(value) for name, value in
-            (line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))}
-
-
 def test_what_people_do_is_counted(chat, team):
     ann, bob, workspace = team
     general = ann.general(workspace)
-    before = metrics(chat)
+    before = chat.metrics()
     with_ann, with_bob = ann.socket(), bob.socket()
     elsewhere = bob.on_another_device().socket()
     sending = '{method="POST",route="/channels/{channel_id}/messages",code="2xx"}'
     for number in range(5):
         last = ann.say(general, f"number {number}")
-    for socket in (with_ann, with_bob, elsewhere):
-        socket.wait_for("message_sent", id=last["id"])
+    for one in (with_ann, with_bob, elsewhere):
+        one.wait_for("message_sent", id=last["id"])
     assert with_bob.ask("send_message", channel_id=general, content="by the socket")["type"] == "ack"
-    now = metrics(chat)
+    now = chat.metrics()
 
     def grown(name):
         return now[name] - before.get(name, 0)
@@ -247,21 +241,21 @@ def test_what_people_do_is_counted(chat, team):
     assert now[f"roost_chat_database_failures_total{kind}"] == 0 and now["roost_chat_database_waiting"] >= 0
     # Who goes is counted no more; who comes back and has missed something is.
     place = with_bob.events(workspace)[-1]["sequence"]
-    for socket in (with_ann, with_bob, elsewhere):
-        socket.close()
-    wait_until(lambda: metrics(chat)["roost_chat_realtime_sockets"] == before["roost_chat_realtime_sockets"],
+    for one in (with_ann, with_bob, elsewhere):
+        one.close()
+    wait_until(lambda: chat.metrics()["roost_chat_realtime_sockets"] == before["roost_chat_realtime_sockets"],
                "sockets that are closed are counted no more")
     ann.say(general, "missed")
     bob.socket(resume={workspace: place}).close()
-    assert metrics(chat)["roost_chat_realtime_resumes_total"] == before["roost_chat_realtime_resumes_total"] + 1
-    calls = {name: value for name, value in metrics(chat).items() if name.startswith("roost_chat_call")}
+    assert chat.metrics()["roost_chat_realtime_resumes_total"] == before["roost_chat_realtime_resumes_total"] + 1
+    calls = {name: value for name, value in chat.metrics().items() if name.startswith("roost_chat_call")}
     assert calls["roost_chat_calls"] == 0 and 'roost_chat_calls_ended_total{reason="completed"}' in calls
 
 
 def test_files_are_counted_both_ways(chat, team):
     ann, _, workspace = team
     general = ann.general(workspace)
-    before = metrics(chat)
+    before = chat.metrics()
     content = os.urandom(10_000)
     upload = done(ann.post(f"/channels/{general}/uploads", name="noise.bin", media_type="application/octet-stream",
                            size=len(content)), 201)
@@ -270,7 +264,7 @@ def test_files_are_counted_both_ways(chat, team):
     file = done(ann.post(f"/uploads/{upload['id']}/complete"), 201)
     link = done(ann.get(f"/files/{file['id']}/link"))["url"]
     assert ann.session.get(f"{chat.process.url}{link}", timeout=PATIENCE).content == content
-    now = metrics(chat)
+    now = chat.metrics()
     assert now["roost_chat_uploads_total"] == before["roost_chat_uploads_total"] + 1
     for way in ("upload", "download"):
         assert now[f"roost_chat_{way}_bytes_total"] == before[f"roost_chat_{way}_bytes_total"] + len(content)

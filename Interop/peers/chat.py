@@ -113,6 +113,13 @@ class Chat:
         wait_until(lambda: len(found()) > count, lambda: f"a link to {kind}\n{self.process.transcript()}")
         return result, found()[count]
 
+    def metrics(self):
+        """What the server counts, by name and labels as they are written."""
+        with self.session() as session:
+            text = session.get(f"{self.process.url}/metrics", timeout=PATIENCE).text
+        lines = (line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+        return {name: float(value) for name, value in lines}
+
     def secret(self):
         """What access tokens are signed with."""
         with contextlib.closing(sqlite3.connect(f"file:{self.folder}/chat.sqlite?mode=ro", uri=True)) as database:
