@@ -9,7 +9,7 @@ import pytest
 from peers.chat import Chat, ChatInNamespace, done, refused
 from peers.chat_calls import over, states
 from peers.livekit_room import Participant, Server
-from support.command import RoostProcesses
+from support.command import RoostProcesses, run
 from support.waiting import PATIENCE, wait_until
 
 ROOMS = ("--rooms", "--media-port", 0, "--media-tcp-port", 0)
@@ -225,3 +225,23 @@ def test_livekits_sdk_comes_in_with_the_ticket(namespace, tmp_path):
     for peer in peers.values():
         peer.finish()
     server.close()
+
+
+def test_who_is_deactivated_by_an_administrator_is_put_out_of_the_room(chat, team, join):
+    ann, bob, workspace = team
+    general = ann.general(workspace)
+    with_ann = ann.socket()
+    ticket = done(ann.post(f"/channels/{general}/calls"), 201)
+    call = ticket["call"]
+    for_ann = join(ticket, "Ann")
+    for_bob = join(done(bob.post(f"/calls/{call['id']}/join")), "Bob")
+    for_ann.wait_for("participant_connected")
+    ended = run("admin", "users", "deactivate", bob.username, "--data", chat.folder)
+    assert ended.returncode == 0, ended.stderr
+    # Another process has written it; the server has the room.
+    for_bob.wait(PATIENCE)
+    with_ann.wait_for("call_updated", id=call["id"], where=lambda frame: states(frame["data"])[bob.id] == "left")
+    for_ann.wait_for("participant_disconnected")
+    assert [one["id"] for one in done(ann.get(f"/workspaces/{workspace}/calls"))["items"]] == [call["id"]]
+    done(ann.post(f"/calls/{call['id']}/leave"), 204)
+    for_ann.wait(PATIENCE)

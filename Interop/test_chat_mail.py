@@ -254,6 +254,8 @@ def test_what_is_refused_for_good_is_given_up(mail_server, chat_with):
     # The next one is taken.
     bob = register(chat, "bob")
     assert box.letter()[0] == [bob.email] and box.tried == 2
+    letters = [f"roost_mail_{name}" for name in ("failed_total", "sent_total", "waiting")]
+    wait_until(lambda: [chat.metrics()[name] for name in letters] == [1, 1, 0], chat.metrics)
 
 
 def test_a_server_that_goes_away_gets_the_letter_when_it_is_back(chat_with):
@@ -290,6 +292,7 @@ def test_letters_that_were_not_sent_are_told_of_at_the_end(roost, tmp_path):
     chat = Chat(process, tmp_path / "chat")
     ann = register(chat)
     wait_until(lambda: "a letter is tried again" in "".join(process.text), lambda: process.transcript())
+    assert chat.metrics()["roost_mail_waiting"] == 1
     process.interrupt()
     wait_until(lambda: "letters were not sent" in "".join(process.text), lambda: process.transcript())
     assert ann.email not in "".join(process.text)

@@ -1,6 +1,8 @@
-"""`roost admin` beside a running server: people, workspaces, invitations."""
+"""`roost admin` beside a running server: people, workspaces, invitations; and before one that is older or newer."""
 
+import contextlib
 import json
+import sqlite3
 
 import pytest
 
@@ -60,8 +62,13 @@ def test_an_owner_is_made_and_sees_it_at_once(chat):
     # Whoever is connected hears of it without anything happening.
     socket = ann.socket()
     carl = chat.person("carl")
+    with_carl = carl.socket()
     admin(chat, "users", "make-owner", carl.username, workspace)
     socket.wait_for("member_joined", where=lambda frame: frame["data"]["user"]["id"] == carl.id)
+    # So does the new owner, who was in no workspace.
+    with_carl.wait_for("following", workspace_id=workspace)
+    ann.channel(workspace, "after-carl")
+    with_carl.wait_for("channel_created", name="after-carl")
 
 
 def test_workspaces_are_listed_and_invited_into(chat):
@@ -93,3 +100,35 @@ def test_a_folder_without_a_chat_is_left_alone(tmp_path):
     fails("admin", "users", "list", "--data", tmp_path, says="no chat")
     assert not list(tmp_path.iterdir())
     assert run("admin", "users", "list").returncode == 64
+
+
+def change(folder, *statements):
+    with contextlib.closing(sqlite3.connect(folder / "chat.sqlite")) as database, database:
+        for statement in statements:
+            database.execute(statement)
+
+
+def steps(folder):
+    with contextlib.closing(sqlite3.connect(folder / "chat.sqlite")) as database:
+        return {name for name, in database.execute("SELECT name FROM schema_steps")}
+
+
+def test_the_tables_of_another_version_are_left_alone(roost, tmp_path):
+    assert roost.serve("--data", tmp_path).finish() == 0
+    users = ["admin", "users", "list", "--data", tmp_path]
+    assert run(*users).returncode == 0
+    # As a version has left it that did not have the last step, and may be running.
+    change(tmp_path, "DROP TABLE left_changes", "DROP INDEX former_tokens_by_time",
+           "DELETE FROM schema_steps WHERE name = 'left_changes'")
+    older = steps(tmp_path)
+    for _ in range(2):
+        fails(*users, says="'left_changes'.*[Ss]tart the server once with this version")
+        assert steps(tmp_path) == older
+    migrated = run(*users, "--migrate")
+    assert migrated.returncode == 0 and not migrated.stderr, migrated.stderr
+    assert steps(tmp_path) == older | {"left_changes"}
+    assert list(tmp_path.glob("chat.sqlite.before-left_changes-*"))
+    assert run(*users).returncode == 0
+    change(tmp_path, "INSERT INTO schema_steps (name, taken_at) VALUES ('of_the_future', 0)")
+    for options in ([], ["--migrate"]):
+        fails(*users, *options, says="newer version of Roost.*'of_the_future'")

@@ -108,6 +108,20 @@ def test_a_call(level, roost, listen):
     eve.secrets.check(server)
 
 
+def test_a_call_logged_as_json(roost, listen):
+    server = roost.serve("--log-level", "debug", "--log-format", "json")
+    eve = listen(server, 7)
+    ann, bob = roost.pair(server)
+    media_flows(ann, bob)
+    eve.wait_heard("offer", "answer")
+    hang_up(server, ann, bob)
+    assert any("level" in event for event in server.events) and not server.text
+    eve.secrets.check(server, known=typed(server))
+    for name in ("Ann", "Bob", "Eve"):
+        eve.secrets.add("name", name)
+    eve.secrets.check(server)
+
+
 def test_a_call_told_in_sentences(roost, listen):
     server = roost.serve("--log-level", "debug")
     eve = listen(server, 7)

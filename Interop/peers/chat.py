@@ -118,6 +118,13 @@ class Chat:
         with contextlib.closing(sqlite3.connect(f"file:{self.folder}/chat.sqlite?mode=ro", uri=True)) as database:
             return database.execute(statement).fetchone()
 
+    def metrics(self):
+        """What the server counts, by name and labels as they are written."""
+        with self.session() as session:
+            text = session.get(f"{self.process.url}/metrics", timeout=PATIENCE).text
+        lines = (line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+        return {name: float(value) for name, value in lines}
+
     def secret(self):
         """What access tokens are signed with."""
         return self.ask("SELECT value FROM settings WHERE name = 'token_secret'")[0]

@@ -26,6 +26,9 @@ package final class ChatServer: Sendable {
     /// Takes away what is left of workspaces.
     private let sweepingWorkspaces: Task<Void, Never>
     private let callWatch: CallWatch?
+    /// Does what other processes have left to do, and takes old refresh tokens away.
+    private let attending: [Task<Void, Never>]
+    private let probe: DatabaseProbe
     private let logger: Logger
 
     /// - Parameters:
@@ -90,6 +93,7 @@ package final class ChatServer: Sendable {
         }
         // Rooms of our own end with this process, and tell it everything.
         callWatch = rooms.flatMap { $0.isOwn ? nil : CallWatch(service: service, rooms: $0, logger: logger) }
+        probe = DatabaseProbe(service)
         api = ChatAPI(
             service: service,
             tokens: AccessTokens(
@@ -105,6 +109,10 @@ package final class ChatServer: Sendable {
         try await calls.start()
         await link?.start(hub, calls, push)
         await callWatch?.start()
+        let (reader, sweep) = (
+            LeftChangesReader(service: service, logger: logger), FormerTokensSweep(service: service, logger: logger)
+        )
+        attending = [Task { await reader.run() }, Task { await sweep.run() }]
     }
 
     /// People reach the server by this URL, from now on: where its port was not known before it listened.
@@ -133,9 +141,19 @@ package final class ChatServer: Sendable {
     /// Answers what is under `/api/v1`; nil for other paths.
     package func answer(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
         guard Self.isChat(request.path) else { return nil }
+        let began = ContinuousClock.now
+        let route = table.match(request.method, request.path.dropFirst(Self.path.count))
+        let response = await answer(request, to: route)
+        let counters = if case .found(let route, _) = route { route.counters } else { statistics.unknownRequests }
+        counters.record(status: response.status, ContinuousClock.now - began)
+        return response
+    }
+
+    private func answer(_ request: SocketIOHTTPRequest, to route: RouteTable.Match) async -> SocketIOHTTPResponse {
         do {
-            return try await route(request).http
+            return try await perform(request, route).http
         } catch let error as ChatError {
+            statistics.countRefusal(error, ofFrame: false)
             return APIResponse(error).http
         } catch {
             // Neither the path, which has identifiers, nor anything of the body.
@@ -158,11 +176,12 @@ package final class ChatServer: Sendable {
             }
             let resume = Self.places(request.query["resume"] ?? "")
             let (api, hub) = (api, hub)
-            let connection = RealtimeConnection { connection, requests in
+            let connection = RealtimeConnection(counters: statistics.realtime) { connection, requests in
                 await api.run(connection, requests, of: caller, resume: resume, over: hub)
             }
             return .accepted(by: connection, RealtimeConnection.terms)
         } catch let error as ChatError {
+            statistics.countRefusal(error, ofFrame: false)
             return .refused(APIResponse(error).http)
         } catch {
             logger.error("a realtime socket was refused", metadata: ["error": "\(error)"])
@@ -196,6 +215,7 @@ package final class ChatServer: Sendable {
         await callWatch?.stop()
         sweeping?.cancel()
         sweepingWorkspaces.cancel()
+        for task in attending { task.cancel() }
         await hub.close()
         await push?.stop()
         await link?.stop(hub)
@@ -210,9 +230,21 @@ package final class ChatServer: Sendable {
     /// What pushing has come to; nil where nothing is pushed.
     package var pushStatistics: PushStatistics? { push?.statistics }
 
-    private func route(_ request: SocketIOHTTPRequest) async throws -> APIResponse {
+    private var statistics: ChatStatistics { api.service.statistics }
+
+    /// What the chat counts, in Prometheus' text format.
+    package func metrics() async -> String {
+        statistics.text(
+            routes: table.routes, waiting: api.service.database.waitingTransactions,
+            runningCalls: await probe.runningCalls(), letters: api.mailer.counters)
+    }
+
+    /// Whether the database answers within a second.
+    package func isDatabaseThere() async -> Bool { await probe.runningCalls() != nil }
+
+    private func perform(_ request: SocketIOHTTPRequest, _ route: RouteTable.Match) async throws -> APIResponse {
         let now = api.service.now()
-        switch table.match(request.method, request.path.dropFirst(Self.path.count)) {
+        switch route {
         case .nothing: throw ChatError.notFound("route")
         case .otherMethod(let methods):
             var response = APIResponse(

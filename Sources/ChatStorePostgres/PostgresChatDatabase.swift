@@ -32,13 +32,16 @@ package final class PostgresChatDatabase: ChatDatabase {
     /// - Parameters:
     ///   - address: as libpq takes it: `postgresql://user:password@host/database`.
     ///   - connections: at most.
-    /// - Throws: `PostgresFault` where there is no such database, `SchemaFault` where it is a newer server's.
-    package init(_ address: String, connections: Int = 16, at now: Timestamp) async throws {
+    ///   - migrates: whether it may get the tables that it lacks.
+    /// - Throws: `PostgresFault` where there is no such database, `SchemaFault` where it is a newer server's,
+    ///   `OutdatedSchema` where it lacks tables and may not get them.
+    package init(_ address: String, connections: Int = 16, at now: Timestamp, migrates: Bool = true) async throws {
         self.address = address
         pool = Mutex(Pool(most: connections))
         try await write { session in
             // Servers that start at once take the steps once.
             _ = try session.row("SELECT 1 FROM (SELECT pg_advisory_xact_lock(727267)) taken")
+            guard migrates else { return try Schema.demandAllSteps(of: session) }
             try Schema.take(try Schema.missingSteps(of: session), of: session, at: now)
         }
     }
@@ -104,6 +107,8 @@ package final class PostgresChatDatabase: ChatDatabase {
     }
 
     // MARK: The pool
+
+    package var waitingTransactions: Int { pool.withLock { $0.waiting.count } }
 
     private func take() async -> Worker {
         await withCheckedContinuation { continuation in

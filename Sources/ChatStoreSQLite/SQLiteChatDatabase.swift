@@ -24,11 +24,23 @@ package final class SQLiteChatDatabase: ChatDatabase {
     /// Opens a file, and makes it if there is none. When a newer server needs other tables than it has, a copy of it as
     /// it was is left beside it first.
     ///
-    /// - Parameter path: of the file; its folder is there.
-    package init(path: String, at now: Timestamp) throws {
+    /// - Parameters:
+    ///   - path: of the file; its folder is there.
+    ///   - migrates: whether it may get the tables that it lacks.
+    /// - Throws: `OutdatedSchema` where it may not and lacks some, `SchemaFault` where it is a newer server's.
+    package init(path: String, at now: Timestamp, migrates: Bool = true) throws {
         let isThere = FileManager.default.fileExists(atPath: path)
         pool = try DatabasePool(path: path, configuration: Self.configuration)
-        try prepare(at: now, copyTo: isThere ? path : nil)
+        do {
+            if migrates {
+                try prepare(at: now, copyTo: isThere ? path : nil)
+            } else {
+                try pool.write { try Schema.demandAllSteps(of: SQLiteSession($0)) }
+            }
+        } catch {
+            try? pool.close()
+            throw error
+        }
     }
 
     /// One in memory, for tests: gone with it.
@@ -107,6 +119,8 @@ package final class SQLiteChatDatabase: ChatDatabase {
             }
         }
     }
+
+    package var waitingTransactions: Int { waiting.withLock { $0.changes.count } }
 
     /// Ends it after what was written.
     package func close() throws { try pool.close() }

@@ -20,6 +20,9 @@ enum Console {
     /// Says what ended the command.
     static func fail(_ sentence: String) { _ = write("roost: \(sentence)", to: STDERR_FILENO) }
 
+    /// Writes a line of a log.
+    static func log(_ line: String) { _ = write(line, to: STDERR_FILENO) }
+
     private static func write(_ line: String, to descriptor: Int32) -> Bool {
         var rest = Array((line + "\n").utf8)[...]
         while !rest.isEmpty {

@@ -1,7 +1,8 @@
 @preconcurrency internal import Dispatch
 internal import Foundation
 
-/// Ctrl-C and a polite `kill`, as a stream. The first one ends things in order; whoever is in a hurry presses again.
+/// Ctrl-C and a polite `kill`, as a stream, and SIGHUP for who has a use for it. The first one ends things in order;
+/// whoever is in a hurry presses again.
 enum Interrupts {
     /// Where the handler writes. A C handler captures nothing and may take no lock, so it is a plain global: written
     /// before the handler is installed, by the one caller that a process has, and only read from then on.
@@ -12,7 +13,9 @@ enum Interrupts {
     ///
     /// From the moment of the call: a signal is never lost between an old handler and a new one, as it would be with
     /// `SIG_IGN` and a dispatch source for signals, which begins to listen some time after it was activated.
-    static func stream() -> AsyncStream<Int32> {
+    ///
+    /// - Parameter hangUp: what SIGHUP does, which then ends nothing; nil to leave that signal as it is.
+    static func stream(hangUp: (@Sendable () -> Void)? = nil) -> AsyncStream<Int32> {
         AsyncStream { continuation in
             var ends: [Int32] = [-1, -1]
             // Without descriptors to spare the signals do what they do by themselves.
@@ -25,6 +28,10 @@ enum Interrupts {
             source.setEventHandler {
                 var byte: UInt8 = 0
                 while read(reading, &byte, 1) == 1 {
+                    if let hangUp, Int32(byte) == SIGHUP {
+                        hangUp()
+                        continue
+                    }
                     count += 1
                     // Without the C library's goodbyes: other threads are in the middle of things.
                     if count > 1 { _exit(128 + Int32(byte)) }
@@ -35,6 +42,7 @@ enum Interrupts {
             source.activate()
             pipeEnd = writing
             for number in [SIGINT, SIGTERM] { signal(number, handler) }
+            if hangUp != nil { signal(SIGHUP, handler) }
             continuation.onTermination = { _ in
                 // Whoever ends the stream ends the process with a status of its own.
                 for number in [SIGINT, SIGTERM] { signal(number, SIG_IGN) }

@@ -23,6 +23,9 @@ package struct Limits: Sendable, Equatable {
     package var usualPageLength = 50
     /// Events that are kept of each workspace, for clients that come back.
     package var keptEvents: Int64 = 100_000
+    /// Refresh tokens that are kept of a session after they were used: more than sixty days of a client that refreshes
+    /// when its access token ends.
+    package var formerTokens = 6_000
     /// The largest file, in bytes.
     package var fileSize: Int64 = 100 << 20
     /// The largest picture that somebody shows as themselves, in bytes.

@@ -34,4 +34,6 @@ package protocol ChatDatabase: Sendable {
     ///
     /// - Parameter body: may run more than once, when it met another writer; so it has no effect outside the session.
     func write<Value: Sendable>(_ body: @escaping @Sendable (any SQLSession) throws -> Value) async throws -> Value
+    /// Transactions that wait for their turn now: for the one writer of SQLite, or for a connection to PostgreSQL.
+    var waitingTransactions: Int { get }
 }

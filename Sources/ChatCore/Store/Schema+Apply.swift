@@ -25,6 +25,26 @@ extension Schema {
     }
 }
 
+extension Schema {
+    /// For who is not to change a database's tables: there may be an older server that serves it.
+    ///
+    /// - Throws: `OutdatedSchema` when steps are missing, `SchemaFault` when there are unknown ones.
+    package static func demandAllSteps(of session: any SQLSession) throws {
+        let missing = try missingSteps(of: session)
+        guard missing.isEmpty else { throw OutdatedSchema(missingSteps: missing.map(\.name)) }
+    }
+}
+
+/// The database belongs to an older server, which may be running.
+package struct OutdatedSchema: Error, Equatable, CustomStringConvertible {
+    package let missingSteps: [String]
+
+    package var description: String {
+        "The database was made by an older version of Roost (it lacks '\(missingSteps.joined(separator: "', '"))'). "
+            + "Start the server once with this version first, or add --migrate if no server is running."
+    }
+}
+
 /// The database belongs to a newer server.
 package struct SchemaFault: Error, Equatable, CustomStringConvertible {
     package let unknownSteps: [String]

@@ -33,7 +33,7 @@ package enum Schema {
 
     package static let steps = [
         people, workspaces, channels, messages, events, search, formerTokens, searchByWorkspace, calls, push, files,
-        imports, nodes, threadFollowers, workspaceDeletion, declinedCalls,
+        imports, nodes, threadFollowers, workspaceDeletion, declinedCalls, leftChanges,
     ]
 
     static let people = Step(

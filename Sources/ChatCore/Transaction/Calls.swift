@@ -35,6 +35,7 @@ extension ChatTransaction {
         if let running = try runningCall(in: channel) { return (try come(into: running, user), false) }
         let rung = try peopleToRing(new.ring, for: new.kind, in: place, by: user)
         let id: CallID = makeID()
+        changes.tally.callsStarted += 1
         let (message, sequence) = try insertMessage(.call, in: place, by: user)
         try session.run(
             """
@@ -347,6 +348,7 @@ extension ChatTransaction {
             }
         }
         if call.kind == .room { changes.calls.endedRooms.insert(call.room) }
+        changes.tally.callsEnded[reason, default: 0] += 1
         return try tell(call) { .callEnded($0) }
     }
 

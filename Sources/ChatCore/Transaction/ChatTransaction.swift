@@ -75,6 +75,7 @@ package struct ChatChanges: Sendable, Equatable, Codable {
     package var hasLeftovers = false
     /// A workspace is deleted, and what it had is to be taken away.
     package var hasDeletedWorkspaces = false
+    package var tally = ChangeTally()
 
     package init() {}
 
@@ -82,7 +83,8 @@ package struct ChatChanges: Sendable, Equatable, Codable {
     package var forOthers: ChatChanges {
         var changes = self
         changes.calls.rings = [:]
-        changes.hasLeftovers = false
+        (changes.hasLeftovers, changes.hasDeletedWorkspaces) = (false, false)
+        changes.tally = ChangeTally()
         return changes
     }
 

@@ -44,6 +44,7 @@ extension ChatTransaction {
         let (id, sequence) = try insertMessage(
             .text, content, in: place, thread: new.threadID, by: user, clientID: new.clientID, mentions: mentions)
         try attach(new.fileIDs, to: id, in: channel, by: user)
+        changes.tally.messages += 1
         let message = try message(id)
         try append(.messageSent(message), to: .channel(channel), in: place.workspace, as: sequence)
         return (message, true)

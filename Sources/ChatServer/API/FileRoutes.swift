@@ -155,7 +155,9 @@ extension ChatAPI {
             return response
         }
         switch object.part {
-        case .thumbnail: response.body = try await files.thumbnail(of: object.id)
+        case .thumbnail:
+            response.body = try await files.thumbnail(of: object.id)
+            service.statistics.downloadedBytes.add(response.body.count)
         case .content: try await stream(file.info, of: files, as: tag, to: request, into: &response)
         }
         return response
@@ -190,7 +192,8 @@ extension ChatAPI {
         }
         do {
             let chunks = try await files.store.read(StoredObject(file.id), range)
-            response.stream = .chunks(chunks, length: range.count)
+            let counted = CountedChunks(chunks: chunks, counter: service.statistics.downloadedBytes)
+            response.stream = .chunks(counted, length: range.count)
         } catch FileStoreFault.missing {
             throw ChatError.notFound("file")
         }

@@ -15,6 +15,7 @@ struct Route: Sendable {
     let pattern: String
     let access: Access
     let answer: @Sendable (APIRequest) async throws -> APIResponse
+    let counters = RequestCounters()
 
     init(
         _ method: String, _ pattern: String, for access: Access = .user,

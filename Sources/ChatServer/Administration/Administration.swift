@@ -12,6 +12,17 @@ package struct Administration: Sendable {
         self.serverURL = serverURL
     }
 
+    /// Changes something, and leaves what comes of it outside the database to a server.
+    func change<Value: Sendable>(
+        _ body: @escaping @Sendable (ChatTransaction) throws -> Value
+    ) async throws -> Value {
+        try await service.write { chat in
+            let value = try body(chat)
+            try chat.leaveChanges()
+            return value
+        }
+    }
+
     // MARK: People
 
     /// Calls `body` with each account, by username; all are never in memory at once.
@@ -26,17 +37,17 @@ package struct Administration: Sendable {
     }
 
     package func deactivate(_ name: String) async throws {
-        try await service.write { try $0.deactivate(try $0.user(named: name)) }
+        try await change { try $0.deactivate(try $0.user(named: name)) }
     }
 
     package func reactivate(_ name: String) async throws {
-        try await service.write { try $0.reactivate(try $0.user(named: name)) }
+        try await change { try $0.reactivate(try $0.user(named: name)) }
     }
 
     /// - Returns: a link by which somebody chooses a new password, within an hour. The old one stays good until then.
     package func resetPassword(of name: String) async throws -> String {
         let secret = Secret.random()
-        try await service.write { chat in
+        try await change { chat in
             let user = try chat.user(named: name)
             try chat.requireActive(user)
             try chat.openEmailToken(secret.hash, for: .reset, of: user)
@@ -46,7 +57,7 @@ package struct Administration: Sendable {
 
     /// - Parameter workspace: its address or identifier; nil for the server.
     package func makeOwner(_ name: String, of workspace: String?) async throws {
-        try await service.write { chat in
+        try await change { chat in
             let user = try chat.user(named: name)
             guard let workspace else { return try chat.makeServerOwner(user) }
             try chat.makeOwner(user, of: try chat.workspace(named: workspace).id)
@@ -76,7 +87,7 @@ package struct Administration: Sendable {
         to workspace: String, as role: Role, channels: [String], uses: Int?
     ) async throws -> String {
         let secret = Secret.random()
-        try await service.write { chat in
+        try await change { chat in
             let id = try chat.workspace(named: workspace).id
             let new = ChatTransaction.NewInvitation(
                 role: role, channelIDs: try channels.map { try chat.channel(named: $0, in: id) }, maximumUses: uses)

@@ -96,6 +96,7 @@ struct ChatFiles: Sendable {
                 throw ChatError.invalid("part", "All parts but the last have \(store.partSize) bytes.")
             }
             try await store.append(bytes, to: stored, at: offset)
+            service.statistics.uploadedBytes.add(bytes.count)
             return .taken(end)
         }
     }
@@ -130,7 +131,9 @@ struct ChatFiles: Sendable {
                 throw ChatError(
                     .invalid, code: "wrong_digest", "What has arrived is not what was announced.", field: "sha256")
             }
-            return try await service.write { try $0.finishUpload(id, by: user) }
+            let file = try await service.write { try $0.finishUpload(id, by: user) }
+            service.statistics.uploads.add()
+            return file
         }
     }
 

@@ -33,11 +33,13 @@ extension ChatAPI {
             (caller, resume) = (known, places)
         }
         guard let caller else { return }
+        service.statistics.realtime.socketOpened(by: caller.user)
         await hub.connect(connection, caller, resume: resume)
         while let request = await requests.next() {
             connection.requestTaken()
             await answer(request, of: caller, connection, over: hub)
         }
+        service.statistics.realtime.socketClosed(by: caller.user)
         await hub.disconnect(connection, of: caller.user)
     }
 
@@ -58,6 +60,7 @@ extension ChatAPI {
                 if let answer { connection.send(answer) }
             }
         } catch let error as ChatError {
+            service.statistics.countRefusal(error, ofFrame: true)
             connection.send(ServerFrame.error(error, id: id))
         } catch {
             logger.error("a realtime request failed", metadata: ["error": "\(error)"])

@@ -35,9 +35,11 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     private let requests: AsyncStream<Result<ClientRequest, BadFrame>>
     private let arriving: AsyncStream<Result<ClientRequest, BadFrame>>.Continuation
     private let run: @Sendable (RealtimeConnection, AsyncStream<Result<ClientRequest, BadFrame>>) async -> Void
+    private let counters: RealtimeCounters
 
     /// - Parameter run: what is done with what the client says; called once, when the socket is open.
     init(
+        counters: RealtimeCounters,
         run:
             @escaping @Sendable (
                 RealtimeConnection, AsyncStream<Result<ClientRequest, BadFrame>>
@@ -45,6 +47,7 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     ) {
         (requests, arriving) = AsyncStream.makeStream()
         self.run = run
+        self.counters = counters
     }
 
     // MARK: From the hub
@@ -56,12 +59,14 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     func send(_ frame: [UInt8], isMissed: Bool) {
         guard let socket = openSocket else { return }
         let message = WebSocketMessage(frame, isText: true)
+        counters.framesSent.add()
         if isMissed { return socket.send(message) }
         if !socket.offer(message, limit: Self.mostWaiting) { close(Reason.tooSlow) }
     }
 
     func take(_ broadcast: inout WebSocketBroadcast) {
         guard let socket = openSocket else { return }
+        counters.framesSent.add()
         if !broadcast.offer(to: socket, limit: Self.mostWaiting) { close(Reason.tooSlow) }
     }
 
@@ -88,7 +93,10 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
             state.isClosed = true
             return state.socket
         }
-        socket?.close(code: reason.code, reason: reason.text)
+        if let socket {
+            counters.serverClosed(reason.text)
+            socket.close(code: reason.code, reason: reason.text)
+        }
         arriving.finish()
     }
 

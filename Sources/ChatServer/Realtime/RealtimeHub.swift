@@ -255,6 +255,7 @@ actor RealtimeHub {
         if workspaces[id] == nil { workspaces[id] = FollowedWorkspace(sequence: reading.sequence) }
         let hidden = workspaces[id]?.people.mapValues(\.isHidden) ?? [:]
         workspaces[id]?.update(reading.surroundings)
+        service.statistics.realtime.eventsRead.add(reading.events.count)
         for event in reading.events { workspaces[id]?.deliver(event, reading.surroundings) }
         workspaces[id]?.advance(to: reading.sequence)
         // Everybody has been told, and nothing comes after it.
@@ -281,8 +282,11 @@ actor RealtimeHub {
         let former = workspaces[id]?.people[user]
         switch place.missed {
         case nil: break
-        case .reload: connection.send(ServerFrame.reloadNeeded(id, at: sequence))
+        case .reload:
+            service.statistics.realtime.reloads.add()
+            connection.send(ServerFrame.reloadNeeded(id, at: sequence))
         case .events(let events, _):
+            service.statistics.realtime.resumes.add()
             connection.send(ServerFrame.resuming(id, from: newcomer.after ?? 0))
             for event in events { connection.send(Array(event.json.utf8), isMissed: true) }
         }

@@ -10,6 +10,8 @@ package struct ChatService: Sendable {
     package let now: @Sendable () -> Timestamp
     /// Told after something has changed, when it can be read.
     package var changed: @Sendable (ChatChanges) -> Void = { _ in }
+    /// Shared by all copies of it.
+    package let statistics = ChatStatistics()
 
     package init(
         database: any ChatDatabase, limits: Limits = Limits(), lifetimes: Lifetimes = Lifetimes(),
@@ -26,8 +28,10 @@ package struct ChatService: Sendable {
         _ body: @escaping @Sendable (ChatTransaction) throws -> Value
     ) async throws -> Value {
         let (time, limits, lifetimes) = (now(), limits, lifetimes)
-        return try await database.read { session in
-            try body(ChatTransaction(session, at: time, limits: limits, lifetimes: lifetimes))
+        return try await statistics.reads.measure { [database] in
+            try await database.read { session in
+                try body(ChatTransaction(session, at: time, limits: limits, lifetimes: lifetimes))
+            }
         }
     }
 
@@ -38,10 +42,13 @@ package struct ChatService: Sendable {
         _ body: @escaping @Sendable (ChatTransaction) throws -> Value
     ) async throws -> Value {
         let (time, limits, lifetimes) = (now(), limits, lifetimes)
-        let (value, changes) = try await database.write { session in
-            let transaction = ChatTransaction(session, at: time, limits: limits, lifetimes: lifetimes)
-            return (try body(transaction), transaction.changes)
+        let (value, changes) = try await statistics.writes.measure { [database] in
+            try await database.write { session in
+                let transaction = ChatTransaction(session, at: time, limits: limits, lifetimes: lifetimes)
+                return (try body(transaction), transaction.changes)
+            }
         }
+        statistics.count(changes.tally)
         if !changes.isEmpty { changed(changes) }
         return value
     }

@@ -40,6 +40,8 @@ public final class SocketIOServer: Sendable {
 
     /// Written whenever a session begins or ends.
     private let sessions = Mutex(Sessions())
+    /// Written when the first port is bound.
+    private let shownCertificate = Mutex<ServerCertificate?>(nil)
     /// Written while the server is set up.
     private let namespaces = Mutex<[String: SocketIONamespace]>([:])
 
@@ -71,6 +73,20 @@ public final class SocketIOServer: Sendable {
     /// Counters, at any time.
     public var statistics: SocketIOStatistics { counters.snapshot }
 
+    /// What is shown over TLS; nil without it, and before the first port is bound.
+    public var certificate: ServerCertificate? { shownCertificate.withLock { $0 } }
+
+    /// One for all ports.
+    private func readCertificate() throws(SocketIOServerError) -> ServerCertificate? {
+        guard let files = configuration.tls else { return nil }
+        if let certificate { return certificate }
+        let certificate = try ServerCertificate(files)
+        return shownCertificate.withLock { shown in
+            shown = shown ?? certificate
+            return shown
+        }
+    }
+
     /// Listens on a port; 0 takes a free one. Returns the port.
     @discardableResult
     public func bind(host: String, port: Int) async throws(SocketIOServerError) -> Int {
@@ -78,7 +94,7 @@ public final class SocketIOServer: Sendable {
             throw .cannotListen(host: host, port: port, "\(port) is not a port: it has to be in 0...65535.")
         }
         do {
-            let tls = try configuration.tls.map { try $0.makeContext() }
+            let certificate = try readCertificate()
             let listener = try await ServerBootstrap(group: group)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .serverChannelOption(.backlog, value: 1024)
@@ -94,8 +110,8 @@ public final class SocketIOServer: Sendable {
                 )
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        if let tls {
-                            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+                        if let context = certificate?.context {
+                            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
                         }
                         try HTTPServerHandler.install(on: channel, server: self)
                     }

@@ -10,16 +10,13 @@ import NIOSSL
 
 extension SocketIOServerConfiguration.TLS {
     /// Reads the files; an error names the one at fault.
-    func makeContext() throws(SocketIOServerError) -> NIOSSLContext {
+    ///
+    /// - Returns: also the end of the first certificate's time, in seconds since 1970.
+    func makeContext() throws(SocketIOServerError) -> (context: NIOSSLContext, expires: Int) {
         try Self.checkReadable(certificateChainFile, "certificate")
         try Self.checkReadable(privateKeyFile, "key")
-        let chain: [NIOSSLCertificateSource]
-        do {
-            chain = try NIOSSLCertificate.fromPEMFile(certificateChainFile).map { .certificate($0) }
-        } catch {
-            chain = []
-        }
-        guard !chain.isEmpty else {
+        let chain = (try? NIOSSLCertificate.fromPEMFile(certificateChainFile)) ?? []
+        guard let first = chain.first else {
             throw .cannotUseTLSFile(
                 certificateChainFile, "The certificate file \(certificateChainFile) holds no certificate in PEM form.")
         }
@@ -31,10 +28,10 @@ extension SocketIOServerConfiguration.TLS {
                 privateKeyFile, "The key file \(privateKeyFile) holds no private key in PEM form without a password.")
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain, privateKey: .privateKey(key))
+            certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         configuration.applicationProtocols = ["http/1.1"]
         do {
-            return try NIOSSLContext(configuration: configuration)
+            return (try NIOSSLContext(configuration: configuration), Int(first.notValidAfter))
         } catch {
             throw .cannotUseTLSFile(
                 privateKeyFile,

@@ -1,6 +1,6 @@
 internal import RTCEngine
 public import RTCNetwork
-internal import RTCSecurity
+public import RTCSecurity
 internal import RTCWire
 internal import Synchronization
 
@@ -35,6 +35,8 @@ public actor TURNService {
     }
 
     private let configuration: TURNServiceConfiguration
+    /// What is shown to who connects over TLS.
+    private var identity: TLSIdentity?
     private var machine: TURNServerMachine
     private var sources: [UInt64: Source] = [:]
     private var clientSockets: [Int: ClientSocket] = [:]
@@ -56,6 +58,7 @@ public actor TURNService {
 
     public init(_ configuration: TURNServiceConfiguration, loop: NetworkLoop = NetworkLoop(name: "roost-turn")) {
         self.configuration = configuration
+        identity = configuration.identity
         self.loop = loop
         machine = TURNServerMachine(configuration: configuration.server, random: .system)
         round = min(.seconds(Int64(5)), Interval(configuration.patience))
@@ -63,6 +66,10 @@ public actor TURNService {
 
     /// What it has done; from any thread, at any time.
     nonisolated public var statistics: TURNServerStatistics { published.withLock { $0 } }
+
+    /// Shows this certificate to who connects from now on; those who are connected keep theirs. It is of no use to a
+    /// service that was made without one.
+    public func show(_ identity: TLSIdentity) { self.identity = identity }
 
     /// Takes its ports and begins. Once.
     public func start() throws -> Ports {
@@ -232,7 +239,7 @@ public actor TURNService {
         for _ in 0..<Self.acceptsInOneTurn {
             guard let socket = listener.accept() else { return }
             let ip = socket.remote.ip
-            let tls = isTLS ? configuration.identity.flatMap { try? TLSConnection(as: $0) } : nil
+            let tls = isTLS ? identity.flatMap { try? TLSConnection(as: $0) } : nil
             guard streams.count < configuration.maximumStreams,
                 streamsOfHousehold[ip] < configuration.maximumStreamsPerAddress, (tls != nil) == isTLS,
                 let token = try? socket.attach(to: loop, reader: link)

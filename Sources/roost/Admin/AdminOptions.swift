@@ -17,6 +17,9 @@ struct AdminOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The server as people reach it, for links.", valueName: "url"))
     var publicURL = "http://localhost:8080"
 
+    @Flag(help: "Give the database the tables that this version needs. Only when no server of an older version runs.")
+    var migrate = false
+
     func validate() throws {
         guard (data == nil) != (database == nil) else {
             throw ValidationError("Name either --data or --database: where the chat is.")
@@ -35,7 +38,11 @@ struct AdminOptions: ParsableArguments {
             let file = try data.map { try open($0, at: now()) }
             defer { try? file?.close() }
             let chat: any ChatDatabase
-            if let file { chat = file } else { chat = try await PostgresChatDatabase(database ?? "", at: now()) }
+            if let file {
+                chat = file
+            } else {
+                chat = try await PostgresChatDatabase(database ?? "", at: now(), migrates: migrate)
+            }
             try await body(Administration(service: ChatService(database: chat, now: now), serverURL: publicURL))
         } catch let error as CommandError {
             Console.fail(error.description)
@@ -61,6 +68,6 @@ struct AdminOptions: ParsableArguments {
         guard FileManager.default.fileExists(atPath: path) else {
             throw CommandError("There is no chat in \(folder).")
         }
-        return try SQLiteChatDatabase(path: path, at: now)
+        return try SQLiteChatDatabase(path: path, at: now, migrates: migrate)
     }
 }

@@ -10,6 +10,8 @@ final class StatisticsSource: Sendable {
     func follow(_ server: SocketIOServer) { self.server.withLock { $0 = server } }
     /// Nil before the server is made.
     func read() -> SocketIOStatistics? { server.withLock { $0 }?.statistics }
+    /// Nil without TLS, too.
+    var certificate: ServerCertificate? { server.withLock { $0 }?.certificate }
 }
 
 /// Prometheus' text format (0.0.4) of what the server counts.

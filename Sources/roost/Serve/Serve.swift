@@ -87,6 +87,9 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "How much to log.")
     var logLevel = LogLevel.notice
 
+    @OptionGroup
+    var operation: OperationOptions
+
     @Flag(help: "Print one JSON object when the server listens, instead of sentences.")
     var json = false
 
@@ -146,7 +149,11 @@ struct Serve: AsyncParsableCommand {
 
     private func serve() async throws {
         raiseFileLimit()
-        let interrupts = Interrupts.stream()
+        operation.beginLog()
+        let (renewals, renew) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        var hangUp: (@Sendable () -> Void)?
+        if tlsCertificate != nil { hangUp = { renew.yield() } }
+        let interrupts = Interrupts.stream(hangUp: hangUp)
         let page = try pageFolder()
         let media = echo ? try CallFiles.load(video: nil, audio: nil, codec: nil) : nil
         let relay = try await turn.start(host: host, certificate: tlsCertificate, key: tlsKey)
@@ -176,7 +183,9 @@ struct Serve: AsyncParsableCommand {
             throw error
         }
         if let server = served?.server { Task { for await event in happenings { await server.take(event) } } }
-        let server = makeServer(page: page, relay: relay, livekit: sfu, chat: served?.server, logger: logger)
+        let readiness = Readiness(chat: served?.server)
+        let server = makeServer(
+            page: page, relay: relay, livekit: sfu, chat: served?.server, readiness: readiness, logger: logger)
         let rooms = CallRoomServer(server: server)
         let pagePort: Int
         let signaling: Int
@@ -203,8 +212,13 @@ struct Serve: AsyncParsableCommand {
         if let media { echoPeer = try await makeEchoPeer(rooms, media) }
         await echoPeer?.start()
         announce(page: pagePort, signaling: signaling, hasPage: page != nil, relay: relay, livekit: sfu, chat: served)
+        let watch = server.certificate.map { CertificateWatch($0, relay: relay?.service, logger: logger) }
+        let watching = watch.map { watch in Task { await watch.run(whenAsked: renewals) } }
         for await _ in interrupts { break }
+        readiness.goesDown()
         if !json { Console.say("Going down.") }
+        if operation.shutdownDelay.duration > .zero { try? await Task.sleep(for: operation.shutdownDelay.duration) }
+        watching?.cancel()
         await echoPeer?.stop()
         await served?.stop()
         await sfu?.stop()
@@ -226,7 +240,8 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func makeServer(
-        page folder: URL?, relay: CallRelay?, livekit: LiveKitService?, chat: ChatServer?, logger: Logger
+        page folder: URL?, relay: CallRelay?, livekit: LiveKitService?, chat: ChatServer?, readiness: Readiness,
+        logger: Logger
     ) -> SocketIOServer {
         var configuration = SocketIOServerConfiguration()
         if allowOrigin.contains("*") {
@@ -238,21 +253,25 @@ struct Serve: AsyncParsableCommand {
             configuration.tls = .init(certificateChainFile: tlsCertificate, privateKeyFile: tlsKey)
         }
         let statistics = StatisticsSource()
-        let metrics: @Sendable () -> String = {
-            (statistics.read().map(Metrics.text) ?? "") + (relay.map { Metrics.text($0.service.statistics) } ?? "")
-                + (livekit?.metrics ?? "") + (chat?.pushStatistics.map { Metrics.text($0) } ?? "")
+        let metrics: @Sendable () async -> String = {
+            let own = statistics.read().map(Metrics.text) ?? ""
+            let others = (relay.map { Metrics.text($0.service.statistics) } ?? "") + (livekit?.metrics ?? "")
+            let push = chat?.pushStatistics.map { Metrics.text($0) } ?? ""
+            let certificate = statistics.certificate.map { Metrics.text($0) } ?? ""
+            return own + others + push + certificate + (await chat?.metrics() ?? "")
         }
         let rate = self.livekit.roomsTokenRate
         let roomToken = RoomTokenRoute(
             key: livekit?.pageKey, origins: configuration.origins,
             gate: rate > 0 ? AddressGate(perMinute: rate) : nil)
         let routes = WebRoutes(
-            page: folder.map(StaticFiles.init), metrics: metrics, iceServers: ICEServersRoute(relay: relay),
+            page: folder.map(StaticFiles.init), metrics: metrics, readiness: readiness,
+            iceServers: ICEServersRoute(relay: relay),
             roomToken: roomToken)
         configuration.fallback = { request in
             if let answer = await chat?.answer(request) { return answer }
             if let answer = await livekit?.answer(request) { return answer }
-            return routes.answer(request)
+            return await routes.answer(request)
         }
         configuration.webSockets = { request in
             if let answer = await chat?.webSocket(request) { return answer }

@@ -1,22 +1,24 @@
 internal import Foundation
 internal import SocketIO
 
-/// What the server answers outside Socket.IO: the page, `/health`, `/metrics`, `/ice-servers`, `/rooms/token`. The
-/// whole route table is `answer`.
+/// What the server answers outside Socket.IO: the page, `/health`, `/health/ready`, `/metrics`, `/ice-servers`,
+/// `/rooms/token`. The whole route table is `answer`.
 struct WebRoutes: Sendable {
     let page: StaticFiles?
-    let metrics: @Sendable () -> String
+    let metrics: @Sendable () async -> String
+    let readiness: Readiness
     let iceServers: ICEServersRoute
     let roomToken: RoomTokenRoute
 
-    func answer(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse {
+    func answer(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse {
         if request.path == RoomTokenRoute.path { return roomToken.answer(request) }
         guard request.method == "GET" || request.method == "HEAD" else {
             return .text("This address answers GET only.\n", status: 405)
         }
         switch request.path {
         case "/health": return .text("ok\n")
-        case "/metrics": return .text(metrics(), contentType: "text/plain; version=0.0.4; charset=utf-8")
+        case Readiness.path: return await readiness.answer()
+        case "/metrics": return .text(await metrics(), contentType: "text/plain; version=0.0.4; charset=utf-8")
         case "/ice-servers": return iceServers.answer(request)
         default: return pageFile(request)
         }

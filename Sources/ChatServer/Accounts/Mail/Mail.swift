@@ -16,12 +16,15 @@ package protocol Mailer: Sendable {
     func send(_ mail: Mail) async throws
     /// Whether letters arrive at who they are for. Only then addresses can be asked to be verified.
     var isDelivering: Bool { get }
+    /// Nil where no letters are sent.
+    var counters: MailCounters? { get }
     /// The server ends; what could not be sent is told to its log.
     func stop() async
 }
 
 extension Mailer {
     package func stop() async {}
+    package var counters: MailCounters? { nil }
 }
 
 /// Without a mail server: the links are in the server's log, for whoever runs it.

@@ -16,6 +16,7 @@ package actor SMTPMailer: Mailer {
     private var connections = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
     private var isStopped = false
+    private nonisolated let tally = MailCounters()
 
     private static let mostLetters = 1_000
     private static let mostConnections = 4
@@ -42,13 +43,18 @@ package actor SMTPMailer: Mailer {
     }
 
     package nonisolated var isDelivering: Bool { true }
+    package nonisolated var counters: MailCounters? { tally }
 
     package func send(_ mail: Mail) throws {
-        guard !isStopped, letters.count < Self.mostLetters else { throw SMTPFault.tooMany }
+        guard !isStopped, letters.count < Self.mostLetters else {
+            tally.failed.add()
+            throw SMTPFault.tooMany
+        }
         // The same in each try, so that a letter that came twice is seen to be one.
         let letter = SMTPLetter(mail, from: author, identifier: Secret.random().text, at: now())
         guard let letter else { throw SMTPFault.notOffered("such addresses") }
         count += 1
+        tally.waiting.add()
         let number = count
         letters[number] = Task { await deliver(letter, as: number) }
     }
@@ -58,6 +64,8 @@ package actor SMTPMailer: Mailer {
             do {
                 try await attempt(letter)
                 letters[number] = nil
+                tally.waiting.add(-1)
+                tally.sent.add()
                 return
             } catch is CancellationError {
                 return
@@ -72,6 +80,8 @@ package actor SMTPMailer: Mailer {
             }
         }
         letters[number] = nil
+        tally.waiting.add(-1)
+        tally.failed.add()
     }
 
     private func attempt(_ letter: SMTPLetter) async throws {
