@@ -164,7 +164,7 @@ def test_a_server_that_is_told_to_end_is_not_ready_and_serves_on_for_a_while(roo
     ann = chat.person("ann")
     ann.workspace()
     with_ann = ann.socket()
-    assert readiness(chat.process) == READY
+    wait_until(lambda: readiness(chat.process) == READY, chat.process.transcript)
     began = time.monotonic()
     chat.process.send(signal.SIGTERM)
     wait_until(lambda: readiness(chat.process) == GOING_DOWN, chat.process.transcript, timeout=7)

@@ -236,11 +236,11 @@ package final class ChatServer: Sendable {
     package func metrics() async -> String {
         statistics.text(
             routes: table.routes, waiting: api.service.database.waitingTransactions,
-            runningCalls: await probe.runningCalls(), letters: api.mailer.counters)
+            runningCalls: await probe.runningCalls(within: .seconds(5)), letters: api.mailer.counters)
     }
 
     /// Whether the database answers within a second.
-    package func isDatabaseThere() async -> Bool { await probe.runningCalls() != nil }
+    package func isDatabaseThere() async -> Bool { await probe.runningCalls(within: .seconds(1)) != nil }
 
     private func perform(_ request: SocketIOHTTPRequest, _ route: RouteTable.Match) async throws -> APIResponse {
         let now = api.service.now()

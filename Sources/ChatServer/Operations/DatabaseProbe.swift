@@ -9,7 +9,7 @@ actor DatabaseProbe {
     init(_ service: ChatService) { self.service = service }
 
     /// How many calls go on; nil when the database has not said so in time.
-    func runningCalls(within patience: Duration = .seconds(1)) async -> Int? {
+    func runningCalls(within patience: Duration) async -> Int? {
         let question = question ?? ask()
         let (answers, answer) = AsyncStream.makeStream(of: Int?.self)
         let waiting = Task {

@@ -58,6 +58,7 @@ import Testing
         let database = try SlowDatabase()
         let probe = Self.probe(database)
         for _ in 0..<3 { #expect(await probe.runningCalls(within: .milliseconds(20)) == nil) }
+        while database.questions.load(ordering: .relaxed) == 0 { await Task.yield() }
         #expect(database.questions.load(ordering: .relaxed) == 1)
         database.release()
         #expect(await probe.runningCalls(within: .seconds(50)) == 0)
