@@ -27,6 +27,8 @@ def number(name, usual):
 
 
 PARTS = os.environ.get("ONLY", "fan requests idle").split()
+EJABBERDS = ("ejabberd", "ejabberd-spinning", "ejabberd-archive")
+SERVERS = os.environ.get("SERVERS", " ".join(("roost", *EJABBERDS))).split()
 MEMBERS = number("MEMBERS", 1_000)
 RATES = os.environ.get("RATES", "10,20")
 SECONDS = number("SECONDS_EACH", 6)
@@ -105,10 +107,16 @@ def fan(load, arguments, is_odd):
         with Ejabberd(**options) as server:
             load.run(f"fan {name}", "fan", *to(server), "-members", members, *common, names=names)
 
-    turns = [
-        roost, lambda: ejabberd("ejabberd"), lambda: ejabberd("ejabberd-spinning", is_spinning=True),
-        lambda: ejabberd("ejabberd-archive", is_archiving=True)]
-    for turn in turns[::-1] if is_odd else turns:
+    turns = {
+        "roost": roost, "ejabberd": lambda: ejabberd("ejabberd"),
+        "ejabberd-spinning": lambda: ejabberd("ejabberd-spinning", is_spinning=True),
+        "ejabberd-archive": lambda: ejabberd("ejabberd-archive", is_archiving=True)}
+    take_turns(turns, is_odd)
+
+
+def take_turns(turns, is_odd):
+    chosen = [turn for name, turn in turns.items() if name in SERVERS]
+    for turn in chosen[::-1] if is_odd else chosen:
         turn()
 
 
@@ -129,8 +137,7 @@ def idle(load, arguments, is_odd):
         with Ejabberd() as server:
             load.run("idle ejabberd", "idle", *to(server), "-members", members)
 
-    for turn in [ejabberd, roost] if is_odd else [roost, ejabberd]:
-        turn()
+    take_turns({"roost": roost, "ejabberd": ejabberd}, is_odd)
 
 
 # Sends, history and search
@@ -252,15 +259,15 @@ def report(load):
         for row in rows:
             print(f"{row:46}" + "".join(f"{load.median(row, key):13.2f}" for key in keys))
     print()
-    for rate in RATES.split(",") if "fan" in PARTS else []:
+    for rate in RATES.split(",") if "fan" in PARTS and "roost" in SERVERS else []:
         place = f"{int(rate) * MEMBERS:,}/s"
-        for other in ("ejabberd", "ejabberd-spinning", "ejabberd-archive"):
+        for other in (name for name in EJABBERDS if name in SERVERS):
             ratio = load.ratio(f"fan roost {place}", f"fan {other} {place}")
             print(f"roost / {other}, CPU per delivery at {place}: {ratio:.2f}"
                   + (f" (aim: at most {AIM_RATIO})" if other == "ejabberd" else ""))
         print(f"roost p99 at {place}: {load.median(f'fan roost {place}', 'p99'):.1f} ms"
               + (f" (aim: below {AIM_P99:.0f})" if int(rate) * MEMBERS == 10_000 else ""))
-    if "idle" in PARTS:
+    if "idle" in PARTS and {"roost", "ejabberd"} <= set(SERVERS):
         print(f"roost / ejabberd, memory of a socket: {load.ratio('idle roost', 'idle ejabberd', 'kib'):.2f}")
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Roost's chat, and ejabberd's under the same load in the same run: fan-out to a channel of a thousand, sends, history
 # and search on a million messages, sockets that say nothing. Usage: run.sh [ROUNDS]
-# ONLY="fan requests idle" chooses parts; MEMBERS=1000 RATES=10,20 SECONDS_EACH=6 MESSAGES=1000000 SOCKETS=5000 sizes.
+# ONLY="fan requests idle" chooses parts, SERVERS="roost ejabberd ejabberd-spinning ejabberd-archive" whom fan and idle
+# are of; MEMBERS=1000 RATES=10,20 SECONDS_EACH=6 MESSAGES=1000000 SOCKETS=5000 sizes.
 # Installs nothing: `make bench` does. ROOST_BIN names another roost than the release build.
 set -euo pipefail
 cd "$(dirname "$0")"

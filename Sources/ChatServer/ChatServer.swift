@@ -176,8 +176,9 @@ package final class ChatServer: Sendable {
             }
             let resume = Self.places(request.query["resume"] ?? "")
             let (api, hub) = (api, hub)
-            let connection = RealtimeConnection(counters: statistics.realtime) { connection, requests in
-                await api.run(connection, requests, of: caller, resume: resume, over: hub)
+            let visitor = caller.map { RealtimeConnection.Visitor.expected($0, resume: resume) } ?? .stranger
+            let connection = RealtimeConnection(visitor, counters: statistics.realtime) { connection, step in
+                await api.take(step, connection, over: hub)
             }
             return .accepted(by: connection, RealtimeConnection.terms)
         } catch let error as ChatError {

@@ -8,39 +8,42 @@ extension ChatAPI {
     /// Whoever is connected and does not say who they are is closed after this.
     private static let patience = Duration.seconds(10)
 
-    /// - Parameter caller: nil when the first frame is to bring the token.
-    func run(
-        _ connection: RealtimeConnection, _ requests: AsyncStream<Result<ClientRequest, BadFrame>>, of caller: Caller?,
-        resume: [WorkspaceID: Int64], over hub: RealtimeHub
-    ) async {
-        var requests = requests.makeAsyncIterator()
-        var caller = caller
-        var resume = resume
-        if caller == nil {
-            let deadline = Task {
-                try await Task.sleep(for: Self.patience)
-                connection.close(RealtimeConnection.Reason.sessionOver)
-            }
-            defer { deadline.cancel() }
-            guard let first = await requests.next() else { return }
-            connection.requestTaken()
-            guard case .success(let request) = first, case .authenticate(let token, let places) = request.frame,
-                let known = try? await self.caller(with: token, at: service.now())
-            else {
-                connection.send(ServerFrame.error(.badToken, id: nil))
-                return connection.close(RealtimeConnection.Reason.sessionOver)
-            }
-            (caller, resume) = (known, places)
+    func take(_ step: RealtimeConnection.Step, _ connection: RealtimeConnection, over hub: RealtimeHub) async {
+        switch (step, connection.visitor) {
+        case (.opened, .expected(let caller, let resume)):
+            await welcome(caller, resume: resume, connection, over: hub)
+        case (.opened, .stranger): connection.waitForName(Self.patience)
+        case (.request(let request), .stranger): await meet(request, connection, over: hub)
+        case (.request(let request), .present(let caller)): await answer(request, of: caller, connection, over: hub)
+        case (.closed, .present(let caller)):
+            service.statistics.realtime.socketClosed(by: caller.user)
+            await hub.disconnect(connection, of: caller.user)
+        case (.opened, .present), (.opened, .refused), (.request, .expected), (.request, .refused),
+            (.closed, .stranger), (.closed, .expected), (.closed, .refused):
+            break
         }
-        guard let caller else { return }
+    }
+
+    private func welcome(
+        _ caller: Caller, resume: [WorkspaceID: Int64], _ connection: RealtimeConnection, over hub: RealtimeHub
+    ) async {
+        connection.turnsOut(to: .present(caller))
         service.statistics.realtime.socketOpened(by: caller.user)
         await hub.connect(connection, caller, resume: resume)
-        while let request = await requests.next() {
-            connection.requestTaken()
-            await answer(request, of: caller, connection, over: hub)
+    }
+
+    /// The first frame is to bring the token.
+    private func meet(
+        _ request: Result<ClientRequest, BadFrame>, _ connection: RealtimeConnection, over hub: RealtimeHub
+    ) async {
+        guard case .success(let first) = request, case .authenticate(let token, let places) = first.frame,
+            let caller = try? await caller(with: token, at: service.now())
+        else {
+            connection.turnsOut(to: .refused)
+            connection.send(ServerFrame.error(.badToken, id: nil))
+            return connection.close(RealtimeConnection.Reason.sessionOver)
         }
-        service.statistics.realtime.socketClosed(by: caller.user)
-        await hub.disconnect(connection, of: caller.user)
+        await welcome(caller, resume: places, connection, over: hub)
     }
 
     private func answer(

@@ -9,10 +9,37 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     private struct State {
         var socket: ServerWebSocket?
         var isClosed = false
-        /// Frames of the client that nobody has looked at.
+        var visitor: Visitor
+        /// What nobody has looked at yet.
+        var steps: [Step] = []
+        /// How many of them are frames of the client.
         var unread = 0
+        /// Whether a task takes the steps.
+        var isWorking = false
+        /// Whether the last step has come.
+        var isOver = false
+        /// Ends a socket whose client does not say who it is.
+        var deadline: Task<Void, any Error>?
         /// When the client has asked for what it missed.
         var resumedAt: Timestamp?
+    }
+
+    /// What happens on the socket.
+    enum Step: Sendable {
+        case opened
+        case request(Result<ClientRequest, BadFrame>)
+        /// Nothing follows.
+        case closed
+    }
+
+    /// Who is at the other end.
+    enum Visitor: Sendable {
+        /// Has not said who they are.
+        case stranger
+        /// Is known from the request for the socket. What they have seen of each workspace is for the beginning.
+        case expected(Caller, resume: [WorkspaceID: Int64])
+        case present(Caller)
+        case refused
     }
 
     /// Close codes of ours (RFC 6455 §7.4.2).
@@ -31,23 +58,71 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
         pingInterval: .seconds(20),
         flood: .init(messagesPerSecond: 50, messageBurst: 500, bytesPerSecond: 262_144, byteBurst: 2_097_152))
 
-    private let state = Mutex(State())
-    private let requests: AsyncStream<Result<ClientRequest, BadFrame>>
-    private let arriving: AsyncStream<Result<ClientRequest, BadFrame>>.Continuation
-    private let run: @Sendable (RealtimeConnection, AsyncStream<Result<ClientRequest, BadFrame>>) async -> Void
+    private let state: Mutex<State>
     private let counters: RealtimeCounters
+    private let run: @Sendable (RealtimeConnection, Step) async -> Void
 
-    /// - Parameter run: what is done with what the client says; called once, when the socket is open.
+    /// - Parameter run: what is done with what happens, one after the other.
     init(
-        counters: RealtimeCounters,
-        run:
-            @escaping @Sendable (
-                RealtimeConnection, AsyncStream<Result<ClientRequest, BadFrame>>
-            ) async -> Void
+        _ visitor: Visitor, counters: RealtimeCounters,
+        run: @escaping @Sendable (RealtimeConnection, Step) async -> Void
     ) {
-        (requests, arriving) = AsyncStream.makeStream()
+        state = Mutex(State(visitor: visitor))
         self.run = run
         self.counters = counters
+    }
+
+    // MARK: Step by step
+
+    var visitor: Visitor { state.withLock { $0.visitor } }
+
+    /// It is known who is at the other end.
+    func turnsOut(to be: Visitor) {
+        let deadline = state.withLock { state in
+            state.visitor = be
+            return state.deadline.take()
+        }
+        deadline?.cancel()
+    }
+
+    /// Closes the socket, unless it turns out before who is at the other end.
+    func waitForName(_ patience: Duration) {
+        let deadline = Task {
+            try await Task.sleep(for: patience)
+            close(Reason.sessionOver)
+        }
+        let isTooLate = state.withLock { state in
+            if !state.isOver { state.deadline = deadline }
+            return state.isOver
+        }
+        if isTooLate { deadline.cancel() }
+    }
+
+    /// A task goes through the steps until none is left: of a client that says nothing there is none.
+    private func happened(_ step: Step) {
+        let (isFirst, deadline) = state.withLock { state -> (Bool, Task<Void, any Error>?) in
+            guard !state.isOver else { return (false, nil) }
+            if case .closed = step { state.isOver = true }
+            state.steps.append(step)
+            defer { state.isWorking = true }
+            return (!state.isWorking, state.isOver ? state.deadline.take() : nil)
+        }
+        deadline?.cancel()
+        if isFirst { Task { while let step = nextStep() { await run(self, step) } } }
+    }
+
+    private func nextStep() -> Step? {
+        state.withLock { state in
+            guard !state.steps.isEmpty else {
+                // Without the room for those that were.
+                state.steps = []
+                state.isWorking = false
+                return nil
+            }
+            let step = state.steps.removeFirst()
+            if case .request = step { state.unread -= 1 }
+            return step
+        }
     }
 
     // MARK: From the hub
@@ -84,9 +159,6 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
         if isTooSoon { throw .tooOften(retryAfter: .seconds(1)) }
     }
 
-    /// The client's next frame may come.
-    func requestTaken() { state.withLock { $0.unread -= 1 } }
-
     func close(_ reason: (code: UInt16, text: String)) {
         let socket = state.withLock { state -> ServerWebSocket? in
             guard !state.isClosed else { return nil }
@@ -97,14 +169,14 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
             counters.serverClosed(reason.text)
             socket.close(code: reason.code, reason: reason.text)
         }
-        arriving.finish()
+        happened(.closed)
     }
 
     // MARK: From the socket
 
     func webSocketOpened(_ socket: ServerWebSocket) {
         state.withLock { $0.socket = socket }
-        Task { await run(self, requests) }
+        happened(.opened)
     }
 
     /// Text, or the same as bytes, which is what `URLSessionWebSocketTask.Message.data` sends.
@@ -115,12 +187,14 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
         }
         guard !isTooFast else { return close(Reason.tooFast) }
         let message = Data(message)
-        arriving.yield(
-            Result { try JSONDecoder().decode(ClientRequest.self, from: message) }.mapError { BadFrame(message, $0) })
+        happened(
+            .request(
+                Result { try JSONDecoder().decode(ClientRequest.self, from: message) }
+                    .mapError { BadFrame(message, $0) }))
     }
 
     func webSocketClosed() {
         state.withLock { $0.isClosed = true }
-        arriving.finish()
+        happened(.closed)
     }
 }

@@ -223,12 +223,12 @@ struct HTTPRouter {
         case nil: routeFallback(head, request)
         case .refused(let response): handler.respond(to: head, response, context)
         case .accepted(let peer, let terms):
-            let link = WebSocketLink(channel: context.channel)
-            let receiver = WebSocketPeerHandler(peer: peer, link: link, terms: terms)
             do {
                 guard context.channel.isActive, let loop = server.context(of: context.eventLoop) else {
                     throw ChannelError.ioOnClosedChannel
                 }
+                let link = WebSocketLink(channel: context.channel)
+                let receiver = WebSocketPeerHandler(peer: peer, link: link, on: loop, terms: terms)
                 let socket = ServerWebSocket(link, on: loop, outboundLimit: terms.outboundLimit)
                 try handler.upgrade(head, accept: accept, to: receiver, context) { peer.webSocketOpened(socket) }
             } catch {

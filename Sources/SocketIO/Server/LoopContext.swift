@@ -7,6 +7,8 @@ final class LoopContext: @unchecked Sendable {
     let index: Int
     /// Links with something written and not yet flushed.
     private var links: [WebSocketLink] = []
+    /// By their interval, of which there are few.
+    private var pingRounds: [TimeAmount: PingRound] = [:]
 
     init(loop: any EventLoop, index: Int) {
         self.loop = loop
@@ -25,6 +27,14 @@ final class LoopContext: @unchecked Sendable {
         link.needsFlush = true
         links.append(link)
         if links.count == 1 { loop.execute { self.flush() } }
+    }
+
+    /// The pings of the loop's WebSockets that have this interval.
+    func pings(every interval: TimeAmount) -> PingRound {
+        if let round = pingRounds[interval] { return round }
+        let round = PingRound(every: interval, on: loop)
+        pingRounds[interval] = round
+        return round
     }
 
     private func flush() {

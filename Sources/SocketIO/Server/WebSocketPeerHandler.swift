@@ -3,7 +3,6 @@ import NIOCore
 /// The receiving end of one WebSocket outside the Socket.IO path: bytes in, messages to its peer.
 final class WebSocketPeerHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
 
     private enum Phase {
         case open
@@ -20,40 +19,43 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
     private let reads = ReadsInTurn()
     private var messageBucket: TokenBucket
     private var byteBucket: TokenBucket
-    private var pings: RepeatedTask?
+    private let pings: PingRound
+    /// In that round, while it is open.
+    private var turn: Int?
     /// Pings since anything was last heard.
     private var unanswered = 0
 
     /// A client that is silent for so many pings has gone.
     private static let patience = 3
 
-    init(peer: any WebSocketPeer, link: WebSocketLink, terms: WebSocketTerms) {
+    init(peer: any WebSocketPeer, link: WebSocketLink, on loop: LoopContext, terms: WebSocketTerms) {
         self.peer = peer
         self.link = link
         self.terms = terms
+        pings = loop.pings(every: TimeAmount(terms.pingInterval))
         reader = WebSocketReader(side: .server, limit: terms.messageLimit)
         let flood = terms.flood
         messageBucket = TokenBucket(perSecond: flood.messagesPerSecond, burst: flood.messageBurst, at: .now)
         byteBucket = TokenBucket(perSecond: flood.bytesPerSecond, burst: flood.byteBurst, at: .now)
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
-        let interval = TimeAmount(terms.pingInterval)
-        let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        pings = context.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
-            let (handler, context) = loopBound.value
-            handler.ping(context)
-        }
-    }
-
-    private func ping(_ context: ChannelHandlerContext) {
-        guard unanswered < Self.patience else { return context.close(promise: nil) }
-        // Of a client that is not read from, no answer is seen.
-        let isReading = (try? context.channel.syncOptions?.getOption(.autoRead)) ?? true
-        if isReading { unanswered += 1 }
+    /// RFC 6455 §5.5.2: a ping without content.
+    private static let pingFrame = {
         var frame = ByteBuffer()
         WebSocketFraming.write([], opcode: WebSocketOpcode.ping, into: &frame)
-        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+        return frame
+    }()
+
+    func handlerAdded(context: ChannelHandlerContext) { turn = pings.add(self) }
+
+    /// It is this one's turn.
+    func ping() {
+        let channel = link.channel
+        guard unanswered < Self.patience else { return channel.close(promise: nil) }
+        // Of a client that is not read from, no answer is seen.
+        let isReading = (try? channel.syncOptions?.getOption(.autoRead)) ?? true
+        if isReading { unanswered += 1 }
+        channel.writeAndFlush(Self.pingFrame, promise: nil)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -111,8 +113,8 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
     func handlerRemoved(context: ChannelHandlerContext) { end() }
 
     private func end() {
-        pings?.cancel()
-        pings = nil
+        if let turn { pings.remove(self, from: turn) }
+        turn = nil
         if case .closed = phase { return }
         phase = .closed
         peer.webSocketClosed()

@@ -134,6 +134,17 @@ import Testing
         }
     }
 
+    @Test func `many who are silent get three pings each`() async throws {
+        try await Self.run(WebSocketTerms(pingInterval: .milliseconds(50))) { server, _ in
+            var sockets: [RawSocket] = []
+            for _ in 0..<20 { sockets.append(try await Self.open("/echo", port: server.port)) }
+            for socket in sockets {
+                // Of all that is sent only a ping has an octet of 0, its length.
+                #expect(await socket.readToEnd().unicodeScalars.count { $0.value == 0 } == 3)
+            }
+        }
+    }
+
     @Test func `whoever does not read is dropped`() async throws {
         try await Self.run(WebSocketTerms(outboundLimit: 1 << 20)) { server, echo in
             let socket = try await Self.open("/echo", port: server.port)
