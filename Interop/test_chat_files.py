@@ -58,6 +58,13 @@ def send(person, channel, data, name="a.bin", media_type="application/octet-stre
     return complete(person, upload)
 
 
+def send_picture(person, channel, data, name, media_type):
+    """The same of a picture, once the server has looked into it."""
+    file = send(person, channel, data, name, media_type)
+    wait_until(lambda: done(person.get(f"/files/{file['id']}"))["has_thumbnail"], "the picture has a thumbnail")
+    return done(person.get(f"/files/{file['id']}"))
+
+
 def link(person, file, **query):
     return done(person.get(f"/files/{file['id']}/link", **query))["url"]
 
@@ -358,7 +365,7 @@ def test_who_reads_slowly_fills_no_memory(team, chat, channel):
 ])
 def test_a_picture_has_a_size_and_a_thumbnail(team, chat, channel, format, options):
     ann = team[0]
-    file = send(ann, channel, picture(format, **options), "a", f"image/{format.lower()}")
+    file = send_picture(ann, channel, picture(format, **options), "a", f"image/{format.lower()}")
     assert (file["width"], file["height"], file["has_thumbnail"]) == (1200, 800, True)
     answer = fetch(chat, link(ann, file, thumbnail="true"))
     assert answer.headers["Content-Type"] == "image/jpeg" and len(answer.content) < 100_000
@@ -372,7 +379,7 @@ def test_a_photograph_is_turned_as_its_camera_was(team, chat, channel, orientati
     ann = team[0]
     exif = Image.Exif()
     exif[0x0112] = orientation
-    file = send(ann, channel, picture("JPEG", (600, 300), exif=exif), "a.jpg", "image/jpeg")
+    file = send_picture(ann, channel, picture("JPEG", (600, 300), exif=exif), "a.jpg", "image/jpeg")
     assert (file["width"], file["height"]) == ((300, 600) if orientation >= 5 else (600, 300))
     small = Image.open(io.BytesIO(fetch(chat, link(ann, file, thumbnail="true")).content))
     # Red is at the left or above, but where the camera was turned round or mirrored.
@@ -384,9 +391,61 @@ def test_what_has_transparent_parts_keeps_them(team, chat, channel):
     ann = team[0]
     data = io.BytesIO()
     Image.new("RGBA", (1000, 1000), (10, 200, 10, 0)).save(data, "PNG")
-    file = send(ann, channel, data.getvalue(), "a.png", "image/png")
+    file = send_picture(ann, channel, data.getvalue(), "a.png", "image/png")
     small = Image.open(io.BytesIO(fetch(chat, link(ann, file, thumbnail="true")).content))
     assert small.format == "PNG" and small.getpixel((5, 5))[3] == 0
+
+
+def test_many_pictures_at_once_are_all_there_in_the_end_and_hold_up_nobody(team, chat, channel):
+    ann, bob, _ = team
+    large = picture("PNG", (5_000, 5_000))
+    uploads = [begin(ann, channel, large, f"{number}.png", media_type="image/png") for number in range(6)]
+    for upload in uploads:
+        go_on(ann, upload, large)
+    ear = bob.socket()
+    threads = [threading.Thread(target=complete, args=(ann.on_another_device(), upload)) for upload in uploads]
+    for thread in threads:
+        thread.start()
+    # Bob's is not behind all of hers.
+    text = send(bob, channel, b"not a picture", "b.txt", TEXT)
+    assert not text["has_thumbnail"]
+    for thread in threads:
+        thread.join()
+    ids = [upload["id"] for upload in uploads]
+    known = ann.say(channel, "", file_ids=ids)["files"]
+    for file in known:
+        if not file["has_thumbnail"]:
+            shared = ear.wait_for(
+                "file_updated", channel_id=channel, where=lambda frame, id=file["id"]: frame["data"]["file"]["id"] == id)
+            assert shared["data"]["file"]["has_thumbnail"] and shared["data"]["user_id"] == ann.id
+    message = bob.history(channel)[-1]
+    assert [(one["id"], one["width"], one["has_thumbnail"]) for one in message["files"]] == [
+        (id, 5_000, True) for id in ids]
+    wait_until(lambda: not list((chat.folder / "pictures").iterdir()), "no copy of a picture stays")
+    ear.close()
+
+
+def test_a_head_is_what_a_get_would_say(team, chat, channel):
+    ann = team[0]
+    data = noise(1_000)
+    url = chat.process.url + link(ann, send(ann, channel, data, "a.bin"))
+    with chat.session() as session:
+        whole, head = session.get(url, timeout=PATIENCE), session.head(url, timeout=PATIENCE)
+        assert head.status_code == 200 and head.content == b"" and head.headers["Content-Length"] == "1000"
+        assert {name: value for name, value in head.headers.items() if name != "Date"} == {
+            name: value for name, value in whole.headers.items() if name != "Date"}
+        part = session.head(url, headers={"Range": "bytes=0-9"}, timeout=PATIENCE)
+        assert part.status_code == 200 and "Content-Range" not in part.headers
+        # The connection goes on behind it.
+        assert session.get(url, timeout=PATIENCE).content == data
+        assert session.head(url + "A", timeout=PATIENCE).status_code == 403
+    picture_file = send_picture(ann, channel, picture("PNG", (60, 40)), "me.png", "image/png")
+    avatar = done(ann.put("/users/me/avatar", file_id=picture_file["id"]))["profile"]["avatar_url"]
+    with chat.session() as session:
+        whole = session.get(chat.process.url + avatar, timeout=PATIENCE)
+        head = session.head(chat.process.url + avatar, timeout=PATIENCE)
+        assert head.headers["Content-Length"] == str(len(whole.content)) and head.content == b""
+        assert head.headers["Content-Type"] == whole.headers["Content-Type"]
 
 
 def test_a_broken_picture_is_a_file_without_a_thumbnail(team, chat, channel):
@@ -489,7 +548,7 @@ def test_files_are_in_the_store_and_links_lead_there(s3, s3_chat):
 def test_a_picture_in_the_store_has_a_thumbnail_and_an_upload_can_be_given_up(s3_chat):
     ann = s3_chat.person("ann")
     channel = ann.general(ann.workspace()["workspace"]["id"])
-    file = send(ann, channel, picture("PNG"), "a.png", "image/png")
+    file = send_picture(ann, channel, picture("PNG"), "a.png", "image/png")
     small = Image.open(io.BytesIO(fetch(s3_chat, link(ann, file, thumbnail="true")).content))
     assert small.size == (480, 320)
     upload = begin(ann, channel, noise(100))

@@ -35,6 +35,15 @@ import Testing
         #"{"channel_id":"# + Sample.text(3) + #","deleted_at":"2026-11-23T16:40:08.000Z","message_id":"#
         + Sample.text(4) + #","thread_id":"# + Sample.text(5) + "}"
 
+    private static let shared = SharedFile(
+        file: FileInfo(id: Sample.id(7), name: "map.png", mediaType: "image/png", size: 512, createdAt: Sample.at),
+        channelID: Sample.id(3), messageID: Sample.id(4), userID: Sample.id(1))
+    private static let sharedText =
+        #"{"channel_id":"# + Sample.text(3)
+        + #","file":{"created_at":"2026-11-23T16:40:07.250Z","has_thumbnail":false,"id":"# + Sample.text(7)
+        + #","media_type":"image/png","name":"map.png","size":512},"message_id":"# + Sample.text(4) + #","user_id":"#
+        + Sample.text(1) + "}"
+
     static let rows = [
         Row(.messageSent(Sample.message), "message_sent", Sample.messageText),
         Row(.messageEdited(Sample.message), "message_edited", Sample.messageText),
@@ -48,6 +57,9 @@ import Testing
         Row(.channelJoined(presence), "channel_joined", presenceText),
         Row(.channelLeft(presence), "channel_left", presenceText),
         Row(.workspaceUpdated(Sample.workspace), "workspace_updated", Sample.workspaceText),
+        Row(
+            .workspaceDeleted(WorkspaceDeletion(workspaceID: Sample.id(2))), "workspace_deleted",
+            #"{"workspace_id":\#(Sample.text(2))}"#),
         Row(.memberJoined(Sample.member), "member_joined", Sample.memberText),
         Row(.memberUpdated(Sample.member), "member_updated", Sample.memberText),
         Row(
@@ -57,6 +69,7 @@ import Testing
         Row(.callStarted(Sample.call), "call_started", Sample.callText),
         Row(.callUpdated(Sample.call), "call_updated", Sample.callText),
         Row(.callEnded(Sample.call), "call_ended", Sample.callText),
+        Row(.fileUpdated(shared), "file_updated", sharedText),
     ]
 
     @Test func `there is a row for each kind of event`() {

@@ -38,8 +38,17 @@ import Testing
         try Self.check(Sample.workspace, is: Sample.workspaceText)
         try Self.check(Sample.member, is: Sample.memberText)
         try Self.check(
-            WorkspaceListing(workspace: Sample.workspace, role: .guest, sequence: 80),
-            is: #"{"role":"guest","sequence":80,"workspace":\#(Sample.workspaceText)}"#)
+            WorkspaceListing(workspace: Sample.workspace, role: .guest, sequence: 80, unreadThreads: 3),
+            is: #"{"role":"guest","sequence":80,"unread_threads":3,"workspace":\#(Sample.workspaceText)}"#)
+    }
+
+    @Test func `threads that somebody follows`() throws {
+        try Self.check(
+            ThreadListing(message: Sample.message, lastReply: 9, lastRead: 7, unread: 2),
+            is: #"{"last_read":7,"last_reply":9,"message":\#(Sample.messageText),"unread":2}"#)
+        try Self.check(
+            ThreadMark(threadID: Sample.id(4), channelID: Sample.id(3), lastRead: 7, isFollowing: true),
+            is: #"{"channel_id":\#(Sample.text(3)),"is_following":true,"last_read":7,"thread_id":\#(Sample.text(4))}"#)
     }
 
     @Test func `invitations, whose secret and bounds may be missing`() throws {

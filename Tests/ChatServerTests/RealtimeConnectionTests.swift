@@ -18,7 +18,7 @@ import Testing
     @Test func `frames are looked at one at a time, in their order, and the end comes last and once`() async {
         let (steps, seen) = AsyncStream.makeStream(of: String.self)
         let isBusy = Atomic(false)
-        let connection = RealtimeConnection(.stranger) { _, step in
+        let connection = RealtimeConnection(.stranger, counters: RealtimeCounters()) { _, step in
             let wasBusy = isBusy.exchange(true, ordering: .relaxed)
             #expect(!wasBusy)
             await Task.yield()
@@ -47,7 +47,7 @@ import Testing
     @Test func `256 frames may wait, and one more ends the socket`() async {
         let (steps, seen) = AsyncStream.makeStream(of: String.self)
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        let connection = RealtimeConnection(.stranger) { _, step in
+        let connection = RealtimeConnection(.stranger, counters: RealtimeCounters()) { _, step in
             let name = Self.name(of: step)
             seen.yield(name)
             if name == "0" { for await _ in gate { break } }
@@ -64,13 +64,13 @@ import Testing
 
     @Test func `who does not say who they are is closed, and a stranger who has gone is not kept until then`() async {
         let (steps, seen) = AsyncStream.makeStream(of: String.self)
-        let silent = RealtimeConnection(.stranger) { _, step in seen.yield(Self.name(of: step)) }
+        let silent = RealtimeConnection(.stranger, counters: RealtimeCounters()) { _, step in seen.yield(Self.name(of: step)) }
         silent.waitForName(.milliseconds(1))
         for await step in steps {
             #expect(step == "closed")
             break
         }
-        var gone: RealtimeConnection? = RealtimeConnection(.stranger) { _, step in seen.yield(Self.name(of: step)) }
+        var gone: RealtimeConnection? = RealtimeConnection(.stranger, counters: RealtimeCounters()) { _, step in seen.yield(Self.name(of: step)) }
         weak let kept = gone
         gone?.waitForName(.seconds(3_600))
         gone?.webSocketClosed()

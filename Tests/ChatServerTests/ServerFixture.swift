@@ -37,7 +37,8 @@ final class ServerFixture: Sendable {
     }
 
     init(
-        isRegistrationOpen: Bool = true, isDelivering: Bool = false, fileStore: (any FileStore)? = nil
+        isRegistrationOpen: Bool = true, isDelivering: Bool = false, fileStore: (any FileStore)? = nil,
+        thumbnailer: Thumbnailer? = nil, pictureFolder: String? = nil
     ) async throws {
         let clock = Clock()
         let mails = MailBox(isDelivering: isDelivering)
@@ -45,6 +46,8 @@ final class ServerFixture: Sendable {
         var configuration = ChatServerConfiguration()
         configuration.isRegistrationOpen = isRegistrationOpen
         configuration.fileStore = fileStore
+        configuration.thumbnailer = thumbnailer
+        configuration.pictureFolder = pictureFolder
         server = try await ChatServer(
             configuration, service: service, mailer: mails, logger: Logger(label: "test"))
         self.clock = clock
@@ -86,6 +89,11 @@ final class ServerFixture: Sendable {
         switch response.body {
         case .bytes(let bytes): body = bytes
         case .chunks(let chunks, let length):
+            // As the HTTP server does.
+            guard request.method != "HEAD" else {
+                return Answer(
+                    status: response.status, headers: response.headers + [("Content-Length", "\(length)")], body: [])
+            }
             var bytes: [UInt8] = []
             for try await chunk in chunks { bytes += chunk }
             guard bytes.count == length else { throw NoAnswer() }

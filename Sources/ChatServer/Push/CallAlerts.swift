@@ -23,15 +23,15 @@ struct CallAlerts {
         let callerName: String
     }
 
-    private var shown: [PushCenter.Ringing: [PushAddress]] = [:]
+    private var shown: [PushCenter.Ringing: (addresses: [PushAddress], at: Timestamp)] = [:]
     private var ends: [PushCenter.Ringing: (end: End, at: Timestamp)] = [:]
 
     /// Apple has taken an alert.
     ///
     /// - Returns: what it is to be replaced by at once: it was on its way when its call was over.
-    mutating func delivered(to address: PushAddress, of ringing: PushCenter.Ringing) -> End? {
+    mutating func delivered(to address: PushAddress, of ringing: PushCenter.Ringing, at now: Timestamp) -> End? {
         if let (end, _) = ends[ringing] { return end }
-        shown[ringing, default: []].append(address)
+        shown[ringing, default: ([], now)].addresses.append(address)
         return nil
     }
 
@@ -40,7 +40,7 @@ struct CallAlerts {
     /// - Returns: where it is shown.
     mutating func end(_ ringing: PushCenter.Ringing, _ end: End, at now: Timestamp) -> [PushAddress] {
         ends[ringing] = (end, now)
-        return shown.removeValue(forKey: ringing) ?? []
+        return shown.removeValue(forKey: ringing)?.addresses ?? []
     }
 
     /// It rings anew, or was missed, of which another alert tells in the same place.
@@ -50,5 +50,8 @@ struct CallAlerts {
     }
 
     /// What is older than any call rings needs no remembering.
-    mutating func forget(before time: Timestamp) { ends = ends.filter { $0.value.at >= time } }
+    mutating func forget(before time: Timestamp) {
+        shown = shown.filter { $0.value.at >= time }
+        ends = ends.filter { $0.value.at >= time }
+    }
 }

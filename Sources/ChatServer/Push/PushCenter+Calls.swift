@@ -81,9 +81,8 @@ extension PushCenter {
     func alertIsShown(_ push: Push) {
         guard let call = push.call, push.kind == .alert else { return }
         let ringing = Ringing(call: call, user: push.address.user)
-        if let end = alerts.delivered(to: push.address, of: ringing) {
-            replaceAlert(of: ringing, at: push.address, end)
-        }
+        guard let end = alerts.delivered(to: push.address, of: ringing, at: service.now()) else { return }
+        replaceAlert(of: ringing, at: push.address, end)
     }
 
     private func replaceAlert(of ringing: Ringing, at address: PushAddress, _ end: CallAlerts.End) {

@@ -38,6 +38,15 @@ import Testing
         Row("a thread of others", .nothing(.notConcerned)) { $0.isInThread = true },
         Row("named in a thread of others", .push(.named)) { ($0.isInThread, $0.isNamed) = (true, true) },
         Row("a thread in a direct message", .push(.direct)) { ($0.isInThread, $0.isDirect) = (true, true) },
+        Row("a thread that they have turned away from", .nothing(.notConcerned)) {
+            ($0.isInThread, $0.followsThread) = (true, false)
+        },
+        Row("the same in a direct message", .nothing(.notConcerned)) {
+            ($0.isInThread, $0.isDirect, $0.followsThread) = (true, true, false)
+        },
+        Row("named in one", .push(.named)) {
+            ($0.isInThread, $0.isNamed, $0.followsThread) = (true, true, false)
+        },
         Row("read already", .nothing(.read)) { ($0.isRead, $0.isNamed) = (true, true) },
         Row("connected", .nothing(.active)) { ($0.isConnected, $0.isDirect) = (true, true) },
         Row("connected, but away", .push(.direct)) { ($0.isConnected, $0.status, $0.isDirect) = (true, .away, true) },

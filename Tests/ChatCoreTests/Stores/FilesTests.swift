@@ -14,7 +14,7 @@ import Testing
             let upload = try $0.beginUpload(
                 .init(name: name, mediaType: "text/plain", size: size), to: channel, by: user)
             try $0.setHandle("handle", of: upload.id)
-            return try $0.finishUpload(upload.id, nil, by: user)
+            return try $0.finishUpload(upload.id, by: user)
         }
     }
 
@@ -41,14 +41,36 @@ import Testing
         #expect(try await world.look { try $0.upload(upload.id, by: company.mia).handle } == "a handle")
         #expect(try await world.refusal { try $0.upload(upload.id, by: company.olga) } == "upload_not_found")
         let facts = ChatTransaction.PictureFacts(width: 640, height: 480, thumbnailType: "image/jpeg")
-        let file = try await world.run { try $0.finishUpload(upload.id, facts, by: company.mia) }
+        let bare = try await world.run { try $0.finishUpload(upload.id, by: company.mia) }
+        #expect(!bare.hasThumbnail && bare.width == nil)
+        try await world.run { try $0.setPicture(facts, of: upload.id) }
         #expect(
-            file
+            try await world.look { try $0.storedFile(upload.id).info }
                 == FileInfo(
                     id: upload.id, name: "..agpj.exe", mediaType: "image/png", size: 1_000, width: 640, height: 480,
                     hasThumbnail: true, createdAt: world.now))
         #expect(
-            try await world.refusal { try $0.finishUpload(upload.id, facts, by: company.mia) } == "upload_not_found")
+            try await world.refusal { try $0.finishUpload(upload.id, by: company.mia) } == "upload_not_found")
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `what is found in a picture late is told to who sees its message`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let facts = ChatTransaction.PictureFacts(width: 640, height: 480, thumbnailType: "image/jpeg")
+        let picture = try await file(in: company.general, by: company.mia, of: world)
+        let message = try await send([picture.id], to: company.general, by: company.mia, of: world)
+        let before = try await world.sequence(of: company.workspace)
+        try await world.run { try $0.setPicture(facts, of: picture.id) }
+        #expect(try await world.missed(by: company.olga, in: company.workspace, after: before) == [.fileUpdated])
+        #expect(try await world.missed(by: company.gus, in: company.workspace, after: before) == [])
+        #expect(try await world.look { try $0.message(message.id, for: company.olga).files.first?.width } == 640)
+        // With the message goes the event, which has the file's name, and what comes too late is taken away.
+        try await world.run { try $0.delete(message.id, by: company.mia) }
+        #expect(try await world.missed(by: company.olga, in: company.workspace, after: before) == [.messageDeleted])
+        try await world.run { try $0.forgetLeftovers([picture.id]) }
+        try await world.run { try $0.setPicture(facts, of: picture.id) }
+        #expect(try await world.look { try $0.leftovers().map(\.id) } == [picture.id])
     }
 
     @Test(arguments: TestDatabase.allCases)
@@ -255,9 +277,9 @@ import Testing
             return try await world.run {
                 let new = ChatTransaction.NewUpload(name: "me.png", mediaType: "image/png", size: 9)
                 let upload = try $0.beginUpload(new, to: company.general, by: company.mia)
-                return try $0.finishUpload(
-                    upload.id, .init(width: 1, height: 1, thumbnailType: "image/png"), by: company.mia
-                ).id
+                let file = try $0.finishUpload(upload.id, by: company.mia)
+                try $0.setPicture(.init(width: 1, height: 1, thumbnailType: "image/png"), of: file.id)
+                return file.id
             }
         }
         let (one, two) = (try await picture(), try await picture())

@@ -51,8 +51,9 @@ import Testing
         var scans: [String] {
             plans.filter { _, plan in
                 switch dialect {
-                case .sqlite: plan.contains(/SCAN (m|r|e|messages|mentions|reactions|events)\b(?! VIRTUAL)/)
-                case .postgres: plan.contains(/Seq Scan on (messages|mentions|reactions|events)\b/)
+                case .sqlite:
+                    plan.contains(/SCAN (m|r|e|f|messages|mentions|reactions|events|thread_followers)\b(?! VIRTUAL)/)
+                case .postgres: plan.contains(/Seq Scan on (messages|mentions|reactions|events|thread_followers)\b/)
                 }
             }.map { "\($0)\n\($1)" }
         }
@@ -93,9 +94,21 @@ import Testing
             SELECT workspace_id, sequence, 'message_edited', 'channel', channel_id, id, '{}', created_at FROM messages
             WHERE sequence > 1000
             """)
+        // Many threads that others follow, and some hundred that Mia does, half of them read.
+        for (user, part) in [(company.olga, 10), (company.mia, 200)] {
+            try chat.session.run(
+                """
+                INSERT INTO thread_followers (thread_id, user_id, workspace_id, channel_id, is_following, last_read,
+                    last_reply)
+                SELECT id, $1, workspace_id, channel_id, 1, sequence - sequence % 400, sequence FROM messages
+                WHERE sequence % \(part) = 0 AND sequence > 1000
+                """, .id(user))
+        }
         try chat.session.run(
             "UPDATE workspaces SET sequence = $2 WHERE id = $1", .id(company.workspace), .integer(messages + 2_000))
-        for table in ["messages", "mentions", "reactions", "events", "channels", "channel_members"]
+        for table in [
+            "messages", "mentions", "reactions", "events", "channels", "channel_members", "thread_followers",
+        ]
         where chat.session.dialect == .postgres { try chat.session.run("ANALYZE \(table)") }
     }
 
@@ -126,6 +139,13 @@ import Testing
             _ = try asking.missedEvents(of: company.workspace, after: Int64(Self.messages), by: company.mia)
             let found = try asking.search(SearchQuery("996 pier"), .init(), in: company.workspace, by: company.mia)
             #expect(!found.items.isEmpty)
+            let threads = try asking.threads(of: company.workspace, for: company.mia)
+            #expect(try !asking.threads(of: company.workspace, for: company.mia, after: threads.after).items.isEmpty)
+            _ = try asking.workspaces(of: company.mia)
+            let (reply, _) = try asking.send(
+                .init(content: "an answer", threadID: message.id), to: company.general, by: company.olga)
+            try asking.readThread(message.id, upTo: reply.sequence, by: company.mia)
+            _ = try asking.notificationCandidates(for: reply)
             _ = try asking.runningCalls(of: company.workspace, for: company.mia)
             let (sent, _) = try asking.send(
                 .init(content: "@adam hello", clientID: "c-1"), to: company.general, by: company.mia)

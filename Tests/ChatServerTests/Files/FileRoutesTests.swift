@@ -10,9 +10,14 @@ struct FileRoutesTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "roost-routes-\(UUID())")
 
     /// A server, who is logged in, and a channel of theirs.
-    private func inChannel(_ body: (ServerFixture, String, ChannelID) async throws -> Void) async throws {
+    private func inChannel(
+        _ thumbnailer: Thumbnailer? = nil, in pictures: String? = nil,
+        _ body: (ServerFixture, String, ChannelID) async throws -> Void
+    ) async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
-        let fixture = try await ServerFixture(fileStore: try FolderFileStore(folder: folder.path, partSize: 8))
+        let fixture = try await ServerFixture(
+            fileStore: try FolderFileStore(folder: folder.path, partSize: 8), thumbnailer: thumbnailer,
+            pictureFolder: pictures)
         let token = try await fixture.login("ada").accessToken
         let workspace: WorkspaceListing = try await fixture.ask(
             "POST", "/workspaces", CreateWorkspaceRequest(name: "Harbour"), token: token
@@ -118,6 +123,56 @@ struct FileRoutesTests {
             fixture.advance(by: .seconds(301))
             let late = try await fixture.ask("GET", path)
             #expect(try late.status == 410 && late.error == "link_over")
+        }
+    }
+
+    @Test func `HEAD answers as GET without the bytes, and knows no ranges`() async throws {
+        try await inChannel { fixture, token, channel in
+            let new = BeginUploadRequest(name: "a.png", mediaType: "image/png", size: 5)
+            let info = try await file("bytes", new, channel, fixture, token)
+            let link: FileLink = try await fixture.ask("GET", "/files/\(info.id)/link", token: token).json()
+            let path = String(link.url.dropFirst(ChatServer.path.count))
+            let (whole, head) = (try await fixture.ask("GET", path), try await fixture.ask("HEAD", path))
+            #expect(head.status == 200 && head.body == [] && head.header("Content-Length") == "5")
+            let names = whole.headers.map { "\($0.name): \($0.value)" }
+            #expect(head.headers.dropLast().map { "\($0.name): \($0.value)" } == names)
+            let part = try await fixture.ask("HEAD", path, headers: [("range", "bytes=1-2")])
+            #expect(part.status == 200 && part.header("Content-Range") == nil)
+            let tag = try #require(whole.header("ETag"))
+            #expect(try await fixture.ask("HEAD", path, headers: [("if-none-match", tag)]).status == 304)
+            #expect(try await fixture.ask("HEAD", path + "A").status == 403)
+            #expect(try await fixture.ask("HEAD", "/avatars/\(info.id)").status == 404)
+        }
+    }
+
+    @Test func `an upload does not wait for a picture that takes long, and no copy of it stays`() async throws {
+        let script = FileManager.default.temporaryDirectory.appending(path: "roost-script-\(UUID())")
+        let go = script.path + ".go"
+        // Says what it has found when it is let.
+        let text = "#!/bin/sh\nwhile [ ! -e \(go) ]; do sleep 0.05; done\nprintf '60 40 image/png\\nPNG'\n"
+        try Data(text.utf8).write(to: script)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script.path)
+        let copies = folder.appending(path: "pictures")
+        try FileManager.default.createDirectory(at: copies, withIntermediateDirectories: true)
+        let old = copies.appending(path: "left-by-a-crash")
+        try Data("x".utf8).write(to: old)
+        let past = Date(timeIntervalSinceNow: -600)
+        try FileManager.default.setAttributes([.modificationDate: past], ofItemAtPath: old.path)
+        defer { for path in [script.path, go] { try? FileManager.default.removeItem(atPath: path) } }
+        let thumbnailer = Thumbnailer(program: script, patience: .seconds(30))
+        try await inChannel(thumbnailer, in: copies.path) { fixture, token, channel in
+            let new = BeginUploadRequest(name: "a.png", mediaType: "image/png", size: 5)
+            let info = try await file("bytes", new, channel, fixture, token)
+            #expect(!info.hasThumbnail && info.width == nil)
+            #expect(!FileManager.default.fileExists(atPath: old.path))
+            #expect(FileManager.default.createFile(atPath: go, contents: nil))
+            var known = info
+            while !known.hasThumbnail {
+                try await Task.sleep(for: .milliseconds(50))
+                known = try await fixture.ask("GET", "/files/\(info.id)", token: token).json()
+            }
+            #expect((known.width, known.height) == (60, 40))
+            while try !FileManager.default.contentsOfDirectory(atPath: copies.path).isEmpty { await Task.yield() }
         }
     }
 

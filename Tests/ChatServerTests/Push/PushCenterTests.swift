@@ -278,6 +278,38 @@ struct PushCenterTests {
         #expect(await world.apple.sent(2).map(\.kind) == [.voip, .voip])
     }
 
+    @Test func `an alert that rings is replaced without a sound when the call is over elsewhere`() async throws {
+        let world = try await World()
+        let center = try await world.center()
+        await center.ring(world.ring())
+        _ = await world.apple.sent(1)
+        try await until { center.statistics.sent == ["alert": 1] }
+        await center.stopRinging(
+            callID: "call", users: [world.bob], missed: false, callerName: "Ann", states: [world.bob: .joined])
+        let quiet = await world.apple.sent(2)[1]
+        #expect(quiet.kind == .alert && quiet.collapseID == "call" && quiet.priority == .thrifty)
+        #expect(
+            String(decoding: quiet.payload, as: UTF8.self)
+                == #"{"aps":{"alert":{"body":"Call from Ann answered"},"interruption-level":"passive"},"#
+                + #""call_id":"call","event":"call_over"}"#)
+        // One that is shown no more is not replaced again, and one that is rung anew begins anew.
+        await center.stopRinging(
+            callID: "call", users: [world.bob], missed: false, callerName: "Ann", states: [world.bob: .declined])
+        await center.ring(world.ring())
+        let third = await world.apple.sent(3)[2]
+        #expect(String(decoding: third.payload, as: UTF8.self).contains("Ann is calling"))
+    }
+
+    @Test func `a VoIP push is replaced by nothing`() async throws {
+        let world = try await World(voip: true)
+        let center = try await world.center()
+        await center.ring(world.ring())
+        try await until { center.statistics.sent == ["voip": 1] }
+        await center.stopRinging(callID: "call", users: [world.bob], missed: false, callerName: "Ann")
+        await center.stop()
+        #expect(world.apple.sent.count == 1)
+    }
+
     @Test func `quiet hours hold back messages and no calls`() async throws {
         let world = try await World(voip: true)
         let center = try await world.center()
