@@ -111,8 +111,8 @@ package struct RedisDecoder: Sendable {
             case Self.lineFeed: throw .badReply("a line feed without a carriage return")
             default: end += 1
             }
+            guard line.count + end - start <= limits.line else { throw .badReply("a line is too long") }
         }
-        guard line.count + end - start <= limits.line else { throw .badReply("a line is too long") }
         bytes.extracting(start..<end).withUnsafeBytes { line.append(contentsOf: $0) }
         guard end < bytes.byteCount else { return end }
         step = .lineFeed(kind)
