@@ -5,14 +5,24 @@ import Testing
 @testable import ChatServer
 
 struct PictureQueueTests {
-    private let (ann, bob) = (UserID(UUID()), UserID(UUID()))
+    private let ann = UserID(UUID())
+    private let bob = UserID(UUID())
+
+    /// A queue that expectations can change.
+    private final class Waiting {
+        private var queue = PictureQueue()
+        var count: Int { queue.count }
+        func add(_ picture: PictureQueue.Picture) -> Bool { queue.add(picture) }
+        func begin() -> PictureQueue.Picture? { queue.begin() }
+        func end(_ id: FileID) { queue.end(id) }
+    }
 
     private func picture(of owner: UserID) -> PictureQueue.Picture {
         PictureQueue.Picture(id: FileID(UUID()), owner: owner, size: 1)
     }
 
     @Test func `two at a time, and each person's in turn`() {
-        var queue = PictureQueue()
+        let queue = Waiting()
         let anns = (0..<4).map { _ in picture(of: ann) }
         let bobs = picture(of: bob)
         for one in anns + [bobs] { #expect(queue.add(one)) }
@@ -28,7 +38,7 @@ struct PictureQueueTests {
     }
 
     @Test func `of one person and of all only so many wait`() {
-        var queue = PictureQueue()
+        let queue = Waiting()
         for _ in 0..<PictureQueue.mostOfOne { #expect(queue.add(picture(of: ann))) }
         #expect(!queue.add(picture(of: ann)))
         #expect(queue.add(picture(of: bob)))
