@@ -25,6 +25,11 @@ def chat(tmp_path_factory):
 
 
 @pytest.fixture
+def join(join_call):
+    return join_call
+
+
+@pytest.fixture
 def pair(team):
     """Ann and Bob, and the channel of their direct messages."""
     ann, bob, workspace = team
@@ -36,7 +41,7 @@ def chat_token(person, room):
     return person.session.post(f"{person.chat.process.url}/rooms/token", json={"room": room, "name": "Olga"})
 
 
-def test_who_calls_somebody_talks_to_them_in_a_room(pair, join_call):
+def test_who_calls_somebody_talks_to_them_in_a_room(pair, join):
     ann, bob, workspace, direct = pair
     with_ann, with_bob, elsewhere = ann.socket(), bob.socket(), bob.on_another_device().socket()
     ticket = done(ann.post(f"/workspaces/{workspace}/calls", user_id=bob.id, media="video"), 201)
@@ -51,7 +56,7 @@ def test_who_calls_somebody_talks_to_them_in_a_room(pair, join_call):
     assert with_bob.wait_for("call_started", id=call["id"])["data"]["started_by"]["id"] == ann.id
     message = with_bob.wait_for("message_sent", kind="call")["data"]
     assert message["call"]["id"] == call["id"] and message["id"] == call["message_id"]
-    for_ann = join_call(ticket, "Ann")
+    for_ann = join(ticket, "Ann")
 
     answered = done(bob.post(f"/calls/{call['id']}/join"))
     assert answered["room"] == ticket["room"] and answered["token"] != ticket["token"]
@@ -59,7 +64,7 @@ def test_who_calls_somebody_talks_to_them_in_a_room(pair, join_call):
     told = elsewhere.wait_for(
         "call_updated", id=call["id"], where=lambda frame: states(frame["data"])[bob.id] == "joined")
     assert told["data"]["version"] > call["version"]
-    for_bob = join_call(answered, "Bob")
+    for_bob = join(answered, "Bob")
     for_ann.wait_for("participant_connected")
     assert [one["id"] for one in done(bob.get(f"/workspaces/{workspace}/calls"))["items"]] == [call["id"]]
 
@@ -103,7 +108,7 @@ def test_no_is_an_answer_and_so_is_thinking_better_of_it(pair):
     assert states(over(with_bob, call, "cancelled"))[bob.id] == "missed"
 
 
-def test_a_channels_call_goes_on_while_somebody_is_in_its_room(team, chat, join_call):
+def test_a_channels_call_goes_on_while_somebody_is_in_its_room(team, chat, join):
     ann, bob, workspace = team
     general = ann.general(workspace)
     cid = chat.person("cid")
@@ -112,11 +117,11 @@ def test_a_channels_call_goes_on_while_somebody_is_in_its_room(team, chat, join_
     ticket = done(ann.post(f"/channels/{general}/calls"), 201)
     call = ticket["call"]
     assert states(call) == {ann.id: "joined"}
-    first = join_call(ticket, "Ann")
+    first = join(ticket, "Ann")
     # Whoever starts one where one goes on comes into that one.
     again = done(bob.post(f"/channels/{general}/calls"))
     assert again["call"]["id"] == call["id"]
-    second = join_call(again, "Bob")
+    second = join(again, "Bob")
     rung = done(bob.post(f"/calls/{call['id']}/ring", user_ids=[cid.id]))
     assert states(rung)[cid.id] == "ringing"
     # Who goes without a word is told of by the room.
@@ -129,14 +134,14 @@ def test_a_channels_call_goes_on_while_somebody_is_in_its_room(team, chat, join_
     over(with_cid, call, "completed")
 
 
-def test_who_is_put_out_of_the_channel_is_put_out_of_its_room(team, join_call):
+def test_who_is_put_out_of_the_channel_is_put_out_of_its_room(team, join):
     ann, bob, workspace = team
     channel = ann.channel(workspace, kind="private")
     done(ann.post(f"/channels/{channel}/members", user_id=bob.id), 204)
     ticket = done(ann.post(f"/channels/{channel}/calls"), 201)
-    join_call(ticket, "Ann")
+    join(ticket, "Ann")
     answered = done(bob.post(f"/calls/{ticket['call']['id']}/join"))
-    there = join_call(answered, "Bob")
+    there = join(answered, "Bob")
     done(ann.delete(f"/channels/{channel}/members/{bob.id}"), 204)
     there.wait(PATIENCE)
     refused(bob.get(f"/calls/{ticket['call']['id']}"), 404, "call_not_found")
