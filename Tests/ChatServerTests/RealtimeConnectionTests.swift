@@ -64,13 +64,17 @@ import Testing
 
     @Test func `who does not say who they are is closed, and a stranger who has gone is not kept until then`() async {
         let (steps, seen) = AsyncStream.makeStream(of: String.self)
-        let silent = RealtimeConnection(.stranger, counters: RealtimeCounters()) { _, step in seen.yield(Self.name(of: step)) }
+        let silent = RealtimeConnection(.stranger, counters: RealtimeCounters()) { _, step in
+            seen.yield(Self.name(of: step))
+        }
         silent.waitForName(.milliseconds(1))
         for await step in steps {
             #expect(step == "closed")
             break
         }
-        var gone: RealtimeConnection? = RealtimeConnection(.stranger, counters: RealtimeCounters()) { _, step in seen.yield(Self.name(of: step)) }
+        var gone: RealtimeConnection? = RealtimeConnection(.stranger, counters: RealtimeCounters()) { _, step in
+            seen.yield(Self.name(of: step))
+        }
         weak let kept = gone
         gone?.waitForName(.seconds(3_600))
         gone?.webSocketClosed()

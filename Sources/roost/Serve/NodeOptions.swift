@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import ChatServer
 internal import Foundation
 internal import Logging
-internal import RedisClient
 
 /// Whether this server is one of several.
 struct NodeOptions: ParsableArguments {
@@ -30,10 +29,8 @@ struct NodeOptions: ParsableArguments {
             }
             return
         }
-        do {
-            _ = try RedisAddress(redis)
-        } catch {
-            throw ValidationError("--redis takes redis://:password@host:port/0 or rediss://…: \(error)")
+        if let problem = NodesConfiguration.problem(withRedis: redis) {
+            throw ValidationError("--redis takes redis://:password@host:port/0 or rediss://…: \(problem)")
         }
         guard let nodeURL, nodeURL.hasPrefix("http://") || nodeURL.hasPrefix("https://"), !nodeURL.hasSuffix("/") else {
             throw ValidationError(
@@ -45,16 +42,9 @@ struct NodeOptions: ParsableArguments {
     func configuration(logger: Logger) async throws -> NodesConfiguration? {
         guard let redis, let nodeURL else { return nil }
         do {
-            let address = try RedisAddress(redis)
-            let client = RedisClient(address, trustedAuthorities: redisCa, logger: logger)
-            do {
-                try await client.waitUntilConnected()
-            } catch {
-                await client.close()
-                throw CommandError("Redis at \(address) cannot be used: \(error)")
-            }
-            return NodesConfiguration(redis: client, url: nodeURL)
-        } catch let error as RedisFault {
+            return try await NodesConfiguration.connect(
+                redis: redis, trustedAuthorities: redisCa, url: nodeURL, logger: logger)
+        } catch {
             throw CommandError("\(error)")
         }
     }
