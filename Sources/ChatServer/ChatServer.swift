@@ -21,13 +21,8 @@ package final class ChatServer: Sendable {
     private let push: PushCenter?
     /// Nil on a server that is alone.
     private let link: NodeLink?
-    /// Takes away what is left of files.
-    private let sweeping: Task<Void, Never>?
-    /// Takes away what is left of workspaces.
-    private let sweepingWorkspaces: Task<Void, Never>
+    private let chores: Chores
     private let callWatch: CallWatch?
-    /// Does what other processes have left to do, and takes old refresh tokens away.
-    private let attending: [Task<Void, Never>]
     private let probe: DatabaseProbe
     private let logger: Logger
 
@@ -42,8 +37,6 @@ package final class ChatServer: Sendable {
         var service = service
         let (changes, changed) = AsyncStream<ChatChanges>.makeStream()
         service.changed = { changed.yield($0) }
-        let (leftovers, hasLeftovers) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let (deletions, hasDeletions) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let (gone, going) = AsyncStream<UserID>.makeStream()
         publicURL = PublicURL(configuration.serverURL)
         let secret = Secret.random().text
@@ -65,31 +58,19 @@ package final class ChatServer: Sendable {
         let calls = CallCenter(
             service: service, rooms: rooms, push: push, isOneOfSeveral: link != nil, logger: logger)
         self.calls = calls
+        Task { for await user in gone { await calls.gone(user) } }
+        await push?.start()
+        let files = try await ChatFiles.make(configuration, service: service, logger: logger)
+        let chores = Chores(service: service, files: files, logger: logger)
+        self.chores = chores
         Task {
             for await change in changes {
-                if change.hasLeftovers { hasLeftovers.yield() }
                 if link != nil, !change.forOthers.isEmpty { await hub.say(.changed(change.forOthers)) }
-                if change.hasDeletedWorkspaces { hasDeletions.yield() }
+                chores.changed(change)
                 await hub.changed(change)
                 await push?.changed(change)
                 await calls.changed(change.calls)
             }
-        }
-        Task { for await user in gone { await calls.gone(user) } }
-        await push?.start()
-        let files = try await ChatFiles.make(configuration, service: service, logger: logger)
-        sweeping = files.map { files in
-            Task {
-                async let regularly: Void = files.sweepRegularly()
-                for await _ in leftovers { await files.removeLeftovers() }
-                await regularly
-            }
-        }
-        let sweep = WorkspaceSweep(service: service, logger: logger)
-        sweepingWorkspaces = Task {
-            async let regularly: Void = sweep.sweepRegularly()
-            for await _ in deletions { await sweep.sweep() }
-            await regularly
         }
         // Rooms of our own end with this process, and tell it everything.
         callWatch = rooms.flatMap { $0.isOwn ? nil : CallWatch(service: service, rooms: $0, logger: logger) }
@@ -109,10 +90,6 @@ package final class ChatServer: Sendable {
         try await calls.start()
         await link?.start(hub, calls, push)
         await callWatch?.start()
-        let (reader, sweep) = (
-            LeftChangesReader(service: service, logger: logger), FormerTokensSweep(service: service, logger: logger)
-        )
-        attending = [Task { await reader.run() }, Task { await sweep.run() }]
     }
 
     /// People reach the server by this URL, from now on: where its port was not known before it listened.
@@ -214,9 +191,7 @@ package final class ChatServer: Sendable {
     package func stop() async {
         await calls.stop()
         await callWatch?.stop()
-        sweeping?.cancel()
-        sweepingWorkspaces.cancel()
-        for task in attending { task.cancel() }
+        chores.stop()
         await hub.close()
         await push?.stop()
         await link?.stop(hub)
