@@ -124,7 +124,7 @@ import Testing
     /// if it is set.
     @Test func `with all that a message can have, nothing is left out`() throws {
         var call = Sample.call
-        call.room = "not in JSON"
+        (call.room, call.nodeURL) = ("not in JSON", "not in JSON")
         var message = Sample.message
         (message.call, message.deletedAt) = (call, Sample.later)
         let values: [any JSONWritable] = [message, message.user, message.files[0], call, call.participants[0]]

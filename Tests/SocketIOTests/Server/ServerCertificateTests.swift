@@ -30,7 +30,10 @@ import Testing
         init(port: Int) async throws {
             let (certificates, seen) = AsyncStream.makeStream(of: [UInt8].self)
             let (texts, arrived) = AsyncStream.makeStream(of: String.self)
-            let context = try NIOSSLContext(configuration: .makeClientConfiguration())
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            // The callback takes whatever certificate comes, and NIOSSL would look at its names afterwards.
+            configuration.certificateVerification = .noHostnameVerification
+            let context = try NIOSSLContext(configuration: configuration)
             channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
