@@ -4,6 +4,7 @@ extension Schema {
         "nodes",
         """
         ALTER TABLE calls ADD COLUMN node_id UUID;
-        ALTER TABLE calls ADD COLUMN node_url TEXT
+        ALTER TABLE calls ADD COLUMN node_url TEXT;
+        CREATE INDEX calls_of_node ON calls (node_id, ended_at) WHERE node_id IS NOT NULL
         """)
 }

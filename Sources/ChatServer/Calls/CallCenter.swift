@@ -8,13 +8,15 @@ internal import Logging
 /// With several servers that are one each keeps the time, and whoever is first writes. Devices are told by whoever has
 /// made a change, and rooms by whoever carries them.
 actor CallCenter {
-    private let service: ChatService
-    private let rooms: (any CallRooms)?
+    let service: ChatService
+    let rooms: (any CallRooms)?
     /// Nil where nothing is pushed.
     private let push: PushCenter?
     /// Whether others carry calls as well, who say that they are there.
     private let isOneOfSeveral: Bool
-    private let logger: Logger
+    let logger: Logger
+    /// Who was in rooms at the last look, and not in their calls.
+    var strangers: Set<CallEffects.Departure> = []
     /// When calls are looked at again.
     private var due: Timestamp?
     private var timer: Task<Void, Never>?
@@ -36,12 +38,18 @@ actor CallCenter {
 
     /// Goes on with the calls that there are; those whose rooms went with an earlier process are over.
     func start() async throws {
-        if !isOneOfSeveral { try await service.write { [kinds = ownKinds] in try $0.failCalls(kinds) } }
+        // Those that name a server are looked at when it is known who is there.
+        let condition = isOneOfSeveral ? "node_id IS NULL" : "1 = 1"
+        try await service.write { [kinds = ownKinds] in try $0.failCalls(kinds, where: condition) }
         await expire()
     }
 
-    /// Calls whose media goes with the process that carries it: call rooms do, too.
-    private var ownKinds: [CallKind] { rooms?.isOwn != false ? CallKind.allCases : [.peer] }
+    /// Calls whose media goes with the process that carries it: call rooms do, too. A server of several that has no
+    /// rooms may stand beside others that have a cluster's.
+    private var ownKinds: [CallKind] {
+        let isOwn = rooms?.isOwn ?? !isOneOfSeveral
+        return isOwn ? CallKind.allCases : [.peer]
+    }
 
     /// Those of servers that are no more are over.
     ///
@@ -166,7 +174,7 @@ actor CallCenter {
         }
     }
 
-    private func expire() async {
+    func expire() async {
         (due, timer) = (nil, nil)
         do {
             // Mostly there is nothing, and to look changes nothing.

@@ -7,7 +7,8 @@ internal import RedisClient
 
 /// Between this server and the others with which it is one: what each says reaches all, by a channel of Redis.
 ///
-/// Nothing hangs on it but time: events are in the database's log, which each server looks at every two seconds anyway.
+/// Nothing hangs on it but time: events are in the database's log, which each server looks at every two seconds anyway,
+/// and what else words say is compared with the database every half a minute.
 actor NodeLink {
     /// This server, from its start to its end.
     nonisolated let id = NodeID(UUID())
@@ -17,6 +18,9 @@ actor NodeLink {
     private nonisolated let logger: Logger
     private var isLinked = false
     private var linkedAt: Timestamp?
+    private var lastBeat: Timestamp?
+    private var beats = 0
+    private var isFailingCalls = false
     private var tasks: [Task<Void, Never>] = []
 
     /// How often it says that it is there.
@@ -86,21 +90,34 @@ actor NodeLink {
             case .changed(let changes):
                 await push?.changed(changes)
                 await calls.heard(changes.calls)
-            case .goodbye: await failCalls(of: calls, but: await hub.others.alive, at: hub.service.now())
+            case .goodbye: failCalls(of: calls, but: await hub.others.alive, at: hub.service.now())
             default: break
             }
         }
     }
 
+    /// Waits for no database: a server that says nothing is taken for dead by the others.
     private func beat(_ hub: RealtimeHub, _ calls: CallCenter) async {
-        let others = await hub.beat(isLinked: isLinked)
-        await failCalls(of: calls, but: others, at: hub.service.now())
+        let now = hub.service.now()
+        if let lastBeat, now < lastBeat || now - lastBeat >= Self.interval * 2 {
+            // It was stopped, or its clock was set: what the others have said meanwhile has not been read yet.
+            if linkedAt != nil { linkedAt = now }
+            await hub.listensAnew()
+        }
+        lastBeat = now
+        failCalls(of: calls, but: await hub.beat(isLinked: isLinked), at: now)
+        beats += 1
+        if beats % 6 == 0 { Task { [id] in await calls.lookAgain(as: id) } }
     }
 
     /// Calls are over whose server is not there.
-    private func failCalls(of calls: CallCenter, but others: Set<NodeID>, at now: Timestamp) async {
+    private func failCalls(of calls: CallCenter, but others: Set<NodeID>, at now: Timestamp) {
         // Whoever has not been heard since may only be slow to come.
-        guard isLinked, let linkedAt, now - linkedAt >= Self.introduction else { return }
-        await calls.failCalls(but: others.union([id]))
+        guard isLinked, let linkedAt, now - linkedAt >= Self.introduction, !isFailingCalls else { return }
+        isFailingCalls = true
+        Task {
+            await calls.failCalls(but: others.union([id]))
+            isFailingCalls = false
+        }
     }
 }

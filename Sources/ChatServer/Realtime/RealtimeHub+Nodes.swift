@@ -24,11 +24,14 @@ extension RealtimeHub {
     }
 
     /// The other servers can be heard, for the first time or again: what was said meanwhile is lost.
-    func linked() async {
-        others.linked(at: service.now())
+    func linked() {
+        listensAnew()
         say(.hello)
-        await endSessionsThatAreOver()
+        Task { await endSessionsThatAreOver() }
     }
+
+    /// This server has not listened for a while, and takes nobody for dead who has not been heard in it.
+    func listensAnew() { others.linked(at: service.now()) }
 
     /// Says that this server is there, and looks for who is not any more.
     ///

@@ -54,6 +54,7 @@ actor RealtimeHub {
     var version: UInt64 = 0
     /// Who has come to other servers, and is to be looked at with the workspace's next reading.
     private var arriving: [WorkspaceID: Set<UserID>] = [:]
+    private static let mostArriving = 200
 
     init(
         service: ChatService, logger: Logger, patience: Duration = .seconds(10), node: NodeID = NodeID(UUID()),
@@ -116,7 +117,8 @@ actor RealtimeHub {
                 workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: false, in: id))
             }
             workspaces[id]?.forgetHere(user)
-            if workspaces[id]?.isEmpty == true { workspaces[id] = nil }
+            // Where its log is being read, somebody may be about to follow it.
+            if workspaces[id]?.isEmpty == true, !reading.contains(id) { workspaces[id] = nil }
         }
         sayPeople(.went(user))
     }
@@ -147,7 +149,7 @@ actor RealtimeHub {
                 }
             }
         }
-        for id in changes.workspaces where workspaces[id] != nil {
+        for id in changes.workspaces where workspaces[id] != nil || reading.contains(id) {
             grown.insert(id)
             if !reading.contains(id) { Task { await read(id) } }
         }
@@ -158,8 +160,12 @@ actor RealtimeHub {
         guard !isLooking else { return }
         isLooking = true
         defer { isLooking = false }
+        var looks = 0
         while !connections.isEmpty, !isClosed {
             try? await Task.sleep(for: Self.lookAgain)
+            looks += 1
+            // Some are over by time, of others the word may have been lost.
+            if looks % 15 == 0 { await endSessionsThatAreOver() }
             let ids = Array(workspaces.keys)
             let newest = try? await service.read { chat in ids.map { try? chat.sequence(of: $0) } }
             for (id, sequence) in zip(ids, newest ?? []) {
@@ -170,7 +176,7 @@ actor RealtimeHub {
         }
     }
 
-    /// Sessions may have ended without a word of it.
+    /// Sessions may have ended without a word of it. Of a database that does not answer nothing follows.
     func endSessionsThatAreOver() async {
         let open = connections.values.joined().map(\.session)
         guard let over = try? await service.read({ try $0.sessionsOver(among: open) }), !over.isEmpty else { return }
@@ -181,8 +187,12 @@ actor RealtimeHub {
 
     private func endSessionsThatAreOver(of user: UserID) async {
         for (connection, session) in connections[user] ?? [] {
-            let owner = try? await service.read { try $0.user(of: session) }
-            if owner != user { connection.close(RealtimeConnection.Reason.sessionOver) }
+            do {
+                guard try await service.read({ try $0.user(of: session) }) != user else { continue }
+                connection.close(RealtimeConnection.Reason.sessionOver)
+            } catch {
+                logger.error("a session could not be looked at", metadata: ["error": "\(error)"])
+            }
         }
     }
 
@@ -245,12 +255,12 @@ actor RealtimeHub {
     }
 
     private func read(_ id: WorkspaceID, _ newcomers: [Joining]) async throws {
-        let arriving = arriving.removeValue(forKey: id) ?? []
+        let elsewhere = takeArriving(in: id)
         let asked = LogReading.Question(
             workspace: id, after: workspaces[id]?.sequence,
             people: workspaces[id].map { Set($0.people.keys) } ?? [], hasGuests: workspaces[id]?.hasGuests ?? false,
             newcomers: newcomers.map { LogReading.Newcomer(user: $0.user, after: $0.after) },
-            elsewhere: workspaces[id] == nil ? others.people(of: id) : arriving)
+            elsewhere: elsewhere)
         let reading = try await service.read { try LogReading(asked, in: $0) }
         if workspaces[id] == nil { workspaces[id] = FollowedWorkspace(sequence: reading.sequence) }
         let hidden = workspaces[id]?.people.mapValues(\.isHidden) ?? [:]
@@ -258,6 +268,8 @@ actor RealtimeHub {
         service.statistics.realtime.eventsRead.add(reading.events.count)
         for event in reading.events { workspaces[id]?.deliver(event, reading.surroundings) }
         workspaces[id]?.advance(to: reading.sequence)
+        let joined = Set(reading.events.filter { $0.kind == .memberJoined }.compactMap(\.user))
+        follow(id, joined.subtracting(newcomers.map(\.user)))
         // Everybody has been told, and nothing comes after it.
         if reading.events.contains(where: { $0.kind == .workspaceDeleted }) { workspaces[id] = nil }
         // Whoever has left the server is logged out, also where another process has written it.
@@ -272,7 +284,29 @@ actor RealtimeHub {
         }
         for (user, presence) in reading.elsewhere { addElsewhere(user, presence, to: id) }
         for (newcomer, place) in zip(newcomers, reading.places) { add(newcomer, place, to: id, at: reading.sequence) }
-        if workspaces[id]?.isEmpty == true { workspaces[id] = nil }
+        if workspaces[id]?.isEmpty == true { (workspaces[id], arriving[id]) = (nil, nil) }
+    }
+
+    /// Those of other servers to be looked at next: not all at once, for events wait meanwhile.
+    private func takeArriving(in id: WorkspaceID) -> Set<UserID> {
+        var waiting = arriving.removeValue(forKey: id) ?? []
+        if workspaces[id] == nil { waiting.formUnion(others.people(of: id)) }
+        let next = Set(waiting.prefix(Self.mostArriving))
+        waiting.subtract(next)
+        if !waiting.isEmpty { arriving[id] = waiting }
+        return next
+    }
+
+    /// The log says that these have come into a workspace, and the word of it may have been lost.
+    private func follow(_ id: WorkspaceID, _ users: Set<UserID>) {
+        for user in users {
+            if workspaces[id]?.people[user]?.isHere != true {
+                for (connection, _) in connections[user] ?? [] {
+                    Task { await follow(id, connection, of: user, after: nil) }
+                }
+            }
+            if others.isThere(user, in: id) { arriving[id, default: []].insert(user) }
+        }
     }
 
     private func add(_ newcomer: Joining, _ place: LogReading.Place?, to id: WorkspaceID, at sequence: Int64) {

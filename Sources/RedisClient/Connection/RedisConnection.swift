@@ -83,6 +83,8 @@ final class RedisConnection: ChannelInboundHandler {
         if let fault { return end(fault) }
         lastHeard = .now()
         greet()
+        // Where that could not be written the connection is over already.
+        guard case .greeting = phase else { return }
         let loopBound = NIOLoopBound(self, eventLoop: loop)
         let interval = endpoint.pingInterval
         pings = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in

@@ -25,6 +25,7 @@ final class RedisLink: @unchecked Sendable {
     private var phase = Phase.idle
     /// Attempts that failed since there was a connection.
     private var failures = 0
+    private var hasBeenReady = false
 
     init(_ purpose: RedisConnection.Purpose, _ endpoint: RedisEndpoint, loop: any EventLoop, logger: Logger) {
         self.purpose = purpose
@@ -82,6 +83,7 @@ final class RedisLink: @unchecked Sendable {
         case .ready:
             logger.info("Redis is connected", metadata: ["for": "\(purpose.name)"])
             failures = 0
+            hasBeenReady = true
             report?(fact)
         case .message: report?(fact)
         case .publishingRefused(let kind):
@@ -96,8 +98,9 @@ final class RedisLink: @unchecked Sendable {
         guard case .connecting = phase else { return }
         let wait = Self.wait(after: failures)
         failures += 1
+        // Of the first attempt whoever has asked for the client hears.
         logger.log(
-            level: failures == 1 ? .warning : .debug, "Redis is not connected",
+            level: failures == 1 && hasBeenReady ? .warning : .debug, "Redis is not connected",
             metadata: ["for": "\(purpose.name)", "reason": "\(fault)"])
         phase = .waiting(loop.scheduleTask(in: wait) { self.connect() })
         report?(.ended(fault))

@@ -340,8 +340,33 @@ import Testing
         #expect(effects.endedRooms == ["call-1"])
         #expect(try await place.call(first.id).endReason == .failed)
         #expect(try await place.call(second.id).endedAt == nil)
+        // One that names no server is a cluster's.
+        let (third, _) = try await place.start(room: "call-3")
         try await place.world.run { try $0.failCalls(but: [], [.room]) }
         #expect(try await place.call(second.id).endReason == .failed)
+        #expect(try await place.call(third.id).endedAt == nil)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `a server is told whose calls it carries, and which are over`(database: TestDatabase) async throws {
+        let place = try await Place(database)
+        let (one, two) = (NodeID(UUID()), NodeID(UUID()))
+        let (olga, mia) = (place.company.olga, place.company.mia)
+        func start(_ room: String, in channel: ChannelID, at node: NodeID) async throws -> CallID {
+            let new = ChatTransaction.NewCall(
+                kind: .room, media: .audio, room: room, node: CallNode(id: node, url: "https://example.org"))
+            return try await place.world.run { try $0.startCall(new, in: channel, by: olga).call.id }
+        }
+        let first = try await start("call-1", in: place.direct, at: one)
+        _ = try await start("call-2", in: place.company.general, at: two)
+        #expect(try await place.world.look { try $0.callsCarried(by: one) }.running == ["call-1": [olga]])
+        _ = try await place.world.run { try $0.joinCall(first, by: mia) }
+        #expect(try await place.world.look { try $0.callsCarried(by: one) }.running == ["call-1": [olga, mia]])
+        _ = try await place.world.run { try $0.endCall(first, by: mia) }
+        let over = try await place.world.look { try $0.callsCarried(by: one) }
+        #expect(over.running.isEmpty && over.ended == ["call-1"])
+        place.world.pass(.seconds(3_601))
+        #expect(try await place.world.look { try $0.callsCarried(by: one) } == .init())
     }
 
     @Test(arguments: TestDatabase.allCases)
