@@ -6,7 +6,8 @@ extension Schema {
             source TEXT
         );
         CREATE INDEX files_of_channel ON files (channel_id);
-        CREATE INDEX uploads_of_channel ON uploads (channel_id)
+        CREATE INDEX uploads_of_channel ON uploads (channel_id);
+        CREATE INDEX imports_of_workspaces ON imports (id) WHERE kind = 'workspace'
         """
 
     /// Workspaces that are deleted, and those whose rows are still to be taken away; `source` is the file that one was

@@ -43,4 +43,12 @@ extension Schema {
             handle TEXT
         );
         """)
+
+    /// Whether somebody is to look for a picture in a file.
+    static let awaitedPictures = Step(
+        "awaited_pictures",
+        """
+        ALTER TABLE files ADD COLUMN awaits_look BIGINT NOT NULL DEFAULT 0;
+        CREATE INDEX files_that_await_a_look ON files (created_at) WHERE awaits_look = 1
+        """)
 }

@@ -201,7 +201,8 @@ extension ChatTransaction {
         }
     }
 
-    func workspaceIDs(of user: UserID) throws -> [WorkspaceID] {
+    /// The workspaces that somebody is in, in the order in which they were made.
+    package func workspaceIDs(of user: UserID) throws -> [WorkspaceID] {
         try session.rows("SELECT workspace_id FROM members WHERE user_id = $1 ORDER BY workspace_id", .id(user)).map {
             var row = $0
             return try row.id()

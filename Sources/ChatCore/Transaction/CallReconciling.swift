@@ -36,6 +36,22 @@ extension ChatTransaction {
         }
         return rooms.map { CallSeats(room: $0, connected: connected[$0] ?? [:], awaited: awaited[$0] ?? []) }
     }
+
+    /// Takes what a comparison has found. Whoever has left since the look at their room stays away: nobody would say
+    /// once more that they are gone.
+    package func reconcile(_ event: CallRoomEvent, of room: String) throws {
+        if case .joined(let user, _) = event {
+            guard var row = try session.row("SELECT workspace_id FROM calls WHERE room = $1", .text(room)) else {
+                return
+            }
+            try lock(try row.id())
+            let isExpected = try seatsOfCalls().contains {
+                $0.room == room && ($0.connected[user] != nil || $0.awaited.contains(user))
+            }
+            guard isExpected else { return }
+        }
+        try take(event, of: room)
+    }
 }
 
 /// Which word of rooms has been lost, as two looks in a row tell it: in one alone somebody may just be on their way.

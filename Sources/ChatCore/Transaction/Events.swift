@@ -57,11 +57,13 @@ package enum MissedEvents: Sendable, Equatable {
 
 /// The workspace's events: everything that has changed, numbered without gaps in the order in which it became visible.
 extension ChatTransaction {
-    /// Takes the next number, for a change that names it, as a message does.
+    /// Takes the next number, for a change that names it, as a message does. A workspace that is deleted has none: its
+    /// last event says so.
     func nextSequence(in workspace: WorkspaceID) throws -> Int64 {
         guard
             var row = try session.row(
-                "UPDATE workspaces SET sequence = sequence + 1 WHERE id = $1 RETURNING sequence", .id(workspace))
+                "UPDATE workspaces SET sequence = sequence + 1 WHERE id = $1 AND deleted_at IS NULL RETURNING sequence",
+                .id(workspace))
         else { throw ChatError.notFound("workspace") }
         return try row.integer()
     }

@@ -22,6 +22,7 @@ struct LeftChanges: Codable, Equatable {
     let endedRooms: [String]
     let silenced: [Silence]
     let hasLeftovers: Bool
+    let hasDeletedWorkspaces: Bool
 
     init(_ changes: ChatChanges) {
         workspaces = changes.workspaces.sorted()
@@ -33,6 +34,7 @@ struct LeftChanges: Codable, Equatable {
             users.map { Silence(call: call, user: $0, hasMissedIt: $1) }
         }
         hasLeftovers = changes.hasLeftovers
+        hasDeletedWorkspaces = changes.hasDeletedWorkspaces
     }
 
     /// As the change would have been told in the process that made it.
@@ -44,7 +46,7 @@ struct LeftChanges: Codable, Equatable {
         changes.calls.departures = Set(departures.map { CallEffects.Departure(room: $0.room, user: $0.user) })
         changes.calls.endedRooms = Set(endedRooms)
         for one in silenced { changes.calls.silenced[one.call, default: [:]][one.user] = one.hasMissedIt }
-        changes.hasLeftovers = hasLeftovers
+        (changes.hasLeftovers, changes.hasDeletedWorkspaces) = (hasLeftovers, hasDeletedWorkspaces)
         return changes
     }
 }

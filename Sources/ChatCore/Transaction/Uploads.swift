@@ -102,7 +102,9 @@ extension ChatTransaction {
     }
 
     /// All of it is there: from now on it is a file, which waits for its message.
-    package func finishUpload(_ id: FileID, by user: UserID) throws -> FileInfo {
+    ///
+    /// - Parameter awaitsLook: whether somebody is to look for a picture in it.
+    package func finishUpload(_ id: FileID, by user: UserID, awaitsLook: Bool = false) throws -> FileInfo {
         let upload = try upload(id, by: user)
         let place = try demand(.uploadFile, in: upload.channel, by: user)
         guard try session.run("DELETE FROM uploads WHERE id = $1", .id(id)) == 1 else {
@@ -111,10 +113,10 @@ extension ChatTransaction {
         try session.run(
             """
             INSERT INTO files (id, workspace_id, channel_id, user_id, place, name, media_type, size, is_avatar,
-                created_at)
-            VALUES ($1, $2, $3, $4, 0, $5, $6, $7, 0, $8)
+                created_at, awaits_look)
+            VALUES ($1, $2, $3, $4, 0, $5, $6, $7, 0, $8, $9)
             """, .id(id), .id(place.workspace), .id(upload.channel), .id(user), .text(upload.name),
-            .text(upload.mediaType), .integer(upload.size), .time(now))
+            .text(upload.mediaType), .integer(upload.size), .time(now), .flag(awaitsLook))
         return try storedFile(id).info
     }
 

@@ -18,6 +18,8 @@ extension ChatTransaction {
     /// all goes all that they may: no rule has to know of workspaces that are deleted.
     package func deleteWorkspace(_ id: WorkspaceID) throws {
         try lock(id)
+        // Two may ask for it at once.
+        guard try !isDeleted(id) else { throw ChatError.notFound("workspace") }
         let channels: [ChannelID] = try session.rows(
             "SELECT channel_id FROM calls WHERE workspace_id = $1 AND ended_at IS NULL ORDER BY id", .id(id)
         ).map {
@@ -41,6 +43,10 @@ extension ChatTransaction {
             VALUES ($1, (SELECT source FROM imports WHERE kind = 'workspace' AND id = $1))
             """, .id(id))
         changes.hasDeletedWorkspaces = true
+    }
+
+    func isDeleted(_ workspace: WorkspaceID) throws -> Bool {
+        try session.row("SELECT 1 FROM workspaces WHERE id = $1 AND deleted_at IS NOT NULL", .id(workspace)) != nil
     }
 
     /// Whether what was imported of a file belongs to a workspace of which there are leftovers.

@@ -61,10 +61,7 @@ extension ChatTransaction {
         }
         try insertMember(user, as: .owner, into: id)
         let channel = try insertChannel(.public, name: "general", people: [user], in: id, by: user)
-        guard let listing = try workspaces(of: user).first(where: { $0.workspace.id == id }) else {
-            throw ChatError.notFound("workspace")
-        }
-        return (listing, channel)
+        return (try workspace(id, for: user), channel)
     }
 
     /// What can be of a name in an address, or of an identifier where nothing can.
@@ -83,25 +80,29 @@ extension ChatTransaction {
 
     /// The workspaces that somebody is in, by name.
     package func workspaces(of user: UserID) throws -> [WorkspaceListing] {
-        try session.rows(
-            """
-            SELECT \(Self.workspaceColumns), m.role, w.sequence, \(Self.unreadThreadsOfWorkspace) FROM members m
-            JOIN workspaces w ON w.id = m.workspace_id WHERE m.user_id = $1 ORDER BY w.name, w.id
-            """, .id(user)
-        ).map {
+        try session.rows("\(Self.listingsOfUser) ORDER BY w.name, w.id", .id(user)).map {
             var row = $0
-            return WorkspaceListing(
-                workspace: try Self.workspace(&row), role: try row.name(), sequence: try row.integer(),
-                unreadThreads: try row.int())
+            return try Self.listing(&row)
         }
+    }
+
+    private static let listingsOfUser = """
+        SELECT \(workspaceColumns), m.role, w.sequence, \(unreadThreadsOfWorkspace) FROM members m
+        JOIN workspaces w ON w.id = m.workspace_id WHERE m.user_id = $1
+        """
+
+    private static func listing(_ row: inout SQLRow) throws -> WorkspaceListing {
+        WorkspaceListing(
+            workspace: try workspace(&row), role: try row.name(), sequence: try row.integer(),
+            unreadThreads: try row.int())
     }
 
     package func workspace(_ id: WorkspaceID, for user: UserID) throws -> WorkspaceListing {
         try demandToRead(.seeWorkspace, in: id, by: user)
-        guard let listing = try workspaces(of: user).first(where: { $0.workspace.id == id }) else {
+        guard var row = try session.row("\(Self.listingsOfUser) AND w.id = $2", .id(user), .id(id)) else {
             throw ChatError.notFound("workspace")
         }
-        return listing
+        return try Self.listing(&row)
     }
 
     package func renameWorkspace(_ id: WorkspaceID, to name: String, by user: UserID) throws -> WorkspaceListing {

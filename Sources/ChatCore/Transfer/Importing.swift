@@ -72,9 +72,16 @@ extension ChatTransaction {
         progress.workspace = id
     }
 
+    /// Throws where the workspace was deleted between two parts of the import. Until this transaction ends, it is not.
+    private func demandThere(_ workspace: WorkspaceID) throws {
+        try lock(workspace)
+        guard try !isDeleted(workspace) else { throw ImportFault.refused("The workspace was deleted.") }
+    }
+
     private func take(_ end: ExportEnd, _ progress: inout ImportProgress) throws {
         let (source, workspace) = try progress.place()
         guard end.messages == progress.messages else { throw ImportFault.brokenOff }
+        try demandThere(workspace)
         for member in progress.members {
             try session.run(
                 """
@@ -192,6 +199,7 @@ extension ChatTransaction {
         _ channel: ExportedChannel, _ kind: ChannelKind, name: String?, people: String?, in workspace: WorkspaceID,
         _ progress: ImportProgress
     ) throws -> ChannelID? {
+        try demandThere(workspace)
         let id: ChannelID = makeID(at: channel.createdAt)
         let note = { (text: String) in
             String(Texts.oneLine(text).prefix(self.limits.topicLength))

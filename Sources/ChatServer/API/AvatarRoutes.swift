@@ -28,7 +28,7 @@ extension ChatAPI {
             guard let files, let type = file.thumbnailType else { throw ChatError.notFound("file") }
             var response = APIResponse(
                 status: 200, headers: FileHeaders.headers(of: file.info, .thumbnail, type: type))
-            response.body = try await files.thumbnail(of: id)
+            try await put(thumbnailOf: id, of: files, into: &response, to: request)
             return response
         } catch let error as ChatError {
             try await limits.take(.strangers(request.http.site), at: service.now())

@@ -156,11 +156,21 @@ extension ChatAPI {
         }
         switch object.part {
         case .thumbnail:
-            response.body = try await files.thumbnail(of: object.id)
-            service.statistics.downloadedBytes.add(response.body.count)
+            try await put(thumbnailOf: object.id, of: files, into: &response, to: request)
         case .content: try await stream(file.info, of: files, as: tag, to: request, into: &response)
         }
         return response
+    }
+
+    /// Of a thumbnail that is asked for by HEAD nothing is read.
+    func put(
+        thumbnailOf id: FileID, of files: ChatFiles, into response: inout APIResponse, to request: APIRequest
+    ) async throws {
+        if request.http.method == "HEAD" {
+            response.stream = .chunks(NoChunks(), length: try await files.thumbnailSize(of: id))
+        } else {
+            response.body = try await files.thumbnail(of: id)
+        }
     }
 
     private func stream(
@@ -198,13 +208,4 @@ extension ChatAPI {
             throw ChatError.notFound("file")
         }
     }
-}
-
-/// What a file has in the answer to a HEAD.
-private struct NoChunks: AsyncSequence, Sendable {
-    struct Iterator: AsyncIteratorProtocol {
-        mutating func next() async throws -> [UInt8]? { nil }
-    }
-
-    func makeAsyncIterator() -> Iterator { Iterator() }
 }

@@ -71,11 +71,21 @@ package struct Administration: Sendable {
     }
 
     /// Deletes a workspace: at once it is there for nobody, and when this returns its rows are gone. Bytes of its files
-    /// are taken away by the server.
+    /// are taken away by the server, which ends the rooms of its calls.
     package func deleteWorkspace(_ name: String) async throws {
-        try await service.write { try $0.deleteWorkspace(try $0.workspace(named: name).id) }
-        while try await service.write({ try $0.takeAwayWorkspaceLeftovers() }) {}
+        let hadCalls = try await change { chat in
+            try chat.deleteWorkspace(try chat.workspace(named: name).id)
+            return !chat.changes.calls.endedRooms.isEmpty || !chat.changes.calls.silenced.isEmpty
+        }
+        if hadCalls { try await Task.sleep(for: WorkspaceSweep.patience) }
+        while try await service.write({ try $0.takeAwayWorkspaceLeftovers() }) {
+            try await Task.sleep(for: Self.pause)
+        }
     }
+
+    /// Between two parts of what is taken away: a server beside this one asks for SQLite's file again and again, and
+    /// comes in only while nobody has it.
+    private static let pause = Duration.milliseconds(50)
 
     /// Makes an invitation in the name of the workspace's first owner.
     ///

@@ -42,7 +42,7 @@ actor CallWatch {
             }
             for (room, event) in comparison.compare(looks) {
                 logger.notice("a call was out of step with its room", metadata: ["event": "\(event.name)"])
-                try await service.write { try $0.take(event, of: room) }
+                try await service.write { try $0.reconcile(event, of: room) }
             }
         } catch {
             logger.error("calls could not be compared with their rooms", metadata: ["error": "\(error)"])

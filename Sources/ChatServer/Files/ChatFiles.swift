@@ -126,14 +126,32 @@ struct ChatFiles: Sendable {
                 throw ChatError.conflict("upload_incomplete", "Not all of the file is there.")
             }
             try await store.complete(stored)
+            let awaitsLook = pictures != nil && Thumbnailer.isPicture(upload.mediaType, size: upload.size)
             if let digest = upload.sha256, try await self.digest(of: upload) != digest {
                 try await service.write { try $0.abandonUpload(id, by: user) }
                 throw ChatError(
                     .invalid, code: "wrong_digest", "What has arrived is not what was announced.", field: "sha256")
             }
-            let file = try await service.write { try $0.finishUpload(id, by: user) }
+            let file = try await service.write { try $0.finishUpload(id, by: user, awaitsLook: awaitsLook) }
             service.statistics.uploads.add()
             return file
+        }
+    }
+
+    /// Looks into pictures of the last day that waited when a server ended, as many as there is room for.
+    func lookIntoAwaitedPictures() async {
+        guard let pictures else { return }
+        do {
+            let since = service.now().advanced(by: .seconds(-86_400))
+            let awaited = try await service.read {
+                try $0.awaitedPictures(since: since, atMost: PictureQueue.most)
+            }
+            for file in awaited {
+                _ = await pictures.look(
+                    into: PictureQueue.Picture(id: file.id, owner: file.owner, size: file.size))
+            }
+        } catch {
+            logger.error("pictures that wait could not be found", metadata: ["error": "\(error)"])
         }
     }
 
@@ -172,7 +190,18 @@ struct ChatFiles: Sendable {
 
     func thumbnail(of id: FileID) async throws -> [UInt8] {
         do {
-            return try await store.get(StoredObject(id, .thumbnail))
+            let bytes = try await store.get(StoredObject(id, .thumbnail))
+            service.statistics.downloadedBytes.add(bytes.count)
+            return bytes
+        } catch FileStoreFault.missing {
+            throw ChatError.notFound("thumbnail")
+        }
+    }
+
+    /// In bytes.
+    func thumbnailSize(of id: FileID) async throws -> Int {
+        do {
+            return try await store.size(of: StoredObject(id, .thumbnail))
         } catch FileStoreFault.missing {
             throw ChatError.notFound("thumbnail")
         }

@@ -26,3 +26,12 @@ struct CountedChunks: AsyncSequence, Sendable {
         }
     }
 }
+
+/// What a file has in the answer to a HEAD.
+struct NoChunks: AsyncSequence, Sendable {
+    struct Iterator: AsyncIteratorProtocol {
+        mutating func next() async throws -> [UInt8]? { nil }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator() }
+}

@@ -33,6 +33,10 @@ package protocol FileStore: Sendable {
     func read(_ object: StoredObject, _ range: Range<Int64>) async throws -> FileChunks
     /// Whether there is such an object.
     func exists(_ object: StoredObject) async throws -> Bool
+    /// How large an object is, in bytes.
+    ///
+    /// - Throws: `FileStoreFault.missing` where there is none.
+    func size(of object: StoredObject) async throws -> Int
     /// Takes everything of a file away, and of its upload; what is not there is no error.
     ///
     /// - Parameter handle: of an upload that had begun.

@@ -121,6 +121,10 @@ package struct FolderFileStore: FileStore {
         try await onDisk { access(path(of: object), F_OK) == 0 }
     }
 
+    package func size(of object: StoredObject) async throws -> Int {
+        try await onDisk { Int(try Descriptor(path(of: object), O_RDONLY).size()) }
+    }
+
     package func read(_ object: StoredObject, _ range: Range<Int64>) async throws -> FileChunks {
         FolderChunks(file: try await onDisk { try Descriptor(path(of: object), O_RDONLY) }, range: range)
     }

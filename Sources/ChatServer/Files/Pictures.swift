@@ -42,6 +42,8 @@ actor Pictures {
     ///
     /// - Returns: false where too many wait: such a picture is a file like others.
     func look(into picture: PictureQueue.Picture) -> Bool {
+        // One that was found to be waiting may have come just now.
+        guard !open.contains(picture.id) else { return true }
         guard queue.add(picture) else { return false }
         open.insert(picture.id)
         pump()
@@ -89,11 +91,15 @@ actor Pictures {
         defer { try? FileManager.default.removeItem(at: copy) }
         do {
             try await write(id, size, to: copy)
-            guard let picture = await thumbnailer.picture(in: copy) else { return }
+            guard let picture = await thumbnailer.picture(in: copy) else {
+                return try await service.write { try $0.setNoPicture(of: id) }
+            }
             if let thumbnail = picture.thumbnail { try await store.put(thumbnail, as: StoredObject(id, .thumbnail)) }
             let facts = ChatTransaction.PictureFacts(
                 width: picture.width, height: picture.height, thumbnailType: picture.type)
-            try await service.write { try $0.setPicture(facts, of: id) }
+            // The thumbnail may have come after all of a file that was deleted was taken away.
+            let isThere = try await service.write { try $0.setPicture(facts, of: id) }
+            if !isThere { try await store.remove(id, handle: nil) }
         } catch {
             logger.warning("a picture has no thumbnail", metadata: ["error": "\(error)"])
         }

@@ -205,6 +205,14 @@ package struct S3FileStore: FileStore {
         }
     }
 
+    package func size(of object: StoredObject) async throws -> Int {
+        guard let text = try await ask("HEAD", object).headers.first(name: "content-length"), let size = Int(text)
+        else {
+            throw FileStoreFault.notUnderstood
+        }
+        return size
+    }
+
     package func read(_ object: StoredObject, _ range: Range<Int64>) async throws -> FileChunks {
         let response = try await send(
             "GET", object, headers: [("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")])

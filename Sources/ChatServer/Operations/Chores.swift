@@ -19,7 +19,7 @@ struct Chores: Sendable {
         var tasks = [
             Task {
                 async let regularly: Void = workspaces.sweepRegularly()
-                for await _ in deletions { await workspaces.sweep() }
+                for await _ in deletions { await workspaces.sweepSoon() }
                 await regularly
             },
             Task { await tokens.run() },
@@ -28,6 +28,7 @@ struct Chores: Sendable {
         if let files {
             tasks.append(
                 Task {
+                    await files.lookIntoAwaitedPictures()
                     async let regularly: Void = files.sweepRegularly()
                     for await _ in leftovers { await files.removeLeftovers() }
                     await regularly

@@ -11,6 +11,8 @@ extension PushCenter {
             over[Ringing(call: ring.callID, user: user)] = nil
             alerts.forget(Ringing(call: ring.callID, user: user))
         }
+        // It would take the place of the alert that rings.
+        queue.removeEnds(of: ring.callID, to: Set(ring.users))
         Task { await send(ring) }
     }
 
@@ -85,13 +87,16 @@ extension PushCenter {
         replaceAlert(of: ringing, at: push.address, end)
     }
 
+    /// One that comes late could take the place of a newer alert that rings.
+    private static let endLifetime = Duration.seconds(60)
+
     private func replaceAlert(of ringing: Ringing, at address: PushAddress, _ end: CallAlerts.End) {
         guard let token = address.alertToken, let payload = try? PushPayload.callOver(ringing.call, end) else { return }
         let now = service.now()
         enqueue(
             Push(
-                kind: .alert, address: address, token: token, priority: .thrifty, madeAt: now,
-                expiresAt: now.advanced(by: .seconds(3_600)), collapseID: ringing.call, payload: payload))
+                kind: .alert, address: address, token: token, madeAt: now,
+                expiresAt: now.advanced(by: Self.endLifetime), collapseID: ringing.call, payload: payload))
     }
 
     /// Whether a push is of a call that rings no more where it would go to.

@@ -72,6 +72,17 @@ struct PushQueue {
         later.removeAll { isOwed($0.item) }
     }
 
+    /// Takes out what was to take the place of a call's alert with these people, for it rings anew.
+    mutating func removeEnds(of call: String, to users: Set<UserID>) {
+        let isEnd = { (item: Item) in
+            item.push.call == nil && item.push.collapseID == call && users.contains(item.push.address.user)
+        }
+        others.removeFirst(taken)
+        taken = 0
+        others.removeAll(where: isEnd)
+        later.removeAll { isEnd($0.item) }
+    }
+
     /// Takes out what a call still has to say to these people.
     ///
     /// - Returns: how many pushes that were.

@@ -86,7 +86,7 @@ actor RealtimeHub {
         connections[caller.user, default: []].append((connection, caller.session))
         if !isLooking { Task { await lookAround() } }
         do {
-            let ids = try await service.read { try $0.workspaces(of: caller.user).map(\.workspace.id) }
+            let ids = try await service.read { try $0.workspaceIDs(of: caller.user) }
             connection.send(ServerFrame.hello(user: caller.user, workspaces: ids))
             for id in ids { await self.resume(id, connection, of: caller.user, after: resume[id]) }
             // The session may have ended meanwhile.
@@ -198,7 +198,7 @@ actor RealtimeHub {
 
     /// Sends again what a connection has missed of the workspaces of whose it is; of others nothing.
     func resume(_ places: [WorkspaceID: Int64], _ connection: RealtimeConnection, of user: UserID) async throws {
-        let ids = try await service.read { try $0.workspaces(of: user).map(\.workspace.id) }
+        let ids = try await service.read { try $0.workspaceIDs(of: user) }
         for id in ids {
             if let after = places[id] { await resume(id, connection, of: user, after: after) }
         }

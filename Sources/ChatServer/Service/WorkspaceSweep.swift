@@ -8,6 +8,8 @@ actor WorkspaceSweep {
     private var isSweeping = false
     /// Others come in between two parts.
     private static let pause = Duration.milliseconds(5)
+    /// Calls that end with a workspace are still read by those who have them fall silent, here and at other servers.
+    static let patience = Duration.seconds(10)
 
     init(service: ChatService, logger: Logger) {
         self.service = service
@@ -20,6 +22,12 @@ actor WorkspaceSweep {
             await sweep()
             try? await Task.sleep(for: .seconds(600))
         }
+    }
+
+    /// The same for a workspace that has just been deleted, some seconds later.
+    func sweepSoon() async {
+        try? await Task.sleep(for: Self.patience)
+        await sweep()
     }
 
     /// Takes all of it away. A second one at the same time leaves it to the first.

@@ -37,16 +37,28 @@ extension LiveKitCluster {
 
     /// As `LiveKitServer.participants`.
     ///
-    /// - Throws: when the cluster does not tell. One that knows no such room answers with nobody, or with 404.
+    /// - Throws: when the cluster does not tell. One that knows no such room answers with nobody, or with `not_found`.
     package func participants(of room: String) async throws -> [String: String] {
         let answer = try await call(
             "ListParticipants", LiveKitListParticipantsRequest.with { $0.room = room }, room: room)
-        if answer.status == 404 { return [:] }
-        guard answer.status == 200, case .bytes(let body) = answer.body else {
+        guard case .bytes(let body) = answer.body else { throw Refusal("ListParticipants", answer.status) }
+        if answer.status == 404, Self.isNotFound(body) { return [:] }
+        guard answer.status == 200 else {
             throw Refusal("ListParticipants", answer.status)
         }
         let list = try LiveKitListParticipantsResponse(serializedBytes: body)
         return Dictionary(list.participants.map { ($0.identity, $0.sid) }) { first, _ in first }
+    }
+
+    /// Whether an answer of 404 is Twirp's word that there is no such thing. A proxy's is not, nor is `bad_route`, of a
+    /// path that nobody serves (https://twitchtv.github.io/twirp/docs/spec_v7.html, "Errors").
+    static func isNotFound(_ body: [UInt8]) -> Bool {
+        let error = try? JSONDecoder().decode(TwirpAnswer.self, from: Data(body))
+        return error?.code == TwirpError.Code.notFound.rawValue
+    }
+
+    private struct TwirpAnswer: Decodable {
+        let code: String
     }
 
     /// Twirp's protobuf form: https://twitchtv.github.io/twirp/docs/spec_v7.html.

@@ -38,6 +38,26 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `who leaves between the look and the change is not seated again`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (olga, mia) = (company.olga, company.mia)
+        let call = try await Self.start("call-1", in: company.general, by: olga, of: world)
+        _ = try await world.run { try $0.joinCall(call.id, by: mia) }
+        for (user, sid) in [(olga, "PA_1"), (mia, "PA_2")] {
+            // Both are awaited.
+            try await world.run { try $0.reconcile(.joined(user, sid: sid), of: "call-1") }
+        }
+        try await world.run { try $0.take(.left(mia, sid: "PA_2", isFinal: true), of: "call-1") }
+        let seats = try await world.look { try $0.seatsOfCalls() }
+        #expect(seats == [.init(room: "call-1", connected: [olga: "PA_1"], awaited: [])])
+        try await world.run { try $0.reconcile(.joined(mia, sid: "PA_3"), of: "call-1") }
+        #expect(try await world.look { try $0.seatsOfCalls() } == seats)
+        try await world.run { try $0.reconcile(.joined(olga, sid: "PA_4"), of: "call-1") }
+        #expect(try await world.look { try $0.seatsOfCalls() }.first?.connected == [olga: "PA_4"])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `who has said no twice within a minute has quiet until it is over`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let company = try await world.company()

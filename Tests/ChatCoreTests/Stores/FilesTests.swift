@@ -61,7 +61,7 @@ import Testing
         let picture = try await file(in: company.general, by: company.mia, of: world)
         let message = try await send([picture.id], to: company.general, by: company.mia, of: world)
         let before = try await world.sequence(of: company.workspace)
-        try await world.run { try $0.setPicture(facts, of: picture.id) }
+        #expect(try await world.run { try $0.setPicture(facts, of: picture.id) })
         #expect(try await world.missed(by: company.olga, in: company.workspace, after: before) == [.fileUpdated])
         #expect(try await world.missed(by: company.gus, in: company.workspace, after: before) == [])
         #expect(try await world.look { try $0.message(message.id, for: company.olga).files.first?.width } == 640)
@@ -69,8 +69,36 @@ import Testing
         try await world.run { try $0.delete(message.id, by: company.mia) }
         #expect(try await world.missed(by: company.olga, in: company.workspace, after: before) == [.messageDeleted])
         try await world.run { try $0.forgetLeftovers([picture.id]) }
-        try await world.run { try $0.setPicture(facts, of: picture.id) }
+        #expect(try await world.run { try !$0.setPicture(facts, of: picture.id) })
         #expect(try await world.look { try $0.leftovers().map(\.id) } == [picture.id])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `what nobody has looked into is found again, for a day`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        func file(_ size: Int64, awaitsLook: Bool = true) async throws -> FileID {
+            world.pass(.seconds(1))
+            return try await world.run {
+                let upload = try $0.beginUpload(.init(name: "a.png", size: size), to: company.general, by: company.mia)
+                return try $0.finishUpload(upload.id, by: company.mia, awaitsLook: awaitsLook).id
+            }
+        }
+        func awaited(_ count: Int = 10) async throws -> [FileID] {
+            let since = world.now.advanced(by: .seconds(-86_400))
+            return try await world.look { try $0.awaitedPictures(since: since, atMost: count).map(\.id) }
+        }
+        let (picture, none, later) = (try await file(1), try await file(2), try await file(3))
+        _ = try await file(4, awaitsLook: false)
+        #expect(try await awaited() == [later, none, picture])
+        #expect(try await awaited(1) == [later])
+        try await world.run {
+            try $0.setPicture(.init(width: 1, height: 1, thumbnailType: nil), of: picture)
+            try $0.setNoPicture(of: none)
+        }
+        #expect(try await awaited() == [later])
+        world.pass(.seconds(86_400))
+        #expect(try await awaited() == [])
     }
 
     @Test(arguments: TestDatabase.allCases)

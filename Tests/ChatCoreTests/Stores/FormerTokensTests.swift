@@ -67,4 +67,18 @@ import Testing
         #expect(try await world.run { try $0.refresh(secret("ann 6"), for: secret("x")) } == .reused)
         #expect(try await world.look { try $0.user(of: ann.session) } == nil)
     }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `sessions with too many are looked for when the others are done`(database: TestDatabase) async throws {
+        var limits = Limits()
+        limits.formerTokens = 3
+        let world = try await ChatWorld(database, limits: limits)
+        _ = try await Self.refreshing("ann", 9, in: world)
+        let bob = try await Self.refreshing("bob", 6, in: world)
+        try await world.run { try $0.endSession(bob.session, of: bob.user) }
+        #expect(try await world.run { try $0.sweepFormerTokens(atMost: 3) })
+        #expect(try await Self.count(in: world) == 8 + 2)
+        #expect(try await world.run { try !$0.sweepFormerTokens(atMost: 3) })
+        #expect(try await Self.count(in: world) == 3)
+    }
 }

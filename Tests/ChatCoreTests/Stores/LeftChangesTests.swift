@@ -43,6 +43,7 @@ import Testing
         told.arrivals = [company.zoe]
         told.calls.endedRooms = ["call-1", "call-2"]
         told.hasLeftovers = true
+        told.hasDeletedWorkspaces = true
         try await world.run { [told] in
             $0.changes = told
             try $0.leaveChanges()

@@ -187,6 +187,33 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `a workspace that is deleted meanwhile is filled no more`(database: TestDatabase) async throws {
+        let here = try await ChatWorld(database)
+        let records = try await Self.export(try await Self.busyCompany(in: here).workspace, of: here)
+        let places = [
+            try #require(records.firstIndex { if case .channel = $0 { true } else { false } }),
+            try #require(records.firstIndex { if case .message = $0 { true } else { false } }),
+            records.count - 1,
+        ]
+        for place in places {
+            let there = try await ChatWorld(database)
+            let progress = try await Self.import(records.prefix(place), into: there)
+            let workspace = try #require(progress.workspace)
+            try await there.run { try $0.deleteWorkspace(workspace) }
+            await #expect(throws: (any Error).self) {
+                try await there.run { chat in
+                    var progress = progress
+                    try chat.take(records[place], &progress)
+                }
+            }
+            #expect(try await there.look { try $0.events(of: workspace, after: 0).map(\.kind) } == [.workspaceDeleted])
+            for id in try await there.look({ try $0.accounts().map(\.profile.id) }) {
+                #expect(try await there.look { try $0.workspaceIDs(of: id) } == [])
+            }
+        }
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `people with an account are that account, and names give way`(database: TestDatabase) async throws {
         let (here, there) = (try await ChatWorld(database), try await ChatWorld(database))
         let company = try await Self.busyCompany(in: here)

@@ -176,6 +176,42 @@ struct FileRoutesTests {
         }
     }
 
+    @Test func `bytes of thumbnails are counted as they go, also people's, and those of HEAD are not`() async throws {
+        let script = FileManager.default.temporaryDirectory.appending(path: "roost-script-\(UUID())")
+        try Data("#!/bin/sh\nprintf '60 40 image/png\\nPNG'\n".utf8).write(to: script)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script.path)
+        defer { try? FileManager.default.removeItem(at: script) }
+        let copies = folder.appending(path: "pictures").path
+        try await inChannel(Thumbnailer(program: script, patience: .seconds(30)), in: copies) {
+            fixture, token, channel in
+            let new = BeginUploadRequest(name: "a.png", mediaType: "image/png", size: 5)
+            let info = try await file("bytes", new, channel, fixture, token)
+            var known = info
+            while !known.hasThumbnail {
+                try await Task.sleep(for: .milliseconds(50))
+                known = try await fixture.ask("GET", "/files/\(info.id)", token: token).json()
+            }
+            let link: FileLink = try await fixture.ask(
+                "GET", "/files/\(info.id)/link?thumbnail=true", token: token
+            ).json()
+            let picture = try await fixture.ask("PUT", "/users/me/avatar", AvatarRequest(fileID: info.id), token: token)
+            #expect(picture.status == 200)
+            func counted() async -> String? {
+                await fixture.server.metrics().split(separator: "\n")
+                    .first { $0.hasPrefix("roost_chat_download_bytes_total ") }?.split(separator: " ").last.map(
+                        String.init)
+            }
+            let paths = [String(link.url.dropFirst(ChatServer.path.count)), "/avatars/\(info.id)"]
+            for (path, expected) in zip(paths, ["3", "6"]) {
+                #expect(try await fixture.ask("GET", path).body == Array("PNG".utf8))
+                #expect(await counted() == expected)
+                let head = try await fixture.ask("HEAD", path)
+                #expect(head.status == 200 && head.body == [] && head.header("Content-Length") == "3")
+                #expect(await counted() == expected)
+            }
+        }
+    }
+
     @Test func `bytes go with the message that they came with`() async throws {
         try await inChannel { fixture, token, channel in
             let info = try await file("x", .init(name: "a", size: 1), channel, fixture, token)

@@ -66,6 +66,20 @@ import Testing
         #expect(place.told.changes.count == before + 1)
     }
 
+    @Test func `a server is told of a workspace that is deleted elsewhere, whose rows are gone by then`() async throws {
+        let place = try Place()
+        let ann = try await place.person("ann")
+        let workspace = try await place.service.write { chat in
+            try chat.createWorkspace(name: "Harbour", slug: "harbour", by: ann).listing.workspace.id
+        }
+        let before = place.told.changes.count
+        try await place.admin.deleteWorkspace("harbour")
+        #expect(try await place.service.write { try !$0.takeAwayWorkspaceLeftovers() })
+        try await place.reader.look()
+        let told = place.told.changes.dropFirst(before).filter { !$0.isEmpty }
+        #expect(told.map(\.workspaces) == [[workspace]] && told.map(\.hasDeletedWorkspaces) == [true])
+    }
+
     @Test func `who is made an owner elsewhere has come into the workspace`() async throws {
         let place = try Place()
         let (ann, bob) = (try await place.person("ann"), try await place.person("bob"))

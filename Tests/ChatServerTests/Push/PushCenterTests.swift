@@ -287,7 +287,9 @@ struct PushCenterTests {
         await center.stopRinging(
             callID: "call", users: [world.bob], missed: false, callerName: "Ann", states: [world.bob: .joined])
         let quiet = await world.apple.sent(2)[1]
-        #expect(quiet.kind == .alert && quiet.collapseID == "call" && quiet.priority == .thrifty)
+        #expect(quiet.kind == .alert && quiet.collapseID == "call" && quiet.priority == .now)
+        // Later it could take the place of an alert that rings anew.
+        #expect(quiet.expiresAt == world.clock.now.advanced(by: .seconds(60)))
         #expect(
             String(decoding: quiet.payload, as: UTF8.self)
                 == #"{"aps":{"alert":{"body":"Call from Ann answered"},"interruption-level":"passive"},"#
@@ -298,6 +300,25 @@ struct PushCenterTests {
         await center.ring(world.ring())
         let third = await world.apple.sent(3)[2]
         #expect(String(decoding: third.payload, as: UTF8.self).contains("Ann is calling"))
+    }
+
+    @Test func `what was to replace an alert is not sent once the call rings anew`() async throws {
+        let world = try await World()
+        let center = try await world.center()
+        await center.ring(world.ring())
+        _ = await world.apple.sent(1)
+        try await until { center.statistics.sent == ["alert": 1] }
+        world.apple.answer(.tryAgain(reason: "Shutdown", after: nil))
+        await center.stopRinging(
+            callID: "call", users: [world.bob], missed: false, callerName: "Ann", states: [world.bob: .declined])
+        try await until { center.statistics.retried == 1 }
+        await center.ring(world.ring())
+        let third = await world.apple.sent(3)[2]
+        #expect(String(decoding: third.payload, as: UTF8.self).contains("Ann is calling"))
+        try await until { center.statistics.sent == ["alert": 2] }
+        world.clock.pass(.seconds(10))
+        await center.tick()
+        #expect(center.statistics.queued == 0 && world.apple.sent.count == 3)
     }
 
     @Test func `a VoIP push is replaced by nothing`() async throws {

@@ -155,6 +155,25 @@ struct PushPartsTests {
         #expect(left == ["two", "one", "two", nil])
     }
 
+    @Test func `what was to replace a call's alert is taken out, at these people's devices alone`() {
+        var queue = PushQueue()
+        let (ann, bob) = (UserID(UUID()), UserID(UUID()))
+        let pushes = [
+            Self.push(to: ann), Self.push(to: ann), Self.push(to: bob), Self.push(to: ann, call: "c"),
+            Self.push(to: ann), Self.push(to: bob),
+        ]
+        for push in pushes { _ = queue.add(push) }
+        #expect(queue.next(at: Self.start)?.push.id == pushes[3].id)
+        #expect(queue.next(at: Self.start)?.push.id == pushes[0].id)
+        queue.putBack(PushQueue.Item(push: pushes[0], attempts: 1), until: Self.start)
+        queue.removeEnds(of: "another", to: [ann, bob])
+        #expect(queue.count == 5)
+        queue.removeEnds(of: "c", to: [ann])
+        var left: [UUID] = []
+        while let item = queue.next(at: Self.start) { left.append(item.push.id) }
+        #expect(left == [pushes[2].id, pushes[5].id])
+    }
+
     @Test func `what is owed by the log is taken out, and what is not stays`() {
         var queue = PushQueue()
         let call = Self.push(.voip, call: "c")

@@ -9,6 +9,18 @@ import Testing
 
 /// What decides what goes through to a cluster and comes back, without sockets.
 @Suite struct ClusterPartsTests {
+    // MARK: Rooms
+
+    @Test(
+        arguments: [
+            (#"{"code":"not_found","msg":"requested room does not exist"}"#, true),
+            (#"{"code":"bad_route","msg":"no handler for path"}"#, false), (#"{"msg":"not_found"}"#, false),
+            ("<html>404 Not Found</html>", false), ("not_found", false), ("", false),
+        ])
+    func `nobody is in a room where Twirp says that there is none`(body: String, isNotFound: Bool) {
+        #expect(LiveKitCluster.isNotFound(Array(body.utf8)) == isNotFound)
+    }
+
     // MARK: Paths
 
     @Test(
