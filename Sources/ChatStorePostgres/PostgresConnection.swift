@@ -19,8 +19,8 @@ final class PostgresConnection: SQLSession {
     init(_ address: String) throws {
         guard let connection = PQconnectdb(address) else { throw PostgresFault.outOfMemory }
         self.connection = connection
+        // All of it is there by now, so `deinit` gives the connection back, also of one that was not made.
         guard PQstatus(connection) == CONNECTION_OK else {
-            defer { PQfinish(connection) }
             throw PostgresFault.notConnected(Self.message(of: connection))
         }
         // Notices would go to standard error.
