@@ -8,6 +8,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from peers.chat import Chat, Socket, check_order, done, fence, sequences
+from support.waiting import wait_until
 
 
 # Opening it
@@ -199,11 +200,11 @@ def large(channel, person, count):
     return [person.say(channel, f"{number:04d}" + "🌻" * 11_900)["id"] for number in range(count)]
 
 
-def test_who_has_missed_megabytes_comes_back_to_all_of_them(team):
+def test_who_has_missed_nearly_two_mebibytes_comes_back_to_all_of_them(team):
     ann, bob, workspace = team
     channel = ann.general(workspace)
     newest = ann.say(channel, "seen")["sequence"]
-    sent = large(channel, ann, 120)
+    sent = large(channel, ann, 40)
     socket = bob.socket(resume={workspace: newest})
     socket.settle()
     assert [event["data"]["id"] for event in socket.events(workspace)] == sent
@@ -218,6 +219,38 @@ def test_who_does_not_read_is_dropped_and_nobody_waits_for_them(team, chat):
     with_ann.wait_for("message_sent", id=sent[-1])
     received = stuck.read_late()
     assert stuck.code in (4008, 1006) and len(received) < len(sent), (stuck.code, len(received))
+
+
+def test_who_has_missed_more_than_fits_reads_it_anew(team, chat):
+    ann, bob, workspace = team
+    channel = ann.general(workspace)
+    before = ann.say(channel, "before")["sequence"]
+    large(channel, ann, 50)
+    newest = ann.say(channel, "after")["sequence"]
+    socket = Socket(chat, f"?token={bob.token}&resume={workspace}:{before}").greeted()
+    assert socket.wait_for("reload_needed", workspace_id=workspace)["data"]["sequence"] >= newest
+    assert "message_sent" not in [frame["type"] for frame in socket.frames]
+
+
+def comes_in(chat, person):
+    socket = Socket(chat, f"?token={person.token}")
+    try:
+        socket.greeted()
+        return True
+    except AssertionError:
+        return False
+
+
+def test_nobody_has_more_than_32_sockets(team, chat):
+    ann, bob, _ = team
+    sockets = [ann.socket() for _ in range(32)]
+    assert Socket(chat, f"?token={ann.token}").wait_closed() == 4009
+    # Others are not disturbed, and where one closes there is room again.
+    bob.socket().settle()
+    sockets[0].close()
+    sockets[0].wait_closed()
+    wait_until(lambda: comes_in(chat, ann), lambda: "there was no room again")
+    sockets[-1].settle()
 
 
 def test_a_flood_ends_the_socket_and_no_other(team):

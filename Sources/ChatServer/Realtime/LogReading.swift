@@ -39,8 +39,8 @@ struct LogReading: Sendable {
     private(set) var elsewhere: [UserID: ChatTransaction.Presence] = [:]
 
     /// Who has missed more than this reads everything anew.
-    private static let mostMissed = 20_000
-    static let mostMissedBytes = 32 << 20
+    static let mostMissedBytes = 2 << 20
+    private static let missedAtOnce = 500
 
     init(_ question: Question, in chat: ChatTransaction) throws {
         do {
@@ -89,16 +89,23 @@ struct LogReading: Sendable {
         of newcomer: Newcomer, _ workspace: WorkspaceID, in chat: ChatTransaction
     ) throws -> Place? {
         guard let presence = try chat.presence(of: newcomer.user, in: workspace) else { return nil }
-        var missed: MissedEvents?
-        if let after = newcomer.after {
-            missed = try chat.missedEvents(of: workspace, after: after, by: newcomer.user, limit: mostMissed)
-            // As many as were asked for: there may be more.
-            if case .events(let events, let upTo) = missed,
-                events.count == mostMissed || events.reduce(0, { $0 + $1.data.utf8.count }) > mostMissedBytes
-            {
-                missed = .reload(from: upTo)
-            }
-        }
+        let missed = try newcomer.after.map { try Self.missed(by: newcomer.user, workspace, after: $0, in: chat) }
         return Place(presence: presence, missed: missed, marks: try chat.readMarks(of: newcomer.user, in: workspace))
+    }
+
+    /// Reads in parts, so that of what is more than is sent again no more than that is ever in memory.
+    private static func missed(
+        by user: UserID, _ workspace: WorkspaceID, after sequence: Int64, in chat: ChatTransaction
+    ) throws -> MissedEvents {
+        var (after, events, bytes): (Int64, [StoredEvent], Int) = (sequence, [], 0)
+        while true {
+            let part = try chat.missedEvents(of: workspace, after: after, by: user, limit: missedAtOnce)
+            guard case .events(let more, let upTo) = part else { return part }
+            events += more
+            bytes += more.reduce(0) { $0 + $1.data.utf8.count }
+            guard bytes <= mostMissedBytes else { return .reload(from: upTo) }
+            if more.count < missedAtOnce { return .events(events, upTo: upTo) }
+            after = upTo
+        }
     }
 }

@@ -47,6 +47,7 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
         static let sessionOver: (code: UInt16, text: String) = (4001, "session_over")
         static let tooSlow: (code: UInt16, text: String) = (4008, "too_slow")
         static let tooFast: (code: UInt16, text: String) = (4029, "too_fast")
+        static let tooMany: (code: UInt16, text: String) = (4009, "too_many_sockets")
         static let goingDown: (code: UInt16, text: String) = (1001, "going_down")
     }
 
@@ -54,7 +55,7 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     private static let mostWaiting = 4 << 20
     private static let mostUnread = 256
     static let terms = WebSocketTerms(
-        messageLimit: ChatServer.bodyLimit, outboundLimit: 2 * mostWaiting + LogReading.mostMissedBytes,
+        messageLimit: ChatServer.bodyLimit, outboundLimit: 2 * mostWaiting,
         pingInterval: .seconds(20),
         flood: .init(messagesPerSecond: 50, messageBurst: 500, bytesPerSecond: 262_144, byteBurst: 2_097_152))
 
@@ -127,15 +128,10 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
 
     // MARK: From the hub
 
-    func send(_ frame: [UInt8]) { send(frame, isMissed: false) }
-
-    /// - Parameter isMissed: it is of what the client has asked for, which is bounded elsewhere: it does not make the
-    ///   client a slow one.
-    func send(_ frame: [UInt8], isMissed: Bool) {
+    func send(_ frame: [UInt8]) {
         guard let socket = openSocket else { return }
         let message = WebSocketMessage(frame, isText: true)
         counters.framesSent.add()
-        if isMissed { return socket.send(message) }
         if !socket.offer(message, limit: Self.mostWaiting) { close(Reason.tooSlow) }
     }
 
@@ -143,6 +139,12 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
         guard let socket = openSocket else { return }
         counters.framesSent.add()
         if !broadcast.offer(to: socket, limit: Self.mostWaiting) { close(Reason.tooSlow) }
+    }
+
+    /// Whether so much of what the client has missed may be sent: half of what may wait for it is left for what happens
+    /// meanwhile.
+    func hasRoom(forMissed bytes: Int) -> Bool {
+        (openSocket?.waiting ?? 0) + bytes <= LogReading.mostMissedBytes
     }
 
     private var openSocket: ServerWebSocket? { state.withLock { $0.isClosed ? nil : $0.socket } }

@@ -24,6 +24,8 @@ actor RealtimeHub {
     private var resumptions = 0
     private var waitingResumptions: [CheckedContinuation<Void, Never>] = []
     private static let mostResumptions = 4
+    /// Of one person, on this server.
+    private static let mostSockets = 32
     var typists = Typists()
     private var isExpiring = false
     private var isLooking = false
@@ -83,6 +85,9 @@ actor RealtimeHub {
     /// - Parameter resume: what it has seen of each.
     func connect(_ connection: RealtimeConnection, _ caller: Caller, resume: [WorkspaceID: Int64]) async {
         guard !isClosed else { return connection.close(RealtimeConnection.Reason.goingDown) }
+        guard connections[caller.user, default: []].count < Self.mostSockets else {
+            return connection.close(RealtimeConnection.Reason.tooMany)
+        }
         connections[caller.user, default: []].append((connection, caller.session))
         if !isLooking { Task { await lookAround() } }
         do {
@@ -319,10 +324,14 @@ actor RealtimeHub {
         case .reload:
             service.statistics.realtime.reloads.add()
             connection.send(ServerFrame.reloadNeeded(id, at: sequence))
+        case .events(let events, _) where !connection.hasRoom(forMissed: events.reduce(0) { $0 + $1.data.utf8.count }):
+            // What was sent before, perhaps of other workspaces, has not been read.
+            service.statistics.realtime.reloads.add()
+            connection.send(ServerFrame.reloadNeeded(id, at: sequence))
         case .events(let events, _):
             service.statistics.realtime.resumes.add()
             connection.send(ServerFrame.resuming(id, from: newcomer.after ?? 0))
-            for event in events { connection.send(Array(event.json.utf8), isMissed: true) }
+            for event in events { connection.send(Array(event.json.utf8)) }
         }
         workspaces[id]?.add(connection, of: user, place.presence)
         if former?.isHere != true { sayPeople(.came(user, id)) }

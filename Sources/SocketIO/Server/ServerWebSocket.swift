@@ -65,6 +65,9 @@ public final class ServerWebSocket: Sendable {
         return true
     }
 
+    /// How much waits of what was offered, in bytes.
+    public var waiting: Int { offered.load(ordering: .relaxed) }
+
     /// The first half of `offer`, for what is handed over with other sockets'. `writeOffered` follows.
     func reserve(_ message: WebSocketMessage, limit: Int) -> Bool {
         guard countOffer(of: message, within: limit) else { return false }

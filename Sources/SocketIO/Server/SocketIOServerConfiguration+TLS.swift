@@ -41,10 +41,15 @@ extension SocketIOServerConfiguration.TLS {
 
     /// The TLS library does not say why it could not open a file; the system does.
     private static func checkReadable(_ path: String, _ kind: String) throws(SocketIOServerError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        // A pipe without a writer would be waited for.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw .cannotUseTLSFile(path, "The \(kind) file \(path) cannot be read: \(systemText(of: errno)).")
         }
-        close(descriptor)
+        defer { close(descriptor) }
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+            throw .cannotUseTLSFile(path, "The \(kind) file \(path) is no file.")
+        }
     }
 }

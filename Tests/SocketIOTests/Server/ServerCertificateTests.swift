@@ -156,6 +156,16 @@ import Testing
         }
     }
 
+    @Test func `a pipe in a file's place is refused, not waited for`() async throws {
+        try await Self.run { files, server, _ in
+            let certificate = try #require(server.certificate)
+            let pipe = files.appending(path: "chain.pem").path
+            try FileManager.default.removeItem(atPath: pipe)
+            try #require(mkfifo(pipe, 0o600) == 0)
+            #expect(throws: SocketIOServerError.self) { try certificate.renew() }
+        }
+    }
+
     @Test func `tells until when it is good`() async throws {
         try await Self.run { _, server, _ in
             let certificate = try NIOSSLCertificate(bytes: Array(TestCertificates.selfSigned.utf8), format: .pem)
