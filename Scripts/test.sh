@@ -22,6 +22,9 @@ step() { # name, command…
 # what passes only then is named at the end: a fault to find, and no reason to lose a day's work. On a person's machine
 # the first failure counts.
 in_ci() { [ "${CI:-}" = true ]; }
+# Of random rooms, which are most of the engine tests' time, CI lives through three hundred of each kind: it has a time
+# limit, and builds everything from nothing first.
+if in_ci; then export ROOST_ROOM_SEEDS=${ROOST_ROOM_SEEDS:-300}; fi
 limited() { # seconds, command: CI ends what hangs; a person presses Ctrl-C, which `timeout` would swallow
     if in_ci; then timeout -k 10 "$@"; else "${@:2}"; fi
 }
