@@ -46,7 +46,7 @@ package struct RoomTransport: Sendable {
     package var streamHosts: [TransportAddress]
     /// Times of connectivity checks; always of a lite agent.
     package var ice = ICEConfiguration()
-    package var congestion = CongestionConfiguration()
+    package var congestion = CongestionConfiguration(pacing: .forwarded)
     /// What to add to an `Instant` to get the time since 1970.
     package var wallClockOffset: Interval
 

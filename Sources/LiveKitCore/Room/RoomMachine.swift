@@ -145,12 +145,22 @@ package final class RoomMachine {
 
     /// Takes a datagram, or a packet that came over a stream. It is decrypted where it lies.
     ///
-    /// - Parameter outbox: takes what is forwarded of it at once; the rest comes by `drainTransmits`.
+    /// - Parameters:
+    ///   - outbox: takes what cannot wait for `forwardReceived`.
+    ///   - send: sends the outbox, which is full, and empties it.
     package func receive(
         _ datagram: inout [UInt8], for peer: RoomPeerID, from remote: TransportAddress, to local: TransportAddress,
-        into outbox: inout DatagramOutbox, at now: Instant
+        into outbox: inout DatagramOutbox, at now: Instant, sending send: (inout DatagramOutbox) -> Void
     ) {
-        media.receive(&datagram, for: peer, from: remote, to: local, into: &outbox, at: now)
+        media.receive(&datagram, for: peer, from: remote, to: local, into: &outbox, at: now, sending: send)
+    }
+
+    /// Forwards what has come since the last time: to be called when what was read together is in, and before
+    /// `drainTransmits`.
+    package func forwardReceived(
+        into outbox: inout DatagramOutbox, at now: Instant, sending send: (inout DatagramOutbox) -> Void
+    ) {
+        media.forwardReceived(into: &outbox, at: now, sending: send)
     }
 
     /// A TCP connection of a peer is over.

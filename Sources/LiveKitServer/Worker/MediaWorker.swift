@@ -277,9 +277,9 @@ package actor MediaWorker {
         _ datagram: inout [UInt8], to peer: MediaPeer, from remote: TransportAddress, to base: TransportAddress,
         at now: Instant
     ) {
-        peer.room.machine.receive(&datagram, for: peer.id, from: remote, to: base, into: &forwarded, at: now)
+        peer.room.machine.receive(
+            &datagram, for: peer.id, from: remote, to: base, into: &forwarded, at: now, sending: { send(&$0) })
         touch(peer.room)
-        if forwarded.bytes.count >= Self.mostForwarded { sendForwarded() }
     }
 
     func timerFired(ofRoom number: Int, at now: Instant) {
@@ -303,30 +303,29 @@ package actor MediaWorker {
             room.isTouched = false
             settle(room, at: now)
         }
-        sendForwarded()
+        send(&forwarded)
         for index in datagramPorts.indices { datagramPorts[index].flush() }
         publish()
     }
 
     /// What was forwarded of the datagrams that were read together leaves together, so that one connection's packets go
-    /// in one piece; but of a caches' size.
-    private static let mostForwarded = 512 << 10
-
-    private func sendForwarded() {
-        guard !forwarded.isEmpty else { return }
-        statistics.datagramsSent += forwarded.count
-        statistics.bytesSent += forwarded.bytes.count
-        for index in datagramPorts.indices { datagramPorts[index].send(forwarded) }
+    /// in one piece.
+    private func send(_ outbox: inout DatagramOutbox) {
+        guard !outbox.isEmpty else { return }
+        statistics.datagramsSent += outbox.count
+        statistics.bytesSent += outbox.bytes.count
+        for index in datagramPorts.indices { datagramPorts[index].send(outbox) }
         if !streams.isEmpty {
-            forwarded.forEach { entry in
+            outbox.forEach { entry in
                 guard portIndex(of: entry.from) == nil else { return }
-                streams[entry.to]?.send(Array(forwarded.bytes[entry.range]))
+                streams[entry.to]?.send(Array(outbox.bytes[entry.range]))
             }
         }
-        forwarded.removeAll()
+        outbox.removeAll()
     }
 
     private func settle(_ room: HostedRoom, at now: Instant) {
+        room.machine.forwardReceived(into: &forwarded, at: now) { send(&$0) }
         var mayHaveMore = true
         while mayHaveMore {
             mayHaveMore = false

@@ -25,7 +25,7 @@ package struct MediaWorkerConfiguration: Sendable {
     package var streamPort: UInt16? = 7_881
     package var security: any SecurityProvider
     package var ice = ICEConfiguration()
-    package var congestion = CongestionConfiguration()
+    package var congestion = CongestionConfiguration(pacing: .forwarded)
 
     /// TCP connections in all, and from one address.
     package var maximumStreams = 2_000

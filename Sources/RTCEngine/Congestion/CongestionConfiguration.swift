@@ -2,10 +2,13 @@
 public struct CongestionConfiguration: Sendable, Hashable {
     /// Whether packets wait for their turn.
     public enum Pacing: Sendable, Hashable {
-        /// They leave when they are made: for who forwards what others have paced.
+        /// They leave when they are made, and the path is not probed.
         case off
         /// Pictures and retransmissions leave at a multiple of the estimate; sound never waits.
         case video
+        /// The same for who forwards what others have paced: a picture leaves as it has come, and only what is more
+        /// than that waits.
+        case forwarded
     }
 
     public var pacing: Pacing

@@ -23,7 +23,7 @@ struct CongestionControl {
         estimator = BandwidthEstimator(configuration)
         pacer = Pacer(
             rate: configuration.startBitrate * configuration.pacingFactor,
-            maximumQueueTime: configuration.maximumQueueTime)
+            maximumQueueTime: configuration.maximumQueueTime, isForwarding: configuration.pacing == .forwarded)
     }
 
     /// What the path is thought to carry.
@@ -33,7 +33,7 @@ struct CongestionControl {
     var isKnown: Bool { estimator.hasFeedback || estimator.peerEstimate != nil }
 
     /// Whether packets go through `pace`.
-    var isPacing: Bool { configuration.pacing == .video }
+    var isPacing: Bool { configuration.pacing != .off }
     /// Whether `pace` may begin a probe or go on with one.
     var mayProbe: Bool { isPacing && (!hasStarted || pacer.isProbing || plan.hasWaiting) }
     /// Whether there is padding for probes; without it they are made of media that wait.

@@ -22,6 +22,8 @@ public struct DatagramOutbox: Sendable {
         fileprivate var last = 0
     }
 
+    /// Of a cache's size: what was written is read again soon, by the system call.
+    private static let most = 512 << 10
     /// Storage that a burst has made larger than this is given back.
     private static let mostCapacity = 1 << 20
 
@@ -35,6 +37,8 @@ public struct DatagramOutbox: Sendable {
     public var bytes: [UInt8] { _read { yield buffer } }
     public var count: Int { entries.count }
     public var isEmpty: Bool { entries.isEmpty }
+    /// It is to be sent before more comes in.
+    public var isFull: Bool { buffer.count >= Self.most }
 
     /// What lies in the buffer from `start` on is a datagram.
     mutating func end(_ start: Int, on route: ICERoute, after place: inout Place) {

@@ -58,11 +58,12 @@ public struct PacketHistory: Sendable {
     /// Whether this packet has been here, as far as is remembered.
     public func contains(_ sequence: Int64) -> Bool { slots[place(of: sequence)].packet.sequence == sequence }
 
-    /// Keeps a copy. A packet that is too large for the ring, or older than those that are kept, is left out.
-    public mutating func insert(_ packet: PublishedPacket, _ bytes: RawSpan, at now: Instant) {
+    /// Keeps a copy. A packet that is too large for the ring, or older than those that are kept, is left out: false.
+    @discardableResult
+    public mutating func insert(_ packet: PublishedPacket, _ bytes: RawSpan, at now: Instant) -> Bool {
         let count = bytes.byteCount
-        if let highest, packet.sequence <= highest - Int64(slots.count) { return }
-        guard count <= maximumBytes / 4 else { return }
+        if let highest, packet.sequence <= highest - Int64(slots.count) { return false }
+        guard count <= maximumBytes / 4 else { return false }
         reserve(count, at: now)
         let offset = head % ring.count
         bytes.withUnsafeBytes { source in
@@ -73,6 +74,7 @@ public struct PacketHistory: Sendable {
         slots[place(of: packet.sequence)] = Slot(packet: packet, start: head, count: count, arrival: now)
         head += count
         highest = max(highest ?? packet.sequence, packet.sequence)
+        return true
     }
 
     /// What is known of a packet; nil when it is not kept any more.

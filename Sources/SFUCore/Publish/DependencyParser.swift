@@ -24,11 +24,13 @@ struct DependencyParser: Sendable {
     private var activeTargets: UInt32 = 0
     private var targetsSequence = Int64.min
 
+    /// §A.8.2: template_dependency_structure_present_flag is the first bit after the three mandatory bytes.
+    static func bringsStructure(_ data: RawSpan) -> Bool { data.byte(at: 3).map { $0 & 0x80 != 0 } ?? false }
+
     /// - Parameter sequence: of the packet, unwrapped.
     /// - Returns: nil for a descriptor that is cut off, or refers to a structure or template that is not known.
     mutating func read(_ data: RawSpan, at sequence: Int64) -> Reading? {
-        // §A.8.2: template_dependency_structure_present_flag is the first bit after the three mandatory bytes.
-        if let flags = data.byte(at: 3), flags & 0x80 != 0 { return readStructure(data, at: sequence) }
+        if Self.bringsStructure(data) { return readStructure(data, at: sequence) }
         guard let table, let first = data.byte(at: 0), let number = data.uint16(at: 1) else { return nil }
         let place = (Int(first & 0x3f) + 64 - table.firstTemplateID) % 64
         guard place < table.templates.count else { return nil }

@@ -104,7 +104,8 @@ public struct PublishedTrack: ~Copyable, Sendable {
     /// - Parameter isMuted: nothing of it is to be heard or seen, now or later: it counts as padding, which takes the
     ///   places that subscribers' streams have kept for it.
     ///   - redundancy: what a packet of redundancy carries (RFC 2198).
-    /// - Returns: what forwarding sees of it; nil for a packet that was here before or that nobody can use.
+    /// - Returns: what forwarding sees of it, when it is kept; nil for a packet that was here before, that is older
+    ///   than those that are kept, or that nobody can use.
     public mutating func receive(
         _ header: RTPHeader, _ packet: RawSpan, layer: Int, extensions: HeaderExtensionIDs, isMuted: Bool = false,
         redundancy: RedundantSound? = nil, at now: Instant
@@ -133,7 +134,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
             published.video = video
             streams[layer].rereads = min(streams[layer].rereads + Stream.rereadsForEach, Stream.maximumRereads)
         }
-        streams[layer].history.insert(published, packet, at: now)
+        guard streams[layer].history.insert(published, packet, at: now) else { return nil }
         if published.video.traits.contains(.bringsStructure) {
             streams[layer].readAgain(after: sequence, extensions)
         }

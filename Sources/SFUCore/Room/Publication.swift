@@ -69,6 +69,9 @@ final class Publication {
     // overlap.
     @exclusivity(unchecked) var track: PublishedTrack
     @exclusivity(unchecked) var subscriptions: [Subscription] = []
+    /// Packets that have come and are still to be forwarded, in their order. Their bytes are in the track's histories.
+    @exclusivity(unchecked) private(set) var waiting: [WaitingPacket] = []
+    private var waitingBytes = 0
     /// Packets that came with later ones, after they were lost.
     var recovered: Int64 = 0
     /// The server passes nothing on.
@@ -90,6 +93,27 @@ final class Publication {
         track = PublishedTrack(format: description.format, streams: streams)
         keyFrames = Array(repeating: KeyFrameThrottle(), count: streams)
     }
+
+    // MARK: Waiting packets
+
+    /// So many bytes that the smallest history still has the first packet when the last one has come.
+    private static let mostWaiting = 24 << 10
+
+    /// Whether another packet can wait beside those that do.
+    func hasRoom(for bytes: Int) -> Bool { waitingBytes + bytes <= Self.mostWaiting }
+
+    func wait(_ packet: WaitingPacket, _ bytes: Int) {
+        waiting.append(packet)
+        waitingBytes += bytes
+    }
+
+    /// All subscribers have had them.
+    func endWaiting() {
+        waiting.removeAll(keepingCapacity: true)
+        waitingBytes = 0
+    }
+
+    // MARK: Layers
 
     /// The spatial layer of a layer in the order of the descriptions.
     func stream(ofReceivedLayer layer: Int) -> Int {
@@ -129,4 +153,11 @@ final class Publication {
         for throttle in keyFrames { if let time = throttle.nextWake { wake = wake.map { min($0, time) } ?? time } }
         return wake
     }
+}
+
+/// A packet that has come and is still to be forwarded.
+struct WaitingPacket {
+    let published: PublishedPacket
+    let header: RTPHeader
+    let extensions: ForwardedExtensions
 }

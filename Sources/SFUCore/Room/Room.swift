@@ -1,17 +1,20 @@
 public import RTCEngine
-public import RTCWire
+import RTCWire
 
 /// The media of one room: who publishes, who is subscribed to what, and the packets between them. Without sockets,
 /// clock or signaling; whoever owns it keeps it on one thread.
 ///
-/// Its peers are `PeerMachine`s that pass packets on (`MediaUnit.packets`). Datagrams go in by `receive`; afterwards
-/// the owner calls `drainTransmits` and drains `pollEvent`, and calls `tick` when `nextWake` has come. A participant
-/// may have one peer connection or two, one to publish and one to subscribe: the room knows of peers only.
+/// Its peers are `PeerMachine`s that pass packets on (`MediaUnit.packets`). Datagrams go in by `receive`; when those
+/// that were read together are in, the owner calls `forwardReceived` and `drainTransmits` and drains `pollEvent`, and
+/// calls `tick` when `nextWake` has come. A participant may have one peer connection or two, one to publish and one to
+/// subscribe: the room knows of peers only.
 ///
-/// A packet's way: `receive` → `forward` → `PublishedTrack.receive`, which keeps it once for all → each
-/// `Subscription.receive`, which decides and numbers it → `PeerMachine.forward` of the subscriber.
+/// A packet's way: `receive` → `keep` → `PublishedTrack.receive`, which keeps it once for all; then, subscriber after
+/// subscriber, `forwardReceived` → `Subscription.receive`, which decides and numbers → `PeerMachine.forward` of the
+/// subscriber. Each gets all of a burst at once: to reach a subscriber's state costs more than to write one packet of
+/// it, and the system call takes one's packets in one piece.
 public final class Room {
-    private var peers: [RoomPeerID: RoomPeer] = [:]
+    var peers: [RoomPeerID: RoomPeer] = [:]
     private var publications: [PublicationID: Publication] = [:]
     private var lastID: UInt32 = 0
     private var random: EngineRandom
@@ -20,7 +23,7 @@ public final class Room {
     private var events: [RoomEvent] = []
     private var firstEvent = 0
 
-    private var speakers = ActiveSpeakers()
+    var speakers = ActiveSpeakers()
     /// By index in `speakers`; one that is gone stays until its index is used again, for it is told that it fell
     /// silent.
     private var speaking: [Int: PublicationID] = [:]
@@ -29,14 +32,14 @@ public final class Room {
     private var lastAllocation = Instant.zero
     /// How often a subscriber's bitrate was divided, for tests.
     private(set) var divisions = 0
-    private var lostSound = LostSound()
+    var lostSound = LostSound()
+    /// Publications with packets that are still to be forwarded, in the order in which the first of them came.
+    var waiting: [Publication] = []
 
     /// Bitrates are measured again, and divided, so often.
     static let allocationInterval = Interval.milliseconds(500)
     /// And so long after the last time when something has changed that a client can change as often as it likes.
     static let earlyAllocationInterval = Interval.milliseconds(100)
-    /// Of a packet that does not tell.
-    private static let soundDuration = Interval.milliseconds(20)
 
     /// - Parameter random: for the numbers that streams begin with.
     public init(random: EngineRandom) { self.random = random }
@@ -137,6 +140,8 @@ public final class Room {
             stop(subscription, at: now)
         }
         publication.subscriptions = []
+        publication.endWaiting()
+        waiting.removeAll { $0 === publication }
     }
 
     /// The server passes nothing of a publication on, or does again: pictures from their next key frame. What others
@@ -263,88 +268,6 @@ public final class Room {
     private func tell(_ quality: VideoQuality?, of publication: Publication) {
         guard let quality, publication.description.format.isVideo else { return }
         events.append(.qualityWanted(publication.id, quality))
-    }
-
-    // MARK: Packets
-
-    /// Takes a datagram that came for a peer. It is decrypted where it lies.
-    ///
-    /// - Parameter outbox: takes what is forwarded of it at once; the rest comes by `drainTransmits`.
-    public func receive(
-        _ datagram: inout [UInt8], for id: RoomPeerID, from remote: TransportAddress, to local: TransportAddress,
-        into outbox: inout DatagramOutbox, at now: Instant
-    ) {
-        guard let peer = peers[id] else { return }
-        peer.machine.receive(&datagram, from: remote, to: local, at: now)
-        peer.touch()
-        guard let packet = peer.machine.takePacket(&datagram) else { return }
-        forward(packet, datagram.span.bytes, from: peer, into: &outbox, at: now)
-    }
-
-    private func forward(
-        _ packet: ReceivedPacket, _ bytes: RawSpan, from peer: RoomPeer, into outbox: inout DatagramOutbox,
-        at now: Instant
-    ) {
-        guard let publication = peer.publication(on: packet.transceiver),
-            // Subscribers have agreed on this one only.
-            packet.format ?? packet.redundancy?.format == publication.description.format
-        else { return }
-        let ids = peer.machine.receivedExtensions
-        let stream = publication.stream(ofReceivedLayer: packet.layer)
-        guard
-            let published = publication.track.receive(
-                packet.header, bytes, layer: stream, extensions: ids, isMuted: publication.isMuted,
-                redundancy: packet.redundancy, at: now)
-        else { return }
-        if published.video.startsKeyFrame { publication.keyFrames[stream].keyFrameReceived() }
-        if !publication.isMuted, let speaker = publication.speaker,
-            let range = packet.header.extensionElement(ids.audioLevel, in: bytes),
-            let level = bytes.byte(at: range.lowerBound)
-        {
-            let payload = packet.header.payload(of: bytes)
-            let samples = publication.description.format.samples(
-                in: payload.extracting(droppingFirst: Int(published.primaryOffset)))
-            speakers.observe(
-                AudioLevel(byte: level), of: speaker,
-                duration: samples.map {
-                    Interval(nanoseconds: Int64($0) * 1_000_000_000 / Int64(publication.description.codec.clockRate))
-                }
-                    ?? Self.soundDuration)
-        }
-        if published.bringsEarlierSound, publication.track.lacks(published.sequence - 1, layer: stream) {
-            recover(before: published, packet.header, bytes, of: publication, into: &outbox, at: now)
-        }
-        let extensions = ForwardedExtensions(of: packet.header, bytes, from: ids)
-        for subscription in publication.subscriptions {
-            subscription.receive(
-                published, of: publication, packet.header, extensions, bytes, into: &outbox, at: now)
-        }
-        publication.askForKeyFrames(at: now)
-    }
-
-    /// Sound that was lost on its way here and has come with a later packet goes out as the packet that was lost: also
-    /// to those who take no redundancy, and who would not have it otherwise.
-    private func recover(
-        before packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan, of publication: Publication,
-        into outbox: inout DatagramOutbox, at now: Instant
-    ) {
-        let payload = header.payload(of: bytes)
-        let count = lostSound.read(payload, publication.description.format)
-        for distance in (0..<count).reversed() {
-            let sequence = packet.sequence - Int64(distance) - 1
-            guard publication.track.lacks(sequence, layer: Int(packet.layer)) else { continue }
-            let lost = lostSound.packet(distance, before: header, payload)
-            guard let header = try? RTPHeader(parsing: lost.span.bytes),
-                let published = publication.track.receive(
-                    header, lost.span.bytes, layer: Int(packet.layer), extensions: HeaderExtensionIDs(), at: now)
-            else { continue }
-            publication.recovered += 1
-            let extensions = ForwardedExtensions(of: header, lost.span.bytes, from: HeaderExtensionIDs())
-            for subscription in publication.subscriptions {
-                subscription.receive(
-                    published, of: publication, header, extensions, lost.span.bytes, into: &outbox, at: now)
-            }
-        }
     }
 
     // MARK: Time

@@ -41,12 +41,13 @@ final class Subscription {
 
     // MARK: Packets
 
-    /// Forwards what of a packet is for this subscriber.
+    /// Forwards what of the packets that wait is for this subscriber.
     ///
-    /// - Parameter publication: this subscription's.
+    /// - Parameters:
+    ///   - packets: in the order in which they came; the track keeps all of them.
+    ///   - publication: this subscription's.
     func receive(
-        _ packet: PublishedPacket, of publication: Publication, _ header: RTPHeader,
-        _ extensions: ForwardedExtensions, _ bytes: RawSpan, into outbox: inout DatagramOutbox, at now: Instant
+        _ packets: [WaitingPacket], of publication: Publication, into outbox: inout DatagramOutbox, at now: Instant
     ) {
         // Looked up once: each look counts references.
         let subscriber = subscriber
@@ -54,16 +55,23 @@ final class Subscription {
         guard subscriber.machine.canForward(on: transceiver) else { return interrupt() }
         isInterrupted = false
         var wants = Wants()
-        if let out = next(packet, of: publication, at: now) {
-            wants.add(send(out, packet, header, extensions, bytes, to: subscriber, into: &outbox, at: now))
-        }
-        while let missed = video?.nextMissed() {
-            guard
-                let packet = publication.track.packet(
-                    layer: Int(missed.layer), sequence: missed.sequence, at: now),
-                let out = next(packet, of: publication, at: now)
-            else { continue }
-            wants.add(sendKept(out, packet, into: &outbox, at: now))
+        for packet in packets {
+            if let out = next(packet.published, of: publication, at: now) {
+                publication.track.withBytes(of: packet.published) { bytes in
+                    wants.add(
+                        send(
+                            out, packet.published, packet.header, packet.extensions, bytes, to: subscriber,
+                            into: &outbox, at: now))
+                }
+            }
+            while let missed = video?.nextMissed() {
+                guard
+                    let packet = publication.track.packet(
+                        layer: Int(missed.layer), sequence: missed.sequence, at: now),
+                    let out = next(packet, of: publication, at: now)
+                else { continue }
+                wants.add(sendKept(out, packet, into: &outbox, at: now))
+            }
         }
         if let stream = video?.keyFrameWish(of: publication.track, at: now) {
             publication.wantKeyFrame(ofStream: stream, at: now)

@@ -222,15 +222,20 @@ final class Venue {
             addresses[from] = peer
         }
         guard let peer = addresses[from] else { return }
-        room.receive(&bytes, for: peer, from: from, to: Self.port, into: &forwarded, at: now)
+        room.receive(
+            &bytes, for: peer, from: from, to: Self.port, into: &forwarded, at: now, sending: { _ in })
     }
 
     func drain() {
         var down: [(bytes: [UInt8], from: TransportAddress, to: TransportAddress)] = []
         repeat {
             down = []
-            forwarded.forEach { down.append((Array(forwarded.bytes[$0.range]), $0.from, $0.to)) }
-            forwarded.removeAll()
+            func send(_ outbox: inout DatagramOutbox) {
+                outbox.forEach { down.append((Array(outbox.bytes[$0.range]), $0.from, $0.to)) }
+                outbox.removeAll()
+            }
+            room.forwardReceived(into: &forwarded, at: now, sending: send)
+            send(&forwarded)
             room.drainTransmits(at: now) { _, datagram in down.append((datagram.bytes, datagram.from, datagram.to)) }
             while let output = room.pollOutput() { take(output) }
             for (bytes, from, to) in down {

@@ -51,6 +51,23 @@ import Testing
         }
     }
 
+    @Test func `of pictures that another has paced, each leaves as it came, and what is more than that waits`() {
+        let estimate = Bitrate.megabits(1)
+        let rate = estimate * CongestionConfiguration().pacingFactor
+        var pacer = Pacer(rate: rate, maximumQueueTime: .seconds(Int64(1)), isForwarding: true, initialWindow: 0)
+        // 25 a second at the estimate.
+        for number in Int64(0)..<20 {
+            let now = Instant.zero + .milliseconds(40 * number)
+            for _ in 0..<5 { pacer.enqueue(packet(), at: now) }
+            #expect(run(&pacer, from: now, for: .zero).count == 5)
+        }
+        for _ in 0..<40 { pacer.enqueue(packet(), at: .zero + .seconds(Int64(2))) }
+        let left = run(&pacer, from: .zero + .seconds(Int64(2)), for: .seconds(Int64(1)))
+        // 40 ms at 2.5 Mbit/s are 12,500 bytes.
+        #expect(left.filter { $0.at == 0 }.count == 13)
+        #expect((90...130).contains(left.last?.at ?? 0))
+    }
+
     @Test func `no burst is larger than 63 kilobytes, however fast the path is said to be`() {
         var pacer = pacer(.megabits(80))
         for _ in 0..<200 { pacer.enqueue(packet(), at: .zero) }

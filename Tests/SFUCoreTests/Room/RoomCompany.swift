@@ -37,7 +37,10 @@ final class RoomCompany {
 
     let room = Room(random: .seeded(7))
     private(set) var now = Instant.zero + .seconds(Int64(1))
-    private var forwarded = DatagramOutbox()
+    private(set) var forwarded = DatagramOutbox()
+    /// What the room has sent in this step, and how often before its outbox was taken.
+    private var down: [(bytes: [UInt8], from: TransportAddress, to: TransportAddress)] = []
+    private(set) var fullOutboxes = 0
     private(set) var people: [Person] = []
     private(set) var paused: [(publication: PublicationID, isPaused: Bool)] = []
     private(set) var speakers: [[RoomEvent.Speaker]] = []
@@ -61,6 +64,8 @@ final class RoomCompany {
         var configuration = PeerMachineConfiguration(
             ice: ICEConfiguration(), negotiation: negotiation, wallClockOffset: .zero)
         configuration.unit = unit
+        // As on a server. Publishers here send a picture at once.
+        configuration.congestion.pacing = unit == .packets ? .forwarded : .off
         return PeerMachine(configuration: configuration, security: security, random: .seeded(seed))
     }
 
@@ -175,11 +180,11 @@ final class RoomCompany {
             takeEvents(of: person)
         }
         if let wake = room.nextWake, wake <= now { room.tick(at: now) }
-        var down: [(bytes: [UInt8], from: TransportAddress, to: TransportAddress)] = []
-        forwarded.forEach { down.append((Array(forwarded.bytes[$0.range]), $0.from, $0.to)) }
-        forwarded.removeAll()
+        room.forwardReceived(into: &forwarded, at: now, sending: sendFull)
+        send(&forwarded)
         room.drainTransmits(at: now) { _, datagram in down.append((datagram.bytes, datagram.from, datagram.to)) }
         for (bytes, from, to) in down { deliver(bytes, from: from, to: to) }
+        down = []
         while let event = room.pollEvent() {
             switch event {
             case .peer: continue
@@ -195,10 +200,22 @@ final class RoomCompany {
         while now < end { step() }
     }
 
+    private func send(_ outbox: inout DatagramOutbox) {
+        outbox.forEach { down.append((Array(outbox.bytes[$0.range]), $0.from, $0.to)) }
+        outbox.removeAll()
+    }
+
+    private func sendFull(_ outbox: inout DatagramOutbox) {
+        fullOutboxes += 1
+        send(&outbox)
+    }
+
     private func up(_ datagram: Transmit, of person: Person, to peer: RoomPeerID) {
         var bytes = datagram.bytes
         guard !isLostUp(person, bytes) else { return }
-        room.receive(&bytes, for: peer, from: datagram.from, to: datagram.to, into: &forwarded, at: now)
+        room.receive(
+            &bytes, for: peer, from: datagram.from, to: datagram.to, into: &forwarded, at: now,
+            sending: sendFull)
     }
 
     private func deliver(_ datagram: [UInt8], from: TransportAddress, to: TransportAddress) {
@@ -256,7 +273,8 @@ final class RoomCompany {
         var bytes = packet + [UInt8](repeating: 0, count: 16)
         room.receive(
             &bytes, for: person.publishing, from: Self.address(person.place, 1),
-            to: Self.address(200, UInt16(person.place * 2)), into: &forwarded, at: now)
+            to: Self.address(200, UInt16(person.place * 2)), into: &forwarded, at: now,
+            sending: sendFull)
     }
 
     func sound(_ number: Int, of person: Person, _ track: TransceiverID, level: UInt8) throws {

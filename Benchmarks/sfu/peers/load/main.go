@@ -32,7 +32,7 @@ var (
 	seconds    = flag.Float64("seconds", 5, "measured seconds")
 	warmUp     = flag.Float64("warm-up", 2, "seconds before they begin")
 	videoRate  = flag.Float64("video-rate", 150, "video packets a second of each publisher")
-	videoSize  = flag.Int("video-size", 1150, "bytes of payload of a video packet, 50 more or less")
+	videoSize  = flag.Int("video-size", 1150, "bytes of payload of a video packet, 50 more or less from frame to frame")
 	burst      = flag.Int("burst", 1, "video packets sent back to back")
 	audioRate  = flag.Float64("audio-rate", 50, "audio packets a second of each publisher")
 	audioSize  = flag.Int("audio-size", 100, "bytes of payload of an audio packet")

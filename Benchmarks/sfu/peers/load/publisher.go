@@ -18,7 +18,15 @@ const magic, stampSize = 0x524f4f53, 16
 // A VP8 key frame's first bytes, 640 by 360 (RFC 6386 9.1).
 var keyFrameHeader = []byte{0x10, 0x02, 0x00, 0x9d, 0x01, 0x2a, 0x80, 0x02, 0x68, 0x01}
 
-const packetsInFrame, framesBetweenKeyFrames = 5, 90
+const framesBetweenKeyFrames = 90
+
+// packetsInFrame is five, or the whole of a larger burst.
+func packetsInFrame() int {
+	if *burst > 5 {
+		return *burst
+	}
+	return 5
+}
 
 type mediaTracks []*webrtc.TrackLocalStaticRTP
 
@@ -30,10 +38,12 @@ type sender struct {
 	clock    uint32
 	inFrame  int
 	frame    int
-	buffer   []byte
-	random   uint32
-	wantKey  int32
-	measured int64
+	// In bytes of payload, of the frame that is being sent.
+	frameSize int
+	buffer    []byte
+	random    uint32
+	wantKey   int32
+	measured  int64
 }
 
 func newTracks(publisher int) mediaTracks {
@@ -124,8 +134,7 @@ func (s *sender) send() {
 	header := rtp.Header{Version: 2, SequenceNumber: s.sequence, Timestamp: s.clock}
 	size := *audioSize
 	if s.isVideo {
-		s.random = s.random*1664525 + 1013904223
-		size = *videoSize - 50 + int(s.random>>16)%101
+		size = s.videoSize()
 		header.Marker = s.describe()
 	} else {
 		s.clock += 960
@@ -144,6 +153,21 @@ func (s *sender) send() {
 	}
 }
 
+// videoSize is the next packet's. Frames differ in size, and each is cut about equally, as libwebrtc cuts it
+// (RtpPacketizer::SplitAboutEqually): the last packets have one byte more where it does not come out even.
+func (s *sender) videoSize() int {
+	packets := packetsInFrame()
+	if s.inFrame == 0 {
+		s.random = s.random*1664525 + 1013904223
+		s.frameSize = packets*(*videoSize-50) + int(s.random>>16)%(packets*100+1)
+	}
+	size := s.frameSize / packets
+	if s.inFrame >= packets-s.frameSize%packets {
+		size++
+	}
+	return size
+}
+
 // describe writes VP8's payload descriptor with a picture id of 15 bits (RFC 7741 4.2); true for a frame's last packet.
 func (s *sender) describe() bool {
 	b := s.buffer
@@ -155,11 +179,11 @@ func (s *sender) describe() bool {
 			copy(b[4:], keyFrameHeader)
 		}
 	}
-	if s.inFrame++; s.inFrame < packetsInFrame {
+	if s.inFrame++; s.inFrame < packetsInFrame() {
 		return false
 	}
 	s.inFrame = 0
 	s.frame++
-	s.clock += 3000
+	s.clock += uint32(float64(packetsInFrame()) * 90000 / *videoRate)
 	return true
 }

@@ -15,6 +15,9 @@ struct Pacer {
     /// much as sending them. libwebrtc takes 40 ms at every rate, and the same bound in bytes; on a slow path that is a
     /// queue which sound stands in.
     private static let fastBurst = Interval.milliseconds(20)
+    /// Of pictures that another's pacer has let out already: a whole one at the rate that is sent, for the pacer's is a
+    /// multiple of that. What is left to do here is a path that carries less than the one that they came by.
+    private static let forwardedBurst = Interval.milliseconds(40)
     private static let fastRate = Bitrate.megabits(10)
     private static let burstBytes = 63_000.0
     /// Of a probe: its times are measured, so its bursts are short.
@@ -41,6 +44,7 @@ struct Pacer {
 
     var rate: Bitrate
     private let maximumQueueTime: Interval
+    private let isForwarding: Bool
 
     private var retransmissions = FIFO<Waiting>()
     private var video = FIFO<Waiting>()
@@ -62,8 +66,12 @@ struct Pacer {
     /// Whether a probe may go on with padding when the media have nothing for it; the owner says.
     var canPad = true
 
-    init(rate: Bitrate, maximumQueueTime: Interval, initialWindow: Int = Self.initialWindow) {
+    /// - Parameter isForwarding: what comes has been paced by who made it.
+    init(
+        rate: Bitrate, maximumQueueTime: Interval, isForwarding: Bool = false, initialWindow: Int = Self.initialWindow
+    ) {
         self.rate = rate
+        self.isForwarding = isForwarding
         window = initialWindow
         self.maximumQueueTime = maximumQueueTime
     }
@@ -206,7 +214,7 @@ struct Pacer {
 
     private mutating func fill(_ bytes: Int) {
         debt += Double(bytes)
-        let burst = rate >= Self.fastRate ? Self.fastBurst : Self.burst
+        let burst = isForwarding ? Self.forwardedBurst : rate >= Self.fastRate ? Self.fastBurst : Self.burst
         if debt >= min(currentRate(at: last).bytes(in: burst), Self.burstBytes) { isOpen = false }
     }
 

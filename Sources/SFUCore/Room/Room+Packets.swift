@@ -1,0 +1,116 @@
+public import RTCEngine
+public import RTCWire
+
+/// Packets from those who publish to those who are subscribed.
+extension Room {
+    /// Of a packet that does not tell.
+    private static let soundDuration = Interval.milliseconds(20)
+
+    /// Takes a datagram that came for a peer. It is decrypted where it lies.
+    ///
+    /// - Parameters:
+    ///   - outbox: takes what cannot wait for `forwardReceived`.
+    ///   - send: sends the outbox, which is full, and empties it.
+    public func receive(
+        _ datagram: inout [UInt8], for id: RoomPeerID, from remote: TransportAddress, to local: TransportAddress,
+        into outbox: inout DatagramOutbox, at now: Instant, sending send: (inout DatagramOutbox) -> Void
+    ) {
+        guard let peer = peers[id] else { return }
+        peer.machine.receive(&datagram, from: remote, to: local, at: now)
+        peer.touch()
+        guard let packet = peer.machine.takePacket(&datagram),
+            let publication = peer.publication(on: packet.transceiver)
+        else { return }
+        let bytes = datagram.span.bytes
+        let descriptor = packet.header.extensionElement(
+            peer.machine.receivedExtensions.dependencyDescriptor, in: bytes)
+        // A structure changes how the packets before it would be understood.
+        let bringsStructure = descriptor.map { DependencyParser.bringsStructure(bytes.extracting($0)) } ?? false
+        if bringsStructure || !publication.hasRoom(for: bytes.byteCount) {
+            forwardReceived(into: &outbox, at: now, sending: send)
+        }
+        keep(packet, bytes, of: publication, from: peer, at: now)
+    }
+
+    /// Forwards what has come since the last time; what else comes of it comes by `drainTransmits`.
+    ///
+    /// - Parameters:
+    ///   - outbox: takes the datagrams.
+    ///   - send: sends the outbox, which is full, and empties it.
+    public func forwardReceived(
+        into outbox: inout DatagramOutbox, at now: Instant, sending send: (inout DatagramOutbox) -> Void
+    ) {
+        for publication in waiting {
+            for subscription in publication.subscriptions {
+                subscription.receive(publication.waiting, of: publication, into: &outbox, at: now)
+                if outbox.isFull { send(&outbox) }
+            }
+            publication.endWaiting()
+            publication.askForKeyFrames(at: now)
+        }
+        waiting.removeAll(keepingCapacity: true)
+    }
+
+    private func keep(
+        _ packet: ReceivedPacket, _ bytes: RawSpan, of publication: Publication, from peer: RoomPeer, at now: Instant
+    ) {
+        // Subscribers have agreed on this one only.
+        guard packet.format ?? packet.redundancy?.format == publication.description.format else { return }
+        let ids = peer.machine.receivedExtensions
+        let stream = publication.stream(ofReceivedLayer: packet.layer)
+        guard
+            let published = publication.track.receive(
+                packet.header, bytes, layer: stream, extensions: ids, isMuted: publication.isMuted,
+                redundancy: packet.redundancy, at: now)
+        else { return }
+        if published.video.startsKeyFrame { publication.keyFrames[stream].keyFrameReceived() }
+        if !publication.isMuted, let speaker = publication.speaker,
+            let range = packet.header.extensionElement(ids.audioLevel, in: bytes),
+            let level = bytes.byte(at: range.lowerBound)
+        {
+            let payload = packet.header.payload(of: bytes)
+            let samples = publication.description.format.samples(
+                in: payload.extracting(droppingFirst: Int(published.primaryOffset)))
+            speakers.observe(
+                AudioLevel(byte: level), of: speaker,
+                duration: samples.map {
+                    Interval(nanoseconds: Int64($0) * 1_000_000_000 / Int64(publication.description.codec.clockRate))
+                }
+                    ?? Self.soundDuration)
+        }
+        if published.bringsEarlierSound, publication.track.lacks(published.sequence - 1, layer: stream) {
+            recover(before: published, packet.header, bytes, of: publication, at: now)
+        }
+        wait(published, packet.header, bytes, from: ids, of: publication)
+    }
+
+    private func wait(
+        _ packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan, from publisher: HeaderExtensionIDs,
+        of publication: Publication
+    ) {
+        if publication.waiting.isEmpty { waiting.append(publication) }
+        let extensions = ForwardedExtensions(of: header, bytes, from: publisher)
+        publication.wait(WaitingPacket(published: packet, header: header, extensions: extensions), bytes.byteCount)
+    }
+
+    /// Sound that was lost on its way here and has come with a later packet goes out as the packet that was lost: also
+    /// to those who take no redundancy, and who would not have it otherwise.
+    private func recover(
+        before packet: PublishedPacket, _ header: RTPHeader, _ bytes: RawSpan, of publication: Publication,
+        at now: Instant
+    ) {
+        let payload = header.payload(of: bytes)
+        let count = lostSound.read(payload, publication.description.format)
+        for distance in (0..<count).reversed() {
+            let sequence = packet.sequence - Int64(distance) - 1
+            guard publication.track.lacks(sequence, layer: Int(packet.layer)) else { continue }
+            let lost = lostSound.packet(distance, before: header, payload)
+            guard let header = try? RTPHeader(parsing: lost.span.bytes),
+                let published = publication.track.receive(
+                    header, lost.span.bytes, layer: Int(packet.layer), extensions: HeaderExtensionIDs(), at: now)
+            else { continue }
+            publication.recovered += 1
+            wait(published, header, lost.span.bytes, from: HeaderExtensionIDs(), of: publication)
+        }
+    }
+}
