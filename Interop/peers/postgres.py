@@ -10,8 +10,17 @@ from pathlib import Path
 
 from support.waiting import PATIENCE, wait_until
 
-# Whoever holds its standard input open holds the server.
-LIFELINE = '"$@" & server=$!; read -r nothing; kill -INT $server; wait $server; rm -rf "$0"'
+# Whoever holds its standard input open holds the server; `stop` and `start` are lines of it.
+LIFELINE = """
+"$@" & server=$!
+while read -r order; do
+    case $order in
+    stop) kill -QUIT $server; wait $server ;;
+    start) "$@" & server=$! ;;
+    esac
+done
+kill -INT $server; wait $server; rm -rf "$0"
+"""
 
 
 class Postgres:
@@ -35,8 +44,23 @@ class Postgres:
         self._process = subprocess.Popen(
             ["sh", "-c", LIFELINE, self.folder, *user, *server], cwd="/", stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-        ready = ["pg_isready", "-q", "-h", self.folder]
-        wait_until(lambda: subprocess.run(ready, check=False).returncode == 0, "PostgreSQL takes connections")
+        wait_until(self._is_ready, "PostgreSQL takes connections")
+
+    def _is_ready(self):
+        return subprocess.run(["pg_isready", "-q", "-h", self.folder], check=False).returncode == 0
+
+    def _order(self, word):
+        self._process.stdin.write(f"{word}\n".encode())
+        self._process.stdin.flush()
+
+    def stop(self):
+        """As a machine that fails: whoever is connected is cut off. What was committed is there after `start`."""
+        self._order("stop")
+        wait_until(lambda: not self._is_ready(), "PostgreSQL is gone")
+
+    def start(self):
+        self._order("start")
+        wait_until(self._is_ready, "PostgreSQL is back")
 
     def database(self):
         """The URL of a database that has nothing in it."""

@@ -19,6 +19,8 @@ package struct ChatError: Error, Equatable {
         case tooMany(retryAfter: Duration)
         /// Something that this server needs for it is not there, or does not answer.
         case unavailable
+        /// Something of ours is broken: the log says what.
+        case broken
     }
 
     package var kind: Kind
@@ -54,4 +56,17 @@ package struct ChatError: Error, Equatable {
 
     package static let outdated = ChatError(
         .outdated, code: "outdated", "It was changed in between. Read it again, and try once more.")
+}
+
+extension ChatError {
+    /// What is told to whoever asked when something ends in an error of whatever kind.
+    package init(telling error: any Error) {
+        switch error {
+        case let error as ChatError: self = error
+        case is DatabaseAway:
+            self.init(
+                .unavailable, code: "database_unavailable", "The server's database does not answer. Try again soon.")
+        default: self.init(.broken, code: "internal_error", "Something went wrong on the server.")
+        }
+    }
 }

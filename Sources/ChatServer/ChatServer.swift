@@ -135,7 +135,7 @@ package final class ChatServer: Sendable {
         } catch {
             // Neither the path, which has identifiers, nor anything of the body.
             logger.error("a request failed", metadata: ["method": "\(request.method)", "error": "\(error)"])
-            return APIResponse.failure.http
+            return APIResponse(ChatError(telling: error)).http
         }
     }
 
@@ -163,7 +163,7 @@ package final class ChatServer: Sendable {
             return .refused(APIResponse(error).http)
         } catch {
             logger.error("a realtime socket was refused", metadata: ["error": "\(error)"])
-            return .refused(APIResponse.failure.http)
+            return .refused(APIResponse(ChatError(telling: error)).http)
         }
     }
 

@@ -33,7 +33,7 @@ package final class PostgresChatDatabase: ChatDatabase {
     ///   - address: as libpq takes it: `postgresql://user:password@host/database`.
     ///   - connections: at most.
     ///   - migrates: whether it may get the tables that it lacks.
-    /// - Throws: `PostgresFault` where there is no such database, `SchemaFault` where it is a newer server's,
+    /// - Throws: `DatabaseAway` where there is no such database, `SchemaFault` where it is a newer server's,
     ///   `OutdatedSchema` where it lacks tables and may not get them.
     package init(_ address: String, connections: Int = 16, at now: Timestamp, migrates: Bool = true) async throws {
         self.address = address
@@ -67,7 +67,14 @@ package final class PostgresChatDatabase: ChatDatabase {
         let address = address
         return try await withCheckedThrowingContinuation { continuation in
             worker.queue.async {
-                continuation.resume(with: Result { try Self.run(begin, body, by: worker, address) })
+                continuation.resume(
+                    with: Result {
+                        do {
+                            return try Self.run(begin, body, by: worker, address)
+                        } catch let fault as PostgresFault where fault.isAway {
+                            throw DatabaseAway(fault.description)
+                        }
+                    })
             }
         }
     }

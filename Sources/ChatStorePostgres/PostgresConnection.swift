@@ -10,6 +10,10 @@ final class PostgresConnection: SQLSession {
     /// More than the code has; the texts with lists of each length are why there is a limit at all.
     private static let mostPrepared = 512
 
+    /// Seconds to connect in: a host that swallows packets would be waited for until the kernel gives up, minutes
+    /// later.
+    private static let patience = "5"
+
     private struct Statement: Hashable {
         let sql: String
         let kinds: [UInt32]
@@ -17,7 +21,7 @@ final class PostgresConnection: SQLSession {
 
     /// - Parameter address: as libpq takes it: `postgresql://user@host/database`, or `host=… dbname=…`.
     init(_ address: String) throws {
-        guard let connection = PQconnectdb(address) else { throw PostgresFault.outOfMemory }
+        guard let connection = roost_pq_connect(address, Self.patience) else { throw PostgresFault.outOfMemory }
         self.connection = connection
         // All of it is there by now, so `deinit` gives the connection back, also of one that was not made.
         guard PQstatus(connection) == CONNECTION_OK else {
@@ -146,6 +150,16 @@ package enum PostgresFault: Error, Equatable, CustomStringConvertible {
     var isConflict: Bool {
         guard case .refused(let state, _) = self else { return false }
         return state == "40001" || state == "40P01" || state == "23505"
+    }
+
+    /// There is no connection, or none any more. Class 57P is what a server says that ends or begins (PostgreSQL's
+    /// Appendix A), and a state that is missing is libpq's own word.
+    var isAway: Bool {
+        switch self {
+        case .notConnected: true
+        case .refused(let state, _): state?.hasPrefix("57P") ?? true
+        case .unreadableType, .outOfMemory: false
+        }
     }
 
     package var description: String {

@@ -46,6 +46,7 @@ extension APIResponse {
             case .outdated: 412
             case .tooLarge: 413
             case .tooMany: 429
+            case .broken: 500
             case .unavailable: 503
             }
         self.body = (try? JSONWriter.json(body)) ?? []
@@ -55,18 +56,7 @@ extension APIResponse {
         case .tooMany(let wait): headers.append(("Retry-After", String(max(1, wait.components.seconds + 1))))
         // RFC 6750 §3.
         case .unauthenticated: headers.append(("WWW-Authenticate", "Bearer"))
-        case .invalid, .forbidden, .notFound, .conflict, .gone, .outdated, .tooLarge, .unavailable: break
+        case .invalid, .forbidden, .notFound, .conflict, .gone, .outdated, .tooLarge, .broken, .unavailable: break
         }
-    }
-
-    /// Something of ours is broken: the log says what.
-    static let failure = APIResponse(
-        ChatError(.unavailable, code: "internal_error", "Something went wrong on the server.")
-    ).with(status: 500)
-
-    private func with(status: Int) -> APIResponse {
-        var response = self
-        response.status = status
-        return response
     }
 }

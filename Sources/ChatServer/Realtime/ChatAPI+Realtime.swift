@@ -67,8 +67,7 @@ extension ChatAPI {
             connection.send(ServerFrame.error(error, id: id))
         } catch {
             logger.error("a realtime request failed", metadata: ["error": "\(error)"])
-            let failure = ChatError(.unavailable, code: "internal_error", "Something went wrong on the server.")
-            connection.send(ServerFrame.error(failure, id: id))
+            connection.send(ServerFrame.error(ChatError(telling: error), id: id))
         }
     }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite struct PostgresOutageTests {
     @Test func `a server that cannot be reached is said each time, and does no harm`() async {
         for _ in 0..<100 {
-            await #expect(throws: PostgresFault.self) {
+            await #expect(throws: DatabaseAway.self) {
                 _ = try await PostgresChatDatabase(
                     "postgresql://nobody@/nothing?host=/nowhere", connections: 1, at: ChatWorld.start)
             }

@@ -1,0 +1,70 @@
+"""PostgreSQL goes away under a server of chat, and comes back: people are told to try again, and what they wrote is there
+once."""
+
+import secrets
+
+import pytest
+from websockets.exceptions import InvalidStatus
+
+from peers.chat import Chat, check_order, done, fence, refused
+from peers.postgres import Postgres
+from support.waiting import PATIENCE, wait_until
+
+
+@pytest.fixture
+def own_postgres():
+    """One that other tests do not need meanwhile."""
+    server = Postgres()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def chat(own_postgres, roost, tmp_path):
+    return Chat(roost.serve("--data", tmp_path, "--database", own_postgres.database()), tmp_path)
+
+
+def health(chat):
+    """What balancers and supervisors are told, each by its status."""
+    with chat.session() as session:
+        return [session.get(f"{chat.process.url}{path}", timeout=PATIENCE).status_code
+                for path in ("/health/ready", "/health")]
+
+
+def test_while_the_database_is_away_people_are_told_to_try_again(chat, own_postgres):
+    ann, bob = chat.person("ann"), chat.person("bob")
+    workspace = ann.workspace()["workspace"]["id"]
+    ann.bring(workspace, bob)
+    channel = ann.general(workspace)
+    with_ann, with_bob = ann.socket(), bob.socket()
+    before = ann.say(channel, "before")
+    with_bob.wait_for("message_sent", id=before["id"])
+    assert health(chat) == [200, 200]
+
+    own_postgres.stop()
+    once = {"content": "in between", "client_id": secrets.token_hex(8)}
+    address = f"/channels/{channel}/messages"
+    # More of them than the server keeps connections.
+    for _ in range(20):
+        refused(ann.get("/users/me"), 503, "database_unavailable")
+    refused(ann.post(address, **once), 503, "database_unavailable")
+    refused(chat.stranger().post("/auth/login", login=ann.username, password="a guess"), 503, "database_unavailable")
+    refusal = with_ann.ask("send_message", channel_id=channel, **once)
+    assert refusal["type"] == "error" and refusal["data"]["code"] == "database_unavailable", refusal
+    with pytest.raises(InvalidStatus) as newcomer:
+        bob.socket()
+    assert newcomer.value.response.status_code == 503
+    # Nothing is wrong with the server itself, and nobody else is to be sent to it.
+    assert health(chat) == [503, 200]
+
+    own_postgres.start()
+    wait_until(lambda: health(chat) == [200, 200], "the server is ready again")
+    sent = done(ann.post(address, **once), 201)
+    again = with_ann.ask("send_message", channel_id=channel, **once)
+    assert again["type"] == "ack" and again["data"]["id"] == sent["id"], again
+    # Sockets that were open are open, and hear of it.
+    with_bob.wait_for("message_sent", id=sent["id"])
+    fence(ann, channel, with_ann, with_bob)
+    assert [message["content"] for message in ann.history(channel)][:2] == ["before", "in between"]
+    for socket in (with_ann, with_bob):
+        check_order(socket, workspace)
