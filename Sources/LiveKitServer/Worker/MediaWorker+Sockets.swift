@@ -129,6 +129,8 @@ extension MediaWorker {
         let goesOn = stream.becameReady { datagram in
             statistics.datagramsReceived += 1
             statistics.bytesReceived += datagram.count
+            // A frame holds more than a datagram of the UDP socket, which is cut off there: nobody needs that.
+            guard datagram.count <= UDPSocket.maximumDatagramSize else { return true }
             // RFC 6544 §7.3: a check comes first, and names whose connection it is.
             if STUNMessage.isBindingRequest(datagram.span.bytes) {
                 guard case .peer(let peer) = demultiplexer.verdict(on: datagram.span.bytes, from: remote) else {

@@ -83,8 +83,9 @@ extension PeerMachine {
     /// Sends on a packet that another connection has received. Before the transport is up, and while nothing may be
     /// sent on the transceiver, it is passed over.
     ///
-    /// Where nothing is ahead of it the packet is written, numbered and protected in the outbox, once and for all. Else
-    /// it is queued: repeats, what the pacer holds back or probes with, what goes through a relay.
+    /// Where nothing is ahead of it, queued or still to be taken by `pollTransmit`, the packet is written, numbered and
+    /// protected in the outbox, once and for all. Else it is queued: repeats, what the pacer holds back or probes with,
+    /// what goes through a relay.
     ///
     /// - Parameters:
     ///   - extensions: appends the header extensions that speak of the media, under the identifiers that it is given.
@@ -99,7 +100,7 @@ extension PeerMachine {
         else {
             return .refused
         }
-        guard !head.isRepeat, packets.isEmpty, relays.isEmpty,
+        guard !head.isRepeat, packets.isEmpty, transmits.isEmpty, relays.isEmpty,
             congestion.mayPass(outlook.priority, isNumbered: outlook.isNumbered, at: now)
         else {
             if head.isRepeat, let source = senders.entries[place].value?.stream.repeatedSource(),

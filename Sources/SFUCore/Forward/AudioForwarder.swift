@@ -25,9 +25,7 @@ public struct AudioForwarder: Sendable {
         case .past: return nil
         case .outside, .jump:
             // A packet of before the pause is of no use to anybody any more.
-            guard !isPaused, !packet.isPadding, packet.sequence == track.highestSequence(of: Int(packet.layer)) else {
-                return nil
-            }
+            guard !isPaused, !packet.isPadding, packet.isNewest else { return nil }
             rewriter.begin(packet, clocks: track.clocks, at: now)
         }
         rewriter.reach(packet.sequence, admission: 0)

@@ -100,7 +100,11 @@ public struct PacketHistory: Sendable {
         if isKept(place, sequence) { slots[place].packet.video = video }
     }
 
-    func withBytes(_ sequence: Int64, _ body: (RawSpan) -> Void) { body(bytes(sequence)) }
+    /// Hands out the packet's bytes, if it is still kept.
+    func withBytes(_ sequence: Int64, _ body: (RawSpan) -> Void) {
+        let bytes = bytes(sequence)
+        if !bytes.isEmpty { body(bytes) }
+    }
 
     private func place(of sequence: Int64) -> Int { Int(truncatingIfNeeded: sequence & mask) }
 
@@ -110,12 +114,14 @@ public struct PacketHistory: Sendable {
     }
 
     /// Makes room for `count` bytes in one piece at the head: where the ring's end is too near, they go to its
-    /// beginning, or the ring grows, if it went round before what it holds was old.
+    /// beginning, or the ring grows, if it went round before what it holds was old. It grows for a packet that is larger
+    /// than the whole of it, however old that is.
     private mutating func reserve(_ count: Int, at now: Instant) {
         if ring.isEmpty {
             ring = [UInt8](repeating: 0, count: Self.smallest)
             lapBegan = now
         }
+        while ring.count < count { grow() }
         while ring.count - head % ring.count < count || head % ring.count == 0 && head > 0 {
             if now - lapBegan < maximumAge, ring.count < maximumBytes {
                 grow()

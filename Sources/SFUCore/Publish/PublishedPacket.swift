@@ -9,6 +9,8 @@ public struct PublishedPacket: Sendable, Equatable {
     public var hidesEarlierSound = false
     /// The sequence number without its wraps.
     public var sequence: Int64
+    /// It came before all that are newer.
+    public var isNewest = false
     public var timestamp: UInt32
     public var marker: Bool
     /// Nothing but padding (RFC 3550 §5.1), or nothing at all: sent for the bandwidth's sake, of no use to others.

@@ -115,12 +115,14 @@ public struct PublishedTrack: ~Copyable, Sendable {
         guard let sequence = unwrap(header.sequenceNumber, of: header.ssrc, layer: layer),
             !streams[layer].history.contains(sequence)
         else { return nil }
-        if sequence > highest ?? .min { streams[layer].noteMute(isMuted, at: sequence) }
+        let isNewest = sequence > highest ?? .min
+        if isNewest { streams[layer].noteMute(isMuted, at: sequence) }
         // A retransmission may come when the track is no longer muted.
         let isSilent = isMuted || streams[layer].muted?.contains(sequence) ?? false
         var published = PublishedPacket(
             layer: layer, sequence: sequence, timestamp: header.timestamp, marker: header.marker,
             isPadding: isSilent || header.payloadRange.isEmpty)
+        published.isNewest = isNewest
         if let redundancy {
             published.primaryOffset = redundancy.primaryOffset
             published.isPadding = isSilent || header.payloadRange.count <= Int(redundancy.primaryOffset)
@@ -218,8 +220,8 @@ public struct PublishedTrack: ~Copyable, Sendable {
         return streams[layer].history.packet(highest + Int64(step), at: now)
     }
 
-    /// Hands out the bytes of a packet that is still kept, header and all; empty when it is not. A closure, for a span
-    /// may not outlive its access to the array of streams.
+    /// Hands out the bytes of a packet that is still kept, header and all; of one that is not, nothing is called. A
+    /// closure, for a span may not outlive its access to the array of streams.
     public func withBytes(of packet: PublishedPacket, _ body: (RawSpan) -> Void) {
         guard streams.indices.contains(Int(packet.layer)) else { return }
         streams[Int(packet.layer)].history.withBytes(packet.sequence, body)

@@ -69,7 +69,8 @@ final class Publication {
     // overlap.
     @exclusivity(unchecked) var track: PublishedTrack
     @exclusivity(unchecked) var subscriptions: [Subscription] = []
-    /// Packets that have come and are still to be forwarded, in their order. Their bytes are in the track's histories.
+    /// Packets that have come and are still to be forwarded, in their order. Their bytes are in the track's histories,
+    /// of which `hasRoom` makes sure.
     @exclusivity(unchecked) private(set) var waiting: [WaitingPacket] = []
     private var waitingBytes = 0
     /// Packets that came with later ones, after they were lost.
@@ -96,11 +97,22 @@ final class Publication {
 
     // MARK: Waiting packets
 
-    /// So many bytes that the smallest history still has the first packet when the last one has come.
-    private static let mostWaiting = 24 << 10
+    /// The histories must still have the first packet when the last one has come. Of the smallest, which has 32 KiB,
+    /// the next packet takes its own bytes, and as many again where it does not fit before the ring's end.
+    private static let mostWaitingBytes = 26 << 10
+    /// A history finds a packet by the low bits of its number, six at least: numbers that are closer than this, and as
+    /// much again for what redundancy brings back from before them, never fall on the same place.
+    private static let mostWaiting = 32
 
-    /// Whether another packet can wait beside those that do.
-    func hasRoom(for bytes: Int) -> Bool { waitingBytes + bytes <= Self.mostWaiting }
+    /// Whether another packet can wait beside those that do, all of which are still kept when it is.
+    func hasRoom(for header: RTPHeader, ofStream stream: Int, bytes: Int) -> Bool {
+        guard waiting.count < Self.mostWaiting, waitingBytes + 2 * bytes <= Self.mostWaitingBytes else { return false }
+        return waiting.allSatisfy { other in
+            let distance = SequenceNumber.distance(from: other.header.sequenceNumber, to: header.sequenceNumber)
+            return Int(other.published.layer) != stream
+                || other.header.ssrc == header.ssrc && abs(distance) < Self.mostWaiting
+        }
+    }
 
     func wait(_ packet: WaitingPacket, _ bytes: Int) {
         waiting.append(packet)

@@ -26,7 +26,8 @@ extension Room {
             peer.machine.receivedExtensions.dependencyDescriptor, in: bytes)
         // A structure changes how the packets before it would be understood.
         let bringsStructure = descriptor.map { DependencyParser.bringsStructure(bytes.extracting($0)) } ?? false
-        if bringsStructure || !publication.hasRoom(for: bytes.byteCount) {
+        let stream = publication.stream(ofReceivedLayer: packet.layer)
+        if bringsStructure || !publication.hasRoom(for: packet.header, ofStream: stream, bytes: bytes.byteCount) {
             forwardReceived(into: &outbox, at: now, sending: send)
         }
         keep(packet, bytes, of: publication, from: peer, at: now)

@@ -44,7 +44,7 @@ final class Subscription {
     /// Forwards what of the packets that wait is for this subscriber.
     ///
     /// - Parameters:
-    ///   - packets: in the order in which they came; the track keeps all of them.
+    ///   - packets: in the order in which they came; the track still keeps all of them (`Publication.hasRoom`).
     ///   - publication: this subscription's.
     func receive(
         _ packets: [WaitingPacket], of publication: Publication, into outbox: inout DatagramOutbox, at now: Instant

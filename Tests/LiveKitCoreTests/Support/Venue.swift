@@ -23,6 +23,7 @@ final class Venue {
     private(set) var fragments: [String: RoomPeerID] = [:]
     private var addresses: [TransportAddress: RoomPeerID] = [:]
     private var forwarded = DatagramOutbox()
+    private var down: [(bytes: [UInt8], from: TransportAddress, to: TransportAddress)] = []
     private(set) var removed: Set<RoomPeerID> = []
     private var lastHost = 0
 
@@ -223,28 +224,30 @@ final class Venue {
         }
         guard let peer = addresses[from] else { return }
         room.receive(
-            &bytes, for: peer, from: from, to: Self.port, into: &forwarded, at: now, sending: { _ in })
+            &bytes, for: peer, from: from, to: Self.port, into: &forwarded, at: now, sending: send)
+    }
+
+    private func send(_ outbox: inout DatagramOutbox) {
+        outbox.forEach { down.append((Array(outbox.bytes[$0.range]), $0.from, $0.to)) }
+        outbox.removeAll()
     }
 
     func drain() {
-        var down: [(bytes: [UInt8], from: TransportAddress, to: TransportAddress)] = []
+        var datagrams: [(bytes: [UInt8], from: TransportAddress, to: TransportAddress)]
         repeat {
-            down = []
-            func send(_ outbox: inout DatagramOutbox) {
-                outbox.forEach { down.append((Array(outbox.bytes[$0.range]), $0.from, $0.to)) }
-                outbox.removeAll()
-            }
             room.forwardReceived(into: &forwarded, at: now, sending: send)
             send(&forwarded)
             room.drainTransmits(at: now) { _, datagram in down.append((datagram.bytes, datagram.from, datagram.to)) }
             while let output = room.pollOutput() { take(output) }
-            for (bytes, from, to) in down {
+            datagrams = down
+            down = []
+            for (bytes, from, to) in datagrams {
                 guard let client = clients.first(where: { $0.owns(to) }) else { continue }
                 watch(client, bytes)
                 guard !isLost(client, bytes) else { continue }
                 client.receive(bytes, from: from, to: to, at: now)
             }
-        } while !down.isEmpty
+        } while !datagrams.isEmpty
     }
 
     private func take(_ output: RoomOutput) {

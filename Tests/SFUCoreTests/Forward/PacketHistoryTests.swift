@@ -80,6 +80,15 @@ import Testing
         #expect(history.capacity == 32 << 10)
     }
 
+    @Test func `a packet that is larger than the ring is kept whole, however old the others are`() {
+        var history = PacketHistory(packets: 1_024, bytes: 1 << 20, age: .seconds(Int64(3)))
+        for (number, count) in [(1, 100), (2, 40_000), (3, 100), (4, 200_000), (5, 30_000)] as [(Int64, Int)] {
+            let now = start + .seconds(4 * number)
+            insert(&history, number, count: count, at: now)
+            #expect(kept(history, number, at: now) == bytes(number, count: count))
+        }
+    }
+
     @Test func `a packet that no ring would hold is left out`() {
         var history = PacketHistory(packets: 16, bytes: 32 << 10, age: .seconds(Int64(3)))
         insert(&history, 1, count: 20_000, at: start)

@@ -62,6 +62,82 @@ import Testing
         }
     }
 
+    /// Ann says something, and bob hears it.
+    private struct Talk {
+        let company = RoomCompany()
+        let ann: RoomCompany.Person
+        let bob: RoomCompany.Person
+        let voice: (track: TransceiverID, publication: PublicationID)
+        private let source: UInt32
+
+        init() throws {
+            ann = company.join("ann")
+            bob = company.join("bob")
+            voice = try company.publish(ann, .audio)
+            try company.subscribe(bob, to: voice.publication)
+            company.run(for: .seconds(Int64(1)))
+            source = ann.publisher.transceivers.first?.sendParameters?.ssrc ?? 0
+        }
+
+        /// Packets with these numbers come in one step; each says its number.
+        func say(_ numbers: some Sequence<UInt16>, padding: Int = 0) {
+            for number in numbers {
+                var packet: [UInt8] = []
+                RTPHeader(
+                    marker: false, payloadType: 111, sequenceNumber: number, timestamp: UInt32(number) * 960,
+                    ssrc: source
+                ).write(into: &packet)
+                let body = [UInt8](repeating: 0, count: padding) + [UInt8(truncatingIfNeeded: number)]
+                company.inject(packet + [0x78] + body, of: ann)
+            }
+            company.run(for: .milliseconds(20))
+        }
+
+        func heard(by person: RoomCompany.Person) -> [UInt8] { person.numbers(of: voice.publication) }
+    }
+
+    @Test func `more packets than the history of sound has places for are all heard, in their order`() throws {
+        let talk = try Talk()
+        talk.say(1...200)
+        #expect(talk.heard(by: talk.bob) == (1...200).map { UInt8($0) })
+        #expect(try #require(talk.bob.subscriber.stats(at: talk.company.now).inboundRTP.first).packetsLost == 0)
+    }
+
+    @Test func `more bytes than the history of sound has room for are all heard, in their order`() throws {
+        for size in [700, 1_100, 1_400, 1_900] {
+            let talk = try Talk()
+            talk.say(1...60, padding: size)
+            #expect(talk.heard(by: talk.bob) == (1...60).map { UInt8($0) }, "\(size)")
+        }
+    }
+
+    @Test(arguments: [31, 32, 63, 64, 65, 128, 192, 1_024])
+    func `numbers that fall on the same place of the history do not take it from one another`(step: Int) throws {
+        let talk = try Talk()
+        let numbers = [1, 2, 2 + step, 3 + step, 3 + 2 * step, 4 + 2 * step].map { UInt16($0) }
+        talk.say(numbers)
+        talk.company.run(for: .seconds(Int64(1)))
+        #expect(talk.heard(by: talk.bob) == numbers.map { UInt8(truncatingIfNeeded: $0) })
+        let inbound = try #require(talk.bob.subscriber.stats(at: talk.company.now).inboundRTP.first)
+        #expect(inbound.packetsReceived == 6)
+    }
+
+    @Test func `who comes while packets come together hears all of them, and so does everybody after a mute`() throws {
+        let talk = try Talk()
+        talk.say(1...5)
+        let cat = talk.company.join("cat")
+        try talk.company.subscribe(cat, to: talk.voice.publication)
+        talk.company.run(for: .seconds(Int64(1)))
+        talk.say(6...15)
+        #expect(talk.heard(by: cat) == (6...15).map { UInt8($0) })
+        try talk.company.room.setMuted(true, talk.voice.publication, at: talk.company.now)
+        talk.say(16...20)
+        try talk.company.room.setMuted(false, talk.voice.publication, at: talk.company.now)
+        talk.say(21...30)
+        for person in [talk.bob, cat] { #expect(talk.heard(by: person).suffix(10) == (21...30).map { UInt8($0) }[...]) }
+        #expect(!talk.heard(by: talk.bob).contains { (16...20).contains($0) })
+    }
+
     @Test func `an outbox that is full is sent in between`() throws {
         let (company, ann, camera) = try Self.company(30)
         #expect(company.fullOutboxes == 0)

@@ -6,7 +6,8 @@ import Testing
 @testable import SFUCore
 
 /// Hundreds of random publications of each coding, each with one subscriber who wants this and that at random times,
-/// over a path that loses, delays and repeats packets. What has to hold in each of them is in `ModelReceiver`.
+/// over a path that loses, delays and repeats packets. Of half of them packets are forwarded as they come, of the others
+/// some at a time. What has to hold in each of them is in `ModelReceiver`.
 @Suite struct ForwardingSeedsTests {
     @Test(arguments: ModelCoding.allCases)
     func `no subscriber sees a broken stream`(coding: ModelCoding) async {
@@ -44,12 +45,16 @@ struct ForwardingScene: ~Copyable {
     private var now = Instant.zero + .seconds(Int64(5))
     private let isCalm: Bool
     private var keysDue: [(stream: Int, at: Instant)] = []
+    /// What has come and is still to be forwarded, and how much of it there may be.
+    private var waiting: [PublishedPacket] = []
+    private let mostWaiting: Int
     private(set) var wanted: LayerTarget?
 
     init(_ coding: ModelCoding, seed: UInt64, isCalm: Bool = false) {
         self.coding = coding
         self.isCalm = isCalm
         random = .seeded(seed)
+        mostWaiting = seed.isMultiple(of: 2) ? 0 : Int.random(in: 1...30, using: &random)
         var character = ModelPath.Character()
         if !isCalm {
             character.loss = [0, 0.02, 0.1].randomElement(using: &random) ?? 0
@@ -125,6 +130,7 @@ struct ForwardingScene: ~Copyable {
             now = max(now, time)
             arrive(packet)
         }
+        forwardWaiting()
         now = end
         if let stream = forwarder.keyFrameWish(of: track, at: now) { keysDue.append((stream, now + .milliseconds(60))) }
         for key in keysDue where key.at <= now { publisher.askForKey(key.stream) }
@@ -134,16 +140,30 @@ struct ForwardingScene: ~Copyable {
 
     private mutating func arrive(_ packet: ModelPacket) {
         guard let header = try? RTPHeader(parsing: packet.bytes.span.bytes) else { return }
+        // As `Room.receive` has it.
+        let descriptor = header.extensionElement(
+            Packet.extensions.dependencyDescriptor, in: packet.bytes.span.bytes)
+        if descriptor.map({ DependencyParser.bringsStructure(packet.bytes.span.bytes.extracting($0)) }) ?? false {
+            forwardWaiting()
+        }
         guard
             let published = track.receive(
                 header, packet.bytes.span.bytes, layer: packet.stream, extensions: Packet.extensions, at: now)
         else { return }
         if !packet.isPadding { arrived[packet.frame, default: []].insert(packet.index) }
-        give(published)
-        while let (layer, sequence) = forwarder.nextMissed() {
-            guard let missed = track.packet(layer: Int(layer), sequence: sequence, at: now) else { continue }
-            give(missed)
+        waiting.append(published)
+        if waiting.count > mostWaiting { forwardWaiting() }
+    }
+
+    private mutating func forwardWaiting() {
+        for packet in waiting {
+            give(packet)
+            while let (layer, sequence) = forwarder.nextMissed() {
+                guard let missed = track.packet(layer: Int(layer), sequence: sequence, at: now) else { continue }
+                give(missed)
+            }
         }
+        waiting.removeAll(keepingCapacity: true)
     }
 
     private mutating func give(_ published: PublishedPacket) {
