@@ -203,9 +203,11 @@ int cdatagram_send_runs(int fd, const uint8_t *buffer, const cdatagram_message *
     do sent = sendmmsg(fd, headers, (unsigned)pieces, MSG_DONTWAIT);
     while (sent < 0 && errno == EINTR);
     if (sent < 0) {
-        // EIO: the route's device makes no checksums. EINVAL, EMSGSIZE: the path is smaller. The others: an old kernel.
-        int refused = errno == EIO || errno == EINVAL || errno == EMSGSIZE || errno == EOPNOTSUPP || errno == ENOPROTOOPT;
-        if (lengths[0] > 1 && refused) *may_segment = 0;
+        if (lengths[0] == 1) return -errno;
+        // This path is narrower than others, as anybody can say of their own: these go one by one, which the kernel cuts.
+        if (errno == EINVAL || errno == EMSGSIZE) return cdatagram_send(fd, buffer, messages, lengths[0]);
+        // EIO: the route's device makes no checksums. The others: an old kernel.
+        if (errno == EIO || errno == EOPNOTSUPP || errno == ENOPROTOOPT) *may_segment = 0;
         return -errno;
     }
     int messages_sent = 0;

@@ -43,8 +43,8 @@ int cdatagram_receive(int fd, uint8_t *buffer, int stride, int count, int32_t *l
 int cdatagram_send(int fd, const uint8_t *buffer, const cdatagram_message *messages, int count);
 
 /// Like `cdatagram_send`, but hands runs of datagrams of one size to one address to the kernel in one piece, which it cuts
-/// (UDP_SEGMENT): on the wire nothing differs. `may_segment` becomes 0 when the kernel or the route cannot do that, and
-/// nothing was sent then. Where there is no such thing it is `cdatagram_send`.
+/// (UDP_SEGMENT): on the wire nothing differs. `may_segment` becomes 0 when the kernel or a device cannot do that, and
+/// nothing was sent then; a run that one path is too narrow for is sent one by one. Where there is no such thing it is `cdatagram_send`.
 int cdatagram_send_runs(int fd, const uint8_t *buffer, const cdatagram_message *messages, int count, int *may_segment);
 
 /// Begins a non-blocking TCP connection to `remote` from `local` (null: the system chooses) and writes the local address

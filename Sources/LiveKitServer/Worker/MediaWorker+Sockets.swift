@@ -129,8 +129,6 @@ extension MediaWorker {
         let goesOn = stream.becameReady { datagram in
             statistics.datagramsReceived += 1
             statistics.bytesReceived += datagram.count
-            // A frame holds more than a datagram of the UDP socket, which is cut off there: nobody needs that.
-            guard datagram.count <= UDPSocket.maximumDatagramSize else { return true }
             // RFC 6544 §7.3: a check comes first, and names whose connection it is.
             if STUNMessage.isBindingRequest(datagram.span.bytes) {
                 guard case .peer(let peer) = demultiplexer.verdict(on: datagram.span.bytes, from: remote) else {
@@ -139,6 +137,8 @@ extension MediaWorker {
                 stream.peer = peer
             }
             guard let peer = stream.peer else { return false }
+            // A frame can hold more than a datagram, which would have been cut off: it is of no use to anybody.
+            guard datagram.count <= UDPSocket.maximumDatagramSize else { return true }
             give(&datagram, to: peer, from: remote, to: stream.base, at: now)
             return true
         }

@@ -298,12 +298,16 @@ package actor MediaWorker {
     // MARK: What comes of it
 
     /// Sends all that there is to send, and asks to be woken.
+    ///
+    /// What was forwarded goes first: `PeerMachine.forward` puts nothing into the outbox once something of the same
+    /// connection is queued, so the outbox is the older of the two.
     func settleAll(at now: Instant) {
+        for room in touched { room.machine.forwardReceived(into: &forwarded, at: now) { send(&$0) } }
+        send(&forwarded)
         while let room = touched.popLast() {
             room.isTouched = false
             settle(room, at: now)
         }
-        send(&forwarded)
         for index in datagramPorts.indices { datagramPorts[index].flush() }
         publish()
     }
@@ -325,7 +329,6 @@ package actor MediaWorker {
     }
 
     private func settle(_ room: HostedRoom, at now: Instant) {
-        room.machine.forwardReceived(into: &forwarded, at: now) { send(&$0) }
         var mayHaveMore = true
         while mayHaveMore {
             mayHaveMore = false

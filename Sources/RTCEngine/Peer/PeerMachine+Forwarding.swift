@@ -71,9 +71,8 @@ extension PeerMachine {
         sendPackets(at: now)
     }
 
-    /// What the peer's reports say of a source's clock: the wall clock's time of a moment, and the media's; nil before
-    /// the first report.
-    public func senderClock(ofLayer layer: Int, on id: TransceiverID) -> (ntp: NTPTimestamp, timestamp: UInt32)? {
+    /// What the peer's reports say of a source's clock; nil before the first report.
+    public func senderClock(ofLayer layer: Int, on id: TransceiverID) -> SenderClock? {
         let stream = simulcasts[id].map { $0.layers.indices.contains(layer) ? $0.layers[layer].stream : nil }
         return (stream ?? receivers[id]?.stream)?.remote.clock
     }
@@ -155,9 +154,13 @@ extension PeerMachine {
 
     /// The media of this time were captured at that moment; see `SendStream.relate`.
     public mutating func relate(timestamp: UInt32, to moment: Instant, on id: TransceiverID) {
-        senders[id]?.stream.relate(timestamp: timestamp, to: moment)
+        guard let place = senders.place(of: id) else { return }
+        senders.entries[place].value?.stream.relate(timestamp: timestamp, to: moment)
     }
 
-    /// What is forwarded comes from another source from now on.
-    public mutating func forgetRelation(on id: TransceiverID) { senders[id]?.stream.forgetRelation() }
+    /// When what is forwarded was captured is not known, or not any more.
+    public mutating func forgetRelation(on id: TransceiverID) {
+        guard let place = senders.place(of: id) else { return }
+        senders.entries[place].value?.stream.forgetRelation()
+    }
 }

@@ -1,4 +1,20 @@
-import RTCWire
+public import RTCWire
+
+/// Where a sender's wall clock and its media clock stood at its last report (RFC 3550 §6.4.1).
+public struct SenderClock: Sendable, Hashable {
+    /// Zero when the sender has no wall clock.
+    public let ntp: NTPTimestamp
+    /// Of the media, at the same moment.
+    public let timestamp: UInt32
+    /// When the report came.
+    public let receivedAt: Instant
+
+    public init(ntp: NTPTimestamp, timestamp: UInt32, receivedAt: Instant) {
+        self.ntp = ntp
+        self.timestamp = timestamp
+        self.receivedAt = receivedAt
+    }
+}
 
 /// What a sender's reports say about a stream that we receive.
 struct RemoteSender: Sendable {
@@ -19,8 +35,11 @@ struct RemoteSender: Sendable {
         return (lastReport.ntpTime.middle, (now - lastReportAt).units65536)
     }
 
-    /// Where the sender's wall clock and its media clock stood at its last report; nil before one.
-    var clock: (ntp: NTPTimestamp, timestamp: UInt32)? { lastReport.map { ($0.ntpTime, $0.rtpTimestamp) } }
+    /// Nil before a report.
+    var clock: SenderClock? {
+        guard let lastReport, let lastReportAt else { return nil }
+        return SenderClock(ntp: lastReport.ntpTime, timestamp: lastReport.rtpTimestamp, receivedAt: lastReportAt)
+    }
 
     /// The sender's wall clock when the media with this timestamp was captured; nil before a report.
     func ntp(of timestamp: UInt32, clockRate: UInt32) -> NTPTimestamp? {

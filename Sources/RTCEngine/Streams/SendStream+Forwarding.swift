@@ -104,20 +104,17 @@ extension SendStream {
         return places
     }
 
-    /// Sender reports tell the time of the newest picture, unless the owner knows better: `relate`.
+    /// The time of the newest picture is that of its arrival, and what sender reports tell, unless the owner knows
+    /// better: `relate`.
     private mutating func noteClock(_ timestamp: UInt32, at now: Instant) {
-        guard !isClockGiven else { return }
         if let lastFrame, Int32(bitPattern: timestamp &- lastFrame.timestamp) <= 0 { return }
         lastFrame = (timestamp, now)
     }
 
     /// The media of this time were captured at that moment, as their sender's reports have it: what is told in our own
     /// reports, so that sound and pictures of one person stay together.
-    public mutating func relate(timestamp: UInt32, to moment: Instant) {
-        isClockGiven = true
-        lastFrame = (timestamp, moment)
-    }
+    public mutating func relate(timestamp: UInt32, to moment: Instant) { captured = (timestamp, moment) }
 
-    /// The source of what is forwarded has changed: until `relate` is called again, reports go by arrival.
-    public mutating func forgetRelation() { isClockGiven = false }
+    /// Until `relate` is called again, reports go by arrival.
+    public mutating func forgetRelation() { captured = nil }
 }

@@ -19,8 +19,8 @@ public struct SendStream: Sendable {
     var midPacketsLeft: Int
     /// The frame sent last, which relates the media clock to the engine's.
     var lastFrame: (timestamp: UInt32, at: Instant)?
-    /// Of forwarded media: `lastFrame` is what their sender says of its clock.
-    var isClockGiven = false
+    /// Of forwarded media, what their sender says of its clock, for reports.
+    var captured: (timestamp: UInt32, at: Instant)?
 
     var retransmissionSequenceNumber: UInt16
     /// How far back from the newest packet the last one went that was sent again to probe the path.
@@ -165,9 +165,9 @@ public struct SendStream: Sendable {
 
     /// What the media clock says, carried on from the last frame.
     private func mediaTimestamp(at now: Instant) -> UInt32 {
-        guard let lastFrame else { return timestampOffset }
-        let elapsed = (now - lastFrame.at).ticks(clockRate: configuration.clockRate)
-        return lastFrame.timestamp &+ UInt32(truncatingIfNeeded: elapsed)
+        guard let known = captured ?? lastFrame else { return timestampOffset }
+        let elapsed = (now - known.at).ticks(clockRate: configuration.clockRate)
+        return known.timestamp &+ UInt32(truncatingIfNeeded: elapsed)
     }
 
     private mutating func writeExtensions(

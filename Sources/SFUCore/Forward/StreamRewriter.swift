@@ -91,6 +91,8 @@ public struct StreamRewriter: Sendable {
     /// The highest timestamp that went out or was left out, and when its first packet came.
     private var lastTimestamp: UInt32?
     private var lastTimestampAt = Instant.zero
+    /// When the stream's clock was seen to have begun anew; nil as long as it has not.
+    private var clockBegan: Instant?
     private var lastLayer: UInt8 = 0
 
     /// A request of a few bytes asks for many packets; receivers ask ten times at most.
@@ -341,23 +343,23 @@ public struct StreamRewriter: Sendable {
     private static let longestStep = Int64(1) << 30
 
     /// The timestamp of a segment's first packet: after `last` by as much time as lies between the two.
-    private func nextTimestamp(
+    private mutating func nextTimestamp(
         _ packet: PublishedPacket, after last: UInt32, _ clocks: [LayerClock], at now: Instant
     ) -> UInt32 {
         let elapsed = elapsed(at: now)
         // Reports and the same stream's own clock are exact; they are believed when they agree with the time of arrival
         // about as well as a path's delay allows. A publisher that was muted may have stopped its clock.
         let tolerance = 5 * Int64(clockRate)
-        var step = elapsed
+        var known: Int64?
         let (old, new) = (Int(lastLayer), Int(packet.layer))
         if lastLayer == packet.layer {
-            let own = Int64(Int32(bitPattern: packet.timestamp &- timestampOffset &- last))
-            if abs(own - elapsed) <= tolerance { step = own }
-        } else if old < clocks.count, new < clocks.count,
-            let told = clocks[new].ticks(from: last &+ timestampOffset, of: clocks[old], to: packet.timestamp),
-            abs(told - elapsed) <= tolerance
-        {
-            step = told
+            known = Int64(Int32(bitPattern: packet.timestamp &- timestampOffset &- last))
+        } else if old < clocks.count, new < clocks.count {
+            known = clocks[new].ticks(from: last &+ timestampOffset, of: clocks[old], to: packet.timestamp)
+        }
+        var step = elapsed
+        if let known {
+            if abs(known - elapsed) <= tolerance { step = known } else { clockBegan = now }
         }
         // The other layer's picture of the same moment, or one that came sooner: time does not stand still.
         return last &+ UInt32(truncatingIfNeeded: min(max(step, 1), Self.longestStep))
@@ -379,6 +381,7 @@ public struct StreamRewriter: Sendable {
         if Int32(bitPattern: out &- last) < -Int32(clockRate) {
             out = last &+ UInt32(truncatingIfNeeded: min(max(elapsed(at: now), 1), Self.longestStep))
             timestampOffset = packet.timestamp &- out
+            clockBegan = now
         }
         if Int32(bitPattern: out &- last) > 0 {
             lastTimestamp = out
@@ -387,11 +390,12 @@ public struct StreamRewriter: Sendable {
         }
     }
 
-    /// A timestamp of the stream that is forwarded as the subscriber knows it, for sender reports (RFC 3550 §6.4.1);
-    /// nil for another stream.
-    public func translated(timestamp: UInt32, layer: Int) -> UInt32? {
-        guard let segment, Int(segment.layer) == layer, hasBegun else { return nil }
-        return timestamp &- timestampOffset
+    /// The timestamp of a report as the subscriber knows it, for sender reports of our own (RFC 3550 §6.4.1); nil for
+    /// another stream than the one that is forwarded, and for a report of before its clock began anew.
+    public func translated(_ report: SenderClock, layer: Int) -> UInt32? {
+        guard let segment, Int(segment.layer) == layer, hasBegun, clockBegan.map({ report.receivedAt > $0 }) ?? true
+        else { return nil }
+        return report.timestamp &- timestampOffset
     }
 
     /// The highest timestamp that went out or was left out; nil before the first packet.

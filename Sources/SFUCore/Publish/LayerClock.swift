@@ -1,35 +1,34 @@
-import RTCEngine
-public import RTCWire
+public import RTCEngine
+import RTCWire
 
 /// How a stream's timestamps lie on its sender's wall clock (RFC 3550 §6.4.1), from the last sender report. All streams
 /// of a publication share that clock, so it is what relates the timestamps of two layers.
 public struct LayerClock: Sendable, Hashable {
     /// Ticks a second.
     public let clockRate: UInt32
-    private var ntpTime: NTPTimestamp?
-    private var rtpTimestamp: UInt32 = 0
+    /// The last report; nil before one.
+    public private(set) var report: SenderClock?
 
     public init(clockRate: UInt32) { self.clockRate = clockRate }
 
-    public var isKnown: Bool { ntpTime != nil }
+    public var isKnown: Bool { report != nil }
 
-    public mutating func reported(ntpTime: NTPTimestamp, rtpTimestamp: UInt32) {
+    public mutating func reported(_ report: SenderClock) {
         // RFC 3550 §6.4.1: a sender without a wall clock may say zero.
-        guard ntpTime.value != 0 else { return }
-        self.ntpTime = ntpTime
-        self.rtpTimestamp = rtpTimestamp
+        guard report.ntp.value != 0 else { return }
+        self.report = report
     }
 
     /// How long after `earlier`, a timestamp of another stream of the same sender, `timestamp` was sampled, in ticks;
     /// nil when one of the two streams has had no report.
     func ticks(from earlier: UInt32, of other: LayerClock, to timestamp: UInt32) -> Int64? {
-        guard let ntpTime, let otherTime = other.ntpTime else { return nil }
-        let reports = Int64(bitPattern: ntpTime.value &- otherTime.value)
+        guard let report, let otherReport = other.report else { return nil }
+        let reports = Int64(bitPattern: report.ntp.value &- otherReport.ntp.value)
         // Reports more than an hour apart are not of one clock.
         guard abs(reports >> 32) < 3_600 else { return nil }
         let between = (reports &* Int64(clockRate)) >> 32
-        let after = Int64(Int32(bitPattern: timestamp &- rtpTimestamp))
-        let before = Int64(Int32(bitPattern: earlier &- other.rtpTimestamp))
+        let after = Int64(Int32(bitPattern: timestamp &- report.timestamp))
+        let before = Int64(Int32(bitPattern: earlier &- otherReport.timestamp))
         return between + after - before
     }
 

@@ -187,9 +187,9 @@ public struct PublishedTrack: ~Copyable, Sendable {
     }
 
     /// A sender report of a stream has come (RFC 3550 §6.4.1).
-    public mutating func reported(ntpTime: NTPTimestamp, rtpTimestamp: UInt32, layer: Int) {
+    public mutating func reported(_ report: SenderClock, layer: Int) {
         guard clocks.indices.contains(layer) else { return }
-        clocks[layer].reported(ntpTime: ntpTime, rtpTimestamp: rtpTimestamp)
+        clocks[layer].reported(report)
     }
 
     public func highestSequence(of layer: Int) -> Int64? {

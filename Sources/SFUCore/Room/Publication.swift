@@ -135,15 +135,22 @@ final class Publication {
     /// The way back.
     func receivedLayer(ofStream stream: Int) -> Int { description.spatialLayers.firstIndex(of: stream) ?? 0 }
 
-    /// What its sender reports say relates its layers' timestamps.
+    /// What its sender reports say relates its layers' timestamps, and those of all that the publisher sends.
     func noteClocks() {
         for stream in 0..<track.streamCount {
             guard
-                let clock = publisher.machine.senderClock(
-                    ofLayer: receivedLayer(ofStream: stream), on: transceiver)
+                let report = publisher.machine.senderClock(
+                    ofLayer: receivedLayer(ofStream: stream), on: transceiver),
+                report != track.clocks[stream].report
             else { continue }
-            track.reported(ntpTime: clock.ntp, rtpTimestamp: clock.timestamp, layer: stream)
+            track.reported(report, layer: stream)
+            publisher.clock.reported(report.ntp, at: report.receivedAt)
         }
+    }
+
+    /// Subscribers are told when what they get was captured, once the clocks of all that the publisher sends are noted.
+    func tellClocks() {
+        for subscription in subscriptions { subscription.tellClock(of: self) }
     }
 
     func wantKeyFrame(ofStream stream: Int, at now: Instant) {

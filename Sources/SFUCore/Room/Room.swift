@@ -304,6 +304,7 @@ public final class Room {
             publication.noteClocks()
             publication.track.bitrates.advance(to: now)
         }
+        for publication in publications.values { publication.tellClocks() }
         for peer in peers.values { allocate(peer, at: now) }
     }
 

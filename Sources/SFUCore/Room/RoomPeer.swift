@@ -10,6 +10,8 @@ final class RoomPeer {
     let mayPause: Bool
     /// What comes on each transceiver.
     var published: [(transceiver: TransceiverID, publication: Publication)] = []
+    /// Of what it publishes.
+    var clock = PublisherClock()
     var subscriptions: [Subscription] = []
     /// Transceivers of subscriptions that are over, for others to come: sections are never removed, and to reject one
     /// costs a peer more than to leave it inactive.

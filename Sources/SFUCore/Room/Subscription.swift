@@ -161,6 +161,16 @@ final class Subscription {
         }
     }
 
+    /// Its sender reports say when what is forwarded was captured; while that is not known, when it came here.
+    func tellClock(of publication: Publication) {
+        guard let rewriter = video?.rewriter ?? audio?.rewriter, let layer = rewriter.layer.map({ Int($0) }),
+            publication.track.clocks.indices.contains(layer), let report = publication.track.clocks[layer].report,
+            let timestamp = rewriter.translated(report, layer: layer),
+            let moment = publication.publisher.clock.moment(of: report.ntp)
+        else { return subscriber.machine.forgetRelation(on: transceiver) }
+        subscriber.machine.relate(timestamp: timestamp, to: moment, on: transceiver)
+    }
+
     // MARK: Layers
 
     /// What it is given; nil for nothing.

@@ -356,10 +356,10 @@ private final class Forwarder {
         server.egress.relate(timestamp: 5_000_000, to: server.now, on: server.out)
         let began = server.now
         for number in 1..<60 { try server.send(number) }
-        let (ntp, timestamp) = try #require(server.receiver.receivers.first?.stream?.remote.clock)
+        let clock = try #require(server.receiver.receivers.first?.stream?.remote.clock)
         let elapsed = WallClock(offset: .zero).ntp(at: began)
-        let seconds = Double(ntp.value &- elapsed.value) / 4_294_967_296
-        #expect(abs(Double(timestamp &- 5_000_000) / 90_000 - seconds) < 0.001)
+        let seconds = Double(clock.ntp.value &- elapsed.value) / 4_294_967_296
+        #expect(abs(Double(clock.timestamp &- 5_000_000) / 90_000 - seconds) < 0.001)
     }
 }
 

@@ -145,8 +145,8 @@ import Testing
     @Test func `sender reports place a layer exactly, and a picture of the same moment one tick later`() {
         let peer = Subscriber(streams: 2, target: .lowest)
         let time = NTPTimestamp(unixSeconds: 1_700_000_000, nanoseconds: 0)
-        peer.track.reported(ntpTime: time, rtpTimestamp: 0, layer: 0)
-        peer.track.reported(ntpTime: time, rtpTimestamp: 700_000, layer: 1)
+        peer.track.reported(SenderClock(ntp: time, timestamp: 0, receivedAt: peer.now), layer: 0)
+        peer.track.reported(SenderClock(ntp: time, timestamp: 700_000, receivedAt: peer.now), layer: 1)
         #expect(peer.vp8(8, 9_000, key(2)) == ["100 @9000 key pid 2 tl0 0 k 0 t0."])
         #expect(peer.vp8(20, 709_000, layer: 1, key(5)) == [])
         peer.forwarder.target = .highest
@@ -327,11 +327,28 @@ import Testing
         let peer = Subscriber(streams: 2, target: .lowest)
         _ = peer.vp8(8, 1_000, key(2))
         _ = peer.vp8(50, 900_000, layer: 1, delta(70))
-        #expect(peer.forwarder.rewriter.translated(timestamp: 500, layer: 0) == 500)
-        #expect(peer.forwarder.rewriter.translated(timestamp: 500, layer: 1) == nil)
+        func translated(_ timestamp: UInt32, layer: Int) -> UInt32? {
+            let report = SenderClock(ntp: NTPTimestamp(value: 1), timestamp: timestamp, receivedAt: peer.now)
+            return peer.forwarder.rewriter.translated(report, layer: layer)
+        }
+        #expect(translated(500, layer: 0) == 500)
+        #expect(translated(500, layer: 1) == nil)
         peer.forwarder.target = .highest
         peer.wait(.milliseconds(10))
         #expect(peer.vp8(51, 903_000, layer: 1, key(71)) == ["101 @1900 key pid 3 tl0 1 k 1 t0."])
-        #expect(peer.forwarder.rewriter.translated(timestamp: 904_000, layer: 1) == 2_900)
+        #expect(translated(904_000, layer: 1) == 2_900)
+    }
+
+    @Test func `a report of before the publisher's clock began anew says nothing of what comes after it`() {
+        let peer = Subscriber()
+        let before = SenderClock(ntp: NTPTimestamp(value: 1), timestamp: 900_000, receivedAt: peer.now)
+        _ = peer.vp8(8, 900_000, key(2))
+        #expect(peer.forwarder.rewriter.translated(before, layer: 0) == 900_000)
+        peer.wait(.milliseconds(100))
+        #expect(peer.vp8(9, 5_000, key(3)) == ["101 @909000 key pid 3 tl0 0 k 0 t0."])
+        #expect(peer.forwarder.rewriter.translated(before, layer: 0) == nil)
+        peer.wait(.milliseconds(1))
+        let after = SenderClock(ntp: NTPTimestamp(value: 2), timestamp: 5_090, receivedAt: peer.now)
+        #expect(peer.forwarder.rewriter.translated(after, layer: 0) == 909_090)
     }
 }

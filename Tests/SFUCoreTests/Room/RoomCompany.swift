@@ -17,7 +17,7 @@ final class RoomCompany {
         fileprivate let place: Int
         /// What came of each publication.
         var received: [PublicationID: [EncodedFrame]] = [:]
-        fileprivate var tracks: [TransceiverID: PublicationID] = [:]
+        fileprivate(set) var tracks: [TransceiverID: PublicationID] = [:]
         var keyFrameRequests: [TransceiverID: Int] = [:]
         /// The frames of this person's next pictures are key frames.
         var wantsKeyFrame = false
@@ -267,6 +267,12 @@ final class RoomCompany {
         }
     }
 
+    /// A frame as it is, which was captured so long ago.
+    func send(_ frame: EncodedFrame, of person: Person, _ track: TransceiverID, late: Interval = .zero) throws {
+        try person.publisher.send(frame, on: track, at: now)
+        person.publisher.relate(timestamp: frame.timestamp, to: now - late, on: track)
+    }
+
     /// A packet of a person's that somebody else has made.
     func inject(_ packet: [UInt8], of person: Person) {
         // What `NullSecurity` has in the place of a tag.
@@ -288,6 +294,15 @@ final class RoomCompany {
 extension RoomCompany.Person {
     /// The numbers of the pictures that came of a publication.
     func numbers(of publication: PublicationID) -> [UInt8] { received[publication]?.compactMap(\.payload.last) ?? [] }
+
+    /// When the last report that came says that a frame was captured, in seconds of the room's wall clock.
+    func captureTime(of frame: EncodedFrame, _ publication: PublicationID) -> Double? {
+        guard let track = tracks.first(where: { $0.value == publication })?.key,
+            let report = subscriber.senderClock(ofLayer: 0, on: track)
+        else { return nil }
+        let ticks = Int32(bitPattern: frame.timestamp &- report.timestamp)
+        return Double(report.ntp.value) / 4_294_967_296 + Double(ticks) / Double(frame.format.clockRate)
+    }
 
     /// Their layers, the lowest 1.
     func layers(of publication: PublicationID) -> [UInt8] {

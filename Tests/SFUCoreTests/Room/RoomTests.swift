@@ -26,6 +26,39 @@ import Testing
         #expect((ann.keyFrameRequests[camera.track] ?? 0) <= 2)
     }
 
+    @Test func `sound and pictures are told by one clock, whatever it took until they came`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let voice = try company.publish(ann, .audio)
+        let camera = try company.publish(ann, .video)
+        for publication in [voice.publication, camera.publication] { try company.subscribe(bob, to: publication) }
+        company.run(for: .seconds(Int64(1)))
+        // Of 20 ms each. Encoding takes a fifth of a second.
+        for tick in 10..<600 {
+            let number = [UInt8(tick >> 8), UInt8(tick & 255)]
+            let sound = EncodedFrame(
+                payload: [0x78] + number, timestamp: UInt32(tick * 960), isKeyFrame: true, format: .opus)
+            try company.send(sound, of: ann, voice.track)
+            if tick.isMultiple(of: 2) {
+                let tag: [UInt8] = [0x10, 0, 0, 0x9d, 0x01, 0x2a, 0x40, 0x01, 0xf0, 0x00]
+                let picture = EncodedFrame(
+                    payload: tag + number, timestamp: UInt32((tick - 10) * 1_800), isKeyFrame: true, format: .vp8)
+                try company.send(picture, of: ann, camera.track, late: .milliseconds(200))
+            }
+            company.run(for: .milliseconds(20))
+        }
+        /// When the first frame would have been captured.
+        func beginning(_ publication: PublicationID, late: Int) throws -> Double {
+            let frame = try #require(bob.received[publication]?.last)
+            let tick = frame.payload.suffix(2).reduce(0) { $0 << 8 | Int($1) } - late
+            return try #require(bob.captureTime(of: frame, publication)) - Double(tick) * 0.02
+        }
+        let heard = try beginning(voice.publication, late: 0)
+        let seen = try beginning(camera.publication, late: 10)
+        #expect(abs(heard - seen) < 0.002)
+    }
+
     @Test func `who comes later begins at a key frame that the room asks for`() throws {
         let company = RoomCompany()
         let ann = company.join("ann")

@@ -112,8 +112,9 @@ struct ForwardingScene: ~Copyable {
         case 10, 11:
             for stream in 0..<coding.streams where Bool.random(using: &random) {
                 track.reported(
-                    ntpTime: WallClock(offset: .seconds(Int64(1_700_000_000))).ntp(at: now),
-                    rtpTimestamp: publisher.timestamp(of: stream), layer: stream)
+                    SenderClock(
+                        ntp: WallClock(offset: .seconds(Int64(1_700_000_000))).ntp(at: now),
+                        timestamp: publisher.timestamp(of: stream), receivedAt: now), layer: stream)
             }
         case 12 where !isCalm: publisher.askForKey(Int.random(in: 0..<coding.streams, using: &random))
         case _: break
