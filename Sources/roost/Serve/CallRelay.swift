@@ -24,6 +24,18 @@ struct CallRelay: Sendable {
         let credential: String
     }
 
+    /// Lets clients reach rooms, whose media comes in at each of these UDP ports of each of these addresses.
+    func reach(_ addresses: [(local: IPAddress, announced: IPAddress)], ports: [UInt16]) async {
+        await service.reach(
+            addresses.flatMap { address in
+                ports.map { port in
+                    TURNHostService(
+                        local: TransportAddress(address.local, port: port),
+                        announced: TransportAddress(address.announced, port: port))
+                }
+            })
+    }
+
     /// What a client is to use that has asked for this host.
     func iceServers(asked: String?, at now: Date = Date()) -> [ICEServer] {
         let named = host.map { IPAddress($0).map(Self.text) ?? $0 }

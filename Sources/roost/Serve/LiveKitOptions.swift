@@ -177,8 +177,10 @@ struct LiveKitOptions: ParsableArguments {
                 }
             }
             let server = LiveKitServer(configuration, logger: logger)
+            let ports = try await server.start()
+            await relay?.reach(media.addresses.map { ($0.local, $0.announced) }, ports: ports.map(\.port))
             return LiveKitService(
-                .embedded(server, media: try await server.start()), pageKey: rooms ? first : nil,
+                .embedded(server, media: ports), pageKey: rooms ? first : nil,
                 signingKey: first, servesOthers: servesOthers)
         } catch let error as CommandError {
             throw error
