@@ -78,6 +78,16 @@ def test_secrets_are_not_printed(file, tmp_path):
     assert "postgresql://roost:(hidden)@db.example/chat" in done.stdout and "name:(hidden)" in done.stdout
 
 
+def test_the_password_of_anothers_relay_is_not_printed_and_where_a_secret_is_kept_is(tmp_path):
+    found = settings(ROOST_TURN_URL="turn:a.example turns:b.example", ROOST_TURN_USERNAME="roost",
+                     ROOST_TURN_PASSWORD="hunter2")
+    assert [value for value, _ in found["turn-url"]] == ["turn:a.example", "turns:b.example"]
+    assert found["turn-username"] == [("roost", "ROOST_TURN_USERNAME")]
+    assert found["turn-password"] == [("(hidden)", "ROOST_TURN_PASSWORD")]
+    found = settings("--turn", ROOST_TURN_SECRET_FILE=str(tmp_path / "secret"))
+    assert found["turn-secret-file"] == [(str(tmp_path / "secret"), "ROOST_TURN_SECRET_FILE")]
+
+
 @pytest.mark.parametrize("text, says", [
     ("prot = 1", r"line 1: there is no setting 'prot'; 'port' is one"),
     ("\n\nport 1", r"line 3: this is not of the form"),

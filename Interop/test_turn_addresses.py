@@ -1,40 +1,17 @@
 """Calls through coturn by a caller whose addresses come and go; coturn's log says what became of its allocations."""
 
-import re
 from types import SimpleNamespace
 
 import pytest
 
 from peers.roost_peer import RoostPeer, start_server
+from peers.turn_server import Coturn
 from support.call import hold_call, new_room
 from support.namespace import Namespace
-from support.process import JSONProcess
 from support.waiting import wait_until
 
 # The caller's. coturn, the room and the callee are at the namespace's own address, of the same network (RFC 5737).
 FIRST, SECOND = "192.0.2.10", "192.0.2.11"
-
-
-class Coturn:
-    """On TURN's own port: the network is this test's alone."""
-
-    def __init__(self, namespace, *options):
-        self.address = namespace.address
-        self.process = JSONProcess("coturn", namespace.command(
-            "turnserver", "-n", "--no-cli", "--no-tls", "--no-dtls", "--verbose", "--log-file=stdout",
-            "--pidfile=/dev/null", "--userdb=/dev/null", "--lt-cred-mech", "--user=user:secret", "--realm=roost",
-            f"--listening-ip={self.address}", f"--relay-ip={self.address}", *options))
-
-    def wait_listening(self):
-        wait_until(lambda: self.says("Total General servers"), "coturn listens")
-
-    def says(self, pattern, since=0):
-        """All places in its log that are like this."""
-        return re.findall(pattern, "".join(self.process.text[since:]))
-
-    @property
-    def lines(self):
-        return len(self.process.text)
 
 
 @pytest.fixture

@@ -140,9 +140,12 @@ def test_coturns_client_does_not_reach_what_is_denied(peer, start, namespace):
     assert relay.metrics()['roost_turn_refused_total{code="403"}'] >= 1
 
 
-def test_the_host_itself_is_nobodys_peer(start, namespace):
-    """Whoever listens on an address of the server's, behind its firewall, hears nothing of the relay."""
-    relay = start()
+@pytest.mark.parametrize(
+    "options", [(), ("--rooms", "--media-port", 0, "--media-tcp-port", 0)], ids=["alone", "with rooms"])
+def test_the_host_itself_is_nobodys_peer(options, start, namespace):
+    """Whoever listens on an address of the server's, behind its firewall, hears nothing of the relay: not where the
+    port of rooms beside it is reached, either."""
+    relay = start(*options)
     peer = subprocess.Popen(namespace.command(
         "setpriv", "--pdeathsig", "KILL", "turnutils_peer", "-L", namespace.address, "-p", 3481))
     try:

@@ -146,6 +146,10 @@ class Peer:
         options = rtc.RoomOptions(
             auto_subscribe=not self.arguments.no_subscribe, dynacast=self.arguments.dynacast,
             single_peer_connection=not self.arguments.dual)
+        if self.arguments.relay_only:
+            # The servers are those that the room names.
+            relay = rtc.IceTransportType.TRANSPORT_RELAY
+            options.rtc_config = rtc.RtcConfiguration(ice_transport_type=relay)
         await self.room.connect(self.arguments.url, self.arguments.token, options)
         local = self.room.local_participant
         local.register_rpc_method("shout", self.shout)
@@ -304,6 +308,7 @@ def main():
     parser.add_argument("--dual", action="store_true", help="one connection to publish and one to subscribe")
     parser.add_argument("--dynacast", action="store_true")
     parser.add_argument("--no-subscribe", action="store_true", help="subscribe to nothing unasked")
+    parser.add_argument("--relay-only", action="store_true", help="by way of TURN servers, or not at all")
     parser.set_defaults(reports=0)
     asyncio.run(run(parser.parse_args()))
 

@@ -1,6 +1,8 @@
-"""coturn as a TURN server for one test, on a free port of loopback; its log says what it did."""
+"""coturn as a TURN server for one test, on a free port of loopback or inside a namespace; its log says what it did."""
 
+import re
 import socket
+import sqlite3
 from pathlib import Path
 
 from support.process import JSONProcess
@@ -54,6 +56,37 @@ class TURNServer:
         # It has nothing to tidy up.
         self.process.kill()
         self.process.wait()
+
+
+class Coturn:
+    """Inside a namespace, on TURN's own port, which nobody else has there meanwhile. It takes the user `user`, or,
+    where there is a `secret`, what is made with that.
+    """
+
+    def __init__(self, namespace, *options, secret=None, folder=None):
+        self.address = namespace.address
+        login, database = ["--lt-cred-mech", "--user=user:secret"], "/dev/null"
+        if secret:
+            login, database = ["--use-auth-secret", f"--static-auth-secret={secret}"], folder / "coturn.sqlite"
+            # It looks for more secrets there, and takes none at all where it finds no table.
+            with sqlite3.connect(database) as connection:
+                connection.execute("CREATE TABLE turn_secret (realm, value)")
+            connection.close()
+        self.process = JSONProcess("coturn", namespace.command(
+            "turnserver", "-n", "--no-cli", "--no-tls", "--no-dtls", "--verbose", "--log-file=stdout",
+            "--pidfile=/dev/null", f"--userdb={database}", *login, "--realm=roost",
+            f"--listening-ip={self.address}", f"--relay-ip={self.address}", *options))
+
+    def wait_listening(self):
+        wait_until(lambda: self.says("Total General servers"), "coturn listens")
+
+    def says(self, pattern, since=0):
+        """All places in its log that are like this."""
+        return re.findall(pattern, "".join(self.process.text[since:]))
+
+    @property
+    def lines(self):
+        return len(self.process.text)
 
 
 def free_port():

@@ -64,11 +64,16 @@ extension LiveKitServer {
         server.urls.map { url in
             var link = "<\(url)>; rel=\"ice-server\""
             if !server.username.isEmpty {
-                link += "; username=\"\(server.username)\"; credential=\"\(server.credential)\""
+                link += "; username=\(quoted(server.username)); credential=\(quoted(server.credential))"
                 link += "; credential-type=\"password\""
             }
             return ("Link", link)
         }
+    }
+
+    /// RFC 9110 §5.6.4.
+    private static func quoted(_ text: String) -> String {
+        "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 
     // MARK: Sessions

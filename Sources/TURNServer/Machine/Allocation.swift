@@ -37,7 +37,8 @@ struct Allocation: Sendable {
     struct Permission: Sendable {
         let ip: IPAddress
         /// Whether the policy lets datagrams go there and come from there; otherwise it is an address of our own, at
-        /// which nothing but other relayed addresses is reached. Asked once, not for each datagram.
+        /// which nothing but other relayed addresses and services of the host is reached. Asked once, not for each
+        /// datagram.
         let isOutside: Bool
         var until: Instant
     }

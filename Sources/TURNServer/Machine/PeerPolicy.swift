@@ -14,7 +14,7 @@ public struct PeerPolicy: Sendable {
     /// What is not reached, whatever else is said.
     public var denied: [IPPrefix] = []
     /// The host's own addresses: what it listens on, and what it is known by outside. `TURNService` adds those that it
-    /// has. Clients' relayed addresses on them are reached all the same, within the server.
+    /// has. Clients' relayed addresses on them are reached all the same, within the server, and each `TURNHostService`.
     public var host: [IPAddress] = []
     /// Reached although nobody should reach it through a relay: loopback or the host, for tests on one machine. Whoever
     /// has a credential then reaches every service that this host keeps to itself.

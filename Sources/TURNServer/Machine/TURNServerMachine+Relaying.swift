@@ -33,11 +33,13 @@ extension TURNServerMachine {
         _ bytes: RawSpan, on relay: TURNRelayID, from peer: TransportAddress, at now: Instant
     ) -> Forwarding {
         guard let slot = slot(of: relay, at: now) else { return .none }
+        let service = hostServices.announced(of: peer)
+        let peer = service ?? peer
         guard let permission = slots[slot].allocation?.permission(for: peer.ip, at: now) else {
             return dropped(.notPermitted)
         }
         // Whoever may not be reached is not heard either.
-        guard permission.isOutside else { return dropped(.forbidden) }
+        guard permission.isOutside || service != nil else { return dropped(.forbidden) }
         return deliver(bytes, 0..<bytes.byteCount, from: peer, to: slot, at: now)
     }
 
@@ -50,21 +52,23 @@ extension TURNServerMachine {
         guard slots[slot].allocation?.bucket.take(data.count, at: now) == true else { return dropped(.tooMuch) }
         // Another client of ours is not sent to over the network: a NAT in front of us may not lead back in.
         if let other = relayOfAddress[peer] {
-            count {
-                $0.bytesToPeers += data.count
-                $0.packetsToPeers += 1
-            }
+            countToPeer(data)
             guard let target = self.slot(of: other, at: now),
                 slots[target].allocation?.permission(for: relay.announced.ip, at: now) != nil
             else { return dropped(.notPermitted) }
             return deliver(bytes, data, from: relay.announced, to: target, at: now)
         }
-        guard isOutside else { return dropped(.forbidden) }
+        let service = hostServices.local(of: peer)
+        guard isOutside || service != nil else { return dropped(.forbidden) }
+        countToPeer(data)
+        return .toPeer(service ?? peer, from: relay.id, data)
+    }
+
+    private mutating func countToPeer(_ data: Range<Int>) {
         count {
             $0.bytesToPeers += data.count
             $0.packetsToPeers += 1
         }
-        return .toPeer(peer, from: relay.id, data)
     }
 
     /// §11.3, §12.7: to a client, which has permitted this peer.

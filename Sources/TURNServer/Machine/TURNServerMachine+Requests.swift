@@ -135,9 +135,10 @@ extension TURNServerMachine {
         guard slots[slot].allocation?.relay(for: TURNAddressFamily(of: peer)) != nil else {
             return .peerAddressFamilyMismatch
         }
-        // Our own relayed addresses are reached inside the server, whatever the policy says, and nothing else of their
-        // host with them.
-        let isOurs = configuration.relayAddresses.contains { $0.announced == peer }
+        // Our own relayed addresses are reached inside the server, whatever the policy says, and services of the host
+        // that are named. Nothing else of the host is reached with them: `forward` sees to it, as permissions know no
+        // ports.
+        let isOurs = configuration.relayAddresses.contains { $0.announced == peer } || hostServices.areAt(peer)
         return isOurs || configuration.policy.permits(peer) ? nil : .forbidden
     }
 

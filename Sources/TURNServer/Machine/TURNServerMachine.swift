@@ -49,6 +49,7 @@ public struct TURNServerMachine: Sendable {
     var slotOfClient: [TURNClientPath: Int] = [:]
     /// By the address that peers see, for those who talk to each other through this server.
     var relayOfAddress: [TransportAddress: TURNRelayID] = [:]
+    var hostServices = TURNHostServices()
     var allocationsOfUser: [String: Int] = [:]
     /// By token.
     var reservations: [UInt64: Reservation] = [:]
@@ -199,7 +200,15 @@ public struct TURNServerMachine: Sendable {
     // MARK: The host
 
     /// The host has other addresses now. What was permitted before goes by those of then, until it is permitted anew.
-    public mutating func hostChanged(_ addresses: [IPAddress]) { configuration.policy.host = addresses }
+    public mutating func hostChanged(_ addresses: [IPAddress]) {
+        configuration.policy.host = addresses + hostServices.hostAddresses
+    }
+
+    /// These services of the host are reached, in place of those before, unless the policy denies their addresses.
+    public mutating func hostServes(_ services: [TURNHostService]) {
+        hostServices = TURNHostServices(services, denied: configuration.policy.denied)
+        configuration.policy.host += hostServices.hostAddresses
+    }
 
     // MARK: Counting
 

@@ -71,6 +71,9 @@ public actor TURNService {
     /// service that was made without one.
     public func show(_ identity: TLSIdentity) { self.identity = identity }
 
+    /// Lets clients reach these services of this host, in place of those before; they reach nothing else of it.
+    public func reach(_ services: [TURNHostService]) { machine.hostServes(services) }
+
     /// Takes its ports and begins. Once.
     public func start() throws -> Ports {
         machine.wallClockRead(unixTime: NetworkLoop.unixTime, at: NetworkLoop.now)

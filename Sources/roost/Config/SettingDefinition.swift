@@ -78,7 +78,9 @@ struct SettingDefinition: Sendable, Equatable {
     /// A value without what nobody is to read over a shoulder.
     func shown(_ value: String) -> String {
         let isKey = name.hasSuffix("-key") && !["file", "folder", "id"].contains(valueName) && !valueName.contains(":")
-        if name.contains("secret") || name.contains("password") || isKey { return Self.hidden }
+        // A file's name tells nothing of what is in it.
+        let isSecret = (name.contains("secret") || name.contains("password")) && valueName != "file"
+        if isSecret || isKey { return Self.hidden }
         if valueName.hasSuffix(":secret") || valueName.hasSuffix(":password"), let colon = value.firstIndex(of: ":") {
             return value[...colon] + Self.hidden
         }

@@ -1,9 +1,7 @@
-internal import Foundation
 internal import RTCWire
-internal import SocketIO
 internal import TURNServer
 
-/// The TURN server of `roost serve`, and who may use it: whoever sees the page gets a credential for some hours.
+/// The TURN server of `roost serve`, and where clients find it.
 struct CallRelay: Sendable {
     let service: TURNService
     let ports: TURNService.Ports
@@ -13,27 +11,25 @@ struct CallRelay: Sendable {
     /// Where relayed addresses are.
     let announced: [IPAddress]
 
-    /// For how long a credential makes relayed addresses. Those that it has made
-    /// last as long as they are refreshed.
-    private static let hours = 12
-
-    /// An entry of W3C's RTCConfiguration.
-    struct ICEServer: Encodable {
-        let urls: [String]
-        let username: String
-        let credential: String
+    /// Lets clients reach rooms, whose media comes in at each of these UDP ports of each of these addresses.
+    func reach(_ addresses: [(local: IPAddress, announced: IPAddress)], ports: [UInt16]) async {
+        await service.reach(
+            addresses.flatMap { address in
+                ports.map { port in
+                    TURNHostService(
+                        local: TransportAddress(address.local, port: port),
+                        announced: TransportAddress(address.announced, port: port))
+                }
+            })
     }
 
-    /// What a client is to use that has asked for this host.
-    func iceServers(asked: String?, at now: Date = Date()) -> [ICEServer] {
+    /// Where a client finds it that has asked for this host.
+    func urls(asked: String?) -> [String] {
         let named = host.map { IPAddress($0).map(Self.text) ?? $0 }
         guard let host = named ?? asked.flatMap(Self.hostName) ?? announced.first.map(Self.text) else { return [] }
-        let issued = TimeLimitedCredential(
-            name: Self.randomText(), expires: Int64(now.timeIntervalSince1970) + Int64(Self.hours * 3_600),
-            secret: secret)
         var urls = ["turn:\(host):\(ports.port)", "turn:\(host):\(ports.port)?transport=tcp"]
         if let tlsPort = ports.tlsPort { urls.append("turns:\(host):\(tlsPort)?transport=tcp") }
-        return [ICEServer(urls: urls, username: issued.username, credential: issued.password)]
+        return urls
     }
 
     /// The name in a Host header (RFC 9110 §7.2), as a URL has it. Nil for anything that is no name and no address: it
@@ -63,25 +59,5 @@ struct CallRelay: Sendable {
     static func randomText() -> String {
         var random = SystemRandomNumberGenerator()
         return (0..<2).map { _ in String(UInt64.random(in: .min ... .max, using: &random), radix: 36) }.joined()
-    }
-}
-
-/// `GET /ice-servers`: what a `RTCPeerConnection` is to be made with. Without TURN there is nothing to tell.
-struct ICEServersRoute: Sendable {
-    let relay: CallRelay?
-
-    private struct Answer: Encodable {
-        let iceServers: [CallRelay.ICEServer]
-    }
-
-    func answer(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let answer = Answer(iceServers: relay?.iceServers(asked: request.header("Host")) ?? [])
-        guard let body = try? encoder.encode(answer) else { return .text("", status: 500) }
-        return SocketIOHTTPResponse(
-            status: 200,
-            headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")],
-            body: .bytes([UInt8](body)))
     }
 }

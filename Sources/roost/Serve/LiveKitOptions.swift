@@ -134,7 +134,7 @@ struct LiveKitOptions: ParsableArguments {
     ///
     /// - Parameter heard: told of what happens in rooms; not to block.
     func start(
-        host: String, relay: CallRelay?, heard: (@Sendable (LiveKitWebhookEvent) -> Void)?, logger: Logger
+        host: String, iceServers: ICEServers, heard: (@Sendable (LiveKitWebhookEvent) -> Void)?, logger: Logger
     ) async throws -> LiveKitService? {
         var keys = try apiKeys(host: host)
         let servesOthers = !keys.isEmpty
@@ -171,14 +171,14 @@ struct LiveKitOptions: ParsableArguments {
                 recordings.limit = livekitRecordingsLimit
                 configuration.recordings = recordings
             }
-            if let relay {
-                configuration.iceServers = { request in
-                    relay.iceServers(asked: request.header("Host")).map(Self.described)
-                }
+            configuration.iceServers = { request in
+                iceServers.list(asked: request.header("Host")).map(Self.described)
             }
             let server = LiveKitServer(configuration, logger: logger)
+            let ports = try await server.start()
+            await iceServers.relay?.reach(media.addresses.map { ($0.local, $0.announced) }, ports: ports.map(\.port))
             return LiveKitService(
-                .embedded(server, media: try await server.start()), pageKey: rooms ? first : nil,
+                .embedded(server, media: ports), pageKey: rooms ? first : nil,
                 signingKey: first, servesOthers: servesOthers)
         } catch let error as CommandError {
             throw error
@@ -220,7 +220,7 @@ struct LiveKitOptions: ParsableArguments {
             signingKey: signingKey, servesOthers: true)
     }
 
-    private static func described(_ server: CallRelay.ICEServer) -> LiveKitICEServer {
+    private static func described(_ server: ICEServer) -> LiveKitICEServer {
         var described = LiveKitICEServer()
         described.urls = server.urls
         described.username = server.username

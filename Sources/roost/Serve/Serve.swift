@@ -156,7 +156,8 @@ struct Serve: AsyncParsableCommand {
         let interrupts = Interrupts.stream(hangUp: hangUp)
         let page = try pageFolder()
         let media = echo ? try CallFiles.load(video: nil, audio: nil, codec: nil) : nil
-        let relay = try await turn.start(host: host, certificate: tlsCertificate, key: tlsKey)
+        let iceServers = try await turn.start(host: host, certificate: tlsCertificate, key: tlsKey)
+        let relay = iceServers.relay
         var logger = Logger(label: "roost")
         logger.logLevel = Logger.Level(rawValue: logLevel.rawValue) ?? .notice
         // For the chat's calls, in the order in which it happens; nobody would take it out without a chat.
@@ -166,7 +167,7 @@ struct Serve: AsyncParsableCommand {
         let sfu: LiveKitService?
         do {
             sfu = try await livekit.start(
-                host: host, relay: relay, heard: heard, logger: logger)
+                host: host, iceServers: iceServers, heard: heard, logger: logger)
         } catch {
             await relay?.service.stop()
             throw error
@@ -185,7 +186,8 @@ struct Serve: AsyncParsableCommand {
         if let server = served?.server { Task { for await event in happenings { await server.take(event) } } }
         let readiness = Readiness(chat: served?.server)
         let server = makeServer(
-            page: page, relay: relay, livekit: sfu, chat: served?.server, readiness: readiness, logger: logger)
+            page: page, iceServers: iceServers, livekit: sfu, chat: served?.server, readiness: readiness, logger: logger
+        )
         let rooms = CallRoomServer(server: server)
         let pagePort: Int
         let signaling: Int
@@ -211,7 +213,9 @@ struct Serve: AsyncParsableCommand {
         var echoPeer: EchoPeer?
         if let media { echoPeer = try await makeEchoPeer(rooms, media) }
         await echoPeer?.start()
-        announce(page: pagePort, signaling: signaling, hasPage: page != nil, relay: relay, livekit: sfu, chat: served)
+        announce(
+            page: pagePort, signaling: signaling, hasPage: page != nil, iceServers: iceServers, livekit: sfu,
+            chat: served)
         let watch = server.certificate.map { CertificateWatch($0, relay: relay?.service, logger: logger) }
         let watching = watch.map { watch in Task { await watch.run(whenAsked: renewals) } }
         for await _ in interrupts { break }
@@ -240,7 +244,7 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func makeServer(
-        page folder: URL?, relay: CallRelay?, livekit: LiveKitService?, chat: ChatServer?, readiness: Readiness,
+        page folder: URL?, iceServers: ICEServers, livekit: LiveKitService?, chat: ChatServer?, readiness: Readiness,
         logger: Logger
     ) -> SocketIOServer {
         var configuration = SocketIOServerConfiguration()
@@ -255,7 +259,7 @@ struct Serve: AsyncParsableCommand {
         let statistics = StatisticsSource()
         let metrics: @Sendable () async -> String = {
             let own = statistics.read().map(Metrics.text) ?? ""
-            let others = (relay.map { Metrics.text($0.service.statistics) } ?? "") + (livekit?.metrics ?? "")
+            let others = (iceServers.relay.map { Metrics.text($0.service.statistics) } ?? "") + (livekit?.metrics ?? "")
             let push = chat?.pushStatistics.map { Metrics.text($0) } ?? ""
             let certificate = statistics.certificate.map { Metrics.text($0) } ?? ""
             return own + others + push + certificate + (await chat?.metrics() ?? "")
@@ -266,7 +270,7 @@ struct Serve: AsyncParsableCommand {
             gate: rate > 0 ? AddressGate(perMinute: rate) : nil)
         let routes = WebRoutes(
             page: folder.map(StaticFiles.init), metrics: metrics, readiness: readiness,
-            iceServers: ICEServersRoute(relay: relay),
+            iceServers: ICEServersRoute(iceServers: iceServers),
             roomToken: roomToken)
         configuration.fallback = { request in
             if let answer = await chat?.answer(request) { return answer }
@@ -301,15 +305,15 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func announce(
-        page: Int, signaling: Int, hasPage: Bool, relay: CallRelay?, livekit: LiveKitService?, chat: ServedChat?
+        page: Int, signaling: Int, hasPage: Bool, iceServers: ICEServers, livekit: LiveKitService?, chat: ServedChat?
     ) {
         if json {
             var fields: [String: JSONField] = [
                 "event": .text("listening"), "port": .number(Double(page)),
                 "signaling_port": .number(Double(signaling)),
             ]
-            fields["turn_port"] = relay.map { .number(Double($0.ports.port)) }
-            fields["turn_tls_port"] = relay?.ports.tlsPort.map { .number(Double($0)) }
+            fields["turn_port"] = iceServers.relay.map { .number(Double($0.ports.port)) }
+            fields["turn_tls_port"] = iceServers.relay?.ports.tlsPort.map { .number(Double($0)) }
             if let livekit {
                 if livekit.servesOthers { fields["livekit_port"] = .number(Double(livekit.port ?? page)) }
                 switch livekit.rooms {
@@ -331,7 +335,12 @@ struct Serve: AsyncParsableCommand {
             lines.append(
                 "  Signaling  \(scheme)://localhost:\(signaling)  (Socket.IO; also under /socket.io on port \(page))")
             lines.append("  Watch      \(scheme)://localhost:\(page)/health and /metrics")
-            if let relay { lines.append("  Relay      " + text(relay)) }
+            switch iceServers {
+            case .none: break
+            case .ours(let relay): lines.append("  Relay      " + text(relay))
+            case .others(let urls, _):
+                lines.append("  Relay      \(urls.joined(separator: ", "))  (not of this server)")
+            }
             if let livekit {
                 if livekit.pageKey != nil, hasPage {
                     lines.append(

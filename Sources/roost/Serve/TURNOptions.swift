@@ -1,11 +1,10 @@
 internal import ArgumentParser
 internal import Foundation
 internal import RTCNetwork
-internal import RTCSecurity
 internal import RTCWire
-internal import TURNServer
 
-/// `roost serve --turn`: the relay for people whose networks let no other path through.
+/// `roost serve --turn`: the relay for people whose networks let no other path through; or `--turn-url`, which names
+/// that of others.
 struct TURNOptions: ParsableArguments {
     @Flag(help: "Relay media for people whose networks let no other path through (TURN).")
     var turn = false
@@ -38,9 +37,29 @@ struct TURNOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What time-limited credentials are signed with, if other services issue them too; better in "
-                + "$ROOST_TURN_SECRET. Default: made up at each start.", valueName: "text"))
+            "What time-limited credentials are signed with, if other services issue them too, or what the servers of "
+                + "--turn-url know; better in $ROOST_TURN_SECRET or a file. Default: made up at each start of --turn.",
+            valueName: "text"))
     var turnSecret: String?
+
+    @Option(help: ArgumentHelp("A file with that secret alone in it.", valueName: "file"))
+    var turnSecretFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Relay nothing here, and tell clients of another TURN server, as turn:host:port, turn:host?transport=tcp or "
+                + "turns:host; may be repeated. It takes credentials as coturn's use-auth-secret does, with the secret "
+                + "of --turn-secret, or a name and a password.", valueName: "url"))
+    var turnUrl: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "What all clients log in with at --turn-url, if it shares no secret with us; each of them learns it.",
+            valueName: "name"))
+    var turnUsername: String?
+
+    @Option(help: ArgumentHelp("The password of that name; better in $ROOST_TURN_PASSWORD.", valueName: "text"))
+    var turnPassword: String?
 
     @Option(
         help: ArgumentHelp(
@@ -71,6 +90,7 @@ struct TURNOptions: ParsableArguments {
 
     func validate() throws {
         if !turn, let option = unusedOption { throw ValidationError("\(option) needs --turn.") }
+        try checkCredentials()
         if let turnHost, CallRelay.hostName(turnHost) != turnHost, IPAddress(turnHost)?.isIPv6 != true {
             throw ValidationError("--turn-host takes a name or an address without a port, not '\(turnHost)'.")
         }
@@ -95,39 +115,54 @@ struct TURNOptions: ParsableArguments {
         }
     }
 
-    /// Starts it, if it is wanted.
-    func start(host: String, certificate: String?, key: String?) async throws -> CallRelay? {
-        guard turn else { return nil }
-        do {
-            guard let ip = IPAddress(host == "localhost" ? "127.0.0.1" : host) else {
-                throw CommandError("--turn needs an address in --host, not the name \"\(host)\".")
-            }
-            let addresses = try TURNServiceConfiguration.addresses(for: ip)
-            let secret =
-                turnSecret ?? ProcessInfo.processInfo.environment["ROOST_TURN_SECRET"] ?? CallRelay.randomText()
-            guard !secret.isEmpty else { throw CommandError("The secret of TURN is empty.") }
-            var server = TURNServerConfiguration(
-                relayAddresses: try relayAddresses(among: addresses), accounts: accounts(secret))
-            server.relayPorts = turnRelayPorts.range
-            server.policy = policy
-            server.bytesPerSecond = turnBandwidth * 125
-            server.burst = server.bytesPerSecond
-            server.maximumAllocations = turnAllocations
-            var configuration = TURNServiceConfiguration(server: server, addresses: addresses)
-            configuration.port = UInt16(turnPort)
-            configuration.tlsPort = UInt16(turnTlsPort)
-            if let certificate, let key {
-                configuration.identity = try TLSIdentity(certificateChain: certificate, privateKey: key)
-            }
-            let service = TURNService(configuration)
-            let ports = try await service.start()
-            let announced = server.relayAddresses.map(\.announced)
-            return CallRelay(service: service, ports: ports, secret: secret, host: turnHost, announced: announced)
-        } catch let error as CommandError {
-            throw error
-        } catch {
-            throw CommandError("\(error)")
+    /// A relay of ours or of others, with one kind of credential.
+    private func checkCredentials() throws {
+        guard !turn || turnUrl.isEmpty else {
+            throw ValidationError("--turn relays here and --turn-url names others that relay: only one of them.")
         }
+        guard turnSecret == nil || turnSecretFile == nil else {
+            throw ValidationError("--turn-secret and --turn-secret-file are one secret: only one of them.")
+        }
+        for (name, isGiven) in [
+            ("--turn-secret", turnSecret != nil), ("--turn-secret-file", turnSecretFile != nil),
+        ] where isGiven && !turn && turnUrl.isEmpty {
+            throw ValidationError("\(name) needs --turn or --turn-url.")
+        }
+        for (name, value) in [("--turn-username", turnUsername), ("--turn-password", turnPassword)] {
+            guard let value else { continue }
+            guard !turnUrl.isEmpty else { throw ValidationError("\(name) needs --turn-url.") }
+            guard !value.isEmpty, value.utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) else {
+                throw ValidationError("\(name) takes letters, digits and signs of ASCII.")
+            }
+        }
+        guard (turnUsername == nil) == (turnPassword == nil) else {
+            throw ValidationError("--turn-username and --turn-password belong together.")
+        }
+        guard !turnUrl.isEmpty else { return }
+        for url in turnUrl where !Self.isServer(url) {
+            throw ValidationError(
+                "--turn-url takes turn:host:port, turn:host:port?transport=tcp or turns:host:port, not '\(url)'.")
+        }
+        let hasSecret =
+            turnSecret != nil || turnSecretFile != nil
+            || ProcessInfo.processInfo.environment["ROOST_TURN_SECRET"]?.isEmpty == false
+        guard hasSecret || turnUsername != nil else {
+            throw ValidationError(
+                "--turn-url needs what its server takes: --turn-secret or --turn-secret-file, or --turn-username with "
+                    + "--turn-password.")
+        }
+        guard !hasSecret || turnUsername == nil else {
+            throw ValidationError(
+                "--turn-url takes a secret, or --turn-username with --turn-password: only one of them.")
+        }
+    }
+
+    private static func isServer(_ url: String) -> Bool {
+        // It is told in headers, between angle brackets (RFC 9725 §4.6).
+        let isPlain = url.utf8.allSatisfy { (0x21..<0x7f).contains($0) && !"<>\"".utf8.contains($0) }
+        guard isPlain, url.hasPrefix("turn:") || url.hasPrefix("turns:") else { return false }
+        let server = PeerConnectionConfiguration.ICEServer(urls: [url], username: "", credential: "")
+        return (try? server.check()) != nil
     }
 
     /// An option that was given and has no effect without `--turn`.
@@ -137,7 +172,7 @@ struct TURNOptions: ParsableArguments {
             ("--turn-port", turnPort != defaults.port), ("--turn-tls-port", turnTlsPort != defaults.tlsPort),
             ("--turn-public-address", !turnPublicAddress.isEmpty),
             ("--turn-relay-ports", turnRelayPorts.range != defaults.relayPorts), ("--turn-host", turnHost != nil),
-            ("--turn-secret", turnSecret != nil), ("--turn-user", !turnUser.isEmpty),
+            ("--turn-user", !turnUser.isEmpty),
             ("--turn-allow-private-peers", turnAllowPrivatePeers), ("--turn-allow-peer", !turnAllowPeer.isEmpty),
             ("--turn-deny-peer", !turnDenyPeer.isEmpty),
             ("--turn-insecurely-allow-peer", !turnInsecurelyAllowPeer.isEmpty),
@@ -145,70 +180,5 @@ struct TURNOptions: ParsableArguments {
             ("--turn-allocations", turnAllocations != defaults.allocations),
         ]
         return changed.first { $0.1 }?.0
-    }
-
-    private var policy: PeerPolicy {
-        var policy = PeerPolicy()
-        policy.allowsPrivateRanges = turnAllowPrivatePeers
-        policy.allowed = turnAllowPeer.map(\.prefix)
-        policy.denied = turnDenyPeer.map(\.prefix)
-        policy.insecurelyAllowed = turnInsecurelyAllowPeer.map(\.prefix)
-        return policy
-    }
-
-    private func accounts(_ secret: String) -> TURNAccounts {
-        var users: [String: String] = [:]
-        for user in turnUser {
-            let parts = user.split(separator: ":", maxSplits: 1)
-            users[String(parts[0])] = String(parts[1])
-        }
-        return TURNAccounts(users: users, secrets: [secret])
-    }
-
-    /// One of each family: the first that others can reach, announced as the public one where a NAT stands in front.
-    private func relayAddresses(
-        among addresses: [IPAddress]
-    ) throws(CommandError) -> [TURNServerConfiguration.RelayAddress] {
-        let publicAddresses = turnPublicAddress.compactMap { IPAddress($0) }
-        var relays: [TURNServerConfiguration.RelayAddress] = []
-        for isIPv6 in [false, true] {
-            let ours = addresses.filter { $0.isIPv6 == isIPv6 }
-            let announced = publicAddresses.first { $0.isIPv6 == isIPv6 }
-            let reachable = ours.first { !$0.isLoopback && !$0.isLinkLocal } ?? ours.first
-            guard let local = ours.first(where: { $0 == announced }) ?? reachable else {
-                if let announced { throw CommandError("TURN listens on no address of the family of \(announced).") }
-                continue
-            }
-            relays.append(TURNServerConfiguration.RelayAddress(local: local, announced: announced))
-        }
-        return relays
-    }
-}
-
-/// `49152-65535`.
-struct PortRange: ExpressibleByArgument {
-    let range: ClosedRange<UInt16>
-
-    init(_ range: ClosedRange<UInt16>) { self.range = range }
-
-    init?(argument: String) {
-        let parts = argument.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count == 2, let first = UInt16(parts[0]), let last = UInt16(parts[1]), first > 0, first <= last
-        else {
-            return nil
-        }
-        range = first...last
-    }
-
-    var defaultValueDescription: String { "\(range.lowerBound)-\(range.upperBound)" }
-}
-
-/// `10.0.0.0/8`, or one address.
-struct PeerRange: ExpressibleByArgument {
-    let prefix: IPPrefix
-
-    init?(argument: String) {
-        guard let prefix = IPPrefix(argument) else { return nil }
-        self.prefix = prefix
     }
 }

@@ -175,10 +175,23 @@ import Testing
         #expect(TimeLimitedCredential.expiry(of: name) == nil)
     }
 
+    @Test func `for a server that shares a secret each client has its own, and otherwise all have the same`() {
+        let own = TURNCredentials.secret("north").issue(name: "ann", expires: ServerScript.unixTime)
+        // By Python's hmac.
+        #expect(own.username == "1767225600:ann" && own.password == "6rd26NbCuKrNSTQaB4VBISCZxpo=")
+        let shared = TURNCredentials.fixed(username: "roost", password: "word")
+        let told = shared.issue(name: "ann", expires: ServerScript.unixTime)
+        #expect(told.username == "roost" && told.password == "word")
+    }
+
     @Test func `secrets and passwords show nowhere`() {
         let accounts = TURNAccounts(users: ["ann": "hunter2"], secrets: ["hunter3"])
         var text = "\(accounts) \(String(reflecting: accounts)) "
         dump(accounts, to: &text)
+        for credentials in [TURNCredentials.secret("hunter4"), .fixed(username: "ann", password: "hunter5")] {
+            text += "\(credentials) \(String(reflecting: credentials)) "
+            dump(credentials, to: &text)
+        }
         #expect(!text.contains("hunter"))
     }
 }

@@ -57,11 +57,18 @@ import Testing
     }
 
     /// Sends 256 KiB each way and looks whether they arrive as they were.
-    private static func talk(_ left: PeerConnection, _ right: PeerConnection) async throws {
+    ///
+    /// - Parameter answered: sees the right one's answer before the left one does.
+    private static func talk(
+        _ left: PeerConnection, _ right: PeerConnection,
+        answered: (SessionDescriptionInit) async throws -> Void = { _ in }
+    ) async throws {
         let ours = try await left.createDataChannel("test", DataChannelInit(negotiated: true, id: 5))
         let theirs = try await right.createDataChannel("test", DataChannelInit(negotiated: true, id: 5))
         try await right.setRemoteDescription(try await described(left))
-        try await left.setRemoteDescription(try await described(right))
+        let answer = try await described(right)
+        try await answered(answer)
+        try await left.setRemoteDescription(answer)
         let data = (0..<262_144).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
         for (from, to) in [(ours, theirs), (theirs, ours)] {
             try await from.waitUntilOpen()
@@ -108,6 +115,30 @@ import Testing
         #expect(service.statistics.allocationsMade == 1 && service.statistics.bytesToPeers > 250_000)
         await left.close()
         await right.close()
+        await service.stop()
+    }
+
+    @Test func `a service of the host that is named is reached, and no other`() async throws {
+        let (service, ports) = try await Self.service()
+        let left = try Self.connection("turn:127.0.0.1:\(ports.port)")
+        let right = try Self.connection("", relayOnly: false)
+        try await Self.talk(left, right) { answer in
+            let candidate = try #require(
+                answer.sdp.firstMatch(of: #/a=candidate:\S+ 1 udp \d+ 127\.0\.0\.1 (\d+) typ host/#))
+            let port = try #require(UInt16(candidate.1))
+            await service.reach([TURNHostService(local: TransportAddress(Self.loopback, port: port))])
+        }
+        #expect(service.statistics.allocationsMade == 1 && service.statistics.drops[.forbidden] == nil)
+        #expect(service.statistics.bytesToPeers > 250_000 && service.statistics.bytesToClients > 250_000)
+        // The same address, another port, as before there was a service.
+        let other = try Self.connection("", relayOnly: false)
+        let again = try Self.connection("turn:127.0.0.1:\(ports.port)")
+        _ = try await again.createDataChannel("test", DataChannelInit(negotiated: true, id: 5))
+        _ = try await other.createDataChannel("test", DataChannelInit(negotiated: true, id: 5))
+        try await other.setRemoteDescription(try await Self.described(again))
+        try await again.setRemoteDescription(try await Self.described(other))
+        try await eventually { service.statistics.drops[.forbidden, default: 0] > 0 }
+        for connection in [left, right, again, other] { await connection.close() }
         await service.stop()
     }
 
