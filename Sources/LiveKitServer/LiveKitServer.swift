@@ -91,8 +91,8 @@ package final class LiveKitServer: Sendable {
     /// Sessions of WHIP and WHEP.
     package var httpSessionStatistics: HTTPSessionStatistics { sessions.statistics }
 
-    /// How many peer connections each worker has.
-    package var peersOfWorkers: [Int] { workers.map { $0.load.peers } }
+    /// The same of each worker.
+    package var loads: [MediaWorkerStatistics] { workers.map(\.load) }
 
     /// Webhooks that were delivered, and that were given up.
     package var webhookStatistics: WebhookStatistics { webhooks.statistics }
@@ -110,9 +110,10 @@ package final class LiveKitServer: Sendable {
 
     // MARK: Rooms and workers
 
-    /// Which worker a room is on, or is to be on: the one with the fewest peers.
+    /// Which worker a room is on, or is to be on: the one with the fewest peers, of those that take new rooms.
     func worker(forRoom name: String) -> MediaWorker {
-        workers[directory.place(name, loads: workers.map { $0.load.peers })]
+        let loads = loads.map { RoomDirectory.Load(peers: $0.peers, isDraining: $0.isDraining) }
+        return workers[directory.place(name, loads: loads)]
     }
 
     /// The worker that a room is on; nil when there is no such room.
@@ -139,9 +140,18 @@ final class RoomDirectory: Sendable {
 
     subscript(name: String) -> Int? { places.withLock { $0[name] } }
 
-    /// Where it is; otherwise the least loaded, where it is not before it begins there.
-    func place(_ name: String, loads: [Int]) -> Int {
-        self[name] ?? loads.indices.min { loads[$0] < loads[$1] } ?? 0
+    /// What speaks against a worker.
+    struct Load {
+        var peers: Int
+        var isDraining = false
+    }
+
+    /// Where it is; otherwise the least loaded, where it is not before it begins there. One that is draining, which
+    /// refuses it, only where all are.
+    func place(_ name: String, loads: [Load]) -> Int {
+        if let place = self[name] { return place }
+        let open = loads.indices.filter { !loads[$0].isDraining }
+        return (open.isEmpty ? Array(loads.indices) : open).min { loads[$0].peers < loads[$1].peers } ?? 0
     }
 
     /// It begins there. False when it is on another one.

@@ -110,10 +110,11 @@ import Testing
 
     @Test func `a room is where it began until it ends`() {
         let directory = RoomDirectory()
-        #expect(directory.place("kitchen", loads: [3, 1, 2]) == 1)
+        func loads(_ peers: Int...) -> [RoomDirectory.Load] { peers.map { RoomDirectory.Load(peers: $0) } }
+        #expect(directory.place("kitchen", loads: loads(3, 1, 2)) == 1)
         #expect(directory.claim("kitchen", for: 1))
         #expect(!directory.claim("kitchen", for: 0))
-        #expect(directory.place("kitchen", loads: [0, 9, 0]) == 1)
+        #expect(directory.place("kitchen", loads: loads(0, 9, 0)) == 1)
         directory.release("kitchen", by: 0)
         #expect(directory["kitchen"] == 1)
         directory.release("kitchen", by: 1)

@@ -61,6 +61,8 @@ package actor MediaWorker {
     private var drops: [Demultiplexer<MediaPeer>.Drop: Int] = [:]
     var statistics = MediaWorkerStatistics()
     private var isStopped = false
+    /// No new rooms.
+    var isDraining = false
     lazy var link = MediaWorkerLink(self)
     nonisolated private let published = Mutex(MediaWorkerStatistics())
     /// For what clients say.
@@ -186,6 +188,7 @@ package actor MediaWorker {
         if let room = room(named: configuration.name) { return room }
         guard let transport, !isStopped else { throw .goingDown }
         guard mayCreate else { throw .noSuchRoom }
+        guard !isDraining else { throw .draining }
         guard rooms.count < limit else { throw .tooManyRooms(limit: limit) }
         guard surroundings.claim(configuration.name) else { throw .elsewhere }
         lastNumber += 1
@@ -405,8 +408,11 @@ package actor MediaWorker {
         return nil
     }
 
-    private func publish() {
+    func publish() {
         statistics.streams = streams.count
+        statistics.isDraining = isDraining
+        // Without ports, once it is stopped, it is as it was.
+        if !datagramPorts.isEmpty { statistics.datagramsUnsent = datagramPorts.reduce(0) { $0 + $1.outgoing.dropped } }
         if drops.isEmpty == false {
             for (drop, count) in drops { statistics.drops[drop.rawValue] = count }
         }
@@ -421,6 +427,8 @@ enum WorkerRefusal: Error, Equatable {
     case tooManyRooms(limit: Int)
     /// The room is on another worker.
     case elsewhere
+    /// There is no such room, and no new ones are taken.
+    case draining
     case goingDown
 }
 

@@ -12,6 +12,10 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
     package var bytesReceived = 0
     package var datagramsSent = 0
     package var bytesSent = 0
+    /// Datagrams that the system did not take, of those that were sent.
+    package var datagramsUnsent = 0
+    /// It takes no new rooms.
+    package var isDraining = false
     /// Datagrams that were nobody's, by reason.
     package var drops: [String: Int] = [:]
 
@@ -32,6 +36,8 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
         sum.bytesReceived += right.bytesReceived
         sum.datagramsSent += right.datagramsSent
         sum.bytesSent += right.bytesSent
+        sum.datagramsUnsent += right.datagramsUnsent
+        sum.isDraining = left.isDraining && right.isDraining
         sum.drops.merge(right.drops, uniquingKeysWith: +)
         return sum
     }

@@ -88,6 +88,12 @@ struct LiveKitOptions: ParsableArguments {
     @Option(help: "Threads for media; each has a port of its own, counted up from the first. A room is on one.")
     var mediaWorkers = defaults.workers
 
+    @Option(
+        help: ArgumentHelp(
+            "After being told to end, and after --shutdown-delay: how long to wait for people to leave their rooms, while "
+                + "no new rooms are taken.", valueName: "time"))
+    var drainTimeout = TimeSpan(.zero)
+
     func validate() throws {
         for (name, value) in [
             ("--livekit-port", livekitPort), ("--media-port", mediaPort), ("--media-tcp-port", mediaTcpPort),
@@ -309,7 +315,7 @@ struct LiveKitOptions: ParsableArguments {
             ("--no-livekit-auto-create", !livekitAutoCreate), ("--media-port", mediaPort != defaults.mediaPort),
             ("--media-tcp-port", mediaTcpPort != defaults.mediaTCPPort), ("--no-media-tcp", !mediaTcp),
             ("--media-address", !mediaAddress.isEmpty), ("--media-public-address", !mediaPublicAddress.isEmpty),
-            ("--media-workers", mediaWorkers != defaults.workers),
+            ("--media-workers", mediaWorkers != defaults.workers), ("--drain-timeout", drainTimeout.duration > .zero),
         ]
         return changed.first { $0.1 }?.0
     }
