@@ -37,6 +37,8 @@ final class Participant {
     /// As the token had them; names, metadata, attributes and permissions change afterwards.
     var claims: AccessToken.Claims
     var phase: Phase
+    /// Why it has left; nil as long as it has not.
+    var disconnectReason: LiveKitDisconnectReason?
     var signaling: Signaling
     var contact: Contact
     /// Each time that the others are told of a change.
