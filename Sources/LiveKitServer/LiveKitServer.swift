@@ -110,7 +110,8 @@ package final class LiveKitServer: Sendable {
 
     // MARK: Rooms and workers
 
-    /// Which worker a room is on, or is to be on: the one with the fewest peers, of those that take new rooms.
+    /// Which worker a room is on, or is to be on: the one with the fewest peers, and of those with the fewest rooms, of
+    /// the workers that take new ones.
     func worker(forRoom name: String) -> MediaWorker {
         let loads = loads.map { RoomDirectory.Load(peers: $0.peers, isDraining: $0.isDraining) }
         return workers[directory.place(name, loads: loads)]
@@ -136,36 +137,51 @@ package final class LiveKitServer: Sendable {
 
 /// Which room is on which worker. From any thread; written when a room is first asked for, begins and ends.
 final class RoomDirectory: Sendable {
-    private let places = Mutex<[String: Int]>([:])
+    private struct State {
+        var places: [String: Int] = [:]
+        /// Rooms on each worker.
+        var counts: [Int: Int] = [:]
+    }
 
-    subscript(name: String) -> Int? { places.withLock { $0[name] } }
+    private let state = Mutex(State())
 
-    /// What speaks against a worker.
+    subscript(name: String) -> Int? { state.withLock { $0.places[name] } }
+
+    /// What speaks against a worker, besides its rooms.
     struct Load {
         var peers: Int
         var isDraining = false
     }
 
     /// Where it is; otherwise the least loaded, where it is not before it begins there. One that is draining, which
-    /// refuses it, only where all are.
+    /// refuses it, only where all are. Rooms count where there are as many peers: those that are made before people come
+    /// would else all be in one place.
     func place(_ name: String, loads: [Load]) -> Int {
-        if let place = self[name] { return place }
-        let open = loads.indices.filter { !loads[$0].isDraining }
-        return (open.isEmpty ? Array(loads.indices) : open).min { loads[$0].peers < loads[$1].peers } ?? 0
+        state.withLock { state in
+            if let place = state.places[name] { return place }
+            let open = loads.indices.filter { !loads[$0].isDraining }
+            return (open.isEmpty ? Array(loads.indices) : open).min { first, second in
+                (loads[first].peers, state.counts[first, default: 0])
+                    < (loads[second].peers, state.counts[second, default: 0])
+            } ?? 0
+        }
     }
 
     /// It begins there. False when it is on another one.
     func claim(_ name: String, for worker: Int) -> Bool {
-        places.withLock { places in
-            if let place = places[name] { return place == worker }
-            places[name] = worker
+        state.withLock { state in
+            if let place = state.places[name] { return place == worker }
+            state.places[name] = worker
+            state.counts[worker, default: 0] += 1
             return true
         }
     }
 
     func release(_ name: String, by worker: Int) {
-        places.withLock { places in
-            if places[name] == worker { places[name] = nil }
+        state.withLock { state in
+            guard state.places[name] == worker else { return }
+            state.places[name] = nil
+            state.counts[worker, default: 1] -= 1
         }
     }
 }

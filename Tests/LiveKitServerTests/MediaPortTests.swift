@@ -120,4 +120,27 @@ import Testing
         directory.release("kitchen", by: 1)
         #expect(directory["kitchen"] == nil)
     }
+
+    @Test func `rooms that are made before people come are on all workers`() async throws {
+        try await TestServer.run({ $0.workers = 3 }) { server in
+            for number in 1...6 {
+                try await server.livekit.openRoom("room \(number)", emptyTimeout: 60, departureTimeout: 20)
+            }
+            #expect(server.livekit.loads.map(\.rooms) == [2, 2, 2])
+            // Where one has ended, the next one begins.
+            let place = try #require(server.livekit.worker(ofRoom: "room 2"))
+            await server.livekit.endRoom("room 2")
+            try await server.livekit.openRoom("room 7", emptyTimeout: 60, departureTimeout: 20)
+            #expect(server.livekit.worker(ofRoom: "room 7") === place)
+        }
+        let directory = RoomDirectory()
+        #expect(directory.claim("kitchen", for: 0))
+        func place(_ peers: Int...) -> Int {
+            directory.place("cellar", loads: peers.map { RoomDirectory.Load(peers: $0) })
+        }
+        // Peers come first.
+        #expect(place(0, 0) == 1 && place(1, 2) == 0)
+        directory.release("kitchen", by: 0)
+        #expect(place(0, 0) == 0)
+    }
 }
