@@ -83,7 +83,7 @@ package final class LiveKitServer: Sendable {
     /// Delivers the webhooks that wait, for some seconds at most. After `stop`.
     package func finish() async { await webhooks.finish() }
 
-    /// What its workers have done; from any thread, at any time.
+    /// What its workers have done, and what is on them; from any thread, at any time.
     package var statistics: MediaWorkerStatistics {
         workers.reduce(MediaWorkerStatistics()) { $0 + $1.load }
     }
@@ -154,8 +154,8 @@ final class RoomDirectory: Sendable {
     }
 
     /// Where it is; otherwise the least loaded, where it is not before it begins there. One that is draining, which
-    /// refuses it, only where all are. Rooms count where there are as many peers: those that are made before people come
-    /// would else all be in one place.
+    /// refuses it, only where all are. Of as many peers the fewest rooms: those that are made before people come would
+    /// else all be in one place.
     func place(_ name: String, loads: [Load]) -> Int {
         state.withLock { state in
             if let place = state.places[name] { return place }

@@ -28,8 +28,35 @@ import Testing
             }
             batch.flush(on: socket)
             try await Self.eventually { server.livekit.statistics.datagramsReceived == 3 }
-            #expect(server.livekit.statistics.drops == ["unknown_fragment": 1, "unknown_address": 2])
+            let drops = server.livekit.statistics.drops
+            #expect(drops == MediaWorkerStatistics.Drops(unknownFragments: 1, unknownAddresses: 2))
+            #expect(drops.byReason.map(\.reason) == ["unknown_fragment", "unknown_address"])
+            #expect(drops.byReason.map(\.count) == [1, 2])
             #expect(server.livekit.statistics.datagramsSent == 0)
+        }
+    }
+
+    @Test func `who is there is told at once, and datagrams a little later, together`() async throws {
+        try await TestServer.run { server in
+            try await server.livekit.openRoom("kitchen", emptyTimeout: 60, departureTimeout: 20)
+            let worker = server.livekit.workers[0]
+            let seen = await worker.seen { statistics in
+                statistics.datagramsReceived += 1
+                statistics.drops[.unknownAddress] += 1
+            }
+            #expect(seen.rooms == 1 && seen.datagramsReceived == 0)
+            try await Self.eventually { worker.load.datagramsReceived == 1 }
+            #expect(worker.load.drops[.unknownAddress] == 1)
+            // With who comes, whatever has come till then.
+            let next = await worker.seen { statistics in
+                statistics.datagramsReceived += 1
+                statistics.joins += 1
+            }
+            #expect(next.datagramsReceived == 2 && next.joins == 1)
+            // And at the end all of it.
+            _ = await worker.seen { $0.datagramsReceived += 1 }
+            await worker.stop()
+            #expect(worker.load.datagramsReceived == 3 && worker.load.rooms == 0)
         }
     }
 
@@ -142,5 +169,14 @@ import Testing
         #expect(place(0, 0) == 1 && place(1, 2) == 0)
         directory.release("kitchen", by: 0)
         #expect(place(0, 0) == 0)
+    }
+}
+
+extension MediaWorker {
+    /// What others see in the moment after something has happened.
+    fileprivate func seen(after change: @Sendable (inout MediaWorkerStatistics) -> Void) -> MediaWorkerStatistics {
+        change(&statistics)
+        publish()
+        return load
     }
 }

@@ -58,13 +58,17 @@ package actor MediaWorker {
     private var lastNumber = 0
     /// Rooms that have been given something since they were last asked.
     private var touched: [HostedRoom] = []
-    private var drops: [Demultiplexer<MediaPeer>.Drop: Int] = [:]
     var statistics = MediaWorkerStatistics()
+    /// As others see it.
+    var told = MediaWorkerStatistics()
+    /// What has changed since will be told.
+    var willPublish = false
+    lazy var publishTimer = PublishTimer(self)
     private var isStopped = false
     /// No new rooms.
     var isDraining = false
     lazy var link = MediaWorkerLink(self)
-    nonisolated private let published = Mutex(MediaWorkerStatistics())
+    nonisolated let published = Mutex(MediaWorkerStatistics())
     /// For what clients say.
     nonisolated private let inboxes = Mutex<SignalInbox?>(nil)
 
@@ -79,7 +83,7 @@ package actor MediaWorker {
         self.loop = loop
     }
 
-    /// What it has done; from any thread, at any time.
+    /// What is on it, and what it has done up to a moment ago (`publish`); from any thread, at any time.
     nonisolated package var load: MediaWorkerStatistics { published.withLock { $0 } }
 
     /// Where signaling connections put what their clients say.
@@ -228,8 +232,9 @@ package actor MediaWorker {
         settleAll(at: now)
         for room in rooms.values { forget(room) }
         link.leave()
+        statistics.streams = 0
+        publishAll()
         closeSockets()
-        publish()
     }
 
     // MARK: From the loop
@@ -266,7 +271,7 @@ package actor MediaWorker {
                 statistics.bytesReceived += datagram.count
                 switch demultiplexer.verdict(on: datagram.span.bytes, from: sender) {
                 case .peer(let peer): give(&datagram, to: peer, from: sender, to: base, at: now)
-                case .stranger(let drop): drops[drop, default: 0] += 1
+                case .stranger(let drop): statistics.drops[drop] += 1
                 }
             }
         case .listener(let index): accept(from: streamPorts[index], at: now)
@@ -406,17 +411,6 @@ package actor MediaWorker {
     private func portIndex(of address: TransportAddress) -> Int? {
         for index in datagramPorts.indices where datagramPorts[index].announced == address { return index }
         return nil
-    }
-
-    func publish() {
-        statistics.streams = streams.count
-        statistics.isDraining = isDraining
-        // Without ports, once it is stopped, it is as it was.
-        if !datagramPorts.isEmpty { statistics.datagramsUnsent = datagramPorts.reduce(0) { $0 + $1.outgoing.dropped } }
-        if drops.isEmpty == false {
-            for (drop, count) in drops { statistics.drops[drop.rawValue] = count }
-        }
-        published.withLock { $0 = statistics }
     }
 }
 

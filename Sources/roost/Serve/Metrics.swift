@@ -80,9 +80,7 @@ enum Metrics {
         metric(
             "dropped_total", "counter", "Datagrams that were nobody's, by reason.",
             loads.enumerated().flatMap { worker, load in
-                MediaWorkerStatistics.dropReasons.map {
-                    ("{worker=\"\(worker)\",reason=\"\($0)\"}", load.drops[$0] ?? 0)
-                }
+                load.drops.byReason.map { ("{worker=\"\(worker)\",reason=\"\($0.reason)\"}", $0.count) }
             })
         metric("webhooks_delivered_total", "counter", "Webhooks delivered.", one(webhooks.delivered))
         metric("webhooks_lost_total", "counter", "Webhooks given up.", one(webhooks.lost))
