@@ -269,6 +269,20 @@ def test_what_each_thread_of_media_has_to_do_is_seen(roost):
         assert sorted(of_workers(server, name).values()) == values, name
 
 
+def test_a_server_that_is_full_says_so(roost):
+    server = roost.serve(*ROOMS, "--livekit-max-connections", 3, "--livekit-max-participants", 2)
+    for identity in ("ann", "bob"):
+        assert Publisher(server, "kitchen", identity).status == 201
+    late = Publisher(server, "kitchen", "eve")
+    assert (late.status, late.text) == (503, "The room is full: 2 participants are in it.")
+    eve = Publisher(server, "cellar", "eve")
+    assert eve.status == 201
+    late = Publisher(server, "cellar", "dan")
+    assert (late.status, late.text) == (503, "The server is full: there are 3 connections where the room is.")
+    eve.leave()
+    assert Publisher(server, "cellar", "dan").status == 201
+
+
 def test_time_for_rooms_is_for_rooms_of_our_own():
     fails("serve", "--drain-timeout", "10m", says="--drain-timeout needs --livekit-key")
 

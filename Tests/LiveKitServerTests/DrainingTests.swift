@@ -51,6 +51,7 @@ import Testing
             let back = try await Self.join(server, "ann", "&reconnect=1&sid=\(session)")
             #expect(try await Self.first(back).reconnect.hasServerInfo)
             #expect(server.livekit.statistics.rooms == 1 && server.livekit.statistics.joins == 2)
+            for socket in [ann, bob, back] { await socket.close() }
         }
     }
 
@@ -77,6 +78,7 @@ import Testing
             #expect(late.answer.hasSuffix("The room takes nobody new: it ends when those have left who are in it."))
             #expect(await (try Self.join(server, "eve", room: "cellar")).isOpen)
             #expect(await (try Self.join(server, "ann")).isOpen)
+            for socket in [ann, bob] { await socket.close() }
         }
     }
 

@@ -32,6 +32,8 @@ struct HTTPRefusal: Error, Equatable {
         case .join(let refusal): self.init(refusal)
         case .noSuchRoom: self = .noSuchRoom
         case .tooManyRooms(let limit): self.init(503, "The server is full: it has \(limit) rooms.")
+        case .tooManyConnections(let limit):
+            self.init(503, "The server is full: there are \(limit) connections where the room is.")
         case .elsewhere: self.init(503, "The room is moving. Try again.")
         case .draining: self.init(503, "The server takes no new rooms: it is about to go down.")
         case .goingDown: self.init(503, "The server is going down.")

@@ -55,6 +55,8 @@ struct TwirpError: Error, Equatable {
         case .elsewhere, .goingDown: self.init(.unavailable, "try again")
         // Only clients join.
         case .join(let refusal): self.init(.internal, refusal.description)
+        case .tooManyConnections(let limit):
+            self.init(.resourceExhausted, "the server is full: there are \(limit) connections where the room is")
         }
     }
 

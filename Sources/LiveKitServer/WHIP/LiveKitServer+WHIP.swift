@@ -148,7 +148,7 @@ extension HTTPRefusal {
                 .badOffer:
                 self.init(refusal)
             }
-        case .noSuchRoom, .tooManyRooms, .elsewhere, .draining, .goingDown: self.init(refusal)
+        case .noSuchRoom, .tooManyRooms, .tooManyConnections, .elsewhere, .draining, .goingDown: self.init(refusal)
         }
     }
 

@@ -107,7 +107,7 @@ package actor MediaWorker {
         _ arrival: Arrival, room configuration: RoomConfiguration, mayCreate: Bool, link: any SignalLink
     ) throws(WorkerRefusal) -> Bool {
         let now = NetworkLoop.now
-        let (room, signal, isNew) = try enter(configuration, mayCreate: mayCreate, at: now) {
+        let (room, signal, isNew) = try enter(arrival.identity, configuration, mayCreate: mayCreate, at: now) {
             machine throws(JoinRefusal) in
             try machine.join(arrival, at: now)
         }
@@ -123,7 +123,7 @@ package actor MediaWorker {
         _ arrival: Arrival, room configuration: RoomConfiguration, mayCreate: Bool, link: any SignalLink
     ) throws(WorkerRefusal) -> (answer: String, isNew: Bool) {
         let now = NetworkLoop.now
-        let (room, answer, isNew) = try enter(configuration, mayCreate: mayCreate, at: now) {
+        let (room, answer, isNew) = try enter(arrival.identity, configuration, mayCreate: mayCreate, at: now) {
             machine throws(JoinRefusal) in
             try machine.open(arrival, at: now)
         }
@@ -138,10 +138,16 @@ package actor MediaWorker {
     }
 
     private func enter<Value>(
-        _ configuration: RoomConfiguration, mayCreate: Bool, at now: Instant,
+        _ identity: String, _ configuration: RoomConfiguration, mayCreate: Bool, at now: Instant,
         _ body: (RoomMachine) throws(JoinRefusal) -> Value
     ) throws(WorkerRefusal) -> (HostedRoom, Value, isNew: Bool) {
-        let isNew = self.room(named: configuration.name) == nil
+        let former = self.room(named: configuration.name)
+        // Whoever is in already comes in place of a former session. Those without a connection are about to have one.
+        guard
+            max(statistics.peers, statistics.signals) < self.configuration.maximumPeers
+                || former?.machine.isIn(identity) == true
+        else { throw .tooManyConnections(limit: self.configuration.maximumPeers) }
+        let isNew = former == nil
         let room = try openRoom(configuration, mayCreate: mayCreate, at: now)
         do throws(JoinRefusal) {
             let value = try body(room.machine)
@@ -419,6 +425,7 @@ enum WorkerRefusal: Error, Equatable {
     case join(JoinRefusal)
     case noSuchRoom
     case tooManyRooms(limit: Int)
+    case tooManyConnections(limit: Int)
     /// The room is on another worker.
     case elsewhere
     /// There is no such room, and no new ones are taken.
