@@ -151,3 +151,6 @@ def test_events_are_posted_signed_and_in_order(sfu, room, hooks, service):
     assert seen[0] == "room_started" and seen[-1] == "room_finished", seen
     in_order = ["participant_joined", "track_published", "track_unpublished", "participant_left"]
     assert [name for name in seen if name in in_order] == in_order, seen
+    left = next(event for event in hooks.received() if event.event == "participant_left" and event.room.name == room
+                and event.participant.identity == "ann")
+    assert left.participant.disconnect_reason == api.DisconnectReason.CLIENT_INITIATED

@@ -1,5 +1,5 @@
-"""What operators rely on: certificates that are renewed in mid-flight, readiness, an end that balancers notice, logs as
-JSON, and what is counted of the chat."""
+"""What operators rely on: certificates that are renewed in mid-flight, readiness, an end that balancers notice and that
+waits for rooms, what each thread of media has to do, logs as JSON, and what is counted of the chat."""
 
 import contextlib
 import http.client
@@ -13,8 +13,10 @@ import subprocess
 import time
 
 import pytest
+from livekit import api
 
 from peers.chat import Chat, done
+from support.command import fails
 from support.waiting import PATIENCE, wait_until
 
 
@@ -179,6 +181,110 @@ def test_a_server_that_is_told_to_end_is_not_ready_and_serves_on_for_a_while(roo
 
 def test_a_server_without_chat_is_ready(server):
     assert readiness(server) == READY
+
+
+# Rooms that are drained
+
+KEY, SECRET = "APIroost", "a-secret-of-forty-two-bytes-for-the-tests!"
+ROOMS = ("--livekit-key", f"{KEY}:{SECRET}", "--livekit-port", 0, "--media-port", 0, "--media-tcp-port", 0)
+OFFER = "".join(line + "\r\n" for line in [
+    "v=0", "o=- 1 1 IN IP4 0.0.0.0", "s=-", "t=0 0", "a=group:BUNDLE 0", "m=video 9 UDP/TLS/RTP/SAVPF 96",
+    "c=IN IP4 0.0.0.0", "a=mid:0", "a=sendonly", "a=rtcp-mux", "a=setup:actpass", "a=ice-ufrag:abcd",
+    "a=ice-pwd:abcdefghijklmnopqrstuvwx", "a=fingerprint:sha-256 " + ":".join(["00"] * 32), "a=rtpmap:96 VP8/90000"])
+
+
+class Publisher:
+    """Somebody in a room, by WHIP: nothing of media comes, but for a minute it may."""
+
+    def __init__(self, server, room, identity):
+        self.port = server.port
+        self.token = api.AccessToken(KEY, SECRET).with_identity(identity).with_grants(
+            api.VideoGrants(room_join=True, room=room)).to_jwt()
+        self.status, self.text, headers = self.ask("POST", "/whip", OFFER)
+        self.path = headers["Location"]
+
+    def ask(self, method, path, body=None):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        with contextlib.closing(connection):
+            fields = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/sdp"}
+            connection.request(method, path, body, fields)
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode(), answer.headers
+
+    def leave(self):
+        assert self.ask("DELETE", self.path)[0] == 200
+
+
+def of_workers(server, name):
+    """The values of a metric, by worker."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
+    with contextlib.closing(connection):
+        connection.request("GET", "/metrics")
+        text = connection.getresponse().read().decode()
+    found = re.findall(rf'^roost_livekit_{name}{{worker="(\d+)"}} (\d+)$', text, re.MULTILINE)
+    return {int(worker): int(value) for worker, value in found}
+
+
+def test_rooms_go_on_until_the_last_one_has_left_and_there_are_no_new_ones(roost):
+    server = roost.serve(*ROOMS, "--media-workers", 2, "--drain-timeout", "10m")
+    ann = Publisher(server, "kitchen", "ann")
+    assert ann.status == 201
+    assert of_workers(server, "draining") == {0: 0, 1: 0}
+    server.send(signal.SIGTERM)
+    wait_until(lambda: of_workers(server, "draining") == {0: 1, 1: 1}, server.transcript)
+    assert readiness(server) == GOING_DOWN
+    late = Publisher(server, "cellar", "eve")
+    assert (late.status, late.text) == (503, "The server takes no new rooms: it is about to go down.")
+    bob = Publisher(server, "kitchen", "bob")
+    assert bob.status == 201
+    ann.leave()
+    assert sorted(of_workers(server, "peer_connections").values()) == [0, 1]
+    bob.leave()
+    assert server.wait() == 0
+
+
+def test_rooms_are_not_waited_for_beyond_their_time_nor_after_a_second_signal(roost):
+    server = roost.serve(*ROOMS, "--drain-timeout", "1s")
+    assert Publisher(server, "kitchen", "ann").status == 201
+    server.send(signal.SIGTERM)
+    assert server.wait() == 0
+    server = roost.serve(*ROOMS, "--drain-timeout", "10m")
+    assert Publisher(server, "kitchen", "ann").status == 201
+    server.send(signal.SIGTERM)
+    wait_until(lambda: of_workers(server, "draining") == {0: 1}, server.transcript)
+    server.send(signal.SIGTERM)
+    assert server.wait() == 128 + signal.SIGTERM
+
+
+def test_what_each_thread_of_media_has_to_do_is_seen(roost):
+    server = roost.serve(*ROOMS, "--media-workers", 2)
+    for room in ("kitchen", "cellar"):
+        assert Publisher(server, room, "ann").status == 201
+    assert Publisher(server, "kitchen", "bob").status == 201
+    for name, values in {
+        "rooms": [1, 1], "rooms_total": [1, 1], "signaling_connections": [1, 2], "joins_total": [1, 2],
+        "peer_connections": [1, 2], "tcp_connections": [0, 0], "received_packets_total": [0, 0],
+        "sent_packets_total": [0, 0], "send_dropped_total": [0, 0],
+    }.items():
+        assert sorted(of_workers(server, name).values()) == values, name
+
+
+def test_a_server_that_is_full_says_so(roost):
+    server = roost.serve(*ROOMS, "--livekit-max-connections", 3, "--livekit-max-participants", 2)
+    for identity in ("ann", "bob"):
+        assert Publisher(server, "kitchen", identity).status == 201
+    late = Publisher(server, "kitchen", "eve")
+    assert (late.status, late.text) == (503, "The room is full: 2 participants are in it.")
+    eve = Publisher(server, "cellar", "eve")
+    assert eve.status == 201
+    late = Publisher(server, "cellar", "dan")
+    assert (late.status, late.text) == (503, "The server is full: there are 3 connections where the room is.")
+    eve.leave()
+    assert Publisher(server, "cellar", "dan").status == 201
+
+
+def test_time_for_rooms_is_for_rooms_of_our_own():
+    fails("serve", "--drain-timeout", "10m", says="--drain-timeout needs --livekit-key")
 
 
 # Logs

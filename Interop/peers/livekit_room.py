@@ -63,11 +63,16 @@ class Server:
         return peer
 
     def metrics(self):
+        """With the sum over all workers under the name alone."""
         text = self.namespace.run(sys.executable, "-c", FETCH, f"{self.http}/metrics").stdout
-        return {name: int(value) for name, value in re.findall(r"^(roost_livekit\S*) (\d+)$", text, re.MULTILINE)}
+        found = {name: int(value) for name, value in re.findall(r"^(roost_livekit\S*) (\d+)$", text, re.MULTILINE)}
+        for name, value in list(found.items()):
+            if name.endswith('"}') and (bare := re.sub(r'\{worker="\d+"\}$', "", name)) != name:
+                found[bare] = found.get(bare, 0) + value
+        return found
 
     def peers_of_workers(self):
-        name = "roost_livekit_worker_peer_connections{"
+        name = "roost_livekit_peer_connections{"
         return [value for key, value in self.metrics().items() if key.startswith(name)]
 
     def wait_empty(self):

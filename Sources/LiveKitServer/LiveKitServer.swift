@@ -83,7 +83,7 @@ package final class LiveKitServer: Sendable {
     /// Delivers the webhooks that wait, for some seconds at most. After `stop`.
     package func finish() async { await webhooks.finish() }
 
-    /// What its workers have done; from any thread, at any time.
+    /// What its workers have done, and what is on them; from any thread, at any time.
     package var statistics: MediaWorkerStatistics {
         workers.reduce(MediaWorkerStatistics()) { $0 + $1.load }
     }
@@ -91,8 +91,8 @@ package final class LiveKitServer: Sendable {
     /// Sessions of WHIP and WHEP.
     package var httpSessionStatistics: HTTPSessionStatistics { sessions.statistics }
 
-    /// How many peer connections each worker has.
-    package var peersOfWorkers: [Int] { workers.map { $0.load.peers } }
+    /// The same of each worker.
+    package var loads: [MediaWorkerStatistics] { workers.map(\.load) }
 
     /// Webhooks that were delivered, and that were given up.
     package var webhookStatistics: WebhookStatistics { webhooks.statistics }
@@ -110,9 +110,11 @@ package final class LiveKitServer: Sendable {
 
     // MARK: Rooms and workers
 
-    /// Which worker a room is on, or is to be on: the one with the fewest peers.
+    /// Which worker a room is on, or is to be on: the one with the fewest peers, and of those with the fewest rooms, of
+    /// the workers that take new ones.
     func worker(forRoom name: String) -> MediaWorker {
-        workers[directory.place(name, loads: workers.map { $0.load.peers })]
+        let loads = loads.map { RoomDirectory.Load(peers: $0.peers, isDraining: $0.isDraining) }
+        return workers[directory.place(name, loads: loads)]
     }
 
     /// The worker that a room is on; nil when there is no such room.
@@ -135,27 +137,51 @@ package final class LiveKitServer: Sendable {
 
 /// Which room is on which worker. From any thread; written when a room is first asked for, begins and ends.
 final class RoomDirectory: Sendable {
-    private let places = Mutex<[String: Int]>([:])
+    private struct State {
+        var places: [String: Int] = [:]
+        /// Rooms on each worker.
+        var counts: [Int: Int] = [:]
+    }
 
-    subscript(name: String) -> Int? { places.withLock { $0[name] } }
+    private let state = Mutex(State())
 
-    /// Where it is; otherwise the least loaded, where it is not before it begins there.
-    func place(_ name: String, loads: [Int]) -> Int {
-        self[name] ?? loads.indices.min { loads[$0] < loads[$1] } ?? 0
+    subscript(name: String) -> Int? { state.withLock { $0.places[name] } }
+
+    /// What speaks against a worker, besides its rooms.
+    struct Load {
+        var peers: Int
+        var isDraining = false
+    }
+
+    /// Where it is; otherwise the least loaded, where it is not before it begins there. One that is draining, which
+    /// refuses it, only where all are. Of as many peers the fewest rooms: those that are made before people come would
+    /// else all be in one place.
+    func place(_ name: String, loads: [Load]) -> Int {
+        state.withLock { state in
+            if let place = state.places[name] { return place }
+            let open = loads.indices.filter { !loads[$0].isDraining }
+            return (open.isEmpty ? Array(loads.indices) : open).min { first, second in
+                (loads[first].peers, state.counts[first, default: 0])
+                    < (loads[second].peers, state.counts[second, default: 0])
+            } ?? 0
+        }
     }
 
     /// It begins there. False when it is on another one.
     func claim(_ name: String, for worker: Int) -> Bool {
-        places.withLock { places in
-            if let place = places[name] { return place == worker }
-            places[name] = worker
+        state.withLock { state in
+            if let place = state.places[name] { return place == worker }
+            state.places[name] = worker
+            state.counts[worker, default: 0] += 1
             return true
         }
     }
 
     func release(_ name: String, by worker: Int) {
-        places.withLock { places in
-            if places[name] == worker { places[name] = nil }
+        state.withLock { state in
+            guard state.places[name] == worker else { return }
+            state.places[name] = nil
+            state.counts[worker, default: 1] -= 1
         }
     }
 }

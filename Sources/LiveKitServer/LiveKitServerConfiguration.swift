@@ -32,6 +32,12 @@ package struct LiveKitServerConfiguration: Sendable {
     /// TURN servers for whoever sends this request.
     package var iceServers: @Sendable (SocketIOHTTPRequest) -> [LiveKitICEServer] = { _ in [] }
 
+    /// Of `rooms`: participants at most; 0 for as many as come.
+    package var maximumParticipants: Int {
+        get { rooms.maximumParticipants }
+        set { rooms.maximumParticipants = newValue }
+    }
+
     package init(keys: APIKeys, signingKey: APIKey, media: MediaWorkerConfiguration) {
         self.keys = keys
         self.signingKey = signingKey

@@ -28,8 +28,35 @@ import Testing
             }
             batch.flush(on: socket)
             try await Self.eventually { server.livekit.statistics.datagramsReceived == 3 }
-            #expect(server.livekit.statistics.drops == ["unknown_fragment": 1, "unknown_address": 2])
+            let drops = server.livekit.statistics.drops
+            #expect(drops == MediaWorkerStatistics.Drops(unknownFragments: 1, unknownAddresses: 2))
+            #expect(drops.byReason.map(\.reason) == ["unknown_fragment", "unknown_address"])
+            #expect(drops.byReason.map(\.count) == [1, 2])
             #expect(server.livekit.statistics.datagramsSent == 0)
+        }
+    }
+
+    @Test func `who is there is told at once, and datagrams a little later, together`() async throws {
+        try await TestServer.run { server in
+            try await server.livekit.openRoom("kitchen", emptyTimeout: 60, departureTimeout: 20)
+            let worker = server.livekit.workers[0]
+            let seen = await worker.seen { statistics in
+                statistics.datagramsReceived += 1
+                statistics.drops[.unknownAddress] += 1
+            }
+            #expect(seen.rooms == 1 && seen.datagramsReceived == 0)
+            try await Self.eventually { worker.load.datagramsReceived == 1 }
+            #expect(worker.load.drops[.unknownAddress] == 1)
+            // With who comes, whatever has come till then.
+            let next = await worker.seen { statistics in
+                statistics.datagramsReceived += 1
+                statistics.joins += 1
+            }
+            #expect(next.datagramsReceived == 2 && next.joins == 1)
+            // And at the end all of it.
+            _ = await worker.seen { $0.datagramsReceived += 1 }
+            await worker.stop()
+            #expect(worker.load.datagramsReceived == 3 && worker.load.rooms == 0)
         }
     }
 
@@ -110,13 +137,46 @@ import Testing
 
     @Test func `a room is where it began until it ends`() {
         let directory = RoomDirectory()
-        #expect(directory.place("kitchen", loads: [3, 1, 2]) == 1)
+        func loads(_ peers: Int...) -> [RoomDirectory.Load] { peers.map { RoomDirectory.Load(peers: $0) } }
+        #expect(directory.place("kitchen", loads: loads(3, 1, 2)) == 1)
         #expect(directory.claim("kitchen", for: 1))
         #expect(!directory.claim("kitchen", for: 0))
-        #expect(directory.place("kitchen", loads: [0, 9, 0]) == 1)
+        #expect(directory.place("kitchen", loads: loads(0, 9, 0)) == 1)
         directory.release("kitchen", by: 0)
         #expect(directory["kitchen"] == 1)
         directory.release("kitchen", by: 1)
         #expect(directory["kitchen"] == nil)
+    }
+
+    @Test func `rooms that are made before people come are on all workers`() async throws {
+        try await TestServer.run({ $0.workers = 3 }) { server in
+            for number in 1...6 {
+                try await server.livekit.openRoom("room \(number)", emptyTimeout: 60, departureTimeout: 20)
+            }
+            #expect(server.livekit.loads.map(\.rooms) == [2, 2, 2])
+            // Where one has ended, the next one begins.
+            let place = try #require(server.livekit.worker(ofRoom: "room 2"))
+            await server.livekit.endRoom("room 2")
+            try await server.livekit.openRoom("room 7", emptyTimeout: 60, departureTimeout: 20)
+            #expect(server.livekit.worker(ofRoom: "room 7") === place)
+        }
+        let directory = RoomDirectory()
+        #expect(directory.claim("kitchen", for: 0))
+        func place(_ peers: Int...) -> Int {
+            directory.place("cellar", loads: peers.map { RoomDirectory.Load(peers: $0) })
+        }
+        // Peers come first.
+        #expect(place(0, 0) == 1 && place(1, 2) == 0)
+        directory.release("kitchen", by: 0)
+        #expect(place(0, 0) == 0)
+    }
+}
+
+extension MediaWorker {
+    /// What others see in the moment after something has happened.
+    fileprivate func seen(after change: @Sendable (inout MediaWorkerStatistics) -> Void) -> MediaWorkerStatistics {
+        change(&statistics)
+        publish()
+        return load
     }
 }

@@ -81,6 +81,8 @@ package enum JoinRefusal: Error, Sendable, Equatable {
     case attributesTooLong(limit: Int)
     case roomFull(limit: Int)
     case roomEnded
+    /// It takes nobody who is not in it already.
+    case roomDraining
     /// The first offer cannot be answered.
     case badOffer(String)
     /// An offer that could be answered, but not wholly, or not with what was asked for.
@@ -101,6 +103,7 @@ extension JoinRefusal: CustomStringConvertible {
         case .attributesTooLong(let limit): "The attributes are longer than \(limit) bytes."
         case .roomFull(let limit): "The room is full: \(limit) participants are in it."
         case .roomEnded: "The room has ended."
+        case .roomDraining: "The room takes nobody new: it ends when those have left who are in it."
         case .badOffer(let reason), .unsuitableOffer(let reason): "The offer cannot be answered: \(reason)"
         case .mayNotPublish: "The token does not let its bearer publish this."
         case .mayNotSubscribe: "The token does not let its bearer see or hear anybody."

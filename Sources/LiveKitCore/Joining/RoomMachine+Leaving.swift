@@ -52,13 +52,13 @@ extension RoomMachine {
             put(.peerRemoved(connection.id))
         }
         participant.phase = .left
+        participant.disconnectReason = reason
         participant.publisher = nil
         participant.subscriber = nil
         people.removeAll { $0 === participant }
         participant.version += 1
-        var info = info(of: participant)
-        info.disconnectReason = reason
         if !participant.isHidden {
+            let info = info(of: participant)
             departures.add(info, at: now)
             tellOthers(info, isUrgent: wasPublisher)
         }

@@ -37,6 +37,8 @@ final class Participant {
     /// As the token had them; names, metadata, attributes and permissions change afterwards.
     var claims: AccessToken.Claims
     var phase: Phase
+    /// Why it has left; nil as long as it has not.
+    var disconnectReason: LiveKitDisconnectReason?
     var signaling: Signaling
     var contact: Contact
     /// Each time that the others are told of a change.
@@ -116,10 +118,7 @@ final class Participant {
     var isHidden: Bool { grants.hidden }
 
     /// Is there for the others' sake, as recorders and agents are: a room of such alone is empty, as in LiveKit.
-    var isDependent: Bool {
-        let kind = claims.participantKind
-        return kind == .egress || kind == .agent || grants.recorder || grants.agent
-    }
+    var isDependent: Bool { claims.isDependent }
 
     var primary: Connection? { isSubscriberPrimary ? subscriber : publisher }
 
@@ -131,6 +130,14 @@ final class Participant {
     var connections: [Connection] {
         guard mode == .dual else { return publisher.map { [$0] } ?? [] }
         return [publisher, subscriber].compactMap { $0 }
+    }
+}
+
+extension AccessToken.Claims {
+    /// `Participant.isDependent`, of whoever comes with this token.
+    var isDependent: Bool {
+        let kind = participantKind
+        return kind == .egress || kind == .agent || video?.recorder == true || video?.agent == true
     }
 }
 

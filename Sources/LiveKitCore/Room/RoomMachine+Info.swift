@@ -39,6 +39,7 @@ extension RoomMachine {
             $0.sid = participant.sid.rawValue
             $0.identity = participant.identity
             $0.state = participant.state
+            if let reason = participant.disconnectReason { $0.disconnectReason = reason }
             $0.tracks = participant.published.map(\.info)
             $0.metadata = participant.claims.metadata
             $0.attributes = participant.claims.attributes

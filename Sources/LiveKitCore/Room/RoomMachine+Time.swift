@@ -32,7 +32,11 @@ extension RoomMachine {
 
     /// When an empty room ends; nil while there is somebody whom it is for.
     private var emptyDeadline: Instant? {
-        emptySince.map { $0 + (hasHadPeople ? configuration.departureTimeout : configuration.emptyTimeout) }
+        emptySince.map { emptySince in
+            // There is nobody to wait for.
+            if isDraining { return emptySince }
+            return emptySince + (hasHadPeople ? configuration.departureTimeout : configuration.emptyTimeout)
+        }
     }
 
     /// Does what has fallen due.

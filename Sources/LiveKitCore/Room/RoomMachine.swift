@@ -29,6 +29,8 @@ package final class RoomMachine {
     let serverFrameTrailer: [UInt8]
     var random: EngineRandom
     var phase = Phase.open
+    /// Nobody new comes in.
+    var isDraining = false
 
     /// In the order in which they came.
     var people: [Participant] = []

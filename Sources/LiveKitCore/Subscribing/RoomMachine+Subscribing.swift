@@ -192,7 +192,7 @@ extension RoomMachine {
             isDisabled: settings.disabled, width: Int(settings.width), height: Int(settings.height),
             framesPerSecond: Int(settings.fps),
             // A client that tells a size leaves the quality at its default, which is the lowest.
-            quality: hasSize ? .high : VideoQuality(settings.quality))
+            quality: hasSize ? .high : VideoQuality(settings.quality), priority: Int(settings.priority))
         for track in known(settings.trackSids) { setHints(hints, for: track.sid, of: participant, at: now) }
     }
 

@@ -32,7 +32,10 @@ struct HTTPRefusal: Error, Equatable {
         case .join(let refusal): self.init(refusal)
         case .noSuchRoom: self = .noSuchRoom
         case .tooManyRooms(let limit): self.init(503, "The server is full: it has \(limit) rooms.")
+        case .tooManyConnections(let limit):
+            self.init(503, "The server is full: there are \(limit) connections where the room is.")
         case .elsewhere: self.init(503, "The room is moving. Try again.")
+        case .draining: self.init(503, "The server takes no new rooms: it is about to go down.")
         case .goingDown: self.init(503, "The server is going down.")
         }
     }
@@ -43,7 +46,7 @@ struct HTTPRefusal: Error, Equatable {
         case .mayNotPublish, .mayNotSubscribe: self.init(403, refusal.description)
         case .noIdentity, .nameTooLong, .metadataTooLong, .attributesTooLong, .badOffer, .unsuitableOffer:
             self.init(400, refusal.description)
-        case .roomFull, .roomEnded: self.init(503, refusal.description)
+        case .roomFull, .roomEnded, .roomDraining: self.init(503, refusal.description)
         }
     }
 

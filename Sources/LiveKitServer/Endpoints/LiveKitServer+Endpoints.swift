@@ -74,7 +74,10 @@ extension LiveKitServer {
         guard request.method == "GET" || request.method == "HEAD" else { return CrossOrigin.answer(request) }
         do throws(HTTPRefusal) {
             let parameters = try parameters(of: request)
-            if !mayCreate(with: parameters.token), worker(ofRoom: parameters.room) == nil { throw .noSuchRoom }
+            if worker(ofRoom: parameters.room) == nil {
+                if !mayCreate(with: parameters.token) { throw .noSuchRoom }
+                if isDraining { throw HTTPRefusal(WorkerRefusal.draining) }
+            }
             var response = SocketIOHTTPResponse.text("success")
             response.headers += HTTPRefusal.crossOrigin
             return response

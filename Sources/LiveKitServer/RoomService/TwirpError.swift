@@ -51,9 +51,12 @@ struct TwirpError: Error, Equatable {
         switch refusal {
         case .noSuchRoom: self = .noSuchRoom
         case .tooManyRooms(let limit): self.init(.resourceExhausted, "the server is full: it has \(limit) rooms")
+        case .draining: self.init(.unavailable, "the server takes no new rooms: it is about to go down")
         case .elsewhere, .goingDown: self.init(.unavailable, "try again")
         // Only clients join.
         case .join(let refusal): self.init(.internal, refusal.description)
+        case .tooManyConnections(let limit):
+            self.init(.resourceExhausted, "the server is full: there are \(limit) connections where the room is")
         }
     }
 

@@ -58,11 +58,17 @@ package actor MediaWorker {
     private var lastNumber = 0
     /// Rooms that have been given something since they were last asked.
     private var touched: [HostedRoom] = []
-    private var drops: [Demultiplexer<MediaPeer>.Drop: Int] = [:]
     var statistics = MediaWorkerStatistics()
+    /// As others see it.
+    var told = MediaWorkerStatistics()
+    /// What has changed since will be told.
+    var willPublish = false
+    lazy var publishTimer = PublishTimer(self)
     private var isStopped = false
+    /// No new rooms.
+    var isDraining = false
     lazy var link = MediaWorkerLink(self)
-    nonisolated private let published = Mutex(MediaWorkerStatistics())
+    nonisolated let published = Mutex(MediaWorkerStatistics())
     /// For what clients say.
     nonisolated private let inboxes = Mutex<SignalInbox?>(nil)
 
@@ -77,7 +83,7 @@ package actor MediaWorker {
         self.loop = loop
     }
 
-    /// What it has done; from any thread, at any time.
+    /// What is on it, and what it has done up to a moment ago (`publish`); from any thread, at any time.
     nonisolated package var load: MediaWorkerStatistics { published.withLock { $0 } }
 
     /// Where signaling connections put what their clients say.
@@ -101,7 +107,7 @@ package actor MediaWorker {
         _ arrival: Arrival, room configuration: RoomConfiguration, mayCreate: Bool, link: any SignalLink
     ) throws(WorkerRefusal) -> Bool {
         let now = NetworkLoop.now
-        let (room, signal, isNew) = try enter(configuration, mayCreate: mayCreate, at: now) {
+        let (room, signal, isNew) = try enter(arrival.identity, configuration, mayCreate: mayCreate, at: now) {
             machine throws(JoinRefusal) in
             try machine.join(arrival, at: now)
         }
@@ -117,7 +123,7 @@ package actor MediaWorker {
         _ arrival: Arrival, room configuration: RoomConfiguration, mayCreate: Bool, link: any SignalLink
     ) throws(WorkerRefusal) -> (answer: String, isNew: Bool) {
         let now = NetworkLoop.now
-        let (room, answer, isNew) = try enter(configuration, mayCreate: mayCreate, at: now) {
+        let (room, answer, isNew) = try enter(arrival.identity, configuration, mayCreate: mayCreate, at: now) {
             machine throws(JoinRefusal) in
             try machine.open(arrival, at: now)
         }
@@ -132,10 +138,16 @@ package actor MediaWorker {
     }
 
     private func enter<Value>(
-        _ configuration: RoomConfiguration, mayCreate: Bool, at now: Instant,
+        _ identity: String, _ configuration: RoomConfiguration, mayCreate: Bool, at now: Instant,
         _ body: (RoomMachine) throws(JoinRefusal) -> Value
     ) throws(WorkerRefusal) -> (HostedRoom, Value, isNew: Bool) {
-        let isNew = self.room(named: configuration.name) == nil
+        let former = self.room(named: configuration.name)
+        // Whoever is in already comes in place of a former session. Those without a connection are about to have one.
+        guard
+            max(statistics.peers, statistics.signals) < self.configuration.maximumPeers
+                || former?.machine.isIn(identity) == true
+        else { throw .tooManyConnections(limit: self.configuration.maximumPeers) }
+        let isNew = former == nil
         let room = try openRoom(configuration, mayCreate: mayCreate, at: now)
         do throws(JoinRefusal) {
             let value = try body(room.machine)
@@ -186,6 +198,7 @@ package actor MediaWorker {
         if let room = room(named: configuration.name) { return room }
         guard let transport, !isStopped else { throw .goingDown }
         guard mayCreate else { throw .noSuchRoom }
+        guard !isDraining else { throw .draining }
         guard rooms.count < limit else { throw .tooManyRooms(limit: limit) }
         guard surroundings.claim(configuration.name) else { throw .elsewhere }
         lastNumber += 1
@@ -225,8 +238,9 @@ package actor MediaWorker {
         settleAll(at: now)
         for room in rooms.values { forget(room) }
         link.leave()
+        statistics.streams = 0
+        publishAll()
         closeSockets()
-        publish()
     }
 
     // MARK: From the loop
@@ -263,7 +277,7 @@ package actor MediaWorker {
                 statistics.bytesReceived += datagram.count
                 switch demultiplexer.verdict(on: datagram.span.bytes, from: sender) {
                 case .peer(let peer): give(&datagram, to: peer, from: sender, to: base, at: now)
-                case .stranger(let drop): drops[drop, default: 0] += 1
+                case .stranger(let drop): statistics.drops[drop] += 1
                 }
             }
         case .listener(let index): accept(from: streamPorts[index], at: now)
@@ -407,14 +421,6 @@ package actor MediaWorker {
         for index in datagramPorts.indices where datagramPorts[index].announced == address { return index }
         return nil
     }
-
-    private func publish() {
-        statistics.streams = streams.count
-        if drops.isEmpty == false {
-            for (drop, count) in drops { statistics.drops[drop.rawValue] = count }
-        }
-        published.withLock { $0 = statistics }
-    }
 }
 
 /// Why a worker does not take somebody in.
@@ -422,8 +428,11 @@ enum WorkerRefusal: Error, Equatable {
     case join(JoinRefusal)
     case noSuchRoom
     case tooManyRooms(limit: Int)
+    case tooManyConnections(limit: Int)
     /// The room is on another worker.
     case elsewhere
+    /// There is no such room, and no new ones are taken.
+    case draining
     case goingDown
 }
 

@@ -27,6 +27,8 @@ package struct MediaWorkerConfiguration: Sendable {
     package var ice = ICEConfiguration()
     package var congestion = CongestionConfiguration(pacing: .forwarded)
 
+    /// Peer connections: nobody comes in beyond it. Who is in may make the second of two.
+    package var maximumPeers = 10_000
     /// TCP connections in all, and from one address.
     package var maximumStreams = 2_000
     package var maximumStreamsPerAddress = 64

@@ -12,13 +12,46 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
     package var bytesReceived = 0
     package var datagramsSent = 0
     package var bytesSent = 0
-    /// Datagrams that were nobody's, by reason.
-    package var drops: [String: Int] = [:]
+    /// Datagrams that the system did not take, of those that were sent.
+    package var datagramsUnsent = 0
+    /// It takes no new rooms.
+    package var isDraining = false
+    /// Datagrams that were nobody's.
+    package var drops = Drops()
 
     package init() {}
 
-    /// All that `drops` may have.
-    package static var dropReasons: [String] { Demultiplexer<MediaPeer>.Drop.allCases.map(\.rawValue) }
+    /// Datagrams that were nobody's, by reason.
+    package struct Drops: Sendable, Equatable {
+        var unknownFragments = 0
+        var unknownAddresses = 0
+
+        subscript(drop: Demultiplexer<MediaPeer>.Drop) -> Int {
+            get {
+                switch drop {
+                case .unknownFragment: unknownFragments
+                case .unknownAddress: unknownAddresses
+                }
+            }
+            set {
+                switch drop {
+                case .unknownFragment: unknownFragments = newValue
+                case .unknownAddress: unknownAddresses = newValue
+                }
+            }
+        }
+
+        /// All of them.
+        package var byReason: [(reason: String, count: Int)] {
+            Demultiplexer<MediaPeer>.Drop.allCases.map { ($0.rawValue, self[$0]) }
+        }
+    }
+
+    /// Whether anything else has happened since than that datagrams came and went.
+    func hasNews(since former: Self) -> Bool {
+        rooms != former.rooms || peers != former.peers || streams != former.streams || signals != former.signals
+            || roomsMade != former.roomsMade || joins != former.joins || isDraining != former.isDraining
+    }
 
     package static func + (left: Self, right: Self) -> Self {
         var sum = left
@@ -32,7 +65,10 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
         sum.bytesReceived += right.bytesReceived
         sum.datagramsSent += right.datagramsSent
         sum.bytesSent += right.bytesSent
-        sum.drops.merge(right.drops, uniquingKeysWith: +)
+        sum.datagramsUnsent += right.datagramsUnsent
+        sum.isDraining = left.isDraining && right.isDraining
+        sum.drops.unknownFragments += right.drops.unknownFragments
+        sum.drops.unknownAddresses += right.drops.unknownAddresses
         return sum
     }
 }

@@ -77,7 +77,7 @@ package struct SendBatch {
     private var messages: [cdatagram_message] = []
     /// Datagrams that the kernel did not take because its buffer was full or the route is gone. UDP: they are lost,
     /// and the protocols above repair it.
-    private(set) var dropped = 0
+    package private(set) var dropped = 0
     /// Whether the kernel still takes runs of datagrams in one piece; 0 once it has refused.
     private(set) var maySegment: Int32 = 1
 

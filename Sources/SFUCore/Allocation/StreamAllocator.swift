@@ -4,7 +4,8 @@ public import RTCEngine
 ///
 /// Sound comes first. Then each picture gets its lowest step, the most important ones first, before anybody gets more;
 /// then the steps above, all of the most important class before the next class has any, in a class one step each in
-/// turn, larger pictures first. Where even the lowest step does not fit, the stream is paused, if it may be.
+/// turn: as the subscriber ranks them, and then larger pictures first. Where even the lowest step does not fit, the
+/// stream is paused, if it may be.
 ///
 /// **Hysteresis.** A step that a stream has is kept while 95 % of it fits; one that it has not must fit with a tenth to
 /// spare, and two seconds after a stream was taken down it is not taken up again. Measured bitrates and the estimate
@@ -120,11 +121,11 @@ private struct Division {
         entries.append(Entry(demand: demand, steps: steps, before: place, isResting: isResting))
     }
 
-    /// The most important first, then the largest, then in the order in which they came.
+    /// The most important first, then as they are ranked, then the largest, then in the order in which they came.
     private var order: [Int] {
         entries.indices.filter { !entries[$0].steps.isEmpty }.sorted { first, second in
             let (a, b) = (entries[first].demand, entries[second].demand)
-            return (b.importance, b.pixels, first) < (a.importance, a.pixels, second)
+            return (b.importance, a.rank, b.pixels, first) < (a.importance, b.rank, a.pixels, second)
         }
     }
 

@@ -34,19 +34,25 @@ public struct StreamDemand: Sendable, Hashable {
 
     public var media: Media
     public var importance: Importance
-    /// Pixels that it is shown at, as far as the subscriber told: of equally important ones the larger comes first.
+    /// As `SubscriberHints.priority`: of equally important ones.
+    public var priority: Int
+    /// Pixels that it is shown at, as far as the subscriber told: of those the larger comes first.
     public var pixels: Int
     /// It may be given nothing. Otherwise it has its lowest step, whether that fits or not.
     public var mayPause: Bool
 
     public init(
-        _ media: Media, importance: Importance = .ordinary, pixels: Int = 0, mayPause: Bool = false
+        _ media: Media, importance: Importance = .ordinary, priority: Int = 0, pixels: Int = 0, mayPause: Bool = false
     ) {
         self.media = media
         self.importance = importance
+        self.priority = priority
         self.pixels = pixels
         self.mayPause = mayPause
     }
+
+    /// Its place among those of equal importance, the lowest first: who has none comes last.
+    var rank: Int { priority > 0 ? priority : .max }
 }
 
 /// What a subscriber says about how it shows a track (LiveKit's adaptive stream and `track_setting`).
@@ -60,10 +66,12 @@ public struct SubscriberHints: Sendable, Hashable {
     public var framesPerSecond: Int
     /// The most that was asked for by name.
     public var quality: VideoQuality
+    /// Where the subscriber puts it among its streams when they do not all fit: 1 comes first; 0 when it did not say.
+    public var priority: Int
 
     public init(
         isDisabled: Bool = false, width: Int = 0, height: Int = 0, framesPerSecond: Int = 0,
-        quality: VideoQuality = .high
+        quality: VideoQuality = .high, priority: Int = 0
     ) {
         self.isDisabled = isDisabled
         // Whatever a subscriber says: nothing is shown at more.
@@ -71,6 +79,7 @@ public struct SubscriberHints: Sendable, Hashable {
         self.height = min(max(height, 0), 65_535)
         self.framesPerSecond = framesPerSecond
         self.quality = quality
+        self.priority = priority
     }
 
     public var pixels: Int { width * height }

@@ -10,7 +10,10 @@ internal import SocketIO
 
 /// `roost serve` as a server of LiveKit's protocol, for its client SDKs and services, and for the page.
 struct LiveKitOptions: ParsableArguments {
-    private static let defaults = (port: 7880, mediaPort: 7882, mediaTCPPort: 7881, workers: 1, recordings: 100)
+    private static let defaults = (
+        port: 7880, mediaPort: 7882, mediaTCPPort: 7881, workers: 1, recordings: 100, connections: 10_000,
+        participants: 0
+    )
     /// What LiveKit's own development server has; the secret is in every tutorial.
     private static let developmentKey = (id: "devkey", secret: "secret")
 
@@ -64,6 +67,18 @@ struct LiveKitOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Whether joining a room that does not exist makes it.")
     var livekitAutoCreate = true
 
+    @Option(
+        help: ArgumentHelp(
+            "Peer connections on each thread for media, at most: clients have one or two, WHIP and WHEP one. Nobody is "
+                + "let in beyond it.", valueName: "number"))
+    var livekitMaxConnections = defaults.connections
+
+    @Option(
+        help: ArgumentHelp(
+            "Participants in a room, at most, unless its token or CreateRoom says how many; 0 for as many as come.",
+            valueName: "number"))
+    var livekitMaxParticipants = defaults.participants
+
     @Option(help: "The UDP port for LiveKit's media; 0 takes a free one.")
     var mediaPort = defaults.mediaPort
 
@@ -87,6 +102,12 @@ struct LiveKitOptions: ParsableArguments {
 
     @Option(help: "Threads for media; each has a port of its own, counted up from the first. A room is on one.")
     var mediaWorkers = defaults.workers
+
+    @Option(
+        help: ArgumentHelp(
+            "After being told to end, and after --shutdown-delay: how long to wait for people to leave their rooms, while "
+                + "no new rooms are taken.", valueName: "time"))
+    var drainTimeout = TimeSpan(.zero)
 
     func validate() throws {
         for (name, value) in [
@@ -117,6 +138,12 @@ struct LiveKitOptions: ParsableArguments {
         }
         guard (1...10_000).contains(livekitRecordingsLimit) else {
             throw ValidationError("--livekit-recordings-limit takes a number from 1 to 10000.")
+        }
+        guard (1...1_000_000).contains(livekitMaxConnections) else {
+            throw ValidationError("--livekit-max-connections takes a number from 1 to 1000000.")
+        }
+        guard (0...1_000_000).contains(livekitMaxParticipants) else {
+            throw ValidationError("--livekit-max-participants takes a number from 0 to 1000000.")
         }
         guard (0...100_000).contains(roomsTokenRate) else {
             throw ValidationError("--rooms-token-rate takes a number from 0 to 100000.")
@@ -159,10 +186,12 @@ struct LiveKitOptions: ParsableArguments {
                 addresses: try addresses(host: host), security: try OpenSSLSecurity())
             media.port = UInt16(mediaPort)
             media.streamPort = mediaTcp ? UInt16(mediaTcpPort) : nil
+            media.maximumPeers = livekitMaxConnections
             var configuration = LiveKitServerConfiguration(
                 keys: try APIKeys(keys), signingKey: first, media: media)
             configuration.workers = mediaWorkers
             configuration.createsRooms = livekitAutoCreate
+            configuration.maximumParticipants = livekitMaxParticipants
             configuration.webhooks = livekitWebhook.compactMap(WebhookURL.init)
             configuration.heard = heard
             if let livekitRecordings {
@@ -310,6 +339,9 @@ struct LiveKitOptions: ParsableArguments {
             ("--media-tcp-port", mediaTcpPort != defaults.mediaTCPPort), ("--no-media-tcp", !mediaTcp),
             ("--media-address", !mediaAddress.isEmpty), ("--media-public-address", !mediaPublicAddress.isEmpty),
             ("--media-workers", mediaWorkers != defaults.workers),
+            ("--livekit-max-connections", livekitMaxConnections != defaults.connections),
+            ("--livekit-max-participants", livekitMaxParticipants != defaults.participants),
+            ("--drain-timeout", drainTimeout.duration > .zero),
         ]
         return changed.first { $0.1 }?.0
     }

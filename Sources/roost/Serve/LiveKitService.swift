@@ -66,6 +66,16 @@ final class LiveKitService: Sendable {
         }
     }
 
+    /// Takes no new rooms, and waits until nobody is left in those of this process; what a cluster has goes on.
+    ///
+    /// - Returns: how many are still there after that time.
+    func drain(within time: Duration) async -> Int {
+        switch rooms {
+        case .embedded(let server, _): await server.drain(within: time)
+        case .cluster: 0
+        }
+    }
+
     func stop() async {
         switch rooms {
         case .embedded(let server, _): await server.stop()

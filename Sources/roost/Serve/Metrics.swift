@@ -43,7 +43,7 @@ enum Metrics {
 
     /// What the server of LiveKit's protocol counts.
     static func text(_ server: LiveKitServer) -> String {
-        let statistics = server.statistics
+        let loads = server.loads
         let webhooks = server.webhookStatistics
         var lines: [String] = []
         func metric(_ name: String, _ type: String, _ help: String, _ values: [(label: String, value: Int)]) {
@@ -51,12 +51,16 @@ enum Metrics {
             lines += values.map { "roost_livekit_\(name)\($0.label) \($0.value)" }
         }
         func one(_ value: Int) -> [(label: String, value: Int)] { [("", value)] }
-        metric("rooms", "gauge", "Rooms that exist.", one(statistics.rooms))
-        metric("rooms_total", "counter", "Rooms made.", one(statistics.roomsMade))
+        func each(_ value: (MediaWorkerStatistics) -> Int) -> [(label: String, value: Int)] {
+            loads.enumerated().map { ("{worker=\"\($0)\"}", value($1)) }
+        }
+        metric("rooms", "gauge", "Rooms that exist, by worker.", each(\.rooms))
+        metric("rooms_total", "counter", "Rooms made.", each(\.roomsMade))
+        metric("draining", "gauge", "Whether no new rooms are taken.", each { $0.isDraining ? 1 : 0 })
         metric(
             "signaling_connections", "gauge", "Participants with signaling, or a session of WHIP or WHEP.",
-            one(statistics.signals))
-        metric("joins_total", "counter", "Participants who have joined.", one(statistics.joins))
+            each(\.signals))
+        metric("joins_total", "counter", "Participants who have joined.", each(\.joins))
         let sessions = server.httpSessionStatistics
         metric(
             "http_sessions", "gauge", "Sessions of WHIP and WHEP.",
@@ -64,17 +68,20 @@ enum Metrics {
         metric(
             "http_sessions_total", "counter", "Sessions of WHIP and WHEP that have begun.",
             sessions.opened.map { ("{kind=\"\($0.kind)\"}", $0.count) })
-        metric("peer_connections", "gauge", "Peer connections of participants.", one(statistics.peers))
-        metric("tcp_connections", "gauge", "TCP connections for media.", one(statistics.streams))
-        metric("received_packets_total", "counter", "Datagrams received.", one(statistics.datagramsReceived))
-        metric("received_bytes_total", "counter", "Bytes of them.", one(statistics.bytesReceived))
-        metric("sent_packets_total", "counter", "Datagrams sent.", one(statistics.datagramsSent))
-        metric("sent_bytes_total", "counter", "Bytes of them.", one(statistics.bytesSent))
+        metric("peer_connections", "gauge", "Peer connections of participants.", each(\.peers))
+        metric("tcp_connections", "gauge", "TCP connections for media.", each(\.streams))
+        metric("received_packets_total", "counter", "Datagrams received.", each(\.datagramsReceived))
+        metric("received_bytes_total", "counter", "Bytes of them.", each(\.bytesReceived))
+        metric("sent_packets_total", "counter", "Datagrams sent.", each(\.datagramsSent))
+        metric("sent_bytes_total", "counter", "Bytes of them.", each(\.bytesSent))
+        metric(
+            "send_dropped_total", "counter", "Of those sent by UDP, datagrams that the system did not take.",
+            each(\.datagramsUnsent))
         metric(
             "dropped_total", "counter", "Datagrams that were nobody's, by reason.",
-            MediaWorkerStatistics.dropReasons.map { ("{reason=\"\($0)\"}", statistics.drops[$0] ?? 0) })
-        let load = server.peersOfWorkers.enumerated().map { ("{worker=\"\($0)\"}", $1) }
-        metric("worker_peer_connections", "gauge", "Peer connections, by worker.", load)
+            loads.enumerated().flatMap { worker, load in
+                load.drops.byReason.map { ("{worker=\"\(worker)\",reason=\"\($0.reason)\"}", $0.count) }
+            })
         metric("webhooks_delivered_total", "counter", "Webhooks delivered.", one(webhooks.delivered))
         metric("webhooks_lost_total", "counter", "Webhooks given up.", one(webhooks.lost))
         metric("webhook_failures_total", "counter", "Attempts that failed.", one(webhooks.failedAttempts))

@@ -222,6 +222,7 @@ struct Serve: AsyncParsableCommand {
         readiness.goesDown()
         if !json { Console.say("Going down.") }
         if operation.shutdownDelay.duration > .zero { try? await Task.sleep(for: operation.shutdownDelay.duration) }
+        if let sfu { await drain(sfu) }
         watching?.cancel()
         await echoPeer?.stop()
         await served?.stop()
@@ -231,6 +232,15 @@ struct Serve: AsyncParsableCommand {
         await sfu?.finish()
         await relay?.service.stop()
         withExtendedLifetime(interrupts) {}
+    }
+
+    /// Waits for those who are in rooms, once nobody is sent here any more.
+    private func drain(_ rooms: LiveKitService) async {
+        let time = livekit.drainTimeout.duration
+        guard time > .zero else { return }
+        if !json { Console.say("Rooms end as people leave them; after \(time.text) at the latest.") }
+        let left = await rooms.drain(within: time)
+        if left > 0, !json { Console.say("\(left) in rooms are sent away.") }
     }
 
     /// Where the page is; nil when it is nowhere, which is said but no error: signaling works without.

@@ -62,6 +62,29 @@ import Testing
             })
     }
 
+    @Test func `services are told why somebody has left, or has not got in`() throws {
+        let venue = Venue()
+        let people = try ["ann", "bob", "cat"].map { try venue.join($0) }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.send(.leave(.init()), from: people[0])
+        try venue.room.removeParticipant("bob", at: venue.now)
+        // Whose client goes before its media could flow.
+        let dan = try venue.join("dan", request: { $0.clearPublisherOffer() })
+        venue.cut(dan)
+        venue.room.end(.roomEndApiDelete, at: venue.now)
+        venue.drain()
+        let ends = venue.webhooks.filter { ["participant_left", "participant_connection_aborted"].contains($0.event) }
+        #expect(
+            ends.map { "\($0.participant.identity) \($0.event) \($0.participant.disconnectReason)" } == [
+                "ann participant_left clientInitiated", "bob participant_left participantRemoved",
+                "dan participant_connection_aborted signalClose", "cat participant_left roomDeleted",
+            ])
+        #expect(ends.allSatisfy { $0.participant.state == .disconnected })
+        // Nobody else has a reason.
+        let others = venue.webhooks.filter { event in !ends.contains { $0.id == event.id } }
+        #expect(others.allSatisfy { $0.participant.disconnectReason == .unknownReason })
+    }
+
     @Test func `an empty room waits for its departure time-out`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

@@ -10,13 +10,14 @@ import Testing
 
     /// Three layers, in kilobits.
     private static func video(
-        _ importance: StreamDemand.Importance = .ordinary, _ rates: [Int64] = [100, 400, 1_500], pixels: Int = 0,
-        mayPause: Bool = true
+        _ importance: StreamDemand.Importance = .ordinary, _ rates: [Int64] = [100, 400, 1_500],
+        priority: Int = 0, pixels: Int = 0, mayPause: Bool = true
     ) -> StreamDemand {
         let steps = rates.enumerated().map {
             LayerStep(LayerTarget(spatial: $0.offset, temporal: 2), .kilobits($0.element))
         }
-        return StreamDemand(.video(steps: steps), importance: importance, pixels: pixels, mayPause: mayPause)
+        return StreamDemand(
+            .video(steps: steps), importance: importance, priority: priority, pixels: pixels, mayPause: mayPause)
     }
 
     private static let audio = StreamDemand(.audio(.kilobits(32)))
@@ -72,6 +73,15 @@ import Testing
         Row(
             testDescription: "the larger first", available: 1_100,
             demands: [video(pixels: 100), video(pixels: 300), video(pixels: 200)], gets: [0, 1, 1], next: 1_320),
+        Row(
+            testDescription: "what the subscriber puts first, before the larger", available: 1_100,
+            demands: [video(pixels: 300), video(priority: 2), video(priority: 1)], gets: [0, 1, 1], next: 1_320),
+        Row(
+            testDescription: "of two that the subscriber ranks the first", available: 700,
+            demands: [video(priority: 2, pixels: 300), video(priority: 1)], gets: [0, 1], next: 880),
+        Row(
+            testDescription: "who speaks, whatever the subscriber puts first", available: 120,
+            demands: [video(priority: 1), video(.speaker)], gets: [-1, 0], next: 220),
         Row(
             testDescription: "too little for all: the most important ones", available: 240,
             demands: [video(), video(.speaker), video(pixels: 5)], gets: [-1, 0, 0], next: 330),
