@@ -240,7 +240,8 @@ final class Subscription {
         let importance: StreamDemand.Importance =
             publication.description.isScreenShare ? .screenShare : isSpeaking ? .speaker : .ordinary
         return StreamDemand(
-            .video(steps: steps), importance: importance, pixels: hints.pixels, mayPause: mayPause)
+            .video(steps: steps), importance: importance, priority: hints.priority, pixels: hints.pixels,
+            mayPause: mayPause)
     }
 
     // MARK: The forwarder

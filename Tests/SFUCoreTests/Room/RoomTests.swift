@@ -26,6 +26,19 @@ import Testing
         #expect((ann.keyFrameRequests[camera.track] ?? 0) <= 2)
     }
 
+    @Test func `what a subscriber says of a picture's priority is asked when its bitrate is divided`() throws {
+        let company = RoomCompany()
+        let ann = company.join("ann")
+        let bob = company.join("bob")
+        let camera = try company.publish(ann, .video)
+        try company.subscribe(bob, to: camera.publication)
+        var hints = SubscriberHints()
+        hints.priority = 3
+        try company.room.setHints(hints, of: bob.subscribing, for: camera.publication, at: company.now)
+        let subscription = try #require(company.room.peers[bob.subscribing]?.subscriptions.first)
+        #expect(subscription.demand(isSpeaking: false, mayPause: false, at: company.now).priority == 3)
+    }
+
     @Test func `sound and pictures are told by one clock, whatever it took until they came`() throws {
         let company = RoomCompany()
         let ann = company.join("ann")
