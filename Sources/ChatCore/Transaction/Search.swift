@@ -15,7 +15,7 @@ extension ChatTransaction {
         package init() {}
     }
 
-    /// Of the newest messages with these words the best are shown first, among so many.
+    /// Of the newest messages that are looked for, so many, the best are shown first.
     private static let mostRanked = 2_000
 
     /// Messages of a workspace that somebody may read, the best first.
@@ -72,14 +72,15 @@ extension ChatTransaction {
         let page = "LIMIT $\(limit) OFFSET $\(limit + 1)"
         switch dialect {
         case .sqlite:
-            // bm25 is the smaller the better (https://sqlite.org/fts5.html, "Auxiliary Functions").
+            // bm25 is the smaller the better (https://sqlite.org/fts5.html, "Auxiliary Functions"), and knows only rows of
+            // a query that reads the words itself. CROSS JOIN: SQLite is to begin with the words.
             return """
-                SELECT m.id, w.snippet FROM (
-                    SELECT rowid, bm25(message_words, 1.0, 0.0) AS score,
+                SELECT b.id, b.snippet FROM (
+                    SELECT m.id, m.sequence, bm25(message_words, 1.0, 0.0) AS score,
                         snippet(message_words, 0, char(2), char(3), '…', 24) AS snippet
-                    FROM message_words WHERE message_words MATCH $1 ORDER BY rowid DESC LIMIT \(mostRanked)) w
-                JOIN messages m ON m.row = w.rowid \(joins)
-                ORDER BY w.score, m.sequence DESC \(page)
+                    FROM message_words CROSS JOIN messages m ON m.row = message_words.rowid \(joins)
+                        AND message_words MATCH $1 ORDER BY message_words.rowid DESC LIMIT \(mostRanked)) b
+                ORDER BY b.score, b.sequence DESC \(page)
                 """
         case .postgres:
             return """

@@ -161,4 +161,25 @@ struct SearchTests {
         let place = "w" + company.workspace.description.replacing("-", with: "")
         #expect(try await Self.found(place, by: company.mia, in: company.workspace, of: world) == [])
     }
+
+    /// More than are ranked.
+    @Test(arguments: TestDatabase.allCases)
+    func `what many say elsewhere in the workspace hides nothing either`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let secret = try await world.channel("secrets", of: company.olga, in: company)
+        _ = try await Self.say(["one relay here"], in: company.general, by: company.mia, of: world)
+        world.pass(.seconds(1))
+        let later = world.now
+        _ = try await Self.say((0..<2_500).map { "relay \($0) there" }, in: secret, by: company.olga, of: world)
+        func found(
+            by user: UserID, _ change: @escaping @Sendable (inout ChatTransaction.SearchFilter) -> Void = { _ in }
+        ) async throws -> [String] {
+            try await Self.found("relay", change, by: user, in: company.workspace, of: world)
+        }
+        #expect(try await found(by: company.mia) == ["one relay here"])
+        #expect(try await found(by: company.olga) { $0.channel = company.general } == ["one relay here"])
+        #expect(try await found(by: company.olga) { $0.author = company.mia } == ["one relay here"])
+        #expect(try await found(by: company.olga) { $0.before = later } == ["one relay here"])
+    }
 }
