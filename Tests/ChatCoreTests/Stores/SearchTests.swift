@@ -102,6 +102,21 @@ struct SearchTests {
         #expect(try await found { $0.features = [.link] } == [old[0].content])
         #expect(try await found { $0.features = [.reaction] } == ["moth again"])
         #expect(try await found { $0.features = [.pin] } == [])
+        #expect(try await found { $0.features = [.thread] } == [])
+        let (pier, loud) = (
+            try await world.channel("pier", of: company.mia, in: company),
+            try await Self.say(["moth HTTPS://MOTH.EXAMPLE"], in: company.general, by: company.mia, of: world)
+        )
+        _ = try await Self.say(["moth of the pier"], in: pier, by: company.mia, of: world)
+        #expect(try await found { $0.channel = pier } == ["moth of the pier"])
+        #expect(Set(try await found { $0.features = [.link] }) == [old[0].content, loud[0].content])
+        // Both the message that has answers and the answer are in a thread.
+        try await world.say("an answer of the moth", in: company.general, by: company.olga, thread: old[0].id)
+        #expect(Set(try await found { $0.features = [.thread] }) == [old[0].content, "an answer of the moth"])
+        _ = try await world.run { try $0.setPinned(true, old[0].id, by: company.mia) }
+        #expect(try await found { $0.features = [.pin] } == [old[0].content])
+        #expect(try await found { $0.features = [.pin, .reaction] } == [])
+        #expect(try await found { $0.features = [.pin, .thread, .link] } == [old[0].content])
     }
 
     @Test(arguments: TestDatabase.allCases)
