@@ -63,10 +63,11 @@ sanitize: ## The Swift tests under the address and the thread sanitizer
 	@Scripts/python-environment.sh
 	@Scripts/sanitize.sh
 
-simulate: ## Ten thousand simulated calls and as many rooms (SEEDS=10000 ROOMS=10000 FIRST_SEED=0): a nightly run
+simulate: ## A nightly run: ten thousand calls and rooms (SEEDS= ROOMS= FIRST_SEED=0), query plans (MESSAGES=1000000)
 	@Scripts/install-packages.sh test
 	@ROOST_STRICT=1 ROOST_SEEDS=$${SEEDS:-10000} ROOST_FIRST_SEED=$${FIRST_SEED:-0} \
-		ROOST_ROOM_SEEDS=$${ROOMS:-10000} $(SWIFT) test --filter 'ThousandSeedsTests|RoomSeedsTests|WatchedRoomsTests'
+		ROOST_ROOM_SEEDS=$${ROOMS:-10000} ROOST_PLAN_MESSAGES=$${MESSAGES:-1000000} \
+		$(SWIFT) test --filter 'ThousandSeedsTests|RoomSeedsTests|WatchedRoomsTests|QueryPlansTests'
 
 media: ## Make the test media anew (they are committed; needs ffmpeg)
 	@Scripts/install-packages.sh demo

@@ -2,13 +2,16 @@ package import ChatModel
 
 /// Who may do what. This is the only place that says so; `PermissionTableTests` has each row once allowed and once
 /// refused for each of its reasons.
+///
+/// What is no row: whom one may remove, promote or invite (`Role.manages` and `Role.invites` below); whose files those
+/// are that wait for a message (`ChatTransaction.file(_:for:)`). Lists and search ask `isSeen(by:)` in SQL: who is in
+/// the channel, or it is public and they are no guest.
 extension Permission {
     package var rule: Rule {
         switch self {
         case .seeWorkspace: Rule(.everybody)
         case .changeWorkspace: Rule(.admins)
         case .deleteWorkspace: Rule(.owners)
-        case .exportWorkspace: Rule(.owners)
         case .inviteMembers: Rule(.members)
         case .seeInvitations: Rule(.admins)
         case .removeMembers: Rule(.admins)

@@ -3,7 +3,7 @@ package import ChatModel
 /// Everything that somebody may or may not do in a workspace. `Permission+Table.swift` says who may.
 package enum Permission: String, Sendable, CaseIterable {
     // The workspace.
-    case seeWorkspace, changeWorkspace, deleteWorkspace, exportWorkspace
+    case seeWorkspace, changeWorkspace, deleteWorkspace
     case inviteMembers, seeInvitations, removeMembers, changeRoles
     case createPublicChannel, createPrivateChannel, startDirectMessage
     // A channel.

@@ -9,6 +9,7 @@ package struct SearchQuery: Sendable, Equatable {
     }
 
     private(set) var terms: [Term] = []
+    /// A snippet has a bit for each.
     private static let most = 16
 
     /// - Throws: `ChatError` where there is nothing to look for.
@@ -27,18 +28,8 @@ package struct SearchQuery: Sendable, Equatable {
         }
     }
 
-    /// What both databases take for words: letters and digits, with what belongs to them.
     private static func words(of text: Substring) -> [String] {
-        text.split { character in
-            !character.unicodeScalars.contains { scalar in
-                switch scalar.properties.generalCategory {
-                case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
-                    .decimalNumber, .letterNumber, .otherNumber:
-                    true
-                default: false
-                }
-            }
-        }.map { $0.lowercased() }
+        SearchWord.words(of: text).map { text[$0.range].lowercased() }
     }
 
     /// As FTS5 reads it (https://sqlite.org/fts5.html, "Full-text Query Syntax"): these words in the messages of one
@@ -54,7 +45,7 @@ package struct SearchQuery: Sendable, Equatable {
         return "content : (\(words.joined(separator: " AND "))) AND place : \"w\(place)\""
     }
 
-    /// As PostgreSQL's `to_tsquery` reads it.
+    /// As PostgreSQL's `to_tsquery` reads it, by what `Schema.searchWords` keeps of words. FTS5 does as much itself.
     package var tsquery: String {
         terms.map { term in
             switch term {
@@ -65,6 +56,6 @@ package struct SearchQuery: Sendable, Equatable {
     }
 
     private static func quoted(_ word: String) -> String {
-        "'" + word.replacing("\\", with: "\\\\").replacing("'", with: "''") + "'"
+        "'" + SearchWord.key(of: word).replacing("\\", with: "\\\\").replacing("'", with: "''") + "'"
     }
 }

@@ -15,7 +15,7 @@ extension ChatTransaction {
         package init() {}
     }
 
-    /// Of the newest messages with these words the best are shown first, among so many.
+    /// Of the newest messages that are looked for, so many, the best are shown first.
     private static let mostRanked = 2_000
 
     /// Messages of a workspace that somebody may read, the best first.
@@ -45,7 +45,7 @@ extension ChatTransaction {
         if let after = filter.after { demand("m.created_at >= $?", .time(after)) }
         for feature in filter.features.sorted(by: { $0.rawValue < $1.rawValue }) {
             switch feature {
-            case .link: conditions.append("(m.content LIKE '%http://%' OR m.content LIKE '%https://%')")
+            case .link: conditions.append("(lower(m.content) LIKE '%http://%' OR lower(m.content) LIKE '%https://%')")
             case .file: conditions.append("EXISTS (SELECT 1 FROM files f WHERE f.message_id = m.id)")
             case .reaction: conditions.append("EXISTS (SELECT 1 FROM reactions r WHERE r.message_id = m.id)")
             case .pin: conditions.append("m.pinned_at IS NOT NULL")
@@ -55,11 +55,11 @@ extension ChatTransaction {
         arguments += [.integer(limit + 1), .integer(skipped)]
         let rows = try session.rows(
             Self.searchSQL(session.dialect, conditions, limit: arguments.count - 1), arguments)
-        var found: [(id: MessageID, snippet: String)] = []
-        for var row in rows.prefix(limit) { found.append((try row.id(), try row.text())) }
-        let results = zip(try messages(found.map(\.id)), found).map {
-            SearchResult(message: $0, snippet: Self.pieces(of: $1.snippet))
+        let found = try rows.prefix(limit).map { row -> MessageID in
+            var row = row
+            return try row.id()
         }
+        let results = try messages(found).map { SearchResult(message: $0, snippet: query.snippet(of: $0.content)) }
         return Page(results, after: rows.count > limit ? Cursor(sequence: skipped + Int64(limit)) : nil)
     }
 
@@ -72,37 +72,22 @@ extension ChatTransaction {
         let page = "LIMIT $\(limit) OFFSET $\(limit + 1)"
         switch dialect {
         case .sqlite:
-            // bm25 is the smaller the better (https://sqlite.org/fts5.html, "Auxiliary Functions").
+            // bm25 is the smaller the better (https://sqlite.org/fts5.html, "Auxiliary Functions"), and knows only the
+            // rows of a query that reads the words itself. CROSS JOIN: SQLite is to begin with the words.
             return """
-                SELECT m.id, w.snippet FROM (
-                    SELECT rowid, bm25(message_words, 1.0, 0.0) AS score,
-                        snippet(message_words, 0, char(2), char(3), '…', 24) AS snippet
-                    FROM message_words WHERE message_words MATCH $1 ORDER BY rowid DESC LIMIT \(mostRanked)) w
-                JOIN messages m ON m.row = w.rowid \(joins)
-                ORDER BY w.score, m.sequence DESC \(page)
+                SELECT b.id FROM (
+                    SELECT m.id, m.sequence, bm25(message_words, 1.0, 0.0) AS score
+                    FROM message_words CROSS JOIN messages m ON m.row = message_words.rowid \(joins)
+                        AND message_words MATCH $1 ORDER BY message_words.rowid DESC LIMIT \(mostRanked)) b
+                ORDER BY b.score, b.sequence DESC \(page)
                 """
         case .postgres:
             return """
-                SELECT f.id, ts_headline('simple', f.content, to_tsquery('simple', $1),
-                    'StartSel=' || chr(2) || ',StopSel=' || chr(3) || ',MaxWords=24,MinWords=8')
-                FROM (
-                    SELECT b.* FROM (
-                        SELECT m.id, m.content, m.words, m.sequence FROM messages m \(joins)
-                            AND m.words @@ to_tsquery('simple', $1) ORDER BY m.sequence DESC LIMIT \(mostRanked)) b
-                    ORDER BY ts_rank(b.words, to_tsquery('simple', $1)) DESC, b.sequence DESC \(page)) f
+                SELECT b.id FROM (
+                    SELECT m.id, m.words, m.sequence FROM messages m \(joins)
+                        AND m.words @@ to_tsquery('simple', $1) ORDER BY m.sequence DESC LIMIT \(mostRanked)) b
+                ORDER BY ts_rank(b.words, to_tsquery('simple', $1)) DESC, b.sequence DESC \(page)
                 """
         }
-    }
-
-    /// What stands between U+0002 and U+0003 is what was looked for.
-    private static func pieces(of snippet: String) -> [SnippetPiece] {
-        var pieces: [SnippetPiece] = []
-        for (index, part) in snippet.split(separator: "\u{2}", omittingEmptySubsequences: false).enumerated() {
-            let halves = part.split(separator: "\u{3}", maxSplits: 1, omittingEmptySubsequences: false)
-            if index > 0, halves.count == 2 { pieces.append(SnippetPiece(String(halves[0]), isMatch: true)) }
-            let rest = String(halves.last ?? "")
-            if !rest.isEmpty { pieces.append(SnippetPiece(rest, isMatch: false)) }
-        }
-        return pieces
     }
 }

@@ -54,7 +54,9 @@ extension ChatTransaction {
             changes.loggedOut.insert(user)
             return .reused
         }
-        if isCurrent { try keepFormerToken(of: id) }
+        // The token that is neither the next's former one nor the next. Of a repeated one that is the one that it gave
+        // before: it was lost, or somebody has it, and who of the two repeats it nobody can tell (RFC 9700 §4.14.2).
+        try keepToken(isCurrent ? "former_hash" : "token_hash", of: id)
         // A repeated one keeps its place as the former, and its time: the grace does not begin anew.
         try session.run(
             """
@@ -77,16 +79,17 @@ extension ChatTransaction {
         let (id, user): (SessionID, UserID) = (try row.id(), try row.id())
         // RFC 9700 §4.14.2: which of the two is the thief nobody can tell.
         try session.run("UPDATE sessions SET ended_at = $2 WHERE id = $1", .id(id), .time(now))
+        try removeDevices(ofSession: id)
         changes.loggedOut.insert(user)
         return .reused
     }
 
-    /// The token before the current one is to be the one before that.
-    private func keepFormerToken(of id: SessionID) throws {
+    /// Remembers one of the two tokens of a session that is to give place to another.
+    private func keepToken(_ column: String, of id: SessionID) throws {
         try session.run(
             """
             INSERT INTO former_tokens (token_hash, session_id, rotated_at)
-            SELECT former_hash, id, rotated_at FROM sessions WHERE id = $1 AND former_hash IS NOT NULL
+            SELECT \(column), id, rotated_at FROM sessions WHERE id = $1 AND \(column) IS NOT NULL
             ON CONFLICT DO NOTHING
             """, .id(id))
         try session.run(

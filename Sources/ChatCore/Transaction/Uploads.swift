@@ -101,10 +101,22 @@ extension ChatTransaction {
             sha256: try row.textOrNull(), handle: try row.textOrNull(), expiresAt: try row.time())
     }
 
-    /// All of it is there: from now on it is a file, which waits for its message.
+    /// What an upload of one's own has become; nil when it is none, or not finished yet.
+    package func finishedUpload(_ id: FileID, by user: UserID) throws -> FileInfo? {
+        do {
+            let file = try file(id, for: user)
+            return file.owner == user ? file.info : nil
+        } catch let error as ChatError where error.kind == .notFound {
+            return nil
+        }
+    }
+
+    /// All of it is there: from now on it is a file, which waits for its message. Said again it is the same file: the
+    /// first answer was lost.
     ///
     /// - Parameter awaitsLook: whether somebody is to look for a picture in it.
     package func finishUpload(_ id: FileID, by user: UserID, awaitsLook: Bool = false) throws -> FileInfo {
+        if let file = try finishedUpload(id, by: user) { return file }
         let upload = try upload(id, by: user)
         let place = try demand(.uploadFile, in: upload.channel, by: user)
         guard try session.run("DELETE FROM uploads WHERE id = $1", .id(id)) == 1 else {

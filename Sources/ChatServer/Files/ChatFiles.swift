@@ -108,8 +108,8 @@ struct ChatFiles: Sendable {
     /// Makes a file of an upload. Of a picture it is told at once or within two seconds; what takes longer comes later,
     /// as an event of the message that shows it by then.
     func complete(_ id: FileID, by user: UserID) async throws -> FileInfo {
-        let info = try await finish(id, by: user)
-        guard let pictures, Thumbnailer.isPicture(info.mediaType, size: info.size),
+        let (info, isNew) = try await finish(id, by: user)
+        guard isNew, let pictures, Thumbnailer.isPicture(info.mediaType, size: info.size),
             await pictures.look(into: PictureQueue.Picture(id: id, owner: user, size: info.size)),
             await pictures.isDone(id, within: Self.patience)
         else { return info }
@@ -119,8 +119,10 @@ struct ChatFiles: Sendable {
     /// How long an upload waits for what is in its picture.
     private static let patience = Duration.seconds(2)
 
-    private func finish(_ id: FileID, by user: UserID) async throws -> FileInfo {
+    /// - Returns: the file, which is not new when somebody asks again whose answer was lost.
+    private func finish(_ id: FileID, by user: UserID) async throws -> (info: FileInfo, isNew: Bool) {
         try await busy.run(id) {
+            if let file = try await service.read({ try $0.finishedUpload(id, by: user) }) { return (file, false) }
             let (upload, stored) = try await find(id, by: user)
             guard try await store.offset(of: stored) == upload.size else {
                 throw ChatError.conflict("upload_incomplete", "Not all of the file is there.")
@@ -134,7 +136,7 @@ struct ChatFiles: Sendable {
             }
             let file = try await service.write { try $0.finishUpload(id, by: user, awaitsLook: awaitsLook) }
             service.statistics.uploads.add()
-            return file
+            return (file, true)
         }
     }
 

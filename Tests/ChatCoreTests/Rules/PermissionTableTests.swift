@@ -58,7 +58,6 @@ import Testing
         Row(.seeWorkspace, everybody),
         Row(.changeWorkspace, admins),
         Row(.deleteWorkspace, owner),
-        Row(.exportWorkspace, owner),
         Row(.inviteMembers, members),
         Row(.seeInvitations, admins),
         Row(.removeMembers, admins),

@@ -91,6 +91,13 @@ import Testing
                 try chat.confirm(session)
                 _ = try chat.refresh(secret(name), for: secret(name + "3"))
             },
+            { chat, user, _ in
+                // A token from long before.
+                let name = try chat.profile(of: user).username
+                for (token, next) in [("", "2"), ("2", "3"), ("3", "4"), ("", "x")] {
+                    _ = try chat.refresh(secret(name + token), for: secret(name + next))
+                }
+            },
         ]
         for (number, end) in ends.enumerated() {
             let (user, session) = try await Self.person("user\(number)", in: world)

@@ -49,8 +49,29 @@ import Testing
                 == FileInfo(
                     id: upload.id, name: "..agpj.exe", mediaType: "image/png", size: 1_000, width: 640, height: 480,
                     hasThumbnail: true, createdAt: world.now))
-        #expect(
-            try await world.refusal { try $0.finishUpload(upload.id, by: company.mia) } == "upload_not_found")
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `an upload that is finished again is the same file, for who sent it and as long as it is there`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let sent = try await file(in: company.general, by: company.mia, of: world)
+        #expect(try await world.run { try $0.finishUpload(sent.id, by: company.mia) } == sent)
+        #expect(try await world.look { try $0.finishedUpload(sent.id, by: company.mia) } == sent)
+        #expect(try await world.refusal { try $0.finishUpload(sent.id, by: company.olga) } == "upload_not_found")
+        let message = try await send([sent.id], to: company.general, by: company.mia, of: world)
+        #expect(try await world.run { try $0.finishUpload(sent.id, by: company.mia) } == sent)
+        // Who may read it has not sent it.
+        #expect(try await world.look { try $0.finishedUpload(sent.id, by: company.olga) } == nil)
+        #expect(try await world.refusal { try $0.finishUpload(sent.id, by: company.olga) } == "upload_not_found")
+        try await world.run { try $0.delete(message.id, by: company.mia) }
+        #expect(try await world.refusal { try $0.finishUpload(sent.id, by: company.mia) } == "upload_not_found")
+        let open = try await world.run {
+            try $0.beginUpload(.init(name: "a.txt", size: 1), to: company.general, by: company.mia)
+        }
+        #expect(try await world.look { try $0.finishedUpload(open.id, by: company.mia) } == nil)
     }
 
     @Test(arguments: TestDatabase.allCases)

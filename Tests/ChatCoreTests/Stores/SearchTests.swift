@@ -1,4 +1,5 @@
 import ChatModel
+import ChatStorePostgres
 import Testing
 
 @testable import ChatCore
@@ -101,6 +102,21 @@ struct SearchTests {
         #expect(try await found { $0.features = [.link] } == [old[0].content])
         #expect(try await found { $0.features = [.reaction] } == ["moth again"])
         #expect(try await found { $0.features = [.pin] } == [])
+        #expect(try await found { $0.features = [.thread] } == [])
+        let (pier, loud) = (
+            try await world.channel("pier", of: company.mia, in: company),
+            try await Self.say(["moth HTTPS://MOTH.EXAMPLE"], in: company.general, by: company.mia, of: world)
+        )
+        _ = try await Self.say(["moth of the pier"], in: pier, by: company.mia, of: world)
+        #expect(try await found { $0.channel = pier } == ["moth of the pier"])
+        #expect(Set(try await found { $0.features = [.link] }) == [old[0].content, loud[0].content])
+        // Both the message that has answers and the answer are in a thread.
+        try await world.say("an answer of the moth", in: company.general, by: company.olga, thread: old[0].id)
+        #expect(Set(try await found { $0.features = [.thread] }) == [old[0].content, "an answer of the moth"])
+        _ = try await world.run { try $0.setPinned(true, old[0].id, by: company.mia) }
+        #expect(try await found { $0.features = [.pin] } == [old[0].content])
+        #expect(try await found { $0.features = [.pin, .reaction] } == [])
+        #expect(try await found { $0.features = [.pin, .thread, .link] } == [old[0].content])
     }
 
     @Test(arguments: TestDatabase.allCases)
@@ -124,6 +140,88 @@ struct SearchTests {
         }
         #expect(second.after == nil)
         #expect(Set((first.items + second.items).map(\.message.content)) == Set(texts))
+    }
+
+    /// Each line: what is looked for, then the message. In links, addresses and names it is the words that are found.
+    private static let insides = [
+        ("example.com", "see https://example.com/path?page=2#end"),
+        ("page 2", "see https://example.com/path?page=2#end"),
+        ("report.pdf", "the file Report.pdf is new"), ("pdf", "the file Report.pdf is new"),
+        ("1.2.3", "version 1.2.3-beta"), ("beta", "version 1.2.3-beta"),
+        ("ann@example.org", "write to Ann@Example.org"), ("example.org", "write to Ann@Example.org"),
+        ("src/main/app.swift", "in src/main/app.swift:12"), ("app.swift", "in src/main/app.swift:12"),
+        ("pier-7", "meet at pier-7"), ("\"pier-7\"", "meet at pier-7"), ("7", "meet at pier-7"),
+        ("snake", "a snake_case"), ("case", "a snake_case"), ("bold", "<b>bold</b> &amp; -5"),
+        ("5", "<b>bold</b> &amp; -5"),
+        ("3e7f0", "commit 3e7f00a"), ("quoted", "“quoted”—so"), ("so", "“quoted”—so"), ("party", "🎉party"),
+        ("cafe", "a Café, or an E\u{301}clair"), ("CAFÉ", "a Café, or an E\u{301}clair"),
+        ("eclair", "a Café, or an E\u{301}clair"), ("éclair", "a Café, or an E\u{301}clair"),
+        ("café", "the cafe of Zurich"), ("Zürich", "the cafe of Zurich"), ("йод", "Йод и соль"), ("한", "한국 사람"),
+    ]
+
+    @Test(arguments: TestDatabase.allCases)
+    func `punctuation parts words, and accents of Latin letters are no difference`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let texts = Set(Self.insides.map(\.1)).sorted()
+        _ = try await Self.say(texts + ["nothing of all that"], in: company.general, by: company.mia, of: world)
+        for (query, text) in Self.insides {
+            let found = try await Self.found(query, by: company.mia, in: company.workspace, of: world)
+            #expect(found.contains(text), "\(query)")
+            #expect(!found.contains("nothing of all that"), "\(query)")
+        }
+        for query in ["иод", "ample.com", "\"example org path\"", "\"pier 8\""] {
+            #expect(try await Self.found(query, by: company.mia, in: company.workspace, of: world) == [], "\(query)")
+        }
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `what was found is marked in the text as it was written`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        _ = try await Self.say(
+            ["see https://example.com/Café?x=1, by (Ann)!"], in: company.general, by: company.mia, of: world)
+        let results = try await world.look { chat in
+            try chat.search(
+                try SearchQuery("cafe \"example.com\""), .init(), in: company.workspace, by: company.mia)
+        }
+        #expect(
+            results.items.map(\.snippet) == [
+                [
+                    SnippetPiece("see https://", isMatch: false), SnippetPiece("example.com", isMatch: true),
+                    SnippetPiece("/", isMatch: false), SnippetPiece("Café", isMatch: true),
+                    SnippetPiece("?x=1, by (Ann)!", isMatch: false),
+                ]
+            ])
+    }
+
+    /// A database of before keeps its messages, and finds them as new ones.
+    @Test func `PostgreSQL finds what was written before it knew words in links`() async throws {
+        let address = try await PostgresServer.shared.emptyDatabase()
+        let database = try await PostgresChatDatabase(address, connections: 1, at: ChatWorld.start)
+        let mia = try await database.write { session in
+            let chat = ChatTransaction(session, at: ChatWorld.start)
+            let mia = try #require(
+                try chat.register(
+                    NewAccount(email: "mia@example.org", username: "mia", displayName: "Mia", passwordHash: "")))
+            let (_, channel) = try chat.createWorkspace(name: "Harbour", slug: "harbour", by: mia)
+            _ = try chat.send(.init(content: "https://example.com/Café"), to: channel.id, by: mia)
+            try session.run("ALTER TABLE messages DROP COLUMN words")
+            for statement in Schema.search.statements(for: .postgres) { try session.run(statement) }
+            try session.run("DELETE FROM schema_steps WHERE name = 'search_words'")
+            return mia
+        }
+        func found(_ database: PostgresChatDatabase) async throws -> Int {
+            try await database.read { session in
+                let chat = ChatTransaction(session, at: ChatWorld.start)
+                let workspace = try #require(try chat.workspaces(of: mia).first).workspace.id
+                return try chat.search(SearchQuery("example.com cafe"), .init(), in: workspace, by: mia).items.count
+            }
+        }
+        #expect(try await found(database) == 0)
+        #expect(try await found(try await PostgresChatDatabase(address, connections: 1, at: ChatWorld.start)) == 1)
     }
 
     @Test(arguments: ["", "   ", "\"", "!?", "* - :", String(repeating: "a ", count: 17)])
@@ -160,5 +258,26 @@ struct SearchTests {
         // A workspace's own name in the index is no word of a message.
         let place = "w" + company.workspace.description.replacing("-", with: "")
         #expect(try await Self.found(place, by: company.mia, in: company.workspace, of: world) == [])
+    }
+
+    /// More than are ranked.
+    @Test(arguments: TestDatabase.allCases)
+    func `what many say elsewhere in the workspace hides nothing either`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let secret = try await world.channel("secrets", of: company.olga, in: company)
+        _ = try await Self.say(["one relay here"], in: company.general, by: company.mia, of: world)
+        world.pass(.seconds(1))
+        let later = world.now
+        _ = try await Self.say((0..<2_500).map { "relay \($0) there" }, in: secret, by: company.olga, of: world)
+        func found(
+            by user: UserID, _ change: @escaping @Sendable (inout ChatTransaction.SearchFilter) -> Void = { _ in }
+        ) async throws -> [String] {
+            try await Self.found("relay", change, by: user, in: company.workspace, of: world)
+        }
+        #expect(try await found(by: company.mia) == ["one relay here"])
+        #expect(try await found(by: company.olga) { $0.channel = company.general } == ["one relay here"])
+        #expect(try await found(by: company.olga) { $0.author = company.mia } == ["one relay here"])
+        #expect(try await found(by: company.olga) { $0.before = later } == ["one relay here"])
     }
 }

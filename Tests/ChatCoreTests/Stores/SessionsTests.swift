@@ -102,9 +102,40 @@ import Testing
         #expect(try await Self.refresh("t0", for: "lost", in: world) == .rotated(session, of: ann))
         world.pass(.seconds(60))
         #expect(try await Self.refresh("t0", for: "t1", in: world) == .rotated(session, of: ann))
-        // What was lost is worth nothing; what arrived goes on.
-        #expect(try await Self.refresh("lost", for: "x", in: world) == .unknown)
+        // What arrived goes on.
         #expect(try await Self.refresh("t1", for: "t2", in: world) == .rotated(session, of: ann))
+        #expect(try await world.look { try $0.user(of: session) } == ann)
+    }
+
+    /// A thief repeats the token before its owner has used what it gave: whoever of them comes second is found out.
+    @Test(arguments: TestDatabase.allCases)
+    func `a token that another answer has replaced is not lost, and ends the session for both`(
+        database: TestDatabase
+    ) async throws {
+        for rounds in 0..<3 {
+            let (world, ann, session) = try await Self.world(database)
+            #expect(try await Self.refresh("t0", for: "t1", in: world) == .rotated(session, of: ann))
+            #expect(try await Self.refresh("t0", for: "stolen 0", in: world) == .rotated(session, of: ann))
+            for round in 0..<rounds {
+                #expect(
+                    try await Self.refresh("stolen \(round)", for: "stolen \(round + 1)", in: world)
+                        == .rotated(session, of: ann))
+            }
+            #expect(try await Self.refresh("t1", for: "t2", in: world) == .reused)
+            #expect(try await world.look { try $0.user(of: session) } == nil)
+            #expect(try await Self.refresh("stolen \(rounds)", for: "x", in: world) == .unknown)
+        }
+    }
+
+    /// Also where a token comes a third time.
+    @Test(arguments: TestDatabase.allCases)
+    func `each of the answers that were replaced is remembered`(database: TestDatabase) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        for next in ["a", "b", "c"] {
+            #expect(try await Self.refresh("t0", for: next, in: world) == .rotated(session, of: ann))
+        }
+        #expect(try await Self.refresh("a", for: "x", in: world) == .reused)
+        #expect(try await world.look { try $0.user(of: session) } == nil)
     }
 
     @Test(arguments: TestDatabase.allCases)

@@ -36,7 +36,10 @@ actor PostgresServer {
         let data = folder + "/data"
         try Self.run(
             "env",
-            other + [try Self.program("initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N"])
+            other + [
+                try Self.program("initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
+                "--locale=C.UTF-8", "-N",
+            ])
         let server = Process()
         server.executableURL = URL(filePath: "/bin/sh")
         // Nothing of it is to last, so nothing waits for the disk.

@@ -80,6 +80,9 @@ struct FileRoutesTests {
             #expect(try await patch(upload.id, "world!", at: "6", fixture, token).status == 204)
             let done = try await fixture.ask("POST", "/uploads/\(upload.id)/complete", token: token)
             #expect(try done.status == 201 && done.json(FileInfo.self).id == upload.id)
+            // As after an answer that was lost.
+            let again = try await fixture.ask("POST", "/uploads/\(upload.id)/complete", token: token)
+            #expect(again.status == 201 && again.body == done.body)
             #expect(try await fixture.ask("GET", "/uploads/\(upload.id)", token: token).error == "upload_not_found")
         }
     }
