@@ -209,13 +209,15 @@ extension ChatTransaction {
         }
     }
 
-    /// Somebody leaves the server for good. What they wrote stays, and their names stay theirs.
+    /// Somebody leaves the server for good. What they wrote stays, and their names stay theirs. Links that they have
+    /// given out lead nowhere any more, also when they come back.
     ///
     /// - Throws: `ChatError` while they are the only owner of a workspace that others are in.
     package func deactivate(_ user: UserID) throws {
         for workspace in try workspaceIDs(of: user) {
             try lock(workspace)
             if try isLastOwner(user, of: workspace), try memberCount(of: workspace) > 1 { throw ChatError.lastOwner }
+            try revokeInvitations(of: user, as: Role.allCases, to: workspace)
         }
         try session.run("UPDATE users SET deactivated_at = $2, updated_at = $2 WHERE id = $1", .id(user), .time(now))
         try leaveCalls(of: user)
