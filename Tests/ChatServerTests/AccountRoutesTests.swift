@@ -154,6 +154,28 @@ struct AccountRoutesTests {
         #expect(workspaces.items.map(\.role) == [.member])
     }
 
+    @Test func `an invitation for another address does not tell whether an address has an account`() async throws {
+        let fixture = try await ServerFixture()
+        let owner = try await fixture.login("ada")
+        let workspace: WorkspaceListing = try await fixture.ask(
+            "POST", "/workspaces", CreateWorkspaceRequest(name: "Engines"), token: owner.accessToken
+        ).json()
+        let invitation: Invitation = try await fixture.ask(
+            "POST", "/workspaces/\(workspace.workspace.id)/invitations",
+            CreateInvitationRequest(email: "bob@example.org"), token: owner.accessToken
+        ).json()
+        for address in ["ada", "eve"] {
+            let tried = RegisterRequest(
+                email: "\(address)@example.org", username: "somebody", displayName: "Somebody",
+                password: "correct horse", invitation: invitation.token)
+            #expect(try await fixture.ask("POST", "/auth/register", tried).error == "other_address", "\(address)")
+        }
+        let right = RegisterRequest(
+            email: " Bob@Example.org ", username: "bob", displayName: "Bob", password: "correct horse",
+            invitation: invitation.token)
+        #expect(try await fixture.ask("POST", "/auth/register", right).status == 202)
+    }
+
     @Test func `links lead to where the server is reached, once that is known`() async throws {
         let fixture = try await ServerFixture()
         fixture.server.isReached(by: "https://localhost:41234")

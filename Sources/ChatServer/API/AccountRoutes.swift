@@ -31,7 +31,8 @@ extension ChatAPI {
         let secret = Secret.random()
         let user = try await service.write { chat -> UserID? in
             if let invitation {
-                _ = try chat.invitation(with: invitation)
+                // Asked first, so that what it says tells nothing of whether the address has an account.
+                try chat.checkInvitation(with: invitation, isFor: email)
             } else if !isOpen, try !chat.isServerNew() {
                 throw ChatError.forbidden("registration_closed", "This server takes those who are invited.")
             }
