@@ -27,6 +27,7 @@ final class ServerFixture: Sendable {
         private let mails = Mutex<[Mail]>([])
         init(isDelivering: Bool) { self.isDelivering = isDelivering }
         func send(_ mail: Mail) { mails.withLock { $0.append(mail) } }
+        var count: Int { mails.withLock { $0.count } }
         /// The next letter, once it is there.
         func next() async -> Mail {
             while true {
@@ -38,11 +39,13 @@ final class ServerFixture: Sendable {
 
     init(
         isRegistrationOpen: Bool = true, isDelivering: Bool = false, fileStore: (any FileStore)? = nil,
-        thumbnailer: Thumbnailer? = nil, pictureFolder: String? = nil
+        thumbnailer: Thumbnailer? = nil, pictureFolder: String? = nil,
+        database wrap: (any ChatDatabase) -> any ChatDatabase = { $0 }
     ) async throws {
         let clock = Clock()
         let mails = MailBox(isDelivering: isDelivering)
-        let service = ChatService(database: try SQLiteChatDatabase(inMemoryAt: clock.now), now: { clock.now })
+        let service = ChatService(
+            database: wrap(try SQLiteChatDatabase(inMemoryAt: clock.now)), now: { clock.now })
         var configuration = ChatServerConfiguration()
         configuration.isRegistrationOpen = isRegistrationOpen
         configuration.fileStore = fileStore

@@ -47,7 +47,7 @@ extension ChatAPI {
             post(letters.verification(to: email, secret: secret))
         } else {
             // Not waited for: the answer is to come as soon as it does for a new account.
-            Task {
+            later.begin {
                 guard (try? await limits.take(.letters(email.lowercased()), at: service.now())) != nil else { return }
                 post(letters.alreadyRegistered(to: email))
             }
@@ -145,21 +145,26 @@ extension ChatAPI {
         return APIResponse(status: 202)
     }
 
-    /// Where there is nobody of this address nothing is sent, and nobody can tell.
+    /// Where there is nobody of this address nothing is sent, and nobody can tell: whether there is somebody is looked
+    /// for after the answer, for a write waits for the disk.
     private func sendLink(
-        to email: String, for purpose: ChatTransaction.EmailPurpose, _ letter: (String, Secret) -> Mail
+        to email: String, for purpose: ChatTransaction.EmailPurpose,
+        _ letter: @escaping @Sendable (String, Secret) -> Mail
     ) async throws {
         let address = try Texts.email(email)
         let key = address.lowercased()
+        try later.demandRoom()
         try await limits.take(.letters(key), at: service.now())
-        let secret = Secret.random()
-        let isKnown = try await service.write { chat -> Bool in
-            guard let credentials = try chat.credentials(of: key) else { return false }
-            guard purpose == .reset || !credentials.isEmailVerified else { return false }
-            try chat.openEmailToken(secret.hash, for: purpose, of: credentials.user)
-            return true
+        afterwards("a link could not be made") {
+            let secret = Secret.random()
+            let isKnown = try await service.write { chat -> Bool in
+                guard let credentials = try chat.credentials(of: key) else { return false }
+                guard purpose == .reset || !credentials.isEmailVerified else { return false }
+                try chat.openEmailToken(secret.hash, for: purpose, of: credentials.user)
+                return true
+            }
+            if isKnown { post(letter(address, secret)) }
         }
-        if isKnown { post(letter(address, secret)) }
     }
 
     // MARK: Passwords
