@@ -21,25 +21,6 @@ struct AccountRoutesTests {
         #expect(me == pair.account)
     }
 
-    @Test func `answers a second registration of an address as the first, and writes to who has it`() async throws {
-        let fixture = try await ServerFixture(isDelivering: true)
-        func register(_ username: String) async throws -> ServerFixture.Answer {
-            try await fixture.ask(
-                "POST", "/auth/register",
-                RegisterRequest(
-                    email: "ada@example.org", username: username, displayName: "Ada", password: "correct horse"))
-        }
-        let first = try await register("ada")
-        #expect(await fixture.mails.next().subject == "Confirm your e-mail address")
-        let second = try await register("somebody")
-        #expect(await fixture.mails.next().subject == "You have an account already")
-        #expect(first.status == second.status)
-        #expect(first.body == second.body)
-        let stranger = try await fixture.ask(
-            "POST", "/auth/login", LoginRequest(login: "somebody", password: "correct horse"))
-        #expect(stranger.status == 401)
-    }
-
     @Test func `lets nobody in before the address is confirmed, where letters arrive`() async throws {
         let fixture = try await ServerFixture(isDelivering: true)
         _ = try await fixture.ask(
@@ -58,6 +39,23 @@ struct AccountRoutesTests {
         #expect(try await fixture.ask("POST", "/auth/login", login).status == 200)
         let again = try await fixture.ask("POST", "/auth/verify_email", TokenRequest(token: String(secret)))
         #expect(again.status == 410)
+    }
+
+    @Test func `an account that is confirmed by a letter comes into the workspace of its invitation`() async throws {
+        let fixture = try await ServerFixture(isRegistrationOpen: false, isDelivering: true)
+        let owner = try await fixture.loginByLetter("ada")
+        let workspace: WorkspaceListing = try await fixture.ask(
+            "POST", "/workspaces", CreateWorkspaceRequest(name: "Engines"), token: owner.accessToken
+        ).json()
+        let invitation: Invitation = try await fixture.ask(
+            "POST", "/workspaces/\(workspace.workspace.id)/invitations", CreateInvitationRequest(),
+            token: owner.accessToken
+        ).json()
+        let pair = try await fixture.loginByLetter("eve", invitation: invitation.token)
+        let workspaces: Page<WorkspaceListing> = try await fixture.ask(
+            "GET", "/workspaces", token: pair.accessToken
+        ).json()
+        #expect(workspaces.items.map(\.role) == [.member])
     }
 
     @Test func `gives a new pair for a refresh token, and ends the session when one is used twice`() async throws {

@@ -12,6 +12,7 @@ import Synchronization
 /// A chat server in memory, asked without sockets, at a time that the test moves.
 final class ServerFixture: Sendable {
     let server: ChatServer
+    let service: ChatService
     let mails: MailBox
     private let clock: Clock
 
@@ -53,6 +54,7 @@ final class ServerFixture: Sendable {
         configuration.pictureFolder = pictureFolder
         server = try await ChatServer(
             configuration, service: service, mailer: mails, logger: Logger(label: "test"))
+        self.service = service
         self.clock = clock
         self.mails = mails
     }
@@ -110,11 +112,24 @@ final class ServerFixture: Sendable {
 
     /// Somebody who is logged in.
     func login(_ username: String) async throws -> TokenPair {
-        _ = try await ask(
+        _ = try await register(username)
+        return try await ask("POST", "/auth/login", LoginRequest(login: username, password: "correct horse")).json()
+    }
+
+    /// Registers, without more.
+    func register(_ username: String, email: String? = nil, invitation: String? = nil) async throws -> Answer {
+        try await ask(
             "POST", "/auth/register",
             RegisterRequest(
-                email: "\(username)@example.org", username: username, displayName: username.capitalized,
-                password: "correct horse"))
+                email: email ?? "\(username)@example.org", username: username, displayName: username.capitalized,
+                password: "correct horse", invitation: invitation))
+    }
+
+    /// Somebody who has confirmed their address by the letter to it, and is logged in.
+    func loginByLetter(_ username: String, invitation: String? = nil) async throws -> TokenPair {
+        _ = try await register(username, invitation: invitation)
+        let secret = await mails.next().link?.split(separator: "/").last
+        _ = try await ask("POST", "/auth/verify_email", TokenRequest(token: String(secret ?? "")))
         return try await ask("POST", "/auth/login", LoginRequest(login: username, password: "correct horse")).json()
     }
 }

@@ -93,9 +93,7 @@ extension ChatTransaction {
         let username = try Texts.username(new.username, limits)
         let displayName = try Texts.displayName(new.displayName, limits)
         // Asked first, so that the answer about a name tells nothing of an address.
-        if try session.row("SELECT 1 FROM users WHERE username = $1", .text(username)) != nil {
-            throw ChatError.usernameTaken
-        }
+        guard try !isUsernameTaken(username) else { throw ChatError.usernameTaken }
         if try session.row("SELECT 1 FROM users WHERE email_key = $1", .text(email.lowercased())) != nil { return nil }
         let id: UserID = makeID()
         try session.run(
@@ -172,9 +170,7 @@ extension ChatTransaction {
         var profile = try profile(of: user)
         if let username = changes.username {
             profile.username = try Texts.username(username, limits)
-            let owner = try session.row(
-                "SELECT 1 FROM users WHERE username = $1 AND id <> $2", .text(profile.username), .id(user))
-            guard owner == nil else { throw ChatError.usernameTaken }
+            guard try !isUsernameTaken(profile.username, but: user) else { throw ChatError.usernameTaken }
         }
         if let name = changes.displayName { profile.displayName = try Texts.displayName(name, limits) }
         if let status = changes.status { profile.status = status }
