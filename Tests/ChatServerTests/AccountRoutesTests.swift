@@ -150,6 +150,11 @@ struct AccountRoutesTests {
             "GET", "/workspaces", token: pair.accessToken
         ).json()
         #expect(workspaces.items.map(\.role) == [.member])
+        // In a workspace of their own they could let in whom they like.
+        let own = try await fixture.ask(
+            "POST", "/workspaces", CreateWorkspaceRequest(name: "Own"), token: pair.accessToken)
+        #expect(own.status == 403)
+        #expect(try own.error == "server_owner_required")
     }
 
     @Test func `an invitation for another address does not tell whether an address has an account`() async throws {
