@@ -206,4 +206,34 @@ struct AccountRoutesTests {
         }
         #expect(try await invite("bob@example.org", owner) == 429)
     }
+
+    @Test func `somebody sends twenty invitations at once and then one a minute, and gives out links as before`()
+        async throws
+    {
+        let fixture = try await ServerFixture()
+        let (owner, other) = (try await fixture.login("ada"), try await fixture.login("eve"))
+        let workspace: WorkspaceListing = try await fixture.ask(
+            "POST", "/workspaces", CreateWorkspaceRequest(name: "Engines"), token: owner.accessToken
+        ).json()
+        func invite(_ email: String?, _ pair: TokenPair) async throws -> ServerFixture.Answer {
+            try await fixture.ask(
+                "POST", "/workspaces/\(workspace.workspace.id)/invitations", CreateInvitationRequest(email: email),
+                token: pair.accessToken)
+        }
+        for number in 0..<20 { #expect(try await invite("guest\(number)@example.org", owner).status == 201) }
+        let refused = try await invite("bob@example.org", owner)
+        #expect(refused.status == 429)
+        #expect(try refused.error == "too_many_requests")
+        #expect(refused.header("Retry-After") == "61")
+        #expect(try await invite(nil, owner).status == 201)
+        // Others have their own, and the address has lost no letter.
+        let link: Invitation = try await invite(nil, owner).json()
+        let accepted = try await fixture.ask(
+            "POST", "/invitations/accept", TokenRequest(token: link.token ?? ""), token: other.accessToken)
+        #expect(accepted.status == 200)
+        for _ in 0..<5 { #expect(try await invite("bob@example.org", other).status == 201) }
+        fixture.advance(by: .seconds(61))
+        #expect(try await invite("carl@example.org", owner).status == 201)
+        #expect(try await invite("dora@example.org", owner).status == 429)
+    }
 }
