@@ -192,6 +192,42 @@ def test_an_invitation_has_names_as_they_are_and_nothing_else_in_its_header(mail
     assert [one["workspace"]["id"] for one in done(bob.get("/workspaces"))["items"]] == [workspace]
 
 
+def test_registering_does_not_tell_whether_an_address_has_an_account(mail_server, chat_with):
+    """Not by what is said then, nor by what can be tried afterwards; the letters alone differ."""
+    box = Box()
+    chat = chat_with(f"smtp://localhost:{mail_server(box)}")
+    ann, stranger = verified(chat, box), chat.stranger()
+
+    def heard(email):
+        """All that whoever registers this address hears of it, without what they chose themselves."""
+        name = chat.name("new")
+        given = {"username": name, "display_name": "A", "password": "a password of theirs"}
+        answers = [
+            stranger.post("/auth/register", email=email, **given),
+            stranger.post("/auth/register", email=f"other-{name}@example.org", **given),
+            stranger.post("/auth/login", login=name, password=given["password"]),
+            stranger.post("/auth/login", login=email, password=given["password"]),
+            stranger.post("/auth/login", login=name, password="a wrong one"),
+            stranger.post("/auth/login", login=email, password="a wrong one"),
+            stranger.post("/auth/resend_verification", email=email),
+            stranger.post("/auth/forgot_password", email=email),
+        ]
+        return [(answer.status_code, answer.json() if answer.content else None) for answer in answers]
+
+    known, new = heard(ann.email), heard("nobody@example.org")
+    assert known == new
+    assert [status for status, _ in known] == [202, 409, 403, 403, 401, 401, 202, 202]
+    # Ann's: the one to confirm her address, a warning, and one for another password.
+    wait_until(lambda: len(box.letters) == 5, lambda: box.letters)
+    letters = [box.letter(number) for number in range(1, 5)]
+    subjects = {"ann": [], "nobody": []}
+    for recipients, letter in letters:
+        subjects["ann" if recipients == [ann.email] else "nobody"].append(letter["Subject"])
+    assert sorted(subjects["ann"]) == ["Choose a new password", "You have an account already"]
+    assert subjects["nobody"] == ["Confirm your e-mail address"] * 2
+    done(log_in(ann))
+
+
 @pytest.mark.parametrize("kind", ["STARTTLS", "TLS"])
 @pytest.mark.parametrize("mechanism", ["PLAIN", "LOGIN"])
 def test_a_password_is_told_to_a_trusted_server_alone(mail_server, chat_with, certificates, kind, mechanism):

@@ -197,6 +197,9 @@ package final class ChatServer: Sendable {
         await link?.stop(hub)
     }
 
+    /// Does what was put off until after the answers: to be called when nobody asks any more.
+    package func finish() async { await api.later.finish() }
+
     /// Whether a room of LiveKit's protocol is one of a call, into which nobody comes but with the chat's tokens.
     package static func isCallRoom(_ name: String) -> Bool { CallRoomName.isOne(name) }
 

@@ -21,25 +21,6 @@ struct AccountRoutesTests {
         #expect(me == pair.account)
     }
 
-    @Test func `answers a second registration of an address as the first, and writes to who has it`() async throws {
-        let fixture = try await ServerFixture(isDelivering: true)
-        func register(_ username: String) async throws -> ServerFixture.Answer {
-            try await fixture.ask(
-                "POST", "/auth/register",
-                RegisterRequest(
-                    email: "ada@example.org", username: username, displayName: "Ada", password: "correct horse"))
-        }
-        let first = try await register("ada")
-        #expect(await fixture.mails.next().subject == "Confirm your e-mail address")
-        let second = try await register("somebody")
-        #expect(await fixture.mails.next().subject == "You have an account already")
-        #expect(first.status == second.status)
-        #expect(first.body == second.body)
-        let stranger = try await fixture.ask(
-            "POST", "/auth/login", LoginRequest(login: "somebody", password: "correct horse"))
-        #expect(stranger.status == 401)
-    }
-
     @Test func `lets nobody in before the address is confirmed, where letters arrive`() async throws {
         let fixture = try await ServerFixture(isDelivering: true)
         _ = try await fixture.ask(
@@ -58,6 +39,23 @@ struct AccountRoutesTests {
         #expect(try await fixture.ask("POST", "/auth/login", login).status == 200)
         let again = try await fixture.ask("POST", "/auth/verify_email", TokenRequest(token: String(secret)))
         #expect(again.status == 410)
+    }
+
+    @Test func `an account that is confirmed by a letter comes into the workspace of its invitation`() async throws {
+        let fixture = try await ServerFixture(isRegistrationOpen: false, isDelivering: true)
+        let owner = try await fixture.loginByLetter("ada")
+        let workspace: WorkspaceListing = try await fixture.ask(
+            "POST", "/workspaces", CreateWorkspaceRequest(name: "Engines"), token: owner.accessToken
+        ).json()
+        let invitation: Invitation = try await fixture.ask(
+            "POST", "/workspaces/\(workspace.workspace.id)/invitations", CreateInvitationRequest(),
+            token: owner.accessToken
+        ).json()
+        let pair = try await fixture.loginByLetter("eve", invitation: invitation.token)
+        let workspaces: Page<WorkspaceListing> = try await fixture.ask(
+            "GET", "/workspaces", token: pair.accessToken
+        ).json()
+        #expect(workspaces.items.map(\.role) == [.member])
     }
 
     @Test func `gives a new pair for a refresh token, and ends the session when one is used twice`() async throws {
@@ -152,6 +150,33 @@ struct AccountRoutesTests {
             "GET", "/workspaces", token: pair.accessToken
         ).json()
         #expect(workspaces.items.map(\.role) == [.member])
+        // In a workspace of their own they could let in whom they like.
+        let own = try await fixture.ask(
+            "POST", "/workspaces", CreateWorkspaceRequest(name: "Own"), token: pair.accessToken)
+        #expect(own.status == 403)
+        #expect(try own.error == "server_owner_required")
+    }
+
+    @Test func `an invitation for another address does not tell whether an address has an account`() async throws {
+        let fixture = try await ServerFixture()
+        let owner = try await fixture.login("ada")
+        let workspace: WorkspaceListing = try await fixture.ask(
+            "POST", "/workspaces", CreateWorkspaceRequest(name: "Engines"), token: owner.accessToken
+        ).json()
+        let invitation: Invitation = try await fixture.ask(
+            "POST", "/workspaces/\(workspace.workspace.id)/invitations",
+            CreateInvitationRequest(email: "bob@example.org"), token: owner.accessToken
+        ).json()
+        for address in ["ada", "eve"] {
+            let tried = RegisterRequest(
+                email: "\(address)@example.org", username: "somebody", displayName: "Somebody",
+                password: "correct horse", invitation: invitation.token)
+            #expect(try await fixture.ask("POST", "/auth/register", tried).error == "other_address", "\(address)")
+        }
+        let right = RegisterRequest(
+            email: " Bob@Example.org ", username: "bob", displayName: "Bob", password: "correct horse",
+            invitation: invitation.token)
+        #expect(try await fixture.ask("POST", "/auth/register", right).status == 202)
     }
 
     @Test func `links lead to where the server is reached, once that is known`() async throws {
@@ -180,5 +205,35 @@ struct AccountRoutesTests {
             #expect(try await invite(email, owner) == 201)
         }
         #expect(try await invite("bob@example.org", owner) == 429)
+    }
+
+    @Test func `somebody sends twenty invitations at once and then one a minute, and gives out links as before`()
+        async throws
+    {
+        let fixture = try await ServerFixture()
+        let (owner, other) = (try await fixture.login("ada"), try await fixture.login("eve"))
+        let workspace: WorkspaceListing = try await fixture.ask(
+            "POST", "/workspaces", CreateWorkspaceRequest(name: "Engines"), token: owner.accessToken
+        ).json()
+        func invite(_ email: String?, _ pair: TokenPair) async throws -> ServerFixture.Answer {
+            try await fixture.ask(
+                "POST", "/workspaces/\(workspace.workspace.id)/invitations", CreateInvitationRequest(email: email),
+                token: pair.accessToken)
+        }
+        for number in 0..<20 { #expect(try await invite("guest\(number)@example.org", owner).status == 201) }
+        let refused = try await invite("bob@example.org", owner)
+        #expect(refused.status == 429)
+        #expect(try refused.error == "too_many_requests")
+        #expect(refused.header("Retry-After") == "61")
+        #expect(try await invite(nil, owner).status == 201)
+        // Others have their own, and the address has lost no letter.
+        let link: Invitation = try await invite(nil, owner).json()
+        let accepted = try await fixture.ask(
+            "POST", "/invitations/accept", TokenRequest(token: link.token ?? ""), token: other.accessToken)
+        #expect(accepted.status == 200)
+        for _ in 0..<5 { #expect(try await invite("bob@example.org", other).status == 201) }
+        fixture.advance(by: .seconds(61))
+        #expect(try await invite("carl@example.org", owner).status == 201)
+        #expect(try await invite("dora@example.org", owner).status == 429)
     }
 }

@@ -12,6 +12,7 @@ import Synchronization
 /// A chat server in memory, asked without sockets, at a time that the test moves.
 final class ServerFixture: Sendable {
     let server: ChatServer
+    let service: ChatService
     let mails: MailBox
     private let clock: Clock
 
@@ -27,6 +28,7 @@ final class ServerFixture: Sendable {
         private let mails = Mutex<[Mail]>([])
         init(isDelivering: Bool) { self.isDelivering = isDelivering }
         func send(_ mail: Mail) { mails.withLock { $0.append(mail) } }
+        var count: Int { mails.withLock { $0.count } }
         /// The next letter, once it is there.
         func next() async -> Mail {
             while true {
@@ -38,11 +40,13 @@ final class ServerFixture: Sendable {
 
     init(
         isRegistrationOpen: Bool = true, isDelivering: Bool = false, fileStore: (any FileStore)? = nil,
-        thumbnailer: Thumbnailer? = nil, pictureFolder: String? = nil
+        thumbnailer: Thumbnailer? = nil, pictureFolder: String? = nil,
+        database wrap: (any ChatDatabase) -> any ChatDatabase = { $0 }
     ) async throws {
         let clock = Clock()
         let mails = MailBox(isDelivering: isDelivering)
-        let service = ChatService(database: try SQLiteChatDatabase(inMemoryAt: clock.now), now: { clock.now })
+        let service = ChatService(
+            database: wrap(try SQLiteChatDatabase(inMemoryAt: clock.now)), now: { clock.now })
         var configuration = ChatServerConfiguration()
         configuration.isRegistrationOpen = isRegistrationOpen
         configuration.fileStore = fileStore
@@ -50,6 +54,7 @@ final class ServerFixture: Sendable {
         configuration.pictureFolder = pictureFolder
         server = try await ChatServer(
             configuration, service: service, mailer: mails, logger: Logger(label: "test"))
+        self.service = service
         self.clock = clock
         self.mails = mails
     }
@@ -107,11 +112,24 @@ final class ServerFixture: Sendable {
 
     /// Somebody who is logged in.
     func login(_ username: String) async throws -> TokenPair {
-        _ = try await ask(
+        _ = try await register(username)
+        return try await ask("POST", "/auth/login", LoginRequest(login: username, password: "correct horse")).json()
+    }
+
+    /// Registers, without more.
+    func register(_ username: String, email: String? = nil, invitation: String? = nil) async throws -> Answer {
+        try await ask(
             "POST", "/auth/register",
             RegisterRequest(
-                email: "\(username)@example.org", username: username, displayName: username.capitalized,
-                password: "correct horse"))
+                email: email ?? "\(username)@example.org", username: username, displayName: username.capitalized,
+                password: "correct horse", invitation: invitation))
+    }
+
+    /// Somebody who has confirmed their address by the letter to it, and is logged in.
+    func loginByLetter(_ username: String, invitation: String? = nil) async throws -> TokenPair {
+        _ = try await register(username, invitation: invitation)
+        let secret = await mails.next().link?.split(separator: "/").last
+        _ = try await ask("POST", "/auth/verify_email", TokenRequest(token: String(secret ?? "")))
         return try await ask("POST", "/auth/login", LoginRequest(login: username, password: "correct horse")).json()
     }
 }

@@ -49,6 +49,8 @@ package struct Lifetimes: Sendable, Equatable {
     /// A refresh token that was used may be used once more for so long, when its answer has not arrived.
     package var refreshGrace = Duration.seconds(60)
     package var emailVerification = Duration.seconds(3 * 86_400)
+    /// Of what somebody has registered, while nobody confirms the address.
+    package var registration = Duration.seconds(7 * 86_400)
     package var passwordReset = Duration.seconds(3_600)
     /// How long devices ring.
     package var ringing = Duration.seconds(45)

@@ -9,6 +9,8 @@ package import ChatModel
 extension Permission {
     package var rule: Rule {
         switch self {
+        case .createWorkspace: Rule(.everybody, in: .server, [.open])
+
         case .seeWorkspace: Rule(.everybody)
         case .changeWorkspace: Rule(.admins)
         case .deleteWorkspace: Rule(.owners)
@@ -46,6 +48,8 @@ extension Permission {
 /// A row of the table.
 package struct Rule: Sendable, Equatable {
     package enum Place: Sendable {
+        /// No workspace has to do with it, and no role.
+        case server
         /// No channel has to do with it.
         case workspace
         /// A channel that whoever asks can see.
@@ -59,6 +63,9 @@ package struct Rule: Sendable, Equatable {
         case named
         /// Not in an archived channel.
         case active
+        /// Not where registration is closed, but for who owns the server: in a workspace of their own people invite
+        /// whom they like.
+        case open
     }
 
     /// Who may by their role.
@@ -94,6 +101,10 @@ package enum Roles: Sendable {
 extension Rule {
     /// What somebody cannot see is absent before anything else is looked at, so that no refusal tells of it.
     package func verdict(on standing: Standing) -> Verdict {
+        if place == .server {
+            guard let server = standing.server else { return .absent }
+            return conditions.contains(.open) && !server.isOpen && !server.isOwner ? .refused(.closed) : .allowed
+        }
         guard let role = standing.role else { return .absent }
         if place != .workspace {
             guard let channel = standing.channel, channel.isSeen(by: role) else { return .absent }

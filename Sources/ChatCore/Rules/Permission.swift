@@ -1,7 +1,9 @@
 package import ChatModel
 
-/// Everything that somebody may or may not do in a workspace. `Permission+Table.swift` says who may.
+/// Everything that somebody may or may not do on a server. `Permission+Table.swift` says who may.
 package enum Permission: String, Sendable, CaseIterable {
+    // The server.
+    case createWorkspace
     // The workspace.
     case seeWorkspace, changeWorkspace, deleteWorkspace
     case inviteMembers, seeInvitations, removeMembers, changeRoles
@@ -23,11 +25,27 @@ package struct Standing: Sendable, Equatable {
     package var channel: ChannelStanding?
     /// The channel or the message that it is about was made by whoever asks.
     package var isOwn: Bool
+    /// The server, where it is about that; nil for what happens in a workspace.
+    package var server: ServerStanding?
 
-    package init(role: Role?, channel: ChannelStanding? = nil, isOwn: Bool = false) {
+    package init(
+        role: Role?, channel: ChannelStanding? = nil, isOwn: Bool = false, server: ServerStanding? = nil
+    ) {
         self.role = role
         self.channel = channel
         self.isOwn = isOwn
+        self.server = server
+    }
+}
+
+package struct ServerStanding: Sendable, Equatable {
+    package var isOwner: Bool
+    /// Anybody may make an account.
+    package var isOpen: Bool
+
+    package init(isOwner: Bool, isOpen: Bool) {
+        self.isOwner = isOwner
+        self.isOpen = isOpen
     }
 }
 
@@ -61,5 +79,7 @@ package enum Verdict: Sendable, Equatable {
         case archived
         /// Direct and group messages do not have it.
         case direct
+        /// Whoever owns the server may.
+        case closed
     }
 }

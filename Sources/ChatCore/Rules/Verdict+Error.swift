@@ -22,6 +22,8 @@ extension ChatError {
             case .notInChannel: .forbidden("not_in_channel", "Join the channel first.")
             case .archived: .conflict("channel_archived", "The channel is archived.")
             case .direct: .conflict("direct_message", "Direct and group messages do not have this.")
+            case .closed:
+                .forbidden("server_owner_required", "On this server only its owners may do this.")
             }
     }
 }

@@ -33,8 +33,16 @@ package struct SQLRow: Sendable, Equatable {
         }
     }
 
+    package mutating func bytesOrNull() throws -> [UInt8]? {
+        switch try next() {
+        case .null: return nil
+        case .bytes(let value): return value
+        case .integer, .text, .uuid: throw fault("bytes")
+        }
+    }
+
     package mutating func bytes() throws -> [UInt8] {
-        guard case .bytes(let value) = try next() else { throw fault("bytes") }
+        guard let value = try bytesOrNull() else { throw fault("bytes") }
         return value
     }
 

@@ -93,9 +93,7 @@ extension ChatTransaction {
         let username = try Texts.username(new.username, limits)
         let displayName = try Texts.displayName(new.displayName, limits)
         // Asked first, so that the answer about a name tells nothing of an address.
-        if try session.row("SELECT 1 FROM users WHERE username = $1", .text(username)) != nil {
-            throw ChatError.usernameTaken
-        }
+        guard try !isUsernameTaken(username) else { throw ChatError.usernameTaken }
         if try session.row("SELECT 1 FROM users WHERE email_key = $1", .text(email.lowercased())) != nil { return nil }
         let id: UserID = makeID()
         try session.run(
@@ -172,9 +170,7 @@ extension ChatTransaction {
         var profile = try profile(of: user)
         if let username = changes.username {
             profile.username = try Texts.username(username, limits)
-            let owner = try session.row(
-                "SELECT 1 FROM users WHERE username = $1 AND id <> $2", .text(profile.username), .id(user))
-            guard owner == nil else { throw ChatError.usernameTaken }
+            guard try !isUsernameTaken(profile.username, but: user) else { throw ChatError.usernameTaken }
         }
         if let name = changes.displayName { profile.displayName = try Texts.displayName(name, limits) }
         if let status = changes.status { profile.status = status }
@@ -209,13 +205,15 @@ extension ChatTransaction {
         }
     }
 
-    /// Somebody leaves the server for good. What they wrote stays, and their names stay theirs.
+    /// Somebody leaves the server for good. What they wrote stays, and their names stay theirs. Links that they have
+    /// given out lead nowhere any more, also when they come back.
     ///
     /// - Throws: `ChatError` while they are the only owner of a workspace that others are in.
     package func deactivate(_ user: UserID) throws {
         for workspace in try workspaceIDs(of: user) {
             try lock(workspace)
             if try isLastOwner(user, of: workspace), try memberCount(of: workspace) > 1 { throw ChatError.lastOwner }
+            try revokeInvitations(of: user, as: Role.allCases, to: workspace)
         }
         try session.run("UPDATE users SET deactivated_at = $2, updated_at = $2 WHERE id = $1", .id(user), .time(now))
         try leaveCalls(of: user)

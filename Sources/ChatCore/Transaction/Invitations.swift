@@ -148,15 +148,24 @@ extension ChatTransaction {
         return (try Self.workspace(&row), invitation)
     }
 
+    /// - Throws: `ChatError` where a link leads nowhere, or is for another address than this one.
+    package func checkInvitation(with token: SecretHash, isFor email: String) throws {
+        try Self.check(invitation(with: token).invitation, isFor: Texts.email(email))
+    }
+
+    private static func check(_ invitation: Invitation, isFor email: String) throws(ChatError) {
+        guard invitation.email == nil || invitation.email == email.lowercased() else {
+            throw .forbidden("other_address", "This invitation is for another address than yours.")
+        }
+    }
+
     /// Takes somebody in. Who is in the workspace already stays what they are.
     package func accept(invitationWith token: SecretHash, by user: UserID) throws -> WorkspaceListing {
         let workspace = try invitation(with: token).workspace.id
         try lock(workspace)
         // Somebody else may have used it up in between.
         let invitation = try invitation(with: token).invitation
-        if let email = invitation.email, try account(of: user).email.lowercased() != email {
-            throw ChatError.forbidden("other_address", "This invitation is for another address than yours.")
-        }
+        try Self.check(invitation, isFor: account(of: user).email)
         if try role(of: user, in: workspace) == nil {
             guard try workspaceIDs(of: user).count < limits.workspacesOfUser else {
                 throw ChatError.conflict(

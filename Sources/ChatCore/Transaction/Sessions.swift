@@ -204,10 +204,10 @@ extension ChatTransaction {
                 """
                 DELETE FROM email_tokens WHERE token_hash = $1 AND purpose = $2 RETURNING user_id, email, expires_at
                 """, token.value, .name(purpose))
-        else { throw ChatError(.gone, code: "link_used", "This link was used, or never there.") }
+        else { throw ChatError.linkUsed }
         let user: UserID = try row.id()
         let email = try row.text()
-        guard try row.time() > now else { throw ChatError(.gone, code: "link_expired", "This link is too old.") }
+        guard try row.time() > now else { throw ChatError.linkExpired }
         // Whoever reads the link reads the address, whatever it was sent for.
         try session.run(
             """

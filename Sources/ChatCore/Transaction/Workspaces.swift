@@ -36,10 +36,14 @@ extension ChatTransaction {
 
     /// Makes a workspace with its first channel, `general`; who makes it owns it.
     ///
-    /// - Parameter slug: nil for one made of the name.
+    /// - Parameters:
+    ///   - slug: nil for one made of the name.
+    ///   - isOpen: whether anybody may make an account on this server; otherwise only its owners make workspaces.
     package func createWorkspace(
-        name: String, slug: String?, by user: UserID
+        name: String, slug: String?, by user: UserID, whereOpen isOpen: Bool = true
     ) throws -> (listing: WorkspaceListing, channel: Channel) {
+        let server = ServerStanding(isOwner: try account(of: user).isServerOwner, isOpen: isOpen)
+        try Permission.createWorkspace.check(Standing(role: nil, server: server), of: "workspace")
         let name = try Texts.workspaceName(name, limits)
         guard try workspaceIDs(of: user).count < limits.workspacesOfUser else {
             throw ChatError.conflict(
@@ -57,7 +61,8 @@ extension ChatTransaction {
                 throw ChatError.conflict("slug_taken", "This address is taken by another workspace.", field: "slug")
             }
             // Whoever did not choose it does not mind what it is.
-            return try createWorkspace(name: name, slug: Self.slug(of: "w", makeID() as WorkspaceID), by: user)
+            return try createWorkspace(
+                name: name, slug: Self.slug(of: "w", makeID() as WorkspaceID), by: user, whereOpen: isOpen)
         }
         try insertMember(user, as: .owner, into: id)
         let channel = try insertChannel(.public, name: "general", people: [user], in: id, by: user)

@@ -136,6 +136,7 @@ extension ChatTransaction {
         let displayName = Texts.line(user.displayName, upTo: limits.displayNameLength) ?? wanted
         for number in 1...10_000 {
             let username = Texts.numbered(wanted, number, upTo: limits.usernameLength)
+            guard try !isUsernameTaken(username) else { continue }
             let isMade = try session.run(
                 """
                 INSERT INTO users (id, email, email_key, username, display_name, display_key, status, status_text,

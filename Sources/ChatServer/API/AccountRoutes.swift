@@ -27,47 +27,52 @@ extension ChatAPI {
         let email = try Texts.email(body.email)
         let invitation = body.invitation.map { Secret(text: $0).hash }
         let isOpen = configuration.isRegistrationOpen
-        let hash = try await passwords.hash(body.password)
+        try later.demandRoom()
+        let new = NewAccount(
+            email: body.email, username: body.username, displayName: body.displayName,
+            passwordHash: try await passwords.hash(body.password))
         let secret = Secret.random()
-        let user = try await service.write { chat -> UserID? in
+        let isDelivering = mailer.isDelivering
+        let isKnown = try await service.write { chat -> Bool in
             if let invitation {
-                _ = try chat.invitation(with: invitation)
+                // Asked first, so that what it says tells nothing of whether the address has an account.
+                try chat.checkInvitation(with: invitation, isFor: email)
             } else if !isOpen, try !chat.isServerNew() {
-                throw ChatError.forbidden("registration_closed", "This server takes those who are invited.")
+                throw ChatError.registrationClosed
             }
-            let new = NewAccount(
-                email: body.email, username: body.username, displayName: body.displayName, passwordHash: hash)
-            guard let user = try chat.register(new) else { return nil }
+            if isDelivering { return try chat.enroll(new, with: secret.hash, invitation: invitation) }
+            guard let user = try chat.register(new) else { return true }
             try chat.openEmailToken(secret.hash, for: .verify, of: user)
             if let invitation { _ = try chat.accept(invitationWith: invitation, by: user) }
-            return user
+            return false
         }
-        if user != nil {
-            post(letters.verification(to: email, secret: secret))
-        } else {
-            // Not waited for: the answer is to come as soon as it does for a new account.
-            Task {
-                guard (try? await limits.take(.letters(email.lowercased()), at: service.now())) != nil else { return }
-                post(letters.alreadyRegistered(to: email))
-            }
+        // Not waited for, and counted alike: neither the time nor what is left to ask for tells the two apart.
+        afterwards("a letter about a registration was not written") {
+            guard (try? await limits.take(.letters(email.lowercased()), at: service.now())) != nil else { return }
+            post(
+                isKnown
+                    ? letters.alreadyRegistered(to: email)
+                    : letters.verification(to: email, of: body.username.lowercased(), secret: secret))
         }
-        return try .json(RegistrationAnswer(isVerificationRequired: mailer.isDelivering), status: 202)
+        return try .json(RegistrationAnswer(isVerificationRequired: isDelivering), status: 202)
     }
 
     @Sendable private func logIn(_ request: APIRequest) async throws -> APIResponse {
         let body: LoginRequest = try request.body()
         let name = body.login.lowercased()
         try await limits.take(.passwords(String(name.prefix(256))), at: service.now())
-        let credentials = try await service.read { try $0.credentials(of: name) }
+        let (credentials, registered) = try await service.read {
+            (try $0.credentials(of: name), try $0.passwordHash(ofRegistrationAs: name))
+        }
         // Without an account it takes as long to find out.
         let isRight = try await passwords.isRight(body.password, for: credentials?.passwordHash)
+        if !isRight, mailer.isDelivering, try await passwords.isRight(body.password, for: registered) {
+            throw ChatError.emailNotVerified
+        }
         guard let credentials, isRight else {
             throw ChatError(.unauthenticated, code: "wrong_credentials", "The name or the password is wrong.")
         }
-        guard credentials.isEmailVerified || !mailer.isDelivering else {
-            throw ChatError.forbidden(
-                "email_not_verified", "Confirm your e-mail address first: we have sent you a link.")
-        }
+        guard credentials.isEmailVerified || !mailer.isDelivering else { throw ChatError.emailNotVerified }
         let device = body.device ?? request.header("User-Agent") ?? ""
         let secret = Secret.random()
         let (session, account) = try await service.write { chat in
@@ -128,37 +133,54 @@ extension ChatAPI {
     @Sendable private func verifyEmail(_ request: APIRequest) async throws -> APIResponse {
         let body: TokenRequest = try request.body()
         let token = Secret(text: body.token).hash
-        _ = try await service.write { try $0.useEmailToken(token, for: .verify) }
+        let isOpen = configuration.isRegistrationOpen
+        try await service.write { chat in
+            guard try chat.confirm(registrationWith: token, whereOpen: isOpen) == nil else { return }
+            _ = try chat.useEmailToken(token, for: .verify)
+        }
         return .nothing
     }
 
     @Sendable private func resendVerification(_ request: APIRequest) async throws -> APIResponse {
         let body: EmailRequest = try request.body()
-        try await sendLink(to: body.email, for: .verify) { letters.verification(to: $0, secret: $1) }
+        try await sendLink(to: body.email) { chat, address, secret in
+            guard let credentials = try chat.credentials(of: address) else {
+                return try chat.renewRegistration(of: address, with: secret.hash).map {
+                    letters.verification(to: address, of: $0, secret: secret)
+                }
+            }
+            guard !credentials.isEmailVerified else { return nil }
+            try chat.openEmailToken(secret.hash, for: .verify, of: credentials.user)
+            let username = try chat.account(of: credentials.user).profile.username
+            return letters.verification(to: address, of: username, secret: secret)
+        }
         return APIResponse(status: 202)
     }
 
     @Sendable private func forgotPassword(_ request: APIRequest) async throws -> APIResponse {
         let body: EmailRequest = try request.body()
-        try await sendLink(to: body.email, for: .reset) { letters.reset(to: $0, secret: $1) }
+        try await sendLink(to: body.email) { chat, address, secret in
+            guard let credentials = try chat.credentials(of: address) else { return nil }
+            try chat.openEmailToken(secret.hash, for: .reset, of: credentials.user)
+            return letters.reset(to: address, secret: secret)
+        }
         return APIResponse(status: 202)
     }
 
-    /// Where there is nobody of this address nothing is sent, and nobody can tell.
+    /// Where there is nobody of this address nothing is sent, and nobody can tell: whether there is somebody is looked
+    /// for after the answer, for a write waits for the disk.
+    ///
+    /// - Parameter letter: makes the secret good for an address, and the letter; nil where there is none.
     private func sendLink(
-        to email: String, for purpose: ChatTransaction.EmailPurpose, _ letter: (String, Secret) -> Mail
+        to email: String, _ letter: @escaping @Sendable (ChatTransaction, String, Secret) throws -> Mail?
     ) async throws {
         let address = try Texts.email(email)
-        let key = address.lowercased()
-        try await limits.take(.letters(key), at: service.now())
-        let secret = Secret.random()
-        let isKnown = try await service.write { chat -> Bool in
-            guard let credentials = try chat.credentials(of: key) else { return false }
-            guard purpose == .reset || !credentials.isEmailVerified else { return false }
-            try chat.openEmailToken(secret.hash, for: purpose, of: credentials.user)
-            return true
+        try later.demandRoom()
+        try await limits.take(.letters(address.lowercased()), at: service.now())
+        afterwards("a link could not be made") {
+            let secret = Secret.random()
+            if let mail = try await service.write({ try letter($0, address, secret) }) { post(mail) }
         }
-        if isKnown { post(letter(address, secret)) }
     }
 
     // MARK: Passwords
@@ -188,4 +210,9 @@ extension ChatAPI {
         try await service.write { try $0.changePassword(of: user, to: hash, keeping: session) }
         return .nothing
     }
+}
+
+extension ChatError {
+    fileprivate static let emailNotVerified = ChatError.forbidden(
+        "email_not_verified", "Confirm your e-mail address first: we have sent you a link.")
 }

@@ -20,6 +20,7 @@ struct ChatAPI: Sendable {
     let files: ChatFiles?
     /// This server among others; nil where it is alone.
     let node: CallNode?
+    let later = LaterWork()
 
     /// Every route that there is.
     var routes: [Route] {
@@ -27,14 +28,19 @@ struct ChatAPI: Sendable {
             + callRoutes + deviceRoutes + fileRoutes + avatarRoutes + threadRoutes
     }
 
-    /// Sends a letter without making anybody wait for it, so that nobody can tell by the time whether there was one.
-    func post(_ mail: Mail) {
-        Task {
+    /// Does something after the answer; the log tells what went wrong.
+    func afterwards(_ failure: String, _ body: @escaping @Sendable () async throws -> Void) {
+        later.begin {
             do {
-                try await mailer.send(mail)
+                try await body()
             } catch {
-                logger.error("a letter could not be sent", metadata: ["error": "\(error)"])
+                logger.error("\(failure)", metadata: ["error": "\(error)"])
             }
         }
+    }
+
+    /// Sends a letter without making anybody wait for it, so that nobody can tell by the time whether there was one.
+    func post(_ mail: Mail) {
+        afterwards("a letter could not be sent") { try await mailer.send(mail) }
     }
 }

@@ -27,7 +27,11 @@ extension ChatAPI {
             maximumUses: body.maximumUses)
         // What is refused costs nobody a letter.
         let email = try await service.read { try $0.checkInvitation(new, to: id, by: user) }
-        if let email { try await limits.take(.letters(email.lowercased()), at: service.now()) }
+        if let email {
+            // Of who sends it first: beyond their own they use up nobody else's.
+            try await limits.take(.invitations(user), at: service.now())
+            try await limits.take(.letters(email.lowercased()), at: service.now())
+        }
         let (made, workspace, name) = try await service.write { chat in
             let invitation = try chat.invite(new, with: secret.hash, to: id, by: user)
             return (

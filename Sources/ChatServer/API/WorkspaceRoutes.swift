@@ -25,7 +25,10 @@ extension ChatAPI {
     @Sendable private func createWorkspace(_ request: APIRequest) async throws -> APIResponse {
         let body: CreateWorkspaceRequest = try request.body()
         let user = try request.user()
-        let made = try await service.write { try $0.createWorkspace(name: body.name, slug: body.slug, by: user) }
+        let isOpen = configuration.isRegistrationOpen
+        let made = try await service.write {
+            try $0.createWorkspace(name: body.name, slug: body.slug, by: user, whereOpen: isOpen)
+        }
         return try .json(made.listing, status: 201)
     }
 

@@ -21,6 +21,8 @@ final class RequestLimits: Sendable {
         case passwords(String)
         /// Letters to an address.
         case letters(String)
+        /// Letters that somebody has sent to addresses of their choice: invitations.
+        case invitations(UserID)
         /// Everybody of one family for whom there is no room.
         case newcomers(Family)
 
@@ -31,12 +33,13 @@ final class RequestLimits: Sendable {
             case .strangers(let site): "strangers \(site)"
             case .passwords(let account): "passwords \(account)"
             case .letters(let address): "letters \(address)"
+            case .invitations(let user): "invitations \(user)"
             case .newcomers(let family): "newcomers \(family)"
             }
         }
     }
 
-    enum Family: Hashable, Sendable { case requests, strangers, passwords, letters }
+    enum Family: Hashable, Sendable { case requests, strangers, passwords, letters, invitations }
 
     private struct Bucket {
         var tokens: Double
@@ -61,6 +64,7 @@ final class RequestLimits: Sendable {
         var strangers = Rate(perSecond: 1, burst: 60)
         var passwords = Rate(perSecond: 1.0 / 30, burst: 10)
         var letters = Rate(perSecond: 1.0 / 600, burst: 5)
+        var invitations = Rate(perSecond: 1.0 / 60, burst: 20)
     }
 
     init(_ rates: Rates = Rates(), most: Int = 100_000, shared: SharedLimits? = nil) {
@@ -75,6 +79,7 @@ final class RequestLimits: Sendable {
         case .strangers: .strangers
         case .passwords: .passwords
         case .letters: .letters
+        case .invitations: .invitations
         case .newcomers(let family): family
         }
     }
@@ -85,6 +90,7 @@ final class RequestLimits: Sendable {
         case .strangers: rates.strangers
         case .passwords: rates.passwords
         case .letters: rates.letters
+        case .invitations: rates.invitations
         }
     }
 

@@ -1,8 +1,8 @@
 internal import ChatCore
 internal import Logging
 
-/// What a server's chat does beside answering: it takes away what is left of files, workspaces and refresh tokens, and
-/// does what other processes have left to do. From its making until `stop`.
+/// What a server's chat does beside answering: it takes away what is left of files, workspaces, refresh tokens and
+/// registrations, and does what other processes have left to do. From its making until `stop`.
 struct Chores: Sendable {
     private let hasLeftovers: AsyncStream<Void>.Continuation
     private let hasDeletions: AsyncStream<Void>.Continuation
@@ -14,7 +14,12 @@ struct Chores: Sendable {
         let (deletions, hasDeletions) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         (self.hasLeftovers, self.hasDeletions) = (hasLeftovers, hasDeletions)
         let workspaces = WorkspaceSweep(service: service, logger: logger)
-        let tokens = FormerTokensSweep(service: service, logger: logger)
+        let tokens = HourlySweep(
+            service: service, logger: logger, failure: "old refresh tokens could not be taken away"
+        ) { try $0.sweepFormerTokens() }
+        let registrations = HourlySweep(
+            service: service, logger: logger, failure: "old registrations could not be taken away"
+        ) { try $0.sweepRegistrations() }
         let reader = LeftChangesReader(service: service, logger: logger)
         var tasks = [
             Task {
@@ -23,6 +28,7 @@ struct Chores: Sendable {
                 await regularly
             },
             Task { await tokens.run() },
+            Task { await registrations.run() },
             Task { await reader.run() },
         ]
         if let files {

@@ -33,26 +33,3 @@ struct LeftChangesReader: Sendable {
         for changes in try await service.write({ try $0.takeLeftChanges() }) { service.changed(changes) }
     }
 }
-
-/// Takes refresh tokens of the past away, each hour.
-struct FormerTokensSweep: Sendable {
-    let service: ChatService
-    let logger: Logger
-
-    private static let interval = Duration.seconds(3_600)
-    /// Others come in between two parts.
-    private static let pause = Duration.milliseconds(20)
-
-    func run() async {
-        while !Task.isCancelled {
-            do {
-                while try await service.write({ try $0.sweepFormerTokens() }), !Task.isCancelled {
-                    try? await Task.sleep(for: Self.pause)
-                }
-            } catch {
-                logger.error("old refresh tokens could not be taken away", metadata: ["error": "\(error)"])
-            }
-            try? await Task.sleep(for: Self.interval)
-        }
-    }
-}

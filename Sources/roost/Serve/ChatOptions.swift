@@ -20,7 +20,10 @@ struct ChatOptions: ParsableArguments {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Whether anybody may make an account; otherwise only who is invited, and the first one.")
+        help: """
+            Whether anybody may make an account, and workspaces; otherwise only who is invited, and the first one, and \
+            only the server's owners.
+            """)
     var registration = true
 
     @Option(help: ArgumentHelp("The server as people reach it, for links in letters.", valueName: "url"))

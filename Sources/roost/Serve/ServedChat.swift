@@ -76,6 +76,7 @@ struct ServedChat: Sendable {
 
     /// After the HTTP server has ended, and with it all that was asked for.
     func finish() async {
+        await server.finish()
         await mailer.stop()
         try? file?.close()
     }

@@ -87,10 +87,26 @@ import Testing
         Row(.react, everybody, in: .joined, not: [.archived]),
     ]
 
+    /// No workspace has to do with it: who may by owning the server, and who besides where anybody may register.
+    static let serverPermissions = [Permission.createWorkspace]
+
     static let channelRows = rows.filter { $0.place != .workspace }
 
     @Test func `there is one row for each permission`() {
-        #expect(Self.rows.map(\.permission) == Permission.allCases)
+        #expect(Self.serverPermissions + Self.rows.map(\.permission) == Permission.allCases)
+    }
+
+    @Test(arguments: serverPermissions)
+    func `where registration is closed it is for who owns the server`(permission: Permission) {
+        // Roles are of workspaces.
+        for role in Role.allCases.map(Optional.some) + [nil] {
+            for (isOwner, isOpen) in [(true, true), (true, false), (false, true), (false, false)] {
+                let standing = Standing(role: role, server: ServerStanding(isOwner: isOwner, isOpen: isOpen))
+                let expected: Verdict = isOwner || isOpen ? .allowed : .refused(.closed)
+                #expect(permission.rule.verdict(on: standing) == expected, "\(isOwner), \(isOpen)")
+            }
+            #expect(permission.rule.verdict(on: Standing(role: role)) == .absent)
+        }
     }
 
     @Test(arguments: rows)
@@ -194,14 +210,16 @@ import Testing
         arguments: [
             (.role, .forbidden, "role_required"), (.notOwn, .forbidden, "not_yours"),
             (.notInChannel, .forbidden, "not_in_channel"), (.archived, .conflict, "channel_archived"),
-            (.direct, .conflict, "direct_message"),
+            (.direct, .conflict, "direct_message"), (.closed, .forbidden, "server_owner_required"),
         ] as [(Verdict.Refusal, ChatError.Kind, String)])
     func `each refusal has its answer, and some row that gives it`(
         refusal: Verdict.Refusal, kind: ChatError.Kind, code: String
     ) {
         let error = ChatError(refusal)
         #expect((error.kind, error.code, error.field) == (kind, code, nil))
-        #expect(Self.rows.contains { $0.reasons.contains(refusal) || $0.refusal == refusal })
+        #expect(
+            refusal == .closed
+                || Self.rows.contains { $0.reasons.contains(refusal) || $0.refusal == refusal })
     }
 
     @Test func `what is absent is answered as if it had never been there`() {

@@ -211,6 +211,27 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `the links of who has left the server lead nowhere, in any workspace, and those of others stay good`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let other = try await world.run { try $0.createWorkspace(name: "Own", slug: nil, by: company.adam).listing }
+        _ = try await Self.invite(.init(role: .admin), by: company.adam, "admin", to: company, in: world)
+        _ = try await Self.invite(.init(), by: company.mia, "mias", to: company, in: world)
+        try await world.run {
+            _ = try $0.invite(.init(role: .owner), with: secret("own"), to: other.workspace.id, by: company.adam)
+            try $0.deactivate(company.adam)
+        }
+        for token in ["admin", "own"] {
+            await #expect(throws: Self.over) { try await Self.accept(token, by: company.zoe, in: world) }
+        }
+        try await world.run { try $0.reactivate(company.adam) }
+        await #expect(throws: Self.over) { try await Self.accept("admin", by: company.zoe, in: world) }
+        #expect(try await Self.accept("mias", by: company.zoe, in: world) == .member)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `who is in as many workspaces as they may comes into no other`(database: TestDatabase) async throws {
         var limits = Limits()
         limits.workspacesOfUser = 1

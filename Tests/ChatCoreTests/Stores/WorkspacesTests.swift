@@ -26,6 +26,22 @@ import Testing
         #expect(try await world.missed(by: ann, in: workspace.id, after: 0) == [.memberJoined, .channelCreated])
     }
 
+    @Test(arguments: TestDatabase.allCases)
+    func `where registration is closed only owners of the server make workspaces`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let (ann, ben) = (try await world.person("ann"), try await world.person("ben"))
+        let make = { @Sendable (user: UserID) in
+            try await world.refusal { try $0.createWorkspace(name: "Harbour", slug: nil, by: user, whereOpen: false) }
+        }
+        #expect(try await make(ann) == nil)
+        #expect(try await make(ben) == "server_owner_required")
+        #expect(try await world.look { try $0.workspaces(of: ben) } == [])
+        try await world.run { try $0.makeServerOwner(ben) }
+        #expect(try await make(ben) == nil)
+    }
+
     @Test(
         arguments: TestDatabase.allCases,
         [

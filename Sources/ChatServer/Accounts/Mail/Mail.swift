@@ -49,17 +49,18 @@ package struct LogMailer: Mailer {
 struct Letters: Sendable {
     let server: PublicURL
 
-    func verification(to email: String, secret: Secret) -> Mail {
+    /// - Parameter username: of the account, which somebody else may have asked for.
+    func verification(to email: String, of username: String, secret: Secret) -> Mail {
         let link = "\(server.text)/#/verify-email/\(secret.text)"
         return Mail(
             to: email, subject: "Confirm your e-mail address",
             text: """
                 Welcome to Roost.
 
-                Open this link to confirm that this is your address:
+                Open this link to confirm that this is your address, and that the account "\(username)" is yours:
                 \(link)
 
-                If you did not make an account there, you need not do anything.
+                If you did not ask for that account, do not open it: you need not do anything.
                 """, link: link)
     }
 
