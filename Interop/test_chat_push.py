@@ -355,6 +355,21 @@ def test_what_was_written_before_pushing_began_is_pushed_once(apns, roost, tmp_p
     assert [push.aps["alert"]["body"] for push in marked(apns, token, ann, channel)] == ["before"]
 
 
+def test_a_number_of_a_server_before_goes_when_everything_is_read(apns, roost, tmp_path):
+    chat = Chat(roost.serve("--data", tmp_path, *apns.options), tmp_path)
+    ann, bob = chat.person("ann"), chat.person("bob")
+    workspace = ann.workspace()["workspace"]["id"]
+    ann.bring(workspace, bob)
+    channel, token = ann.direct(workspace, bob), register(bob)
+    sent = ann.say(channel, "read this")
+    assert apns.wait(token)[0].aps["badge"] == 1
+    assert chat.process.finish() == 0
+    chat.process = roost.serve("--data", tmp_path, *apns.options)
+    chat.url = f"{chat.process.url}/api/v1"
+    done(bob.put(f"/channels/{channel}/read", last_read=sent["sequence"]), 204)
+    assert apns.wait(token, 2)[1].body == {"aps": {"badge": 0}}
+
+
 # The command line
 
 

@@ -70,6 +70,8 @@ package struct PushAddress: Sendable, Equatable {
     package let environment: PushEnvironment
     package let alertToken: String?
     package let voipToken: String?
+    /// Whether the app's icon is known to show no number.
+    package var iconIsClear = false
 }
 
 /// Who is to be told of what has happened.
@@ -130,7 +132,7 @@ extension ChatTransaction {
     package func pushAddresses(of user: UserID) throws -> [PushAddress] {
         try session.rows(
             """
-            SELECT d.id, d.app_id, d.environment, d.alert_token, d.voip_token FROM devices d
+            SELECT d.id, d.app_id, d.environment, d.alert_token, d.voip_token, d.icon_is_clear FROM devices d
             JOIN sessions x ON x.id = d.session_id JOIN users u ON u.id = d.user_id
             WHERE d.user_id = $1 AND x.ended_at IS NULL AND x.expires_at > $2 AND u.deactivated_at IS NULL
             ORDER BY d.id
@@ -139,7 +141,7 @@ extension ChatTransaction {
             var row = $0
             return PushAddress(
                 device: try row.id(), user: user, appID: try row.text(), environment: try row.name(),
-                alertToken: try row.textOrNull(), voipToken: try row.textOrNull())
+                alertToken: try row.textOrNull(), voipToken: try row.textOrNull(), iconIsClear: try row.flag())
         }
     }
 
