@@ -252,6 +252,19 @@ def test_what_the_service_cannot_take_now_comes_again_later(apns, pair, answer, 
     assert len(marked(apns, token, ann, channel)) == 2
 
 
+def test_what_was_deleted_or_edited_meanwhile_comes_again_as_it_is(apns, pair):
+    ann, _, channel, _, token = pair
+    apns.answer(token, *[Answer(503, "ServiceUnavailable", retry_after=4) for _ in range(2)])
+    gone, kept = ann.say(channel, "gone"), ann.say(channel, "as it was")
+    apns.wait(token, 2)
+    done(ann.delete(f"/messages/{gone['id']}"), 204)
+    done(ann.patch(f"/messages/{kept['id']}", content="as it is"))
+    again = apns.wait(token, 3)[2]
+    assert again.body["message_id"] == kept["id"] and again.aps["alert"]["body"] == "as it is"
+    assert again.aps["badge"] == 1
+    assert not [push for push in marked(apns, token, ann, channel)[2:] if push.body["message_id"] == gone["id"]]
+
+
 def test_what_is_refused_for_good_is_not_repeated(apns, pair):
     ann, bob, channel, _, token = pair
     apns.answer(token, Answer(413, "PayloadTooLarge"))

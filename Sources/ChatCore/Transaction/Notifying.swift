@@ -128,6 +128,21 @@ extension ChatTransaction {
         return (channel.kind, channel.name)
     }
 
+    /// A message that somebody may have been told of and has not read; nil when it is deleted, or they have left its
+    /// channel or want no notifications of it.
+    package func unreadMessage(_ id: MessageID, for user: UserID) throws -> Message? {
+        let found = try session.row(
+            """
+            SELECT 1 FROM messages m
+            JOIN members w ON w.workspace_id = m.workspace_id AND w.user_id = $2
+            JOIN channel_members cm ON cm.channel_id = m.channel_id AND cm.user_id = $2
+            LEFT JOIN thread_followers f ON f.thread_id = m.thread_id AND f.user_id = $2
+            WHERE m.id = $1 AND m.deleted_at IS NULL AND cm.notifications <> 'none'
+                AND m.sequence > CASE WHEN m.thread_id IS NULL THEN cm.last_read ELSE COALESCE(f.last_read, 0) END
+            """, .id(id), .id(user))
+        return found == nil ? nil : try message(id)
+    }
+
     /// Where somebody is pushed to: the devices of sessions that last.
     package func pushAddresses(of user: UserID) throws -> [PushAddress] {
         try session.rows(

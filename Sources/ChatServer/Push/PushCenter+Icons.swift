@@ -44,7 +44,8 @@ extension PushCenter {
             enqueue(
                 Push(
                     kind: .alert, address: address, token: token, priority: .thrifty, madeAt: now,
-                    expiresAt: now.advanced(by: .seconds(86_400)), collapseID: "badge", payload: payload))
+                    expiresAt: now.advanced(by: .seconds(86_400)), collapseID: "badge", payload: payload,
+                    subject: .nothingUnread))
         }
     }
 

@@ -256,7 +256,7 @@ package actor PushCenter {
                 Push(
                     kind: .alert, address: address, token: token, madeAt: now,
                     expiresAt: now.advanced(by: .seconds(86_400)), collapseID: message.id.description,
-                    payload: payload, origin: origin))
+                    payload: payload, origin: origin, subject: .message(message.id)))
         }
     }
 }
