@@ -35,22 +35,42 @@ extension ChatTransaction {
         return try Self.settings(&row)
     }
 
-    package func setNotificationSettings(_ settings: NotificationSettings, of user: UserID) throws {
+    /// Grows with each change of them; 0 for whoever has said nothing.
+    package func notificationVersion(of user: UserID) throws -> Int64 {
+        guard var row = try session.row("SELECT version FROM notification_settings WHERE user_id = $1", .id(user))
+        else {
+            return 0
+        }
+        return try row.integer()
+    }
+
+    /// - Parameter version: of the settings that whoever asks has seen; nil to change whatever is there.
+    package func setNotificationSettings(
+        _ settings: NotificationSettings, ifVersion version: Int64? = nil, of user: UserID
+    ) throws {
         try settings.quietHours?.check()
+        if let version, try version != notificationVersion(of: user) { throw ChatError.outdated }
         let quiet = settings.quietHours
         let days = quiet?.days.map { days in
             Weekday.allCases.filter { days.contains($0) }.map(\.rawValue).joined(separator: " ")
         }
-        try session.run(
+        // On PostgreSQL another device may have changed them since they were looked at.
+        let condition = version == nil ? "" : "WHERE notification_settings.version = $9"
+        let changed = try session.run(
             """
             INSERT INTO notification_settings
                 (user_id, push_when, show_preview, quiet_from, quiet_to, quiet_zone, quiet_days, updated_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (user_id) DO UPDATE SET push_when = $2, show_preview = $3, quiet_from = $4, quiet_to = $5,
-                quiet_zone = $6, quiet_days = $7, updated_at = $8
-            """, .id(user), .name(settings.pushWhen), .flag(settings.showPreview),
-            quiet.map { .integer($0.from.minutes) } ?? .null, quiet.map { .integer($0.to.minutes) } ?? .null,
-            .text(quiet?.timeZone), .text(days), .time(now))
+                quiet_zone = $6, quiet_days = $7, updated_at = $8, version = notification_settings.version + 1
+                \(condition)
+            """,
+            [
+                .id(user), .name(settings.pushWhen), .flag(settings.showPreview),
+                quiet.map { .integer($0.from.minutes) } ?? .null, quiet.map { .integer($0.to.minutes) } ?? .null,
+                .text(quiet?.timeZone), .text(days), .time(now),
+            ] + (version.map { [.integer($0)] } ?? []))
+        guard changed == 1 else { throw ChatError.outdated }
     }
 }
 

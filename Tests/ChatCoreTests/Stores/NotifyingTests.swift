@@ -89,6 +89,27 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `of devices that change the same settings at once one does`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let mia = try await world.person("mia")
+        let other = NotificationSettings(quietHours: nil, pushWhen: .always, showPreview: false)
+        for version: Int64 in 0..<3 {
+            #expect(try await world.look { try $0.notificationVersion(of: mia) } == version)
+            let refusals = try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        try await world.refusal { try $0.setNotificationSettings(other, ifVersion: version, of: mia) }
+                    }
+                }
+                return try await group.reduce(into: [String?]()) { $0.append($1) }
+            }
+            #expect(Set(refusals) == [nil, "outdated"])
+        }
+        #expect(try await world.refusal { try $0.setNotificationSettings(.usual, ifVersion: 0, of: mia) } == "outdated")
+        #expect(try await world.look { try $0.notificationSettings(of: mia) } == other)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `the badge counts mentions and direct messages of all workspaces, each once`(
         database: TestDatabase
     ) async throws {
