@@ -76,6 +76,26 @@ def test_a_channel_rings_as_it_is_set(apns, team):
     wait_until(lambda: any("again for everybody" in str(push.body) for push in apns.to(token)), "the push")
 
 
+def test_here_calls_who_is_there_and_nobody_else(chat, apns, team):
+    ann, bob, workspace = team
+    cid = chat.person("cid")
+    ann.bring(workspace, cid)
+    channel, tokens = ann.channel(workspace), {person: register(person) for person in (bob, cid)}
+    for person in (bob, cid):
+        done(person.post(f"/channels/{channel}/join"))
+        done(person.put(f"/channels/{channel}/notifications", notifications="mentions"), 204)
+    socket = bob.socket()
+    done(bob.patch("/users/me", status="away"))
+    ann.say(channel, "@here look")
+    push, = apns.wait(tokens[bob])
+    assert push.aps["alert"]["body"] == "@here look" and push.aps["badge"] == 1
+    socket.close()
+    passed(chat, apns, ann, workspace)
+    assert apns.to(tokens[cid]) == []
+    counts = [done(person.get(f"/channels/{channel}"))["membership"] for person in (bob, cid)]
+    assert [(count["unread"], count["mentions"]) for count in counts] == [(1, 1), (1, 0)]
+
+
 def test_a_thread_rings_for_who_has_written_in_it(apns, team):
     ann, bob, workspace = team
     token, channel, aside = register(bob), ann.channel(workspace), ann.direct(workspace, bob)

@@ -99,7 +99,8 @@ extension ChatTransaction {
     /// Those in a message's channel who have a device, as things stand now.
     package func notificationCandidates(for message: Message) throws -> [NotificationCandidate] {
         let channel = try channel(message.channelID)
-        let named = try users("SELECT user_id FROM mentions WHERE message_id = $1", .id(message.id))
+        let named = try users("SELECT user_id FROM mentions WHERE message_id = $1 AND by_here = 0", .id(message.id))
+        let calledByHere = try message.mentions.isHere ? calledByHere(message.id) : []
         let followers = try message.threadID.map { try self.followers(of: $0) } ?? [:]
         return try session.rows(
             """
@@ -127,11 +128,16 @@ extension ChatTransaction {
             facts.isDirect = channel.kind.isDirect
             facts.isNamed = named.contains(user)
             facts.mentionsChannel = message.mentions.isChannel
-            facts.mentionsHere = message.mentions.isHere
+            facts.mentionsHere = calledByHere.contains(user)
             facts.isInThread = message.threadID != nil
             facts.followsThread = follower?.isFollowing
             return NotificationCandidate(user: user, facts: facts, showsPreview: settings.showPreview)
         }
+    }
+
+    /// Whom a message's `@here` has called.
+    func calledByHere(_ message: MessageID) throws -> Set<UserID> {
+        try users("SELECT user_id FROM mentions WHERE message_id = $1 AND by_here = 1", .id(message))
     }
 
     private func users(_ sql: String, _ argument: SQLValue) throws -> Set<UserID> {
@@ -180,8 +186,9 @@ extension ChatTransaction {
         }
     }
 
-    /// What an app's icon shows: unread messages that name somebody, or everybody, and unread direct and group
-    /// messages, in all workspaces, but for channels that they want no notifications of.
+    /// What an app's icon shows: unread messages that name somebody, or everybody, or called who was there when they
+    /// were, and unread direct and group messages, in all workspaces, but for channels that they want no notifications
+    /// of.
     package func badge(of user: UserID) throws -> Int {
         guard
             var row = try session.row(
@@ -197,7 +204,8 @@ extension ChatTransaction {
                     SELECT m.id FROM channel_members cm JOIN channels c ON c.id = cm.channel_id
                     JOIN members w ON w.workspace_id = c.workspace_id AND w.user_id = cm.user_id
                     JOIN messages m ON m.channel_id = cm.channel_id AND m.thread_id IS NULL
-                        AND m.mentions_channel + m.mentions_here > 0 AND m.sequence > cm.last_read
+                        AND m.mentions_channel + m.mentions_here > 0 AND m.mentions_channel = 1
+                        AND m.sequence > cm.last_read
                     WHERE cm.user_id = $1 AND cm.notifications <> 'none' AND m.user_id <> $1
                     UNION
                     SELECT n.message_id FROM channel_members cm JOIN channels c ON c.id = cm.channel_id

@@ -113,7 +113,8 @@ package actor PushCenter {
         guard !isStopping else { return }
         isStopping = true
         loop?.cancel()
-        for _ in 0..<50 where inFlight > 0 || isReading || isClearingIcons || !queue.isIdle && !isBlocked {
+        for _ in 0..<50
+        where inFlight > 0 || isReading || isClearingIcons || !readers.isEmpty || !queue.isIdle && !isBlocked {
             try? await Task.sleep(for: .milliseconds(100))
         }
         await keepPositions()

@@ -40,6 +40,10 @@ import Testing
         #expect(try await Self.pushed(named, in: world) == [mia: .channel, adam: .named])
         let all = try await world.say("@channel look", in: room, by: mia)
         #expect(try await Self.pushed(all, in: world) == [olga: .everybody, adam: .everybody])
+        let here = try await world.run {
+            try $0.send(.init(content: "@here", peopleHere: [adam]), to: room, by: mia).message
+        }
+        #expect(try await Self.pushed(here, in: world) == [olga: .channel, adam: .here])
         let reply = try await world.say("well", in: room, by: adam, thread: plain.id)
         #expect(try await Self.pushed(reply, in: world) == [olga: .thread])
         let second = try await world.say("indeed", in: room, by: mia, thread: plain.id)
