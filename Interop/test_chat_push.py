@@ -76,6 +76,26 @@ def test_a_channel_rings_as_it_is_set(apns, team):
     wait_until(lambda: any("again for everybody" in str(push.body) for push in apns.to(token)), "the push")
 
 
+def test_here_calls_who_is_there_and_nobody_else(chat, apns, team):
+    ann, bob, workspace = team
+    cid = chat.person("cid")
+    ann.bring(workspace, cid)
+    channel, tokens = ann.channel(workspace), {person: register(person) for person in (bob, cid)}
+    for person in (bob, cid):
+        done(person.post(f"/channels/{channel}/join"))
+        done(person.put(f"/channels/{channel}/notifications", notifications="mentions"), 204)
+    socket = bob.socket()
+    done(bob.patch("/users/me", status="away"))
+    ann.say(channel, "@here look")
+    push, = apns.wait(tokens[bob])
+    assert push.aps["alert"]["body"] == "@here look" and push.aps["badge"] == 1
+    socket.close()
+    passed(chat, apns, ann, workspace)
+    assert apns.to(tokens[cid]) == []
+    counts = [done(person.get(f"/channels/{channel}"))["membership"] for person in (bob, cid)]
+    assert [(count["unread"], count["mentions"]) for count in counts] == [(1, 1), (1, 0)]
+
+
 def test_a_thread_rings_for_who_has_written_in_it(apns, team):
     ann, bob, workspace = team
     token, channel, aside = register(bob), ann.channel(workspace), ann.direct(workspace, bob)
@@ -252,6 +272,19 @@ def test_what_the_service_cannot_take_now_comes_again_later(apns, pair, answer, 
     assert len(marked(apns, token, ann, channel)) == 2
 
 
+def test_what_was_deleted_or_edited_meanwhile_comes_again_as_it_is(apns, pair):
+    ann, _, channel, _, token = pair
+    apns.answer(token, *[Answer(503, "ServiceUnavailable", retry_after=4) for _ in range(2)])
+    gone, kept = ann.say(channel, "gone"), ann.say(channel, "as it was")
+    apns.wait(token, 2)
+    done(ann.delete(f"/messages/{gone['id']}"), 204)
+    done(ann.patch(f"/messages/{kept['id']}", content="as it is"))
+    again = apns.wait(token, 3)[2]
+    assert again.body["message_id"] == kept["id"] and again.aps["alert"]["body"] == "as it is"
+    assert again.aps["badge"] == 1
+    assert not [push for push in marked(apns, token, ann, channel)[2:] if push.body["message_id"] == gone["id"]]
+
+
 def test_what_is_refused_for_good_is_not_repeated(apns, pair):
     ann, bob, channel, _, token = pair
     apns.answer(token, Answer(413, "PayloadTooLarge"))
@@ -353,6 +386,21 @@ def test_what_was_written_before_pushing_began_is_pushed_once(apns, roost, tmp_p
         apns.wait(token)
     chat.url = f"{chat.process.url}/api/v1"
     assert [push.aps["alert"]["body"] for push in marked(apns, token, ann, channel)] == ["before"]
+
+
+def test_a_number_of_a_server_before_goes_when_everything_is_read(apns, roost, tmp_path):
+    chat = Chat(roost.serve("--data", tmp_path, *apns.options), tmp_path)
+    ann, bob = chat.person("ann"), chat.person("bob")
+    workspace = ann.workspace()["workspace"]["id"]
+    ann.bring(workspace, bob)
+    channel, token = ann.direct(workspace, bob), register(bob)
+    sent = ann.say(channel, "read this")
+    assert apns.wait(token)[0].aps["badge"] == 1
+    assert chat.process.finish() == 0
+    chat.process = roost.serve("--data", tmp_path, *apns.options)
+    chat.url = f"{chat.process.url}/api/v1"
+    done(bob.put(f"/channels/{channel}/read", last_read=sent["sequence"]), 204)
+    assert apns.wait(token, 2)[1].body == {"aps": {"badge": 0}}
 
 
 # The command line

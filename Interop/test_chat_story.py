@@ -185,6 +185,24 @@ def test_a_private_channel_is_not_there_for_others(team):
     with_bob.wait_for("message_sent", content="welcome")
 
 
+def test_a_workspace_and_settings_are_changed_by_the_version_that_was_seen(team):
+    ann, bob, workspace = team
+    tag = bob.get(f"/workspaces/{workspace}").headers["ETag"]
+    named = ann.patch(f"/workspaces/{workspace}", version=tag, name="Quay")
+    assert done(named)["workspace"]["name"] == "Quay" and named.headers["ETag"] != tag
+    refused(ann.patch(f"/workspaces/{workspace}", version=tag, name="Pier"), 412, "outdated")
+    assert done(ann.get(f"/workspaces/{workspace}"))["workspace"]["name"] == "Quay"
+    done(ann.patch(f"/workspaces/{workspace}", name="Pier"))
+
+    phone = {"push_when": "always", "show_preview": True}
+    tag = bob.get("/users/me/notifications").headers["ETag"]
+    said = bob.put("/users/me/notifications", version=tag, **phone)
+    assert done(said) == phone and said.headers["ETag"] != tag
+    refused(bob.put("/users/me/notifications", version=tag, **phone | {"push_when": "never"}), 412, "outdated")
+    assert done(bob.get("/users/me/notifications")) == phone
+    done(bob.put("/users/me/notifications", version="*", **phone | {"push_when": "away"}))
+
+
 def test_a_channel_is_changed_by_the_version_that_was_seen(team):
     ann, bob, workspace = team
     channel = ann.channel(workspace)

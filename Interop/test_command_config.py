@@ -88,6 +88,25 @@ def test_the_password_of_anothers_relay_is_not_printed_and_where_a_secret_is_kep
     assert found["turn-secret-file"] == [(str(tmp_path / "secret"), "ROOST_TURN_SECRET_FILE")]
 
 
+@pytest.mark.parametrize("name, value, shown", [
+    ("database", r"host=db password='it\'s secret' dbname=chat", "host=db password=(hidden) dbname=chat"),
+    ("database", r"password='s \\' dbname=chat", "password=(hidden) dbname=chat"),
+    ("database", r"password=s\ t&u sslpassword = 'v' dbname=chat", "password=(hidden) sslpassword = (hidden) dbname=chat"),
+    ("database", "dbname=chat password='never ends", "dbname=chat password=(hidden)"),
+    ("database", "postgresql://ann@db/chat?sslmode=require&password=a%20b&connect_timeout=3",
+     "postgresql://ann@db/chat?sslmode=require&password=(hidden)&connect_timeout=3"),
+    ("database", "POSTGRESQL://ann:p@ss@db/chat", "POSTGRESQL://ann:(hidden)@db/chat"),
+    ("livekit-webhook", "https://hook.example/in?token=a&id=b", "https://hook.example/in?token=(hidden)&id=(hidden)"),
+    ("livekit-webhook", "https://hook.example/in?secret", "https://hook.example/in?(hidden)"),
+    ("livekit-webhook", "https://ann:pass@hook.example/in?token=a",
+     "https://ann:(hidden)@hook.example/in?token=(hidden)"),
+    ("livekit-webhook", "https://hook.example:8443/in?token=a@b", "https://hook.example:(hidden)"),
+    ("livekit-webhook", "https://hook.example:8443/in", "https://hook.example:8443/in"),
+])
+def test_no_part_of_a_secret_is_printed(name, value, shown, tmp_path):
+    assert settings("--data", tmp_path, f"--{name}={value}")[name] == [(shown, "command line")]
+
+
 @pytest.mark.parametrize("text, says", [
     ("prot = 1", r"line 1: there is no setting 'prot'; 'port' is one"),
     ("\n\nport 1", r"line 3: this is not of the form"),

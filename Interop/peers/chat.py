@@ -162,8 +162,9 @@ class Caller:
     def post(self, path, **body):
         return self.ask("POST", path, json=body)
 
-    def put(self, path, **body):
-        return self.ask("PUT", path, json=body) if body else self.ask("PUT", path)
+    def put(self, path, *, version=None, **body):
+        headers = {"If-Match": version} if version else None
+        return self.ask("PUT", path, json=body, headers=headers) if body else self.ask("PUT", path, headers=headers)
 
     def patch(self, path, *, version=None, **body):
         return self.ask("PATCH", path, json=body, headers={"If-Match": version} if version else None)

@@ -84,7 +84,8 @@ package final class ChatServer: Sendable {
                 shared: configuration.nodes.map { SharedLimits($0.redis, chat: chat, salt: kept) }),
             mailer: mailer,
             letters: Letters(server: publicURL), callRooms: rooms, configuration: configuration, logger: logger,
-            push: push, files: files, node: configuration.nodes.map { CallNode(id: node, url: $0.url) })
+            push: push, files: files, node: configuration.nodes.map { CallNode(id: node, url: $0.url) },
+            connected: { await hub.connected(among: $0) })
         table = RouteTable(api.routes)
         self.logger = logger
         try await calls.start()

@@ -8,7 +8,7 @@ package enum NotificationReason: String, Sendable, CaseIterable {
     case direct
     /// It calls everybody in the channel.
     case everybody
-    /// It calls who is there, and they are.
+    /// It calls who is there, and they were.
     case here
     /// It is in a thread that they follow.
     case thread
@@ -22,6 +22,7 @@ package struct NotificationFacts: Sendable, Equatable {
     package var isDirect = false
     package var isNamed = false
     package var mentionsChannel = false
+    /// It calls who is there, and they were when it was written.
     package var mentionsHere = false
     package var isInThread = false
     /// They follow the thread: have written in it or what it answers, or have asked for it. False where they have
@@ -69,7 +70,7 @@ package enum NotificationRule {
         if facts.isNamed { return .named }
         if facts.isDirect, !facts.isInThread || facts.followsThread != false { return .direct }
         if facts.mentionsChannel { return .everybody }
-        if facts.mentionsHere, facts.isConnected { return .here }
+        if facts.mentionsHere { return .here }
         if facts.isInThread { return facts.followsThread == true ? .thread : nil }
         return .channel
     }

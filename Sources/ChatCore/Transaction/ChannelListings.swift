@@ -2,7 +2,8 @@ package import ChatModel
 
 /// What people see of channels: lists, who is in them, what is unread.
 extension ChatTransaction {
-    /// Of messages by others that are newer than the reader's mark, at most so many as are ever told.
+    /// Of messages by others that are newer than the reader's mark, at most so many as are ever told. The index of
+    /// those that call everybody has those with `@here`, too: whom these called is in `mentions`.
     private static let listingColumns = """
         \(channelColumns), c.last_message,
         (SELECT COUNT(*) FROM channel_members x WHERE x.channel_id = c.id),
@@ -12,7 +13,7 @@ extension ChatTransaction {
             LIMIT \(ChannelMembership.unreadLimit)) unread),
         (SELECT COUNT(*) FROM (
             SELECT m.sequence FROM messages m WHERE m.channel_id = c.id AND m.mentions_channel + m.mentions_here > 0
-                AND m.thread_id IS NULL AND m.sequence > cm.last_read AND m.user_id <> $1
+                AND m.mentions_channel = 1 AND m.thread_id IS NULL AND m.sequence > cm.last_read AND m.user_id <> $1
             UNION SELECT n.sequence FROM mentions n WHERE n.user_id = $1 AND n.channel_id = c.id
                 AND n.thread_id IS NULL AND n.sequence > cm.last_read
             LIMIT \(ChannelMembership.unreadLimit)) named)

@@ -11,14 +11,18 @@ extension ChatTransaction {
         package var clientID: String?
         /// Of the sender's own, in no message so far; with them there need be no words.
         package var fileIDs: [FileID]
+        /// Who is there: whom `@here` calls.
+        package var peopleHere: Set<UserID>
 
         package init(
-            content: String, threadID: MessageID? = nil, clientID: String? = nil, fileIDs: [FileID] = []
+            content: String, threadID: MessageID? = nil, clientID: String? = nil, fileIDs: [FileID] = [],
+            peopleHere: Set<UserID> = []
         ) {
             self.content = content
             self.threadID = threadID
             self.clientID = clientID
             self.fileIDs = fileIDs
+            self.peopleHere = peopleHere
         }
     }
 
@@ -43,6 +47,9 @@ extension ChatTransaction {
         }
         let (id, sequence) = try insertMessage(
             .text, content, in: place, thread: new.threadID, by: user, clientID: new.clientID, mentions: mentions)
+        if mentions.isHere {
+            try call(new.peopleHere, by: id, of: user, in: channel, thread: new.threadID, as: sequence)
+        }
         try attach(new.fileIDs, to: id, in: channel, by: user)
         changes.tally.messages += 1
         let message = try message(id)
@@ -109,6 +116,28 @@ extension ChatTransaction {
         }
     }
 
+    /// Those who are there when `@here` calls them, are in the channel, and are not named besides. In rows, for what
+    /// somebody has missed is counted when they are there or not.
+    private func call(
+        _ people: Set<UserID>, by id: MessageID, of author: UserID, in channel: ChannelID, thread: MessageID?,
+        as sequence: Int64
+    ) throws {
+        var left = people.sorted()[...]
+        while !left.isEmpty {
+            let part = left.prefix(500)
+            left = left.dropFirst(part.count)
+            let list = part.indices.map { "$\($0 - part.startIndex + 6)" }.joined(separator: ", ")
+            try session.run(
+                """
+                INSERT INTO mentions (message_id, user_id, channel_id, thread_id, sequence, by_here)
+                SELECT $1, cm.user_id, $2, $3, $4, 1 FROM channel_members cm
+                WHERE cm.channel_id = $2 AND cm.user_id <> $5 AND cm.user_id IN (\(list))
+                ON CONFLICT DO NOTHING
+                """,
+                [.id(id), .id(channel), .id(thread), .integer(sequence), .id(author)] + part.map { .id($0) })
+        }
+    }
+
     /// A message that somebody has asked to change, with what they may.
     private func target(
         _ id: MessageID, _ permission: Permission, by user: UserID
@@ -128,9 +157,12 @@ extension ChatTransaction {
         return (message, place)
     }
 
-    /// - Parameter version: of the message that whoever asks has seen; nil to change whatever is there.
+    /// - Parameters:
+    ///   - version: of the message that whoever asks has seen; nil to change whatever is there.
+    ///   - peopleHere: who is there: whom an `@here` calls that was not in it before.
     package func edit(
-        _ id: MessageID, to content: String, ifVersion version: Int64? = nil, by user: UserID
+        _ id: MessageID, to content: String, ifVersion version: Int64? = nil, peopleHere: Set<UserID> = [],
+        by user: UserID
     ) throws -> Message {
         let (message, place) = try target(id, .editMessage, by: user)
         guard message.kind == .text else {
@@ -148,9 +180,14 @@ extension ChatTransaction {
                 mentions_here = $5
             WHERE id = $1
             """, .id(id), .text(content), .time(now), .flag(mentions.isChannel), .flag(mentions.isHere))
+        // Whom it has called stays called, whoever is there by now.
+        let called = message.mentions.isHere && mentions.isHere ? try calledByHere(id) : peopleHere
         try session.run("DELETE FROM mentions WHERE message_id = $1", .id(id))
         try insert(
             mentions, of: id, by: user, in: message.channelID, thread: message.threadID, as: message.sequence)
+        if mentions.isHere {
+            try call(called, by: id, of: user, in: message.channelID, thread: message.threadID, as: message.sequence)
+        }
         let edited = try self.message(id)
         try append(.messageEdited(edited), to: .channel(message.channelID), in: place.workspace)
         return edited

@@ -35,22 +35,42 @@ extension ChatTransaction {
         return try Self.settings(&row)
     }
 
-    package func setNotificationSettings(_ settings: NotificationSettings, of user: UserID) throws {
+    /// Grows with each change of them; 0 for whoever has said nothing.
+    package func notificationVersion(of user: UserID) throws -> Int64 {
+        guard var row = try session.row("SELECT version FROM notification_settings WHERE user_id = $1", .id(user))
+        else {
+            return 0
+        }
+        return try row.integer()
+    }
+
+    /// - Parameter version: of the settings that whoever asks has seen; nil to change whatever is there.
+    package func setNotificationSettings(
+        _ settings: NotificationSettings, ifVersion version: Int64? = nil, of user: UserID
+    ) throws {
         try settings.quietHours?.check()
+        if let version, try version != notificationVersion(of: user) { throw ChatError.outdated }
         let quiet = settings.quietHours
         let days = quiet?.days.map { days in
             Weekday.allCases.filter { days.contains($0) }.map(\.rawValue).joined(separator: " ")
         }
-        try session.run(
+        // On PostgreSQL another device may have changed them since they were looked at.
+        let condition = version == nil ? "" : "WHERE notification_settings.version = $9"
+        let changed = try session.run(
             """
             INSERT INTO notification_settings
                 (user_id, push_when, show_preview, quiet_from, quiet_to, quiet_zone, quiet_days, updated_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
             ON CONFLICT (user_id) DO UPDATE SET push_when = $2, show_preview = $3, quiet_from = $4, quiet_to = $5,
-                quiet_zone = $6, quiet_days = $7, updated_at = $8
-            """, .id(user), .name(settings.pushWhen), .flag(settings.showPreview),
-            quiet.map { .integer($0.from.minutes) } ?? .null, quiet.map { .integer($0.to.minutes) } ?? .null,
-            .text(quiet?.timeZone), .text(days), .time(now))
+                quiet_zone = $6, quiet_days = $7, updated_at = $8, version = notification_settings.version + 1
+                \(condition)
+            """,
+            [
+                .id(user), .name(settings.pushWhen), .flag(settings.showPreview),
+                quiet.map { .integer($0.from.minutes) } ?? .null, quiet.map { .integer($0.to.minutes) } ?? .null,
+                .text(quiet?.timeZone), .text(days), .time(now),
+            ] + (version.map { [.integer($0)] } ?? []))
+        guard changed == 1 else { throw ChatError.outdated }
     }
 }
 
@@ -70,6 +90,8 @@ package struct PushAddress: Sendable, Equatable {
     package let environment: PushEnvironment
     package let alertToken: String?
     package let voipToken: String?
+    /// Whether the app's icon is known to show no number.
+    package var iconIsClear = false
 }
 
 /// Who is to be told of what has happened.
@@ -77,7 +99,8 @@ extension ChatTransaction {
     /// Those in a message's channel who have a device, as things stand now.
     package func notificationCandidates(for message: Message) throws -> [NotificationCandidate] {
         let channel = try channel(message.channelID)
-        let named = try users("SELECT user_id FROM mentions WHERE message_id = $1", .id(message.id))
+        let named = try users("SELECT user_id FROM mentions WHERE message_id = $1 AND by_here = 0", .id(message.id))
+        let calledByHere = try message.mentions.isHere ? calledByHere(message.id) : []
         let followers = try message.threadID.map { try self.followers(of: $0) } ?? [:]
         return try session.rows(
             """
@@ -105,11 +128,16 @@ extension ChatTransaction {
             facts.isDirect = channel.kind.isDirect
             facts.isNamed = named.contains(user)
             facts.mentionsChannel = message.mentions.isChannel
-            facts.mentionsHere = message.mentions.isHere
+            facts.mentionsHere = calledByHere.contains(user)
             facts.isInThread = message.threadID != nil
             facts.followsThread = follower?.isFollowing
             return NotificationCandidate(user: user, facts: facts, showsPreview: settings.showPreview)
         }
+    }
+
+    /// Whom a message's `@here` has called.
+    func calledByHere(_ message: MessageID) throws -> Set<UserID> {
+        try users("SELECT user_id FROM mentions WHERE message_id = $1 AND by_here = 1", .id(message))
     }
 
     private func users(_ sql: String, _ argument: SQLValue) throws -> Set<UserID> {
@@ -126,11 +154,26 @@ extension ChatTransaction {
         return (channel.kind, channel.name)
     }
 
+    /// A message that somebody may have been told of and has not read; nil when it is deleted, or they have left its
+    /// channel or want no notifications of it.
+    package func unreadMessage(_ id: MessageID, for user: UserID) throws -> Message? {
+        let found = try session.row(
+            """
+            SELECT 1 FROM messages m
+            JOIN members w ON w.workspace_id = m.workspace_id AND w.user_id = $2
+            JOIN channel_members cm ON cm.channel_id = m.channel_id AND cm.user_id = $2
+            LEFT JOIN thread_followers f ON f.thread_id = m.thread_id AND f.user_id = $2
+            WHERE m.id = $1 AND m.deleted_at IS NULL AND cm.notifications <> 'none'
+                AND m.sequence > CASE WHEN m.thread_id IS NULL THEN cm.last_read ELSE COALESCE(f.last_read, 0) END
+            """, .id(id), .id(user))
+        return found == nil ? nil : try message(id)
+    }
+
     /// Where somebody is pushed to: the devices of sessions that last.
     package func pushAddresses(of user: UserID) throws -> [PushAddress] {
         try session.rows(
             """
-            SELECT d.id, d.app_id, d.environment, d.alert_token, d.voip_token FROM devices d
+            SELECT d.id, d.app_id, d.environment, d.alert_token, d.voip_token, d.icon_is_clear FROM devices d
             JOIN sessions x ON x.id = d.session_id JOIN users u ON u.id = d.user_id
             WHERE d.user_id = $1 AND x.ended_at IS NULL AND x.expires_at > $2 AND u.deactivated_at IS NULL
             ORDER BY d.id
@@ -139,12 +182,13 @@ extension ChatTransaction {
             var row = $0
             return PushAddress(
                 device: try row.id(), user: user, appID: try row.text(), environment: try row.name(),
-                alertToken: try row.textOrNull(), voipToken: try row.textOrNull())
+                alertToken: try row.textOrNull(), voipToken: try row.textOrNull(), iconIsClear: try row.flag())
         }
     }
 
-    /// What an app's icon shows: unread messages that name somebody, or everybody, and unread direct and group
-    /// messages, in all workspaces, but for channels that they want no notifications of.
+    /// What an app's icon shows: unread messages that name somebody, or everybody, or called who was there when they
+    /// were, and unread direct and group messages, in all workspaces, but for channels that they want no notifications
+    /// of.
     package func badge(of user: UserID) throws -> Int {
         guard
             var row = try session.row(
@@ -160,7 +204,8 @@ extension ChatTransaction {
                     SELECT m.id FROM channel_members cm JOIN channels c ON c.id = cm.channel_id
                     JOIN members w ON w.workspace_id = c.workspace_id AND w.user_id = cm.user_id
                     JOIN messages m ON m.channel_id = cm.channel_id AND m.thread_id IS NULL
-                        AND m.mentions_channel + m.mentions_here > 0 AND m.sequence > cm.last_read
+                        AND m.mentions_channel + m.mentions_here > 0 AND m.mentions_channel = 1
+                        AND m.sequence > cm.last_read
                     WHERE cm.user_id = $1 AND cm.notifications <> 'none' AND m.user_id <> $1
                     UNION
                     SELECT n.message_id FROM channel_members cm JOIN channels c ON c.id = cm.channel_id

@@ -110,11 +110,24 @@ extension ChatTransaction {
         return try Self.listing(&row)
     }
 
-    package func renameWorkspace(_ id: WorkspaceID, to name: String, by user: UserID) throws -> WorkspaceListing {
+    /// Grows with each change of a workspace's own words.
+    package func version(of workspace: WorkspaceID) throws -> Int64 {
+        guard var row = try session.row("SELECT version FROM workspaces WHERE id = $1", .id(workspace)) else {
+            throw ChatError.notFound("workspace")
+        }
+        return try row.integer()
+    }
+
+    /// - Parameter version: of the workspace that whoever asks has seen; nil to change whatever is there.
+    package func renameWorkspace(
+        _ id: WorkspaceID, to name: String, ifVersion version: Int64? = nil, by user: UserID
+    ) throws -> WorkspaceListing {
         try demand(.changeWorkspace, in: id, by: user)
         let name = try Texts.workspaceName(name, limits)
+        if let version, try version != self.version(of: id) { throw ChatError.outdated }
         try session.run(
-            "UPDATE workspaces SET name = $2, updated_at = $3 WHERE id = $1", .id(id), .text(name), .time(now))
+            "UPDATE workspaces SET name = $2, updated_at = $3, version = version + 1 WHERE id = $1", .id(id),
+            .text(name), .time(now))
         let listing = try workspace(id, for: user)
         try append(.workspaceUpdated(listing.workspace), to: .everybody, in: id)
         return listing

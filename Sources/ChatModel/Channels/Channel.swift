@@ -67,7 +67,8 @@ public struct ChannelMembership: Codable, Sendable, Equatable {
     public var lastRead: Int64
     /// Messages of others after that, outside threads; `unreadLimit` for that many or more.
     public var unread: Int
-    /// Those of them that name the reader, or everybody; counted to the same limit.
+    /// Those of them that name the reader, or everybody, or by `@here` who was there while they were; counted to the
+    /// same limit.
     public var mentions: Int
     public var notifications: NotificationLevel
 

@@ -86,7 +86,7 @@ public struct Mentions: Codable, Sendable, Equatable {
     public var userIDs: [UserID]
     /// `@channel`: everybody in the channel.
     public var isChannel: Bool
-    /// `@here`: everybody in the channel who is connected.
+    /// `@here`: everybody in the channel who was connected.
     public var isHere: Bool
 
     public init(userIDs: [UserID] = [], isChannel: Bool = false, isHere: Bool = false) {

@@ -22,10 +22,28 @@ struct ChatAPI: Sendable {
     let node: CallNode?
     let later = LaterWork()
 
+    /// Who of these people has a client connected.
+    let connected: @Sendable (Set<UserID>) async -> Set<UserID>
+
     /// Every route that there is.
     var routes: [Route] {
         accountRoutes + userRoutes + workspaceRoutes + invitationRoutes + channelRoutes + messageRoutes + searchRoutes
             + callRoutes + deviceRoutes + fileRoutes + avatarRoutes + threadRoutes
+    }
+
+    /// Whom a text calls by `@here` in a channel: who is connected now. Nobody where it does not.
+    func peopleCalled(by text: String, in channel: ChannelID) async throws -> Set<UserID> {
+        guard MentionParser(text).isHere else { return [] }
+        return await connected(try await service.read { try $0.members(of: channel) })
+    }
+
+    /// The same of a text that a message is to have.
+    func peopleCalled(by text: String, in message: MessageID, of user: UserID) async throws -> Set<UserID> {
+        // Who may not read it is refused by what follows.
+        guard MentionParser(text).isHere,
+            let channel = try? await service.read({ try $0.message(message, for: user).channelID })
+        else { return [] }
+        return try await peopleCalled(by: text, in: channel)
     }
 
     /// Does something after the answer; the log tells what went wrong.

@@ -33,16 +33,20 @@ extension ChatAPI {
 
     @Sendable private func notificationSettings(_ request: APIRequest) async throws -> APIResponse {
         let user = try request.user()
-        return try .json(try await service.read { try $0.notificationSettings(of: user) })
+        let (settings, version) = try await service.read {
+            (try $0.notificationSettings(of: user), try $0.notificationVersion(of: user))
+        }
+        return try .json(settings, version: version)
     }
 
     @Sendable private func setNotificationSettings(_ request: APIRequest) async throws -> APIResponse {
         let user = try request.user()
         let body: NotificationSettings = try request.body()
-        return try .json(
-            try await service.write {
-                try $0.setNotificationSettings(body, of: user)
-                return try $0.notificationSettings(of: user)
-            })
+        let seen = try request.version()
+        let (settings, version) = try await service.write {
+            try $0.setNotificationSettings(body, ifVersion: seen, of: user)
+            return (try $0.notificationSettings(of: user), try $0.notificationVersion(of: user))
+        }
+        return try .json(settings, version: version)
     }
 }

@@ -33,7 +33,8 @@ extension ChatAPI {
         let (user, id): (UserID, ChannelID) = (try request.user(), try request.id("channel_id"))
         let body: SendMessageRequest = try request.body()
         let new = ChatTransaction.NewMessage(
-            content: body.content, threadID: body.threadID, clientID: body.clientID, fileIDs: body.fileIDs ?? [])
+            content: body.content, threadID: body.threadID, clientID: body.clientID, fileIDs: body.fileIDs ?? [],
+            peopleHere: try await peopleCalled(by: body.content, in: id))
         let (message, isNew) = try await service.write { try $0.send(new, to: id, by: user) }
         return try answer(message, status: isNew ? 201 : 200)
     }
@@ -52,8 +53,11 @@ extension ChatAPI {
         let (user, id): (UserID, MessageID) = (try request.user(), try request.id("message_id"))
         let body: EditMessageRequest = try request.body()
         let version = try request.version()
+        let people = try await peopleCalled(by: body.content, in: id, of: user)
         return try answer(
-            try await service.write { try $0.edit(id, to: body.content, ifVersion: version, by: user) })
+            try await service.write {
+                try $0.edit(id, to: body.content, ifVersion: version, peopleHere: people, by: user)
+            })
     }
 
     @Sendable private func delete(_ request: APIRequest) async throws -> APIResponse {

@@ -34,13 +34,20 @@ extension ChatAPI {
 
     @Sendable private func workspace(_ request: APIRequest) async throws -> APIResponse {
         let (user, id): (UserID, WorkspaceID) = (try request.user(), try request.id("workspace_id"))
-        return try .json(try await service.read { try $0.workspace(id, for: user) })
+        let (listing, version) = try await service.read {
+            (try $0.workspace(id, for: user), try $0.version(of: id))
+        }
+        return try .json(listing, version: version)
     }
 
     @Sendable private func changeWorkspace(_ request: APIRequest) async throws -> APIResponse {
         let (user, id): (UserID, WorkspaceID) = (try request.user(), try request.id("workspace_id"))
         let body: ChangeWorkspaceRequest = try request.body()
-        return try .json(try await service.write { try $0.renameWorkspace(id, to: body.name, by: user) })
+        let seen = try request.version()
+        let (listing, version) = try await service.write {
+            (try $0.renameWorkspace(id, to: body.name, ifVersion: seen, by: user), try $0.version(of: id))
+        }
+        return try .json(listing, version: version)
     }
 
     /// `?slug=` is the address, which whoever means it has typed.

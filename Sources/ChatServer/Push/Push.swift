@@ -22,6 +22,13 @@ struct Push: Sendable {
         let sequence: Int64
     }
 
+    /// What it tells of, which is looked at again before it is sent late.
+    enum Subject: Sendable, Hashable {
+        case message(MessageID)
+        /// Everything is read: the icon is to show no number.
+        case nothingUnread
+    }
+
     /// `apns-id`: the same with each attempt.
     let id = UUID()
     let kind: Kind
@@ -34,10 +41,12 @@ struct Push: Sendable {
     let expiresAt: Timestamp
     /// Another one with the same replaces it on the device; at most 64 bytes.
     var collapseID: String?
-    let payload: [UInt8]
+    var payload: [UInt8]
     /// The call that it is of.
     var call: String?
     var origin: Origin?
+    /// Nil for what a call says.
+    var subject: Subject?
     /// What the device gets as an alert when this fails for good.
     var instead: [UInt8]?
 

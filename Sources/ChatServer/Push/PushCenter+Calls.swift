@@ -20,7 +20,8 @@ extension PushCenter {
         do {
             let voip = try PushPayload.voip(ring)
             let now = service.now()
-            for person in try await reach(ring.users).values {
+            let reach = try await reach(ring.users)
+            for person in reach.people.values {
                 let alert = try PushPayload.calling(ring, badge: person.badge)
                 for address in person.addresses {
                     if let token = address.voipToken {
@@ -37,6 +38,8 @@ extension PushCenter {
                 }
             }
             pump()
+            // Afterwards: a phone that rings waits for no writer.
+            try await iconsGetNumbers(reach)
         } catch {
             logger.error("a call could not ring at devices", metadata: ["error": "\(error)"])
         }
@@ -115,7 +118,8 @@ extension PushCenter {
     private func sendMissed(_ callID: String, to users: [UserID], from callerName: String) async {
         do {
             let now = service.now()
-            for person in try await reach(users).values {
+            let reach = try await reach(users)
+            for person in reach.people.values {
                 let payload = try PushPayload.missedCall(callID, from: callerName, badge: person.badge)
                 for address in person.addresses {
                     guard let token = address.alertToken else { continue }
@@ -126,14 +130,16 @@ extension PushCenter {
                 }
             }
             pump()
+            try await iconsGetNumbers(reach)
         } catch {
             logger.error("a missed call could not be told of", metadata: ["error": "\(error)"])
         }
     }
 
-    private func reach(_ users: [UserID]) async throws -> [UserID: PushReach.Person] {
+    private func reach(_ users: [UserID]) async throws -> PushReach {
         let topics = topics
-        return try await service.read { try PushReach(of: Set(users), topics: topics, in: $0) }.people
-            .filter { NotificationRule.rings($0.value.settings.pushWhen) }
+        var reach = try await service.read { try PushReach(of: Set(users), topics: topics, in: $0) }
+        reach.people = reach.people.filter { NotificationRule.rings($0.value.settings.pushWhen) }
+        return reach
     }
 }

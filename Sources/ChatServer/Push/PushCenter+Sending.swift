@@ -33,13 +33,45 @@ extension PushCenter {
         count { _ in }
     }
 
+    /// What waits for longer is looked at again before it is sent.
+    private static let freshness = Duration.seconds(5)
+
     private func send(_ item: PushQueue.Item, bearer: String) async {
-        let outcome = await transport.send(item.push, bearer: bearer)
         var item = item
+        let isLate = item.attempts > 0 || service.now() - item.push.madeAt >= Self.freshness
         item.attempts += 1
-        await settle(item, outcome, bearer: bearer)
+        do {
+            if let push = isLate ? try await renewed(item.push) : item.push {
+                item.push = push
+                let outcome = await transport.send(push, bearer: bearer)
+                await settle(item, outcome, bearer: bearer)
+            } else {
+                fail(item.push, "outdated")
+            }
+        } catch {
+            // Its words may be gone from the chat: it waits until that is known.
+            logger.error("a push that waited could not be looked at", metadata: ["error": "\(error)"])
+            retry(item, "not_looked_at", after: nil)
+        }
         inFlight -= 1
         pump()
+    }
+
+    /// What a push that comes late is to say now; nil for nothing.
+    private func renewed(_ push: Push) async throws -> Push? {
+        let (user, topics) = (push.address.user, topics)
+        switch push.subject {
+        case nil: return push
+        case .nothingUnread: return try await service.read { try $0.badge(of: user) } == 0 ? push : nil
+        case .message(let id):
+            guard let late = try await service.read({ try LateMessage(id, of: push, topics: topics, in: $0) }) else {
+                return nil
+            }
+            try await iconsGetNumbers(late.reach)
+            var push = push
+            push.payload = try late.payload
+            return push
+        }
     }
 
     private func settle(_ item: PushQueue.Item, _ outcome: APNsOutcome, bearer: String) async {

@@ -23,8 +23,9 @@ package actor PushCenter {
     var inFlight = 0
     /// Nothing is sent before: Apple has not let us in.
     var blockedUntil: Timestamp?
-    /// Whose icons show a number, as far as this server has said so.
-    var badged: Set<UserID> = []
+    /// Who has read on since their icons were looked at.
+    var readers: Set<UserID> = []
+    var isClearingIcons = false
     /// At whom a call rings no more, and since when: what is under way for it leads to nothing else.
     var over: [Ringing: Timestamp] = [:]
     var alerts = CallAlerts()
@@ -100,8 +101,8 @@ package actor PushCenter {
     /// Something has changed. Does not wait for what comes of it.
     package func changed(_ changes: ChatChanges) {
         guard !isStopping else { return }
-        let readers = Set(changes.marks.keys).intersection(badged)
-        if !readers.isEmpty { Task { await clearBadges(of: readers) } }
+        readers.formUnion(changes.marks.keys)
+        if !readers.isEmpty, !isClearingIcons { Task { await clearIcons() } }
         guard !changes.workspaces.isEmpty, holdsLease else { return }
         grown.formUnion(changes.workspaces)
         if !isReading { Task { await read() } }
@@ -112,7 +113,8 @@ package actor PushCenter {
         guard !isStopping else { return }
         isStopping = true
         loop?.cancel()
-        for _ in 0..<50 where inFlight > 0 || isReading || !queue.isIdle && !isBlocked {
+        for _ in 0..<50
+        where inFlight > 0 || isReading || isClearingIcons || !readers.isEmpty || !queue.isIdle && !isBlocked {
             try? await Task.sleep(for: .milliseconds(100))
         }
         await keepPositions()
@@ -137,6 +139,7 @@ package actor PushCenter {
         }
         await keepPositions()
         forgetCallsThatAreOver()
+        await clearIcons()
         pump()
     }
 
@@ -234,10 +237,10 @@ package actor PushCenter {
         let (users, topics) = (Set(chosen.map(\.candidate.user)), topics)
         guard !users.isEmpty else { return }
         let reach = try await service.read { try PushReach(of: users, topics: topics, in: $0) }
+        try await iconsGetNumbers(reach)
         for (one, candidate) in chosen {
             guard let person = reach.people[candidate.user] else { continue }
             try push(one, showsPreview: candidate.showsPreview, to: person)
-            if person.badge > 0 { badged.insert(candidate.user) }
         }
     }
 
@@ -254,29 +257,7 @@ package actor PushCenter {
                 Push(
                     kind: .alert, address: address, token: token, madeAt: now,
                     expiresAt: now.advanced(by: .seconds(86_400)), collapseID: message.id.description,
-                    payload: payload, origin: origin))
-        }
-    }
-
-    /// Icons whose owners have read everything show no number any more.
-    private func clearBadges(of users: Set<UserID>) async {
-        do {
-            let topics = topics
-            let reach = try await service.read { try PushReach(of: users, topics: topics, in: $0) }
-            let payload = try PushPayload.badge(0)
-            let now = service.now()
-            for (user, person) in reach.people where person.badge == 0 && badged.remove(user) != nil {
-                for address in person.addresses {
-                    guard let token = address.alertToken else { continue }
-                    enqueue(
-                        Push(
-                            kind: .alert, address: address, token: token, priority: .thrifty, madeAt: now,
-                            expiresAt: now.advanced(by: .seconds(86_400)), collapseID: "badge", payload: payload))
-                }
-            }
-            pump()
-        } catch {
-            logger.error("numbers on icons could not be taken away", metadata: ["error": "\(error)"])
+                    payload: payload, origin: origin, subject: .message(message.id)))
         }
     }
 }

@@ -48,7 +48,7 @@ struct PushReach: Sendable {
         let settings: NotificationSettings
     }
 
-    let people: [UserID: Person]
+    var people: [UserID: Person]
 
     init(of users: Set<UserID>, topics: Set<String>, in chat: ChatTransaction) throws {
         people = try users.reduce(into: [:]) { people, user in

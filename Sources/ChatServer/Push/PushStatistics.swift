@@ -2,7 +2,8 @@
 package struct PushStatistics: Sendable, Equatable {
     /// Taken by Apple's service, by the kind of push.
     package var sent: [String: Int] = [:]
-    /// Given up, by reason: Apple's words, or `expired`, `queue_full`, `unreachable`, `call_over`.
+    /// Given up, by reason: Apple's words, or `expired`, `queue_full`, `unreachable`, `call_over`,
+    /// `outdated` for what nobody is to hear of any more.
     package var failed: [String: Int] = [:]
     /// Attempts that are to be repeated.
     package var retried = 0

@@ -88,7 +88,8 @@ extension ChatAPI {
         case .leaveChannel(let channel): await hub.stopWatching(channel, connection)
         case .sendMessage(let channel, let body):
             let new = ChatTransaction.NewMessage(
-                content: body.content, threadID: body.threadID, clientID: body.clientID, fileIDs: body.fileIDs ?? [])
+                content: body.content, threadID: body.threadID, clientID: body.clientID, fileIDs: body.fileIDs ?? [],
+                peopleHere: try await peopleCalled(by: body.content, in: channel))
             let message = try await service.write { try $0.send(new, to: channel, by: user).message }
             return request.id.map { ServerFrame.ack($0, message) }
         case .typing(let channel, let thread):

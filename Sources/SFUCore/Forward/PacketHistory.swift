@@ -114,8 +114,8 @@ public struct PacketHistory: Sendable {
     }
 
     /// Makes room for `count` bytes in one piece at the head: where the ring's end is too near, they go to its
-    /// beginning, or the ring grows, if it went round before what it holds was old. It grows for a packet that is larger
-    /// than the whole of it, however old that is.
+    /// beginning, or the ring grows, if it went round before what it holds was old. It grows for a packet that is
+    /// larger than the whole of it, however old that is.
     private mutating func reserve(_ count: Int, at now: Instant) {
         if ring.isEmpty {
             ring = [UInt8](repeating: 0, count: Self.smallest)

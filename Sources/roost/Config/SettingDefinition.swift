@@ -74,19 +74,4 @@ struct SettingDefinition: Sendable, Equatable {
             throw CommandError("\(place): '\(name)' is true or false, not '\(other ?? "")'.", status: 64)
         }
     }
-
-    /// A value without what nobody is to read over a shoulder.
-    func shown(_ value: String) -> String {
-        let isKey = name.hasSuffix("-key") && !["file", "folder", "id"].contains(valueName) && !valueName.contains(":")
-        // A file's name tells nothing of what is in it.
-        let isSecret = (name.contains("secret") || name.contains("password")) && valueName != "file"
-        if isSecret || isKey { return Self.hidden }
-        if valueName.hasSuffix(":secret") || valueName.hasSuffix(":password"), let colon = value.firstIndex(of: ":") {
-            return value[...colon] + Self.hidden
-        }
-        return value.replacing(#/^([a-z][a-z0-9+.-]*:\/\/[^:@\/]*):.*@/#) { "\($0.1):\(Self.hidden)@" }
-            .replacing(#/(password\s*=\s*)('[^']*'|[^\s&]+)/#) { "\($0.1)\(Self.hidden)" }
-    }
-
-    private static let hidden = "(hidden)"
 }

@@ -30,8 +30,7 @@ import Testing
         Row("@here, and they are, but away", .push(.here)) {
             ($0.mentionsHere, $0.isConnected, $0.status, $0.level) = (true, true, .away, .mentions)
         },
-        Row("@here, and they are not", .nothing(.level)) { ($0.mentionsHere, $0.level) = (true, .mentions) },
-        Row("@here is a message like others for who is not", .push(.channel)) { $0.mentionsHere = true },
+        Row("@here, and they have gone since", .push(.here)) { ($0.mentionsHere, $0.level) = (true, .mentions) },
         Row("a thread of theirs", .push(.thread)) {
             ($0.isInThread, $0.followsThread, $0.level) = (true, true, .mentions)
         },

@@ -90,7 +90,7 @@ import Testing
         let company = try await world.company()
         let general = company.general
         var said: [Message] = []
-        for text in ["one", "two @mia", "three @here", "four @olga"] {
+        for text in ["one", "two @mia", "three @channel", "four @olga"] {
             said.append(try await world.say(text, in: general, by: company.adam))
         }
         try await world.say("mine", in: general, by: company.mia)
@@ -108,6 +108,38 @@ import Testing
         _ = try await world.run { try $0.read(general, upTo: back, by: company.mia) }
         #expect(try await Self.counts(of: general, for: company.mia, in: world) == [3, 2])
         #expect(try await Self.counts(of: general, for: company.olga, in: world) == [5, 2])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `whom @here calls are those who were there`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (general, adam, mia, olga) = (company.general, company.adam, company.mia, company.olga)
+        let message = try await world.run {
+            try $0.send(
+                .init(content: "@here and @olga", peopleHere: [adam, olga, mia, company.zoe]), to: general, by: adam
+            ).message
+        }
+        #expect(message.mentions == Mentions(userIDs: [olga], isHere: true))
+        #expect(try await Self.counts(of: general, for: mia, in: world) == [1, 1])
+        #expect(try await Self.counts(of: general, for: olga, in: world) == [1, 1])
+        #expect(try await world.look { try $0.badge(of: mia) } == 1)
+        // Who came later has something to read, and was not called.
+        let late = try await world.member("lea", of: company)
+        _ = try await world.run { try $0.read(general, upTo: 0, by: late) }
+        #expect(try await Self.counts(of: general, for: late, in: world) == [1, 0])
+        #expect(try await world.look { try $0.badge(of: late) } == 0)
+        // An edit calls nobody anew, unless it says @here for the first time.
+        let edited = try await world.run { try $0.edit(message.id, to: "@here", peopleHere: [late], by: adam) }
+        #expect(edited.mentions == Mentions(isHere: true))
+        #expect(try await Self.counts(of: general, for: mia, in: world) == [1, 1])
+        #expect(try await Self.counts(of: general, for: olga, in: world) == [1, 0])
+        #expect(try await Self.counts(of: general, for: late, in: world) == [1, 0])
+        _ = try await world.run { try $0.edit(message.id, to: "no more", by: adam) }
+        #expect(try await Self.counts(of: general, for: mia, in: world) == [1, 0])
+        _ = try await world.run { try $0.edit(message.id, to: "@here", peopleHere: [late], by: adam) }
+        #expect(try await Self.counts(of: general, for: mia, in: world) == [1, 0])
+        #expect(try await Self.counts(of: general, for: late, in: world) == [1, 1])
     }
 
     @Test(arguments: TestDatabase.allCases)
@@ -157,7 +189,7 @@ import Testing
         let general = company.general
         try await world.run { transaction in
             for _ in 0...ChannelMembership.unreadLimit {
-                _ = try transaction.send(.init(content: "@here"), to: general, by: company.adam)
+                _ = try transaction.send(.init(content: "@channel"), to: general, by: company.adam)
             }
         }
         #expect(try await Self.counts(of: general, for: company.mia, in: world) == [1_000, 1_000])

@@ -40,6 +40,10 @@ import Testing
         #expect(try await Self.pushed(named, in: world) == [mia: .channel, adam: .named])
         let all = try await world.say("@channel look", in: room, by: mia)
         #expect(try await Self.pushed(all, in: world) == [olga: .everybody, adam: .everybody])
+        let here = try await world.run {
+            try $0.send(.init(content: "@here", peopleHere: [adam]), to: room, by: mia).message
+        }
+        #expect(try await Self.pushed(here, in: world) == [olga: .channel, adam: .here])
         let reply = try await world.say("well", in: room, by: adam, thread: plain.id)
         #expect(try await Self.pushed(reply, in: world) == [olga: .thread])
         let second = try await world.say("indeed", in: room, by: mia, thread: plain.id)
@@ -86,6 +90,27 @@ import Testing
                 from: try #require(TimeOfDay("11:00")), to: try #require(TimeOfDay("13:00")), timeZone: "Nowhere/Else"),
             pushWhen: .always, showPreview: true)
         #expect(try await world.refusal { try $0.setNotificationSettings(wrong, of: mia) } == "invalid_time_zone")
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `of devices that change the same settings at once one does`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let mia = try await world.person("mia")
+        let other = NotificationSettings(quietHours: nil, pushWhen: .always, showPreview: false)
+        for version: Int64 in 0..<3 {
+            #expect(try await world.look { try $0.notificationVersion(of: mia) } == version)
+            let refusals = try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        try await world.refusal { try $0.setNotificationSettings(other, ifVersion: version, of: mia) }
+                    }
+                }
+                return try await group.reduce(into: [String?]()) { $0.append($1) }
+            }
+            #expect(Set(refusals) == [nil, "outdated"])
+        }
+        #expect(try await world.refusal { try $0.setNotificationSettings(.usual, ifVersion: 0, of: mia) } == "outdated")
+        #expect(try await world.look { try $0.notificationSettings(of: mia) } == other)
     }
 
     @Test(arguments: TestDatabase.allCases)

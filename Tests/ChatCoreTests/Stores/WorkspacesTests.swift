@@ -152,5 +152,15 @@ import Testing
             #expect(
                 try await world.missed(by: user, in: company.workspace, after: before) == [.workspaceUpdated])
         }
+        // Whoever has not seen that takes nothing back.
+        #expect(try await world.look { try $0.version(of: company.workspace) } == 2)
+        #expect(
+            try await world.refusal {
+                try $0.renameWorkspace(company.workspace, to: "Quay", ifVersion: 1, by: company.olga)
+            } == "outdated")
+        let last = try await world.run {
+            try $0.renameWorkspace(company.workspace, to: "Quay", ifVersion: 2, by: company.olga)
+        }
+        #expect(last.workspace.name == "Quay")
     }
 }

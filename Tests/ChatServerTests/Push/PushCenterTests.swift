@@ -343,26 +343,6 @@ struct PushCenterTests {
         await center.ring(world.ring())
         #expect(await world.apple.sent(1).map(\.kind) == [.voip])
     }
-
-    @Test func `an icon's number goes when everything is read`() async throws {
-        let world = try await World()
-        let center = try await world.center()
-        let message = try await world.say("hello")
-        await center.changed(world.word(of: message))
-        _ = await world.apple.sent(1)
-        let (bob, direct, sequence) = (world.bob, world.direct, message.sequence)
-        for _ in 0..<2 {
-            _ = try await world.chat.write { try $0.read(direct, upTo: sequence, by: bob) }
-            var changes = ChatChanges()
-            changes.marks[bob] = ReadMark(channelID: direct, lastRead: sequence)
-            await center.changed(changes)
-        }
-        let push = await world.apple.sent(2)[1]
-        #expect(push.priority == .thrifty && String(decoding: push.payload, as: UTF8.self) == #"{"aps":{"badge":0}}"#)
-        try await until { center.statistics.sent == ["alert": 2] }
-        await center.stop()
-        #expect(world.apple.sent.count == 2)
-    }
 }
 
 extension PushCenter {

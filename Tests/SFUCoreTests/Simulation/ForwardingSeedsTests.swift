@@ -6,8 +6,8 @@ import Testing
 @testable import SFUCore
 
 /// Hundreds of random publications of each coding, each with one subscriber who wants this and that at random times,
-/// over a path that loses, delays and repeats packets. Of half of them packets are forwarded as they come, of the others
-/// some at a time. What has to hold in each of them is in `ModelReceiver`.
+/// over a path that loses, delays and repeats packets. Of half of them packets are forwarded as they come, of the
+/// others some at a time. What has to hold in each of them is in `ModelReceiver`.
 @Suite struct ForwardingSeedsTests {
     @Test(arguments: ModelCoding.allCases)
     func `no subscriber sees a broken stream`(coding: ModelCoding) async {
