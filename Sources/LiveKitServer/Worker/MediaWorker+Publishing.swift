@@ -12,6 +12,8 @@ extension MediaWorker {
     func publish() {
         statistics.streams = streams.count
         statistics.isDraining = isDraining
+        // Without ports, once it is stopped, it is as it was.
+        if !datagramPorts.isEmpty { statistics.datagramsUnsent = datagramPorts.reduce(0) { $0 + $1.outgoing.dropped } }
         if statistics.hasNews(since: told) { return publishAll() }
         guard !willPublish, statistics != told else { return }
         willPublish = true
@@ -20,8 +22,6 @@ extension MediaWorker {
 
     /// All that there is to tell.
     func publishAll() {
-        // Without ports, once it is stopped, it is as it was.
-        if !datagramPorts.isEmpty { statistics.datagramsUnsent = datagramPorts.reduce(0) { $0 + $1.outgoing.dropped } }
         told = statistics
         published.withLock { $0 = told }
     }

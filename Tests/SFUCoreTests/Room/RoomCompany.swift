@@ -48,6 +48,9 @@ final class RoomCompany {
     /// Datagrams from the room to a person that are lost, and from a person to the room.
     var isLostDown: (Person, [UInt8]) -> Bool = { _, _ in false }
     var isLostUp: (Person, [UInt8]) -> Bool = { _, _ in false }
+    /// How long a datagram takes from a person to the room.
+    var delayUp: ([UInt8]) -> Interval = { _ in .zero }
+    private var onTheirWay: [(due: Instant, datagram: Transmit, from: Person, to: RoomPeerID)] = []
 
     private static func address(_ host: Int, _ port: UInt16) -> TransportAddress {
         TransportAddress(.v4(0xc000_0200 | UInt32(host)), port: port)
@@ -179,6 +182,7 @@ final class RoomCompany {
             }
             takeEvents(of: person)
         }
+        arrive()
         if let wake = room.nextWake, wake <= now { room.tick(at: now) }
         room.forwardReceived(into: &forwarded, at: now, sending: sendFull)
         send(&forwarded)
@@ -211,11 +215,18 @@ final class RoomCompany {
     }
 
     private func up(_ datagram: Transmit, of person: Person, to peer: RoomPeerID) {
-        var bytes = datagram.bytes
-        guard !isLostUp(person, bytes) else { return }
-        room.receive(
-            &bytes, for: peer, from: datagram.from, to: datagram.to, into: &forwarded, at: now,
-            sending: sendFull)
+        onTheirWay.append((now + delayUp(datagram.bytes), datagram, person, peer))
+    }
+
+    private func arrive() {
+        for (_, datagram, person, peer) in onTheirWay.filter({ $0.due <= now }) {
+            var bytes = datagram.bytes
+            guard !isLostUp(person, bytes) else { continue }
+            room.receive(
+                &bytes, for: peer, from: datagram.from, to: datagram.to, into: &forwarded, at: now,
+                sending: sendFull)
+        }
+        onTheirWay.removeAll { $0.due <= now }
     }
 
     private func deliver(_ datagram: [UInt8], from: TransportAddress, to: TransportAddress) {
@@ -267,10 +278,9 @@ final class RoomCompany {
         }
     }
 
-    /// A frame as it is, which was captured so long ago.
-    func send(_ frame: EncodedFrame, of person: Person, _ track: TransceiverID, late: Interval = .zero) throws {
+    /// A frame as it is.
+    func send(_ frame: EncodedFrame, of person: Person, _ track: TransceiverID) throws {
         try person.publisher.send(frame, on: track, at: now)
-        person.publisher.relate(timestamp: frame.timestamp, to: now - late, on: track)
     }
 
     /// A packet of a person's that somebody else has made.
