@@ -199,7 +199,8 @@ class Publisher:
     def __init__(self, server, room, identity):
         self.port = server.port
         self.token = api.AccessToken(KEY, SECRET).with_identity(identity).with_grants(
-            api.VideoGrants(room_join=True, room=room)).to_jwt()
+            api.VideoGrants(room_join=True, room=room)).with_room_config(
+            api.RoomConfiguration(departure_timeout=1)).to_jwt()
         self.status, self.text, headers = self.ask("POST", "/whip", OFFER)
         self.path = headers["Location"]
 

@@ -6,7 +6,8 @@ extension LiveKitServer {
     /// Whether it takes no new rooms.
     package var isDraining: Bool { workers.allSatisfy(\.load.isDraining) }
 
-    /// Takes no new rooms from now on, for good, and waits until nobody is left in those that there are.
+    /// Takes no new rooms from now on, for good, and waits until nobody is left in those that there are, nor may come
+    /// back: who leaves last may be about to make a new connection.
     ///
     /// - Parameter time: that it waits at most.
     /// - Returns: how many are still there.

@@ -72,8 +72,7 @@ extension RoomMachine {
         guard claims.attributes.byteCount <= limits.attributesBytes else {
             throw .attributesTooLong(limit: limits.attributesBytes)
         }
-        // Whoever has the identity comes back, if by a new session: of clients that could not resume.
-        guard !isDraining || claims.isDependent || isIn(arrival.identity) else { throw .roomDraining }
+        guard !isDraining || claims.isDependent || mayReturn.contains(arrival.identity) else { throw .roomDraining }
         let limit = configuration.maximumParticipants
         // Players take as much as those whom everybody sees.
         let others = people.count { (!$0.isHidden || $0.mode.isPlaying) && $0.identity != arrival.identity }

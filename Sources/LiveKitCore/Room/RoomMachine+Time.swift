@@ -33,9 +33,9 @@ extension RoomMachine {
     /// When an empty room ends; nil while there is somebody whom it is for.
     private var emptyDeadline: Instant? {
         emptySince.map { emptySince in
+            if hasHadPeople { return emptySince + configuration.departureTimeout }
             // There is nobody to wait for.
-            if isDraining { return emptySince }
-            return emptySince + (hasHadPeople ? configuration.departureTimeout : configuration.emptyTimeout)
+            return isDraining ? emptySince : emptySince + configuration.emptyTimeout
         }
     }
 

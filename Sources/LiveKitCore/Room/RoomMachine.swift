@@ -29,8 +29,10 @@ package final class RoomMachine {
     let serverFrameTrailer: [UInt8]
     var random: EngineRandom
     var phase = Phase.open
-    /// Nobody new comes in.
+    /// Nobody new comes in,
     var isDraining = false
+    /// but for those who were in it then: a client that makes its connection anew leaves first.
+    var mayReturn: Set<String> = []
 
     /// In the order in which they came.
     var people: [Participant] = []

@@ -17,6 +17,9 @@ extension MediaWorker {
         return true
     }
 
-    /// How many are in its rooms, but for recorders and agents, which go with the others.
-    var peopleCount: Int { hostedRooms.reduce(0) { $0 + $1.machine.peopleCount } }
+    /// How many are in its rooms, but for recorders and agents, which go with the others. A room whose last one may
+    /// still come back counts as one.
+    var peopleCount: Int {
+        hostedRooms.reduce(0) { $0 + max($1.machine.peopleCount, $1.machine.isAwaited ? 1 : 0) }
+    }
 }

@@ -14,7 +14,7 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
     package var bytesSent = 0
     /// Datagrams that the system did not take, of those that were sent.
     package var datagramsUnsent = 0
-    /// It takes no new rooms.
+    /// It takes no new rooms; not summed.
     package var isDraining = false
     /// Datagrams that were nobody's.
     package var drops = Drops()
@@ -66,7 +66,6 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
         sum.datagramsSent += right.datagramsSent
         sum.bytesSent += right.bytesSent
         sum.datagramsUnsent += right.datagramsUnsent
-        sum.isDraining = left.isDraining && right.isDraining
         sum.drops.unknownFragments += right.drops.unknownFragments
         sum.drops.unknownAddresses += right.drops.unknownAddresses
         return sum

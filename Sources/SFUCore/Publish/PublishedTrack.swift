@@ -192,6 +192,12 @@ public struct PublishedTrack: ~Copyable, Sendable {
         clocks[layer].reported(report)
     }
 
+    /// The stream's source has changed, and the new one has not reported.
+    mutating func forgetClock(of layer: Int) {
+        guard clocks.indices.contains(layer), clocks[layer].isKnown else { return }
+        clocks[layer] = LayerClock(clockRate: clocks[layer].clockRate)
+    }
+
     public func highestSequence(of layer: Int) -> Int64? {
         streams.indices.contains(layer) ? streams[layer].highest : nil
     }

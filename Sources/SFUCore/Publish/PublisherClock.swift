@@ -8,14 +8,18 @@ public import RTCWire
 public struct PublisherClock: Sendable, Hashable {
     /// Reports of so long are remembered, and once more as long: clocks drift, by some milliseconds a minute.
     private static let memory = Interval.seconds(Int64(30))
-    /// No path takes this much more than at its best: the clock was set.
+    /// No path takes this much more than at its best for long.
     private static let longestDelay = Interval.seconds(Int64(2))
+    /// What holds longer is no delay: the clock was set back.
+    private static let longestStall = Interval.seconds(Int64(5))
 
     /// What is to be added to the publisher's nanoseconds, the least of this stretch and of the one before.
     private var offset: Int64?
     /// The least since the stretch began.
     private var recent = Int64.max
     private var began = Instant.zero
+    /// Since when reports come too late; nil when they do not.
+    private var lateSince: Instant?
 
     public init() {}
 
@@ -24,12 +28,14 @@ public struct PublisherClock: Sendable, Hashable {
         // RFC 3550 §6.4.1: a sender without a wall clock may say zero.
         guard ntp.value != 0 else { return }
         let seen = arrival.nanoseconds &- Self.nanoseconds(ntp)
-        guard let offset, abs(seen &- offset) < Self.longestDelay.nanoseconds else {
-            offset = seen
-            recent = seen
-            began = arrival
+        guard let offset else { return begin(seen, at: arrival) }
+        guard seen &- offset < Self.longestDelay.nanoseconds else {
+            let since = lateSince ?? arrival
+            lateSince = since
+            if arrival - since >= Self.longestStall { begin(seen, at: arrival) }
             return
         }
+        lateSince = nil
         recent = min(recent, seen)
         self.offset = min(offset, seen)
         guard arrival - began > Self.memory else { return }
@@ -38,9 +44,19 @@ public struct PublisherClock: Sendable, Hashable {
         began = arrival
     }
 
-    /// When it was here what the publisher's clock says; nil before a report.
-    public func moment(of ntp: NTPTimestamp) -> Instant? {
-        offset.map { Instant(nanoseconds: Self.nanoseconds(ntp) &+ $0) }
+    private mutating func begin(_ seen: Int64, at arrival: Instant) {
+        offset = seen
+        recent = seen
+        began = arrival
+        lateSince = nil
+    }
+
+    /// When it was here what a report says; nil before one, and for one that is of another clock than the others, or of
+    /// before it was set: what is told is never far from when it came.
+    public func moment(of report: SenderClock) -> Instant? {
+        guard let offset else { return nil }
+        let moment = Instant(nanoseconds: Self.nanoseconds(report.ntp) &+ offset)
+        return abs((report.receivedAt - moment).nanoseconds) < Self.longestDelay.nanoseconds ? moment : nil
     }
 
     /// Since 1900, by which a peer names any time until 2036.

@@ -140,9 +140,12 @@ final class Publication {
         for stream in 0..<track.streamCount {
             guard
                 let report = publisher.machine.senderClock(
-                    ofLayer: receivedLayer(ofStream: stream), on: transceiver),
-                report != track.clocks[stream].report
-            else { continue }
+                    ofLayer: receivedLayer(ofStream: stream), on: transceiver)
+            else {
+                track.forgetClock(of: stream)
+                continue
+            }
+            guard report != track.clocks[stream].report else { continue }
             track.reported(report, layer: stream)
             publisher.clock.reported(report.ntp, at: report.receivedAt)
         }

@@ -163,10 +163,12 @@ final class Subscription {
 
     /// Its sender reports say when what is forwarded was captured; while that is not known, when it came here.
     func tellClock(of publication: Publication) {
-        guard let rewriter = video?.rewriter ?? audio?.rewriter, let layer = rewriter.layer.map({ Int($0) }),
-            publication.track.clocks.indices.contains(layer), let report = publication.track.clocks[layer].report,
+        // During a pause what was told holds: time goes on as it did.
+        guard let rewriter = video?.rewriter ?? audio?.rewriter, let layer = rewriter.layer.map({ Int($0) })
+        else { return }
+        guard publication.track.clocks.indices.contains(layer), let report = publication.track.clocks[layer].report,
             let timestamp = rewriter.translated(report, layer: layer),
-            let moment = publication.publisher.clock.moment(of: report.ntp)
+            let moment = publication.publisher.clock.moment(of: report)
         else { return subscriber.machine.forgetRelation(on: transceiver) }
         subscriber.machine.relate(timestamp: timestamp, to: moment, on: transceiver)
     }

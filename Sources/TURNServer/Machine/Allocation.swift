@@ -104,7 +104,8 @@ struct Allocation: Sendable {
     /// Gives or renews it.
     mutating func permit(_ ip: IPAddress, isOutside: Bool, until: Instant) {
         if let index = permissions.firstIndex(where: { $0.ip == ip }) {
-            permissions[index].until = until
+            // Whose address it is may have changed meanwhile.
+            permissions[index] = Permission(ip: ip, isOutside: isOutside, until: until)
         } else {
             permissions.append(Permission(ip: ip, isOutside: isOutside, until: until))
         }

@@ -23,9 +23,14 @@ import Testing
         venue.send(.leave(.init()), from: ann)
         venue.run(for: .seconds(Int64(1)))
         #expect(venue.ending == nil && venue.room.peopleCount == 1)
-        // And it waits for nobody then.
+        // And by leaving before: a client that makes its connection anew does.
         venue.send(.leave(.init()), from: again)
         venue.run(for: .seconds(Int64(1)))
+        #expect(venue.ending == nil && venue.room.peopleCount == 0 && venue.room.isAwaited)
+        let last = try venue.join("ann")
+        #expect(!venue.room.isAwaited)
+        venue.send(.leave(.init()), from: last)
+        venue.run(for: venue.room.configuration.departureTimeout + .seconds(Int64(1)))
         #expect(venue.ending == .roomEndIdleTimeout)
         #expect(venue.room.holdsNothing)
     }
@@ -38,12 +43,12 @@ import Testing
         _ = try venue.join("helper", claims: { $0.kind = "agent" })
         #expect(venue.room.participants.count == 3 && venue.room.peopleCount == 1)
         venue.send(.leave(.init()), from: ann)
-        venue.run(for: .seconds(Int64(1)))
+        venue.run(for: venue.room.configuration.departureTimeout + .seconds(Int64(1)))
         #expect(venue.ending == .roomEndIdleTimeout)
         #expect(recorder.lines.suffix(2) == ["< leave roomClosed disconnect", "< closed"])
     }
 
-    @Test func `an empty room that is draining ends at once`() {
+    @Test func `a room that nobody has come to ends at once when it is draining`() {
         let venue = Venue()
         venue.run(for: .seconds(Int64(1)))
         venue.room.drain(at: venue.now)

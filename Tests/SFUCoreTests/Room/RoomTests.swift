@@ -71,6 +71,10 @@ import Testing
         }
         let (heard, seen) = (try beginning(voice.publication), try beginning(camera.publication))
         #expect(abs(heard - seen) < 0.002)
+        // A pause changes nothing.
+        try company.room.setMuted(true, camera.publication, at: company.now)
+        company.run(for: .seconds(Int64(5)))
+        #expect(abs(try beginning(camera.publication) - seen) < 0.002)
     }
 
     @Test func `who comes later begins at a key frame that the room asks for`() throws {

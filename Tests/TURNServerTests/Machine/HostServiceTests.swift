@@ -132,6 +132,20 @@ import Testing
         #expect(bound.errorCode?.code == 403)
     }
 
+    @Test func `an address that has become the host's is the host's for whoever permits it again`() throws {
+        var script = ServerScript(hasIPv6: false)
+        let media = endpoint("203.0.113.2", 7_882)
+        let other = endpoint("203.0.113.2", 22)
+        var client = ScriptedClient()
+        try client.allocate(&script)
+        try client.permit(&script, media)
+        #expect(target(&script, ScriptedClient.indication(Self.data, to: other), of: client) == other)
+        script.machine.hostServes([TURNHostService(local: media)])
+        try client.permit(&script, media)
+        #expect(target(&script, ScriptedClient.indication(Self.data, to: media), of: client) == media)
+        #expect(target(&script, ScriptedClient.indication(Self.data, to: other), of: client) == nil)
+    }
+
     @Test func `what is denied is not reached, service or not`() throws {
         var script = Host.itself.script { $0.policy.denied = [IPPrefix("203.0.113.2/32")].compactMap { $0 } }
         let denied = endpoint("203.0.113.2", 7_882)
