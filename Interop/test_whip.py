@@ -62,6 +62,23 @@ def test_who_publishes_by_whip_is_seen_and_heard(sfu, room, aiortc, codec):
     assert obs.session.ask("DELETE").status == 404
 
 
+def test_clients_of_livekits_own_path_come_into_the_room_of_their_token(sfu, room, aiortc):
+    ann = sfu.join(room, "ann")
+    obs = aiortc("/whip/v1", "obs", "--publish", "VP8", "--hertz", 554)
+    ann.wait_for("connected", who="obs")
+    ann.check_picture()
+    ann.check_sound(554)
+    # As LiveKit's server says it, and a proxy that knows no other path passes on.
+    assert obs.session.path.startswith("/whip/v1/")
+    candidate = "m=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=candidate:1 1 udp 5 192.0.2.9 9 typ host\r\n"
+    assert obs.session.patch(candidate, obs.session.tag).status == 204
+    obs.session.end()
+    ann.wait_for("gone", who="obs")
+    assert obs.session.ask("DELETE").status == 404
+    # It is no room: a token for all of them does not say where.
+    assert offer_to(sfu, "/whip/v1", OFFER, anywhere("obs")).status == 400
+
+
 def test_our_example_publishes_a_file_to_a_room(sfu, room):
     ann = sfu.join(room, "ann")
     command = [find_example("whip-publish"), f"{sfu.http}/whip", VIDEO, SOUND, f"--token={token(room, 'file')}"]

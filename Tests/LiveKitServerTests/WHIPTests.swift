@@ -163,8 +163,24 @@ import Testing
         #expect(ExchangeRoute(path: "/whip") == .endpoint(.whip, room: ""))
         #expect(ExchangeRoute(path: "/whep/living%20room") == .endpoint(.whep, room: "living room"))
         #expect(ExchangeRoute(path: "/whip/sessions/x") == .session(.whip, id: "x"))
-        for other in ["/", "/whips", "/whip/a/b", "/whip/sessions/x/y", "/whip/%ff", "whip"] {
+        for other in ["/", "/whips", "/whip/a/b", "/whip/sessions/x/y", "/whip/v1/x/y", "/whip/%ff", "whip"] {
             #expect(ExchangeRoute(path: other) == nil, "\(other)")
+        }
+    }
+
+    @Test func `LiveKit's own path is an endpoint and no room, with its sessions below it`() async throws {
+        #expect(ExchangeRoute(path: "/whip/v1") == .endpoint(.whip, room: "", .liveKits))
+        #expect(ExchangeRoute(path: "/whip/%76%31") == .endpoint(.whip, room: "", .liveKits))
+        #expect(ExchangeRoute(path: "/whip/v1/PA_x") == .session(.whip, id: "PA_x", .liveKits))
+        #expect(ExchangeRoute(path: "/whip/v2") == .endpoint(.whip, room: "v2"))
+        try await TestServer.run { server in
+            let made = try await Self.post(server, "/whip/v1")
+            #expect(made.status == 201)
+            let place = try #require(Self.field("Location", made.headers))
+            #expect(place.hasPrefix("/whip/v1/") && place.count == "/whip/v1/".count + 64)
+            let bearer = ["Authorization": "Bearer \(try TestServer.token(identity: "obs"))"]
+            #expect(try await server.ask(place, method: "DELETE", headers: bearer).status == 200)
+            #expect(try await server.ask(place, method: "DELETE", headers: bearer).status == 404)
         }
     }
 }

@@ -40,13 +40,14 @@ extension ExchangeRoute {
     /// The path that names it and nothing else to any server; nil where there is none.
     fileprivate var safePath: String? {
         switch self {
-        case .endpoint(let kind, let room):
+        case .endpoint(let kind, _, .liveKits): return "/\(kind.rawValue)/\(Form.liveKits.folder)"
+        case .endpoint(let kind, let room, .ours):
             // RFC 3986 §5.2.4: such a segment is no name, escaped or not.
             guard room != ".", room != ".." else { return nil }
             return "/\(kind.rawValue)" + (room.isEmpty ? "" : "/" + Self.escaped(room))
-        case .session(let kind, let id):
+        case .session(let kind, let id, let form):
             let isName = !id.isEmpty && id.utf8.allSatisfy { $0.isWord || "-_~".utf8.contains($0) }
-            return isName ? "/\(kind.rawValue)/sessions/\(id)" : nil
+            return isName ? "/\(kind.rawValue)/\(form.folder)/\(id)" : nil
         }
     }
 

@@ -3,10 +3,16 @@ internal import SocketIO
 
 /// Which endpoint or session of WHIP (RFC 9725) or WHEP a path names.
 enum ExchangeRoute: Equatable {
-    /// `/whip`, or `/whip/` and the name of a room.
-    case endpoint(HTTPSession.Kind, room: String)
-    /// `/whip/sessions/` and its id.
-    case session(HTTPSession.Kind, id: String)
+    /// `/whip`, or `/whip/` and the name of a room; `/whip/v1` is LiveKit's.
+    case endpoint(HTTPSession.Kind, room: String, Form = .ours)
+    /// `/whip/sessions/` and its id; `/whip/v1/` in LiveKit's form.
+    case session(HTTPSession.Kind, id: String, Form = .ours)
+
+    /// Whose paths they are. LiveKit's server has `/whip/v1` for every room, and its sessions below that, which a
+    /// server before a cluster has to pass on as they are.
+    enum Form {
+        case ours, liveKits
+    }
 
     static let sdp = "application/sdp"
     static let fragment = "application/trickle-ice-sdpfrag"
@@ -24,8 +30,10 @@ enum ExchangeRoute: Equatable {
         case (0, _): self = .endpoint(kind, room: "")
         case (1, let name?):
             guard let room = name.removingPercentEncoding else { return nil }
-            self = .endpoint(kind, room: room)
-        case (2, "sessions"): self = .session(kind, id: rest[1])
+            // However it is escaped: a server that is passed such a path reads it so.
+            self = room == Form.liveKits.folder ? .endpoint(kind, room: "", .liveKits) : .endpoint(kind, room: room)
+        case (2, Form.ours.folder): self = .session(kind, id: rest[1])
+        case (2, Form.liveKits.folder): self = .session(kind, id: rest[1], .liveKits)
         default: return nil
         }
     }
@@ -68,4 +76,14 @@ enum ExchangeRoute: Equatable {
     static let exposed: (name: String, value: String) = (
         "Access-Control-Expose-Headers", "Accept-Patch, ETag, Link, Location"
     )
+}
+
+extension ExchangeRoute.Form {
+    /// The name below which sessions are.
+    var folder: String {
+        switch self {
+        case .ours: "sessions"
+        case .liveKits: "v1"
+        }
+    }
 }

@@ -32,7 +32,8 @@ final class HTTPSession: SignalLink {
         id = [UInt8].random(32).hexadecimal
     }
 
-    var path: String { "/\(kind.rawValue)/sessions/\(id)" }
+    /// Below the endpoint that was asked: what a proxy passes on may be no more than that.
+    func path(_ form: ExchangeRoute.Form) -> String { "/\(kind.rawValue)/\(form.folder)/\(id)" }
 
     /// Where it is; nil before its room has it.
     var address: SignalAddress? { state.withLock { $0.address } }

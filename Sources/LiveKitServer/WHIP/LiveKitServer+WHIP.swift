@@ -12,8 +12,9 @@ extension LiveKitServer {
         if request.method == "OPTIONS" { return route.preflight }
         do throws(HTTPRefusal) {
             switch route {
-            case .endpoint(let kind, let room): return try await open(kind, room: room, request)
-            case .session(let kind, let id):
+            case .endpoint(let kind, let room, let form):
+                return try await open(kind, room: room, request, form)
+            case .session(let kind, let id, _):
                 let session = try session(kind, id, for: request)
                 return request.method == "DELETE" ? try await end(session) : try await patch(session, request)
             }
@@ -25,7 +26,7 @@ extension LiveKitServer {
     // MARK: Beginning
 
     private func open(
-        _ kind: HTTPSession.Kind, room: String, _ request: SocketIOHTTPRequest
+        _ kind: HTTPSession.Kind, room: String, _ request: SocketIOHTTPRequest, _ form: ExchangeRoute.Form
     ) async throws(HTTPRefusal) -> SocketIOHTTPResponse {
         let parameters = try ExchangeParameters(
             request, kind, room: room, keys: configuration.keys, limits: configuration.rooms.limits, at: Date())
@@ -54,8 +55,8 @@ extension LiveKitServer {
         return SocketIOHTTPResponse(
             status: 201,
             headers: HTTPRefusal.crossOrigin + [
-                ("Content-Type", ExchangeRoute.sdp), ("Location", session.path), ("ETag", session.tag.header),
-                ("Accept-Patch", ExchangeRoute.fragment), ExchangeRoute.exposed,
+                ("Content-Type", ExchangeRoute.sdp), ("Location", session.path(form)),
+                ("ETag", session.tag.header), ("Accept-Patch", ExchangeRoute.fragment), ExchangeRoute.exposed,
             ] + configuration.iceServers(request).flatMap(Self.links), body: .bytes(Array(answer.utf8)))
     }
 

@@ -36,6 +36,8 @@ import Testing
             ("/whip", .exchange(.endpoint(.whip, room: ""), path: "/whip")),
             ("/whep/caf%C3%A9%2fb", .exchange(.endpoint(.whep, room: "café/b"), path: "/whep/caf%C3%A9%2Fb")),
             ("/whip/sessions/a-b_1", .exchange(.session(.whip, id: "a-b_1"), path: "/whip/sessions/a-b_1")),
+            ("/whip/v1", .exchange(.endpoint(.whip, room: "", .liveKits), path: "/whip/v1")),
+            ("/whip/v1/PA_x", .exchange(.session(.whip, id: "PA_x", .liveKits), path: "/whip/v1/PA_x")),
             ("/livekit/webhook", .event),
         ] as [(String, ClusterRoute)])
     func `what clients and services know goes on`(path: String, route: ClusterRoute) {
@@ -55,7 +57,8 @@ import Testing
     @Test(
         arguments: [
             "/", "/metrics", "/rtc/", "/rtc/../admin", "/whip/..", "/whip/%2e%2e", "/whip/.", "/whip/sessions/..",
-            "/whip/sessions/%2e%2e", "/whip/sessions/a/b", "/whip/sessions/", "/whip/a/b", "/livekit/webhook/",
+            "/whip/sessions/%2e%2e", "/whip/sessions/a/b", "/whip/sessions/", "/whip/v1/", "/whip/v1/..",
+            "/whip/a/b", "/livekit/webhook/",
         ])
     func `other paths are nobody's here`(path: String) {
         #expect(ClusterRoute(path) == nil)
