@@ -7,6 +7,7 @@ import time
 import pytest
 
 from peers.livekit_room import Server
+from peers.livekit_streams import bytes_of, digest, text_of
 from support.namespace import Namespace
 from support.process import JSONProcess
 
@@ -132,17 +133,61 @@ def test_one_calls_a_method_of_the_other(sfu, room, mode):
     bob.wait_for("answer", code=1234, message="as you like")
 
 
+@both_modes
+def test_streams_of_bytes_come_whole_and_with_what_is_said_of_them(sfu, room, mode):
+    ann, bob, eve = (sfu.join(room, name, *mode) for name in ("ann", "bob", "eve"))
+    for one in (ann, bob):
+        one.wait_for("connected", who="eve")
+    ann.do("send_bytes", seed=1, count=200_000, name="photo.jpg", type="image/jpeg", to=["bob"],
+           attributes={"seat": "4", "ünï": "code"})
+    bob.do("stream_bytes", seed=2, count=200_000, pieces=7, name="log", type="text/plain", attributes={"part": "all"})
+    bob.wait_for(
+        "byte stream", who="ann", topic="files", name="photo.jpg", type="image/jpeg", size=200_000, count=200_000,
+        attributes={"seat": "4", "ünï": "code"}, digest=digest(bytes_of(1, 200_000)))
+    for listener in (ann, eve):
+        listener.wait_for(
+            "byte stream", who="bob", topic="files", name="log", type="text/plain", size=200_000, count=200_000,
+            attributes={"part": "all"}, digest=digest(bytes_of(2, 200_000)))
+    # What comes in order would have come before this.
+    ann.do("send", text="the end")
+    eve.wait_for("data", text="the end")
+    assert [line["who"] for line in eve.process.events if line["event"] == "byte stream"] == ["bob"]
+
+
+@both_modes
+def test_streams_of_text_come_whole_and_with_what_is_said_of_them(sfu, room, mode):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.wait_for("connected", who="bob")
+    ann.do("stream_text", seed=1, count=50_000, pieces=20, attributes={"language": "none"})
+    bob.do("send_text", seed=2, count=50_000, to=["ann"], attributes={"language": "some"})
+    for listener, who, seed, language in [(bob, "ann", 1, "none"), (ann, "bob", 2, "some")]:
+        listener.wait_for(
+            "text stream", who=who, topic="notes", count=50_000, attributes={"language": language},
+            digest=digest(text_of(seed, 50_000)))
+
+
+@both_modes
 @pytest.mark.parametrize("codec", ["VP9", "H264", "AV1"])
-def test_other_codecs(sfu, room, codec):
-    ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
+def test_other_codecs(sfu, room, codec, mode):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
     ann.do("publish_video", codec=codec, width=320, height=180)
     assert codec in bob.wait_for("subscribed", name="camera")["codec"].upper()
     bob.check_picture()
 
 
-def test_a_subscriber_chooses_among_the_layers_of_simulcast(sfu, room):
-    ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
-    ann.do("publish_video", width=960, height=540, simulcast=True)
+LAYERED = {
+    "VP8 with simulcast": ("VP8", {"simulcast": True}), "H.264 with simulcast": ("H264", {"simulcast": True}),
+    "VP9 with SVC": ("VP9", {"scalability": "L3T3_KEY"}), "AV1 with SVC": ("AV1", {"scalability": "L3T3_KEY"}),
+}
+
+
+@both_modes
+@pytest.mark.parametrize(("codec", "layers"), LAYERED.values(), ids=LAYERED)
+def test_a_subscriber_chooses_among_the_layers(sfu, room, mode, codec, layers):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    # Of less than this libwebrtc makes fewer layers than it was told to.
+    ann.do("publish_video", codec=codec, width=960, height=540, **layers)
+    assert codec in bob.wait_for("subscribed", name="camera")["codec"].upper()
     bob.wait_for_picture(30)
     for quality, width in [("LOW", 240), ("HIGH", 960), ("MEDIUM", 480), ("LOW", 240)]:
         bob.do("quality", name="camera", quality=quality)

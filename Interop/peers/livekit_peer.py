@@ -15,6 +15,7 @@ from livekit import rtc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from peers.livekit_streams import Streams  # noqa: E402
 from support.evidence import FRAMES, PIECE, frame_counter, loudest  # noqa: E402
 
 RATE = frame_counter.SAMPLE_RATE
@@ -64,7 +65,9 @@ class Received:
         return {"counters": self.counters, "sizes": self.sizes, "hertz": self.hertz}
 
 
-class Peer:
+class Peer(Streams):
+    say = staticmethod(say)
+
     def __init__(self, arguments):
         self.arguments = arguments
         self.room = rtc.Room()
@@ -89,13 +92,6 @@ class Peer:
         on("reconnected", lambda: say("reconnected"))
         on("token_refreshed", lambda: say("token"))
         on("disconnected", self.disconnected)
-
-    def read_texts(self):
-        """Streams of text on the topic of chats."""
-        async def read(reader, who):
-            say("text", who=who, text=await reader.read_all(), topic=reader.info.topic)
-
-        self.room.register_text_stream_handler("lk.chat", lambda reader, who: self.start(read(reader, who)))
 
     def start(self, work):
         task = asyncio.ensure_future(work)
@@ -134,7 +130,7 @@ class Peer:
         say("attributes", who=who.identity, attributes=dict(who.attributes))
 
     def permissions_changed(self, who, permission):
-        say("permission", who=who.identity, may_publish=permission.can_publish)
+        say("permission", who=who.identity, may_publish=permission.can_publish, may_subscribe=permission.can_subscribe)
 
     def disconnected(self, reason):
         say("disconnected", reason=rtc.DisconnectReason.Name(reason))
@@ -153,7 +149,7 @@ class Peer:
         await self.room.connect(self.arguments.url, self.arguments.token, options)
         local = self.room.local_participant
         local.register_rpc_method("shout", self.shout)
-        self.read_texts()
+        self.read_streams()
         tracks = [
             [who.identity, track.name] for who in self.room.remote_participants.values()
             for track in who.track_publications.values()
@@ -167,11 +163,14 @@ class Peer:
             raise rtc.RpcError(1234, "as you like")
         return call.payload.upper()
 
-    async def publish_video(self, name="camera", codec="VP8", width=640, height=360, simulcast=False, bitrate=None):
+    async def publish_video(self, name="camera", codec="VP8", width=640, height=360, simulcast=False, bitrate=None,
+                            scalability=None):
         source = rtc.VideoSource(width, height)
         track = rtc.LocalVideoTrack.create_video_track(name, source)
         options = rtc.TrackPublishOptions(
             source=rtc.TrackSource.SOURCE_CAMERA, simulcast=simulcast, video_codec=rtc.VideoCodec.Value(codec))
+        if scalability:
+            options.scalability_mode = scalability
         if bitrate:
             options.video_encoding.max_bitrate = bitrate
             options.video_encoding.max_framerate = frame_counter.RATE
@@ -227,15 +226,6 @@ class Peer:
         await self.room.local_participant.publish_data(
             text, reliable=reliable, destination_identities=list(to), topic=topic)
         say("sent", text=text)
-
-    async def write(self, text, topic):
-        await self.room.local_participant.send_text(text, topic=topic)
-
-    async def begin(self, count, topic):
-        """So many texts of which nothing comes but the beginning."""
-        for _ in range(count):
-            await self.room.local_participant.stream_text(topic=topic)
-        say("begun")
 
     async def call(self, who, payload):
         try:
