@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+import time
 
 import pytest
 from livekit import api
 
 from peers.livekit_room import KEY, SECRET, Server
-from peers.livekit_service import Webhooks, call, without_nothing
+from peers.livekit_service import Webhooks, call, perform_rpc, without_nothing
+from support.namespace import Namespace
 from support.waiting import wait_until
 
 # Run inside the namespace: the answer in JSON, and what protobuf's own package makes of the same answer in bytes.
@@ -117,6 +119,87 @@ def test_permissions_are_taken_away(service, sfu, room):
     ann.wait_for("not_published", name="microphone")
 
 
+MODES = pytest.mark.parametrize("mode", [(), ("--dual",)], ids=["single", "dual"])
+
+
+@pytest.fixture
+def permit(service, room):
+    """Says anew what somebody in the room may do: all that is not taken away."""
+    def ask(identity, **taken):
+        permission = {"can_subscribe": True, "can_publish": True, "can_publish_data": True, **taken}
+        answer = service(
+            "update_participant", "UpdateParticipantRequest", room=room, identity=identity, permission=permission)
+        assert "answer" in answer, answer
+
+    return ask
+
+
+def bytes_of_a_second(server):
+    """Sent to everybody."""
+    before = server.metrics()["roost_livekit_sent_bytes_total"]
+    time.sleep(1)
+    return server.metrics()["roost_livekit_sent_bytes_total"] - before
+
+
+LITTLE = 4_000
+"""Bytes that are sent in a second where there is nothing but reports: sound alone is more."""
+
+
+@MODES
+def test_who_may_not_publish_any_more_is_no_longer_seen_until_allowed_again(sfu, room, permit, mode):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.publish(hertz=880)
+    bob.check_picture(15)
+    assert bytes_of_a_second(sfu) > LITTLE
+    permit("ann", can_publish=False)
+    ann.wait_for("permission", who="ann", may_publish=False)
+    for name in ("camera", "microphone"):
+        bob.wait_for("unpublished", who="ann", name=name)
+    # Ann's program goes on sending, but nothing of that goes on.
+    wait_until(lambda: bytes_of_a_second(sfu) < LITTLE, "no media is sent")
+    ann.do("publish_video", name="refused")
+    ann.wait_for("not_published", name="refused")
+    permit("ann")
+    ann.do("publish_video", name="again")
+    ann.wait_for("own_track", name="again")
+    bob.wait_for("subscribed", who="ann", name="again")
+    bob.check_picture(30, name="again")
+    assert not any(line["event"] == "published" and line["name"] == "refused" for line in bob.process.events)
+
+
+@MODES
+def test_who_may_not_subscribe_any_more_is_sent_nothing_until_allowed_again(sfu, room, permit, mode):
+    ann, bob = sfu.join(room, "ann", *mode), sfu.join(room, "bob", *mode)
+    ann.publish(hertz=880)
+    bob.check_picture(15)
+    assert bytes_of_a_second(sfu) > LITTLE
+    permit("bob", can_subscribe=False)
+    bob.wait_for("permission", who="bob", may_subscribe=False)
+    # The SDK has no event for it: pictures stop.
+    bob.wait_until_still("camera")
+    wait_until(lambda: bytes_of_a_second(sfu) < LITTLE, "no media is sent")
+    # Whoever may see nobody may still be seen.
+    bob.publish(hertz=554)
+    ann.check_picture(15)
+    ann.check_sound(554)
+    for name in ("camera", "microphone"):
+        bob.report(name, fresh=True)
+    permit("bob")
+    bob.check_picture(30)
+    bob.check_sound(880)
+
+
+def test_the_server_calls_a_method_of_somebody(sfu, room):
+    ann = sfu.join(room, "ann")
+    who = {"destination_identity": "ann", "method": "shout"}
+    assert perform_rpc(sfu, room, **who, payload="quiet") == {"answer": {"payload": "QUIET"}}
+    ann.wait_for("called")
+    failed = perform_rpc(sfu, room, **who, payload="fail")
+    assert failed["message"] == "as you like", failed
+    nobody = perform_rpc(sfu, room, destination_identity="bob", method="shout", payload="quiet")
+    assert (nobody["code"], nobody["status"]) == ("not_found", 404)
+
+
 def test_the_server_sends_data(service, sfu, room):
     ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
     # ParseDict takes bytes in base64.
@@ -154,3 +237,44 @@ def test_events_are_posted_signed_and_in_order(sfu, room, hooks, service):
     left = next(event for event in hooks.received() if event.event == "participant_left" and event.room.name == room
                 and event.participant.identity == "ann")
     assert left.participant.disconnect_reason == api.DisconnectReason.CLIENT_INITIATED
+
+
+def test_whoever_dies_before_and_after_coming_is_told_apart():
+    """Both are killed: one whose media never came, one who was there."""
+    network = Namespace().add_interface()
+    hooks = Webhooks(network)
+    server = Server(network, "--livekit-webhook", hooks.url)
+    try:
+        told = server.process.wait_for("listening")
+        ann = server.join("kitchen", "ann")
+        # From here on no media gets through. Addresses of this host are looked up after the rules.
+        network.ip("rule", "add", "pref", 100, "lookup", "local")
+        network.ip("rule", "del", "pref", 0)
+        for protocol, port in [("udp", told["media_port"]), ("tcp", told["media_tcp_port"])]:
+            network.ip("rule", "add", "pref", 10, "ipproto", protocol, "dport", port, "blackhole")
+        bob = server.join("kitchen", "bob", wait=False)
+        wait_until(
+            lambda: "bob" in [one["identity"] for one in people(server)], lambda: f"Bob comes\n{bob.process.transcript()}")
+        for one in (bob, ann):
+            one.process.kill()
+
+        def events(identity):
+            return [
+                (event.event, event.participant.identity, api.DisconnectReason.Name(event.participant.disconnect_reason))
+                for event in hooks.received() if event.participant.identity == identity
+            ]
+
+        wait_until(lambda: len(events("bob")) + len(events("ann")) == 3, lambda: f"{events('ann')}, {events('bob')}")
+        assert events("bob") == [("participant_connection_aborted", "bob", "SIGNAL_CLOSE")]
+        assert [name for name, *_ in events("ann")] == ["participant_joined", "participant_left"]
+        aborted = next(event for event in hooks.received() if event.event == "participant_connection_aborted")
+        assert aborted.room.name == "kitchen" and aborted.id and aborted.created_at
+    finally:
+        code = server.close()
+        hooks.close()
+        network.close()
+    assert code == 0
+
+
+def people(server):
+    return call(server, "room", "list_participants", "ListParticipantsRequest", room="kitchen")["answer"]["participants"]

@@ -29,6 +29,27 @@ async def main(url, key, secret, service, method, request):
 asyncio.run(main(*sys.argv[1:6], json.loads(sys.argv[6])))
 """
 
+# Run inside the namespace: LiveKit's package has the messages of this method, and no call for it.
+PERFORM_RPC = """
+import asyncio, json, sys
+import aiohttp
+from google.protobuf.json_format import MessageToDict, ParseDict
+from livekit.api.twirp_client import TwirpClient, TwirpError
+from livekit.protocol import room
+
+async def main(url, token, request):
+    async with aiohttp.ClientSession() as session:
+        try:
+            answer = await TwirpClient(session, url, "livekit").request(
+                "RoomService", "PerformRpc", ParseDict(request, room.PerformRpcRequest()),
+                {"Authorization": "Bearer " + token}, room.PerformRpcResponse)
+            print(json.dumps({"answer": MessageToDict(answer, preserving_proto_field_name=True)}))
+        except TwirpError as error:
+            print(json.dumps({"code": error.code, "status": error.status, "message": error.message}))
+
+asyncio.run(main(*sys.argv[1:3], json.loads(sys.argv[3])))
+"""
+
 # Run inside the namespace: takes webhooks and prints each with its header, as a line of JSON.
 RECEIVER = """
 import json, sys
@@ -52,9 +73,19 @@ server.serve_forever()
 
 def call(server, service, method, message, key=KEY, secret=SECRET, **fields):
     """`livekit.<service>.<method>`; the answer, or the error's code, status and message."""
-    command = server.namespace.command(
-        sys.executable, "-c", CALL, server.http, key, secret, service, method, json.dumps([message, fields]))
-    done = subprocess.run(command, capture_output=True, text=True)
+    return answer_of(server, CALL, server.http, key, secret, service, method, json.dumps([message, fields]))
+
+
+def perform_rpc(server, room, **fields):
+    """A method of somebody in the room, called by the server."""
+    grants = api.VideoGrants(room_admin=True, room=room)
+    bearer = api.AccessToken(KEY, SECRET).with_grants(grants).to_jwt()
+    return answer_of(server, PERFORM_RPC, server.http, bearer, json.dumps({"room": room, **fields}))
+
+
+def answer_of(server, script, *arguments):
+    done = subprocess.run(
+        server.namespace.command(sys.executable, "-c", script, *arguments), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
