@@ -129,6 +129,27 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `a renewed link lasts no longer than what was registered`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let week = Duration.seconds(7 * 86_400)
+        let renew = { @Sendable (chat: ChatTransaction) in
+            try chat.renewRegistration(of: "one@example.org", with: secret("renewed"))
+        }
+        for (left, isInTime) in [(Duration.milliseconds(1), true), (.zero, false)] {
+            _ = try await Self.enroll("one", in: world)
+            world.pass(week - .seconds(3_600))
+            #expect(try await world.run(renew) == "one")
+            world.pass(.seconds(3_600) - left)
+            #expect(try await world.run { try !$0.sweepRegistrations(atMost: 2) } || !isInTime)
+            if isInTime {
+                #expect(try await Self.confirm("renewed", in: world) != nil)
+            } else {
+                await #expect(throws: ChatError.linkExpired) { try await Self.confirm("renewed", in: world) }
+            }
+        }
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `what nobody confirms for a week goes, and its name is free`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let ann = try await world.person("ann")
