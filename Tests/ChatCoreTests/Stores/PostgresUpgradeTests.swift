@@ -23,8 +23,8 @@ import Testing
         let tries = Mutex(0)
     }
 
-    /// Each of PostgreSQL's processes looks for a deadlock when it has waited for so long: the newer server never does,
-    /// so that the older one has to give way to every one that there is.
+    /// Each of PostgreSQL's processes looks for a deadlock when it has waited for so long: the newer server does so
+    /// last, so that the older one is who gives way in each that there is.
     private static func address(_ address: String, deadlocksAfter time: String) -> String {
         address.replacing("options='", with: "options='-c deadlock_timeout=\(time) ")
     }
@@ -43,24 +43,32 @@ import Testing
             return listing.workspace.id
         }
         let progress = Progress()
+        let (beginnings, beginning) = AsyncStream<Void>.makeStream()
         let done = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<4 {
                 group.addTask {
+                    defer { beginning.yield() }
                     var done = 0
-                    while done < 20_000, !progress.isOver.withLock({ $0 }) {
+                    repeat {
                         try await older.write { session in
                             progress.tries.withLock { $0 += 1 }
                             try ChatTransaction(session, at: ChatWorld.start).lock(workspace)
                             try session.run("UPDATE messages SET version = version + 1 WHERE sequence = 1")
                         }
                         done += 1
-                    }
+                        if done == 1 { beginning.yield() }
+                    } while done < 20_000 && !progress.isOver.withLock({ $0 })
                     return done
                 }
             }
             defer { progress.isOver.withLock { $0 = true } }
+            var begun = 0
+            for await _ in beginnings {
+                begun += 1
+                if begun == 4 { break }
+            }
             _ = try await PostgresChatDatabase(
-                Self.address(address, deadlocksAfter: "10min"), connections: 1, at: ChatWorld.start)
+                Self.address(address, deadlocksAfter: "1min"), connections: 1, at: ChatWorld.start)
             progress.isOver.withLock { $0 = true }
             return try await group.reduce(0, +)
         }
