@@ -38,11 +38,24 @@ package final class PostgresChatDatabase: ChatDatabase {
     package init(_ address: String, connections: Int = 16, at now: Timestamp, migrates: Bool = true) async throws {
         self.address = address
         pool = Mutex(Pool(most: connections))
+        while try await takeStep(at: now, migrates: migrates) {}
+    }
+
+    /// Takes the first step that is missing. Each is a transaction of its own: an older server goes on meanwhile, whose
+    /// transactions lock `workspaces` and then other tables, so that one that held several would be in their way.
+    ///
+    /// - Returns: whether there are more.
+    private func takeStep(at now: Timestamp, migrates: Bool) async throws -> Bool {
         try await write { session in
             // Servers that start at once take the steps once.
             _ = try session.row("SELECT 1 FROM (SELECT pg_advisory_xact_lock(727267)) taken")
-            guard migrates else { return try Schema.demandAllSteps(of: session) }
-            try Schema.take(try Schema.missingSteps(of: session), of: session, at: now)
+            guard migrates else {
+                try Schema.demandAllSteps(of: session)
+                return false
+            }
+            let missing = try Schema.missingSteps(of: session)
+            try Schema.take(Array(missing.prefix(1)), of: session, at: now)
+            return missing.count > 1
         }
     }
 

@@ -6,6 +6,13 @@ extension SearchQuery {
     /// So many words stand before the first that was looked for.
     private static let wordsBefore = 4
 
+    /// Messages that were found, with where in each.
+    package func results(of page: Page<Message>) -> Page<SearchResult> {
+        Page(
+            page.items.map { SearchResult(message: $0, snippet: snippet(of: $0.content)) }, before: page.before,
+            after: page.after)
+    }
+
     /// A part of a text in which most of what is looked for stands, with `…` where something was cut off.
     package func snippet(of text: String) -> [SnippetPiece] {
         let words = SearchWord.words(of: text)
@@ -59,8 +66,9 @@ extension SearchQuery {
                 }
             case .phrase(let phrase):
                 let keys = phrase.map(SearchWord.key)
+                // In place: a phrase may have as many words as a query, and a message tens of thousands of starts.
                 for start in words.indices
-                where words[start...].prefix(keys.count).map(\.key) == keys {
+                where words.count - start >= keys.count && zip(words[start...], keys).allSatisfy({ $0.key == $1 }) {
                     for index in start..<start + keys.count { found[index] |= 1 << bit }
                 }
             }

@@ -51,7 +51,7 @@ extension ChatTransaction {
         let ids = messages.map { SQLValue.id($0.id) }
         let list = ids.indices.map { "$\($0 + 1)" }.joined(separator: ", ")
         for var row in try session.rows(
-            "SELECT message_id, user_id FROM mentions WHERE message_id IN (\(list)) AND by_here = 0 ORDER BY user_id",
+            "SELECT message_id, user_id FROM mentions WHERE message_id IN (\(list)) AND by_here <> 1 ORDER BY user_id",
             ids)
         {
             guard let place = places[try row.id()] else { continue }

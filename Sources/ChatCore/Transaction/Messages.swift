@@ -116,8 +116,8 @@ extension ChatTransaction {
         }
     }
 
-    /// Those who are there when `@here` calls them, are in the channel, and are not named besides. In rows, for what
-    /// somebody has missed is counted when they are there or not.
+    /// Those who are there when `@here` calls them, and are in the channel; of who is named besides both is kept. In
+    /// rows, for what somebody has missed is counted when they are there or not.
     private func call(
         _ people: Set<UserID>, by id: MessageID, of author: UserID, in channel: ChannelID, thread: MessageID?,
         as sequence: Int64
@@ -132,7 +132,7 @@ extension ChatTransaction {
                 INSERT INTO mentions (message_id, user_id, channel_id, thread_id, sequence, by_here)
                 SELECT $1, cm.user_id, $2, $3, $4, 1 FROM channel_members cm
                 WHERE cm.channel_id = $2 AND cm.user_id <> $5 AND cm.user_id IN (\(list))
-                ON CONFLICT DO NOTHING
+                ON CONFLICT (message_id, user_id) DO UPDATE SET by_here = 2
                 """,
                 [.id(id), .id(channel), .id(thread), .integer(sequence), .id(author)] + part.map { .id($0) })
         }
@@ -180,7 +180,7 @@ extension ChatTransaction {
                 mentions_here = $5
             WHERE id = $1
             """, .id(id), .text(content), .time(now), .flag(mentions.isChannel), .flag(mentions.isHere))
-        // Whom it has called stays called, whoever is there by now.
+        // Whom it has called stays called, whoever is there by now, also who was named besides and no longer is.
         let called = message.mentions.isHere && mentions.isHere ? try calledByHere(id) : peopleHere
         try session.run("DELETE FROM mentions WHERE message_id = $1", .id(id))
         try insert(

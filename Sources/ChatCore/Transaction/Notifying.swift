@@ -99,7 +99,7 @@ extension ChatTransaction {
     /// Those in a message's channel who have a device, as things stand now.
     package func notificationCandidates(for message: Message) throws -> [NotificationCandidate] {
         let channel = try channel(message.channelID)
-        let named = try users("SELECT user_id FROM mentions WHERE message_id = $1 AND by_here = 0", .id(message.id))
+        let named = try users("SELECT user_id FROM mentions WHERE message_id = $1 AND by_here <> 1", .id(message.id))
         let calledByHere = try message.mentions.isHere ? calledByHere(message.id) : []
         let followers = try message.threadID.map { try self.followers(of: $0) } ?? [:]
         return try session.rows(
@@ -137,7 +137,7 @@ extension ChatTransaction {
 
     /// Whom a message's `@here` has called.
     func calledByHere(_ message: MessageID) throws -> Set<UserID> {
-        try users("SELECT user_id FROM mentions WHERE message_id = $1 AND by_here = 1", .id(message))
+        try users("SELECT user_id FROM mentions WHERE message_id = $1 AND by_here > 0", .id(message))
     }
 
     private func users(_ sql: String, _ argument: SQLValue) throws -> Set<UserID> {

@@ -95,17 +95,24 @@ extension ChatTransaction {
         return try row.text()
     }
 
-    /// Makes another link good for the last registration of an address that has no account.
+    /// Makes another link good for the last registration of an address that has no account. No link outlasts its
+    /// registration.
     ///
     /// - Returns: the username that it is for; nil where there is none.
     package func renewRegistration(of email: String, with token: SecretHash) throws -> String? {
         guard try !hasAccount(email),
-            var row = try session.row(
+            var last = try session.row(
                 """
-                UPDATE registrations SET token_hash = $2, expires_at = $3 WHERE id = (
-                    SELECT id FROM registrations WHERE email_key = $1 ORDER BY created_at DESC, id DESC LIMIT 1)
-                RETURNING username
-                """, .text(email.lowercased()), token.value, .time(now.advanced(by: lifetimes.emailVerification)))
+                SELECT id, created_at FROM registrations WHERE email_key = $1 AND created_at > $2
+                ORDER BY created_at DESC, id DESC LIMIT 1
+                """, .text(email.lowercased()), .time(now.advanced(by: .zero - lifetimes.registration)))
+        else { return nil }
+        let id: Identifier<Registration> = try last.id()
+        let end = try last.time().advanced(by: lifetimes.registration)
+        guard
+            var row = try session.row(
+                "UPDATE registrations SET token_hash = $2, expires_at = $3 WHERE id = $1 RETURNING username", .id(id),
+                token.value, .time(min(end, now.advanced(by: lifetimes.emailVerification))))
         else { return nil }
         return try row.text()
     }

@@ -18,11 +18,12 @@ extension ChatTransaction {
     /// Of the newest messages that are looked for, so many, the best are shown first.
     private static let mostRanked = 2_000
 
-    /// Messages of a workspace that somebody may read, the best first.
+    /// Messages of a workspace that somebody may read, the best first. `SearchQuery.results` shows where it was found,
+    /// for which nobody has to keep a transaction open.
     package func search(
         _ query: SearchQuery, _ filter: SearchFilter, in workspace: WorkspaceID, by user: UserID,
         after cursor: Cursor? = nil, limit: Int? = nil
-    ) throws -> Page<SearchResult> {
+    ) throws -> Page<Message> {
         let role = try demandToRead(.seeWorkspace, in: workspace, by: user)
         if let channel = filter.channel { try demandToRead(.readChannel, in: channel, by: user) }
         let (limit, skipped) = (pageLength(limit), try cursor.map { try $0.sequence() } ?? 0)
@@ -59,8 +60,8 @@ extension ChatTransaction {
             var row = row
             return try row.id()
         }
-        let results = try messages(found).map { SearchResult(message: $0, snippet: query.snippet(of: $0.content)) }
-        return Page(results, after: rows.count > limit ? Cursor(sequence: skipped + Int64(limit)) : nil)
+        return Page(
+            try messages(found), after: rows.count > limit ? Cursor(sequence: skipped + Int64(limit)) : nil)
     }
 
     private static func searchSQL(_ dialect: SQLDialect, _ conditions: [String], limit: Int) -> String {

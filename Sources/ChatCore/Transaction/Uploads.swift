@@ -120,6 +120,8 @@ extension ChatTransaction {
         let upload = try upload(id, by: user)
         let place = try demand(.uploadFile, in: upload.channel, by: user)
         guard try session.run("DELETE FROM uploads WHERE id = $1", .id(id)) == 1 else {
+            // Another server was asked the same at once, and has made it meanwhile.
+            if let file = try finishedUpload(id, by: user) { return file }
             throw ChatError.notFound("upload")
         }
         try session.run(

@@ -10,8 +10,10 @@ extension ChatAPI {
         let query = try SearchQuery(request.query("query") ?? "")
         let filter = try filter(of: request)
         let (cursor, limit) = (request.cursor, try request.limit())
-        return try .json(
-            try await service.read { try $0.search(query, filter, in: id, by: user, after: cursor, limit: limit) })
+        let found = try await service.read {
+            try $0.search(query, filter, in: id, by: user, after: cursor, limit: limit)
+        }
+        return try .json(query.results(of: found))
     }
 
     private func filter(of request: APIRequest) throws(ChatError) -> ChatTransaction.SearchFilter {

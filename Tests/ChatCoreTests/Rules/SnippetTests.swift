@@ -19,6 +19,7 @@ import Testing
         ("\"analytical engine\"", "The Analytical-Engine.", "The [Analytical-Engine]."),
         ("\"the engine\" the", "The Analytical Engine", "[The] Analytical Engine"),
         ("\"a a\"", "a a a b a", "[a a a] b a"),
+        ("\"a b\"", "a b a a b", "[a b] a [a b]"), ("\"a b c\"", "b c a b", "b c a b"),
         ("example.com", "(https://example.com)", "(https://[example].[com])"),
         ("uber cafe", "Über, Cafe\u{301}!", "[Über], [Cafe\u{301}]!"),
         ("иод йод", "Иод Йод", "[Иод] [Йод]"),

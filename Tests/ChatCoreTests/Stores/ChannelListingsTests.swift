@@ -129,17 +129,66 @@ import Testing
         _ = try await world.run { try $0.read(general, upTo: 0, by: late) }
         #expect(try await Self.counts(of: general, for: late, in: world) == [1, 0])
         #expect(try await world.look { try $0.badge(of: late) } == 0)
-        // An edit calls nobody anew, unless it says @here for the first time.
+        // An edit calls nobody anew, unless it says @here for the first time. Who was named was there, too.
         let edited = try await world.run { try $0.edit(message.id, to: "@here", peopleHere: [late], by: adam) }
         #expect(edited.mentions == Mentions(isHere: true))
         #expect(try await Self.counts(of: general, for: mia, in: world) == [1, 1])
-        #expect(try await Self.counts(of: general, for: olga, in: world) == [1, 0])
+        #expect(try await Self.counts(of: general, for: olga, in: world) == [1, 1])
         #expect(try await Self.counts(of: general, for: late, in: world) == [1, 0])
         _ = try await world.run { try $0.edit(message.id, to: "no more", by: adam) }
         #expect(try await Self.counts(of: general, for: mia, in: world) == [1, 0])
         _ = try await world.run { try $0.edit(message.id, to: "@here", peopleHere: [late], by: adam) }
         #expect(try await Self.counts(of: general, for: mia, in: world) == [1, 0])
         #expect(try await Self.counts(of: general, for: late, in: world) == [1, 1])
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `who is named and was not there is called no longer when the name goes`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (general, adam, mia, olga) = (company.general, company.adam, company.mia, company.olga)
+        let message = try await world.run {
+            try $0.send(.init(content: "@here and @olga", peopleHere: [mia]), to: general, by: adam).message
+        }
+        #expect(try await Self.counts(of: general, for: olga, in: world) == [1, 1])
+        let named = try await world.run { try $0.edit(message.id, to: "@here, @olga and @mia", by: adam) }
+        #expect(named.mentions == Mentions(userIDs: [olga, mia], isHere: true))
+        #expect(try await world.look { try $0.badge(of: mia) } == 1)
+        let edited = try await world.run { try $0.edit(message.id, to: "@here", peopleHere: [olga], by: adam) }
+        #expect(edited.mentions == Mentions(isHere: true))
+        #expect(try await Self.counts(of: general, for: olga, in: world) == [1, 0])
+        #expect(try await Self.counts(of: general, for: mia, in: world) == [1, 1])
+    }
+
+    /// Of those nobody knows who was there: they called everybody.
+    @Test(arguments: TestDatabase.allCases)
+    func `an @here of an older server that is not read stays a mention`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (general, adam, mia, olga) = (company.general, company.adam, company.mia, company.olga)
+        let read = try await world.say("@here", in: general, by: adam)
+        _ = try await world.run { try $0.read(general, upTo: read.sequence, by: mia) }
+        let named = try await world.say("@here and @olga", in: general, by: adam)
+        let gone = try await world.say("@here", in: general, by: adam)
+        let root = try await world.say("@here and @channel", in: general, by: adam)
+        try await world.say("@here", in: general, by: adam, thread: root.id)
+        try await world.run { chat in
+            try chat.delete(gone.id, by: adam)
+            try chat.session.run("ALTER TABLE mentions DROP COLUMN by_here")
+            try chat.session.run("DELETE FROM schema_steps WHERE name = 'mentions_by_here'")
+            try Schema.take(try Schema.missingSteps(of: chat.session), of: chat.session, at: chat.now)
+        }
+        for (user, expected) in [(mia, [2, 2]), (olga, [3, 3]), (adam, [0, 0])] {
+            #expect(try await Self.counts(of: general, for: user, in: world) == expected)
+            #expect(try await world.look { try $0.badge(of: user) } == expected[1])
+        }
+        #expect(
+            try await world.look { try $0.message(named.id, for: mia).mentions }
+                == Mentions(userIDs: [olga], isHere: true))
+        _ = try await world.run { try $0.edit(named.id, to: "@here", by: adam) }
+        #expect(try await Self.counts(of: general, for: olga, in: world) == [3, 3])
     }
 
     @Test(arguments: TestDatabase.allCases)

@@ -129,6 +129,30 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `a renewed link lasts no longer than what was registered`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        func renew(_ name: String) async throws -> String? {
+            try await world.run { try $0.renewRegistration(of: "\(name)@example.org", with: secret("renewed")) }
+        }
+        let (hour, week) = (Duration.seconds(3_600), Duration.seconds(7 * 86_400))
+        _ = try await Self.enroll("one", in: world)
+        world.pass(week - hour)
+        #expect(try await renew("one") == "one")
+        world.pass(hour - .milliseconds(1))
+        _ = try await world.run { try $0.sweepRegistrations() }
+        #expect(try await Self.confirm("renewed", in: world) != nil)
+        _ = try await Self.enroll("two", in: world)
+        world.pass(week - hour)
+        #expect(try await renew("two") == "two")
+        world.pass(hour)
+        await #expect(throws: ChatError.linkExpired) { try await Self.confirm("renewed", in: world) }
+        // What is about to go has no other link.
+        #expect(try await renew("two") == nil)
+        _ = try await world.run { try $0.sweepRegistrations() }
+        #expect(try await Self.confirm("renewed", in: world) == nil)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `what nobody confirms for a week goes, and its name is free`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let ann = try await world.person("ann")

@@ -12,7 +12,7 @@ struct SearchTests {
         try await world.look { chat in
             var filter = ChatTransaction.SearchFilter()
             change(&filter)
-            return try chat.search(try SearchQuery(text), filter, in: workspace, by: user).items.map(\.message.content)
+            return try chat.search(try SearchQuery(text), filter, in: workspace, by: user).items.map(\.content)
         }
     }
 
@@ -120,7 +120,7 @@ struct SearchTests {
     }
 
     @Test(arguments: TestDatabase.allCases)
-    func `shows where it was found, page by page`(database: TestDatabase) async throws {
+    func `shows what was found, page by page`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let company = try await world.company()
         let texts = (0..<5).map { "number \($0) of the Analytical Engine" }
@@ -130,16 +130,18 @@ struct SearchTests {
                 try SearchQuery("engine"), .init(), in: company.workspace, by: company.mia, limit: 3)
         }
         #expect(first.items.count == 3)
-        let pieces = try #require(first.items.first?.snippet)
+        let results = try SearchQuery("engine").results(of: first)
+        #expect(results.items.map(\.message) == first.items && results.after == first.after)
+        let pieces = try #require(results.items.first?.snippet)
         #expect(pieces.filter(\.isMatch).map(\.text) == ["Engine"])
-        #expect(pieces.map(\.text).joined() == first.items.first?.message.content)
+        #expect(pieces.map(\.text).joined() == first.items.first?.content)
         let second = try await world.look { chat in
             try chat.search(
                 try SearchQuery("engine"), .init(), in: company.workspace, by: company.mia, after: first.after, limit: 3
             )
         }
         #expect(second.after == nil)
-        #expect(Set((first.items + second.items).map(\.message.content)) == Set(texts))
+        #expect(Set((first.items + second.items).map(\.content)) == Set(texts))
     }
 
     /// Each line: what is looked for, then the message. In links, addresses and names it is the words that are found.
@@ -183,12 +185,12 @@ struct SearchTests {
         let company = try await world.company()
         _ = try await Self.say(
             ["see https://example.com/Café?x=1, by (Ann)!"], in: company.general, by: company.mia, of: world)
-        let results = try await world.look { chat in
-            try chat.search(
-                try SearchQuery("cafe \"example.com\""), .init(), in: company.workspace, by: company.mia)
+        let query = try SearchQuery("cafe \"example.com\"")
+        let found = try await world.look {
+            try $0.search(query, .init(), in: company.workspace, by: company.mia)
         }
         #expect(
-            results.items.map(\.snippet) == [
+            query.results(of: found).items.map(\.snippet) == [
                 [
                     SnippetPiece("see https://", isMatch: false), SnippetPiece("example.com", isMatch: true),
                     SnippetPiece("/", isMatch: false), SnippetPiece("Café", isMatch: true),

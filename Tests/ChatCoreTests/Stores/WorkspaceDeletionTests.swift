@@ -157,7 +157,7 @@ import Testing
 
         #expect(try await world.look { try $0.history(of: place, .newest, for: olga).items.map(\.id) } == [kept.id])
         let found = try await world.look { try $0.search(SearchQuery("tide"), .init(), in: other, by: olga) }
-        #expect(found.items.map(\.message.id) == [kept.id])
+        #expect(found.items.map(\.id) == [kept.id])
         // The index of words has room for others.
         try await world.say("a tide goes", in: place, by: olga)
         let more = try await world.look { try $0.search(SearchQuery("tide"), .init(), in: other, by: olga) }
