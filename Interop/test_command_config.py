@@ -102,9 +102,27 @@ def test_the_password_of_anothers_relay_is_not_printed_and_where_a_secret_is_kep
      "https://ann:(hidden)@hook.example/in?token=(hidden)"),
     ("livekit-webhook", "https://hook.example:8443/in?token=a@b", "https://hook.example:(hidden)"),
     ("livekit-webhook", "https://hook.example:8443/in", "https://hook.example:8443/in"),
+    ("livekit-webhook", "https://token123@hook.example/in", "https://(hidden)@hook.example/in"),
+    ("livekit-webhook", "https://token123@hook.example:8443/in?id=a@b", "https://(hidden)@hook.example:(hidden)"),
+    ("livekit-webhook", "https://hook.example/@me/in", "https://hook.example/@me/in"),
+    ("database", "postgresql://me@example.org:hunter2@db/chat", "postgresql://me@example.org:(hidden)@db/chat"),
+    ("database", "postgresql://me@db:5432/chat", "postgresql://me@db:5432/chat"),
+    ("database", "postgresql://a/b:hunter2@db/chat", "postgresql://a/b:(hidden)@db/chat"),
+    ("database", " postgresql://u:hunter2@db/chat", " postgresql://u:(hidden)@db/chat"),
+    ("database", '"postgresql://u:hunter2@db/chat"', '"postgresql://u:(hidden)@db/chat"'),
+    ("database", "host=db user=roost password=ab://c dbname=chat",
+     "host=db user=roost password=(hidden) dbname=chat"),
 ])
 def test_no_part_of_a_secret_is_printed(name, value, shown, tmp_path):
     assert settings("--data", tmp_path, f"--{name}={value}")[name] == [(shown, "command line")]
+
+
+def test_the_password_of_who_logs_in_by_an_address_is_not_printed(tmp_path):
+    found = settings("--data", tmp_path, "--mail-from", "chat@example.org",
+                     ROOST_SMTP="smtps://me@example.org:hunter2@mail.example.org",
+                     ROOST_DATABASE=" postgresql://u:hunter2@db/chat")
+    assert found["smtp"] == [("smtps://me@example.org:(hidden)@mail.example.org", "ROOST_SMTP")]
+    assert found["database"] == [(" postgresql://u:(hidden)@db/chat", "ROOST_DATABASE")]
 
 
 @pytest.mark.parametrize("text, says", [

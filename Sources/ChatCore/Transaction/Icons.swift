@@ -8,6 +8,11 @@ extension ChatTransaction {
         try session.run("UPDATE devices SET icon_is_clear = 0 WHERE user_id = $1 AND icon_is_clear = 1", .id(user))
     }
 
+    /// A device was taken for clear, and what was to make it so has not come there.
+    package func iconKeepsNumber(of device: DeviceID) throws {
+        try session.run("UPDATE devices SET icon_is_clear = 0 WHERE id = $1 AND icon_is_clear = 1", .id(device))
+    }
+
     /// Devices whose icons may show a number, though their owner has nothing unread.
     package func staleIcons(of user: UserID, topics: Set<String>) throws -> [PushAddress] {
         let addresses = try pushAddresses(of: user).filter {

@@ -47,6 +47,8 @@ extension PushCenter {
                 await settle(item, outcome, bearer: bearer)
             } else {
                 fail(item.push, "outdated")
+                // It may have been read since, by who found the icon taken for clear.
+                if item.push.subject == .nothingUnread { readers.insert(item.push.address.user) }
             }
         } catch {
             // Its words may be gone from the chat: it waits until that is known.
@@ -81,6 +83,7 @@ extension PushCenter {
         case .delivered:
             count { $0.sent[push.kind.rawValue, default: 0] += 1 }
             finish(push)
+            clearing[push.id] = nil
             alertIsShown(push)
         case .tokenGone(let since, let reason):
             await removeToken(of: push, since: since)
@@ -136,6 +139,7 @@ extension PushCenter {
     private func fail(_ push: Push, _ reason: String) {
         count { $0.failed[reason, default: 0] += 1 }
         finish(push)
+        iconKeepsNumber(push)
         if let alert = push.fallback(at: service.now()) { enqueue(alert) }
     }
 

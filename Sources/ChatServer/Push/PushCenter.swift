@@ -26,6 +26,10 @@ package actor PushCenter {
     /// Who has read on since their icons were looked at.
     var readers: Set<UserID> = []
     var isClearingIcons = false
+    /// Pushes on their way that take a number away, and the devices that are taken for clear because of them.
+    var clearing: [UUID: DeviceID] = [:]
+    /// Devices that are taken for clear and are not.
+    var notCleared: Set<DeviceID> = []
     /// At whom a call rings no more, and since when: what is under way for it leads to nothing else.
     var over: [Ringing: Timestamp] = [:]
     var alerts = CallAlerts()
@@ -118,6 +122,7 @@ package actor PushCenter {
             try? await Task.sleep(for: .milliseconds(100))
         }
         await keepPositions()
+        await giveUpClearing()
         let holder = holder
         if holdsLease { try? await service.write { try $0.giveUpLease(Self.leaseName, holder: holder) } }
         leaseEnds = nil

@@ -9,13 +9,22 @@ extension SettingDefinition {
         if valueName.hasSuffix(":secret") || valueName.hasSuffix(":password"), let colon = value.firstIndex(of: ":") {
             return value[...colon] + Self.hidden
         }
-        return value.contains("://") ? shownURL(value) : Self.shownPairs(value)
+        // A quotation mark or a space in front does not make it another kind of value.
+        return value.prefixMatch(of: #/\W*[A-Za-z][A-Za-z0-9+.-]*:\/\//#) == nil
+            ? Self.shownPairs(value) : shownURL(value)
     }
 
     private func shownURL(_ url: String) -> String {
-        guard let match = url.firstMatch(of: #/^([A-Za-z][A-Za-z0-9+.-]*:\/\/[^:@\/?]*):(.*)@(.*)$/#) else {
-            return shownQuery(of: url)
-        }
+        let shown = withoutPassword(url)
+        guard name == "livekit-webhook" else { return shown }
+        // There a name without a password is a token.
+        return shown.replacing(#/^(\W*[A-Za-z][A-Za-z0-9+.-]*:\/\/)[^:\/?]*@/#) { "\($0.1)\(Self.hidden)@" }
+    }
+
+    /// A name may have an @ in it, as those of mail servers do, and a password anything.
+    private func withoutPassword(_ url: String) -> String {
+        let password = #/^(\W*[A-Za-z][A-Za-z0-9+.-]*:\/\/[^:?]*):(.*)@(.*)$/#.dotMatchesNewlines()
+        guard let match = url.firstMatch(of: password) else { return shownQuery(of: url) }
         // Whether what is behind the @ is the host, or the end of a value of the query, cannot be told.
         if match.2.contains("?") { return "\(match.1):\(Self.hidden)" }
         return shownQuery(of: "\(match.1):\(Self.hidden)@\(match.3)")

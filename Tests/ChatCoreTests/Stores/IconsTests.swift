@@ -44,5 +44,7 @@ import Testing
         try await world.run { try $0.iconsGetNumber(of: mia) }
         #expect(try await world.look { try $0.pushAddresses(of: mia).map(\.iconIsClear) } == [false])
         #expect(try await clear() == [device])
+        try await world.run { try $0.iconKeepsNumber(of: device) }
+        #expect(try await clear() == [device])
     }
 }

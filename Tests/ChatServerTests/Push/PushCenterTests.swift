@@ -87,11 +87,11 @@ struct PushCenterTests {
             self.pem = pem
         }
 
-        /// One server's.
-        func center() async throws -> PushCenter {
+        /// One server's, which may reach the database in a way of its own.
+        func center(of service: ChatService? = nil) async throws -> PushCenter {
             let configuration = ProviderTokenTests.configuration(key: pem)
             let center = PushCenter(
-                configuration, try ProviderTokens(configuration), over: apple, service: chat,
+                configuration, try ProviderTokens(configuration), over: apple, service: service ?? chat,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             ) { [self] users in online.withLock { users.intersection($0) } }
             await center.tick()

@@ -13,26 +13,11 @@ struct PushIconTests {
 
     private func texts(_ pushes: [Push]) -> [String] { pushes.map { String(decoding: $0.payload, as: UTF8.self) } }
 
-    /// Bob has read this on another device; what the servers hear of it.
-    private func read(_ message: Message, in world: World) async throws -> ChatChanges {
-        let (bob, direct, sequence) = (world.bob, world.direct, message.sequence)
-        _ = try await world.chat.write { try $0.read(direct, upTo: sequence, by: bob) }
-        var changes = ChatChanges()
-        changes.marks[bob] = ReadMark(channelID: direct, lastRead: sequence)
-        return changes
-    }
-
     /// Bob's device is known to show no number, as after the first time that everything was read.
     private func clearIcons(in world: World) async throws {
         let bob = world.bob
         let cleared = try await world.chat.write { try $0.clearIcons(of: bob, topics: ["org.example.app"]) }
         #expect(cleared.map(\.user) == [bob])
-    }
-
-    /// What somebody has read has been looked at.
-    private func lookedAt(_ center: PushCenter) async {
-        while await !center.readers.isEmpty { await Task.yield() }
-        while await center.isClearingIcons { await Task.yield() }
     }
 
     @Test func `an icon's number goes when everything is read, once`() async throws {
@@ -41,7 +26,7 @@ struct PushIconTests {
         let message = try await world.say("hello")
         await center.changed(world.word(of: message))
         _ = await world.apple.sent(1)
-        for _ in 0..<2 { await center.changed(try await read(message, in: world)) }
+        for _ in 0..<2 { await center.changed(try await world.read(message)) }
         let push = await world.apple.sent(2)[1]
         #expect(push.priority == .thrifty && texts([push]) == [Self.clear])
         await center.stop()
@@ -57,7 +42,7 @@ struct PushIconTests {
         #expect(texts(await world.apple.sent(1))[0].contains(#""badge":1"#))
         await first.stop()
         let second = try await world.center()
-        await second.changed(try await read(message, in: world))
+        await second.changed(try await world.read(message))
         #expect(texts(await world.apple.sent(2))[1] == Self.clear)
         await second.stop()
         #expect(world.apple.sent.count == 2)
@@ -82,7 +67,7 @@ struct PushIconTests {
         while try await world.chat.read({ try $0.pushAddresses(of: bob) }).contains(where: \.iconIsClear) {
             await Task.yield()
         }
-        await center.changed(try await read(message, in: world))
+        await center.changed(try await world.read(message))
         #expect(texts(await world.apple.sent(2))[1] == Self.clear)
         await center.stop()
     }
@@ -93,7 +78,7 @@ struct PushIconTests {
         let message = try await world.say("hello")
         await first.changed(world.word(of: message))
         _ = await world.apple.sent(1)
-        let word = try await read(message, in: world)
+        let word = try await world.read(message)
         for center in [first, second] { await center.changed(word) }
         #expect(texts(await world.apple.sent(2))[1] == Self.clear)
         await first.stop()
@@ -108,8 +93,8 @@ struct PushIconTests {
         let center = try await world.center()
         for text in ["one", "two", "three"] {
             let message = try await world.say(text)
-            await center.changed(try await read(message, in: world))
-            await lookedAt(center)
+            await center.changed(try await world.read(message))
+            await center.hasLookedAtIcons()
         }
         await center.stop()
         #expect(world.apple.sent.isEmpty)
@@ -122,11 +107,30 @@ struct PushIconTests {
         let second = try await world.say("two")
         await center.changed(world.word(of: second))
         _ = await world.apple.sent(2)
-        await center.changed(try await read(first, in: world))
-        await lookedAt(center)
+        await center.changed(try await world.read(first))
+        await center.hasLookedAtIcons()
         #expect(world.apple.sent.count == 2)
-        await center.changed(try await read(second, in: world))
+        await center.changed(try await world.read(second))
         #expect(texts(await world.apple.sent(3))[2] == Self.clear)
         await center.stop()
+    }
+}
+
+extension PushCenterTests.World {
+    /// Bob has read this on another device; what the servers hear of it.
+    func read(_ message: Message) async throws -> ChatChanges {
+        let (bob, direct, sequence) = (bob, direct, message.sequence)
+        _ = try await chat.write { try $0.read(direct, upTo: sequence, by: bob) }
+        var changes = ChatChanges()
+        changes.marks[bob] = ReadMark(channelID: direct, lastRead: sequence)
+        return changes
+    }
+}
+
+extension PushCenter {
+    /// What somebody has read has been looked at.
+    nonisolated func hasLookedAtIcons() async {
+        while await !readers.isEmpty { await Task.yield() }
+        while await isClearingIcons { await Task.yield() }
     }
 }
