@@ -106,13 +106,13 @@ package final class PostgresChatDatabase: ChatDatabase {
                 let value = try body(connection)
                 do {
                     try connection.execute("COMMIT")
-                } catch  where !connection.isConnected {
+                } catch  where isLost(connection, by: error) {
                     // Whether it has happened nobody can tell; once more could be twice.
                     throw PostgresFault.notConnected("The connection was lost at the end of a transaction.")
                 }
                 return value
             } catch {
-                guard connection.isConnected else {
+                if isLost(connection, by: error) {
                     worker.connection = nil
                     // One that was kept open may have been closed long ago, which shows when it is used: once more
                     // then.
@@ -124,6 +124,11 @@ package final class PostgresChatDatabase: ChatDatabase {
                 guard (error as? PostgresFault)?.isConflict == true, tries < Self.tries else { throw error }
             }
         }
+    }
+
+    /// A server that ends says so before it closes the connection, and libpq may have read the one without the other.
+    private static func isLost(_ connection: PostgresConnection, by error: any Error) -> Bool {
+        !connection.isConnected || (error as? PostgresFault)?.isAway == true
     }
 
     // MARK: The pool
