@@ -3,6 +3,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 started=$SECONDS
-[ -x .build/release/roost ] || echo "Building roost in release: about six minutes the first time on two cores."
+[ -x .build/release/roost ] || echo "Building roost in release: six to nine minutes the first time on two cores."
 swift build -c release --product roost
 echo "Built in $((SECONDS - started)) s."
