@@ -4,6 +4,7 @@ The echo example sends each frame back with what its packets said, so that one c
 tells what it has read. What a page cannot see, aiortc tells of its packets.
 """
 
+import contextlib
 import subprocess
 import sys
 
@@ -346,10 +347,16 @@ def test_chromium_finds_the_section_of_our_packets(play):
 
 
 def test_feedback_about_chromiums_numbers_lets_it_send_more(send, tmp_path):
-    run, _, answer = send("save-to-disk", PICTURE, tmp_path, direction="sendonly")
-    assert agreed(answer, TRANSPORT_SEQUENCE) and "goog-remb" not in answer
-    # It begins with 300 kbit/s.
-    wait_until(lambda: run(RATE) > 600_000, "Chromium knows of more")
+    # What it makes of its first probes stays for long, and on a busy machine that is little: then by another connection.
+    for number in range(3):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        run, _, answer = send("save-to-disk", PICTURE, folder, direction="sendonly")
+        assert agreed(answer, TRANSPORT_SEQUENCE) and "goog-remb" not in answer
+        # It begins with 300 kbit/s.
+        with contextlib.suppress(AssertionError):
+            return wait_until(lambda: run(RATE) > 600_000, "Chromium knows of more", timeout=30)
+    pytest.fail("Chromium never knew of more than 600 kbit/s")
 
 
 # What a page cannot see
