@@ -30,12 +30,13 @@ extension ICEAgent {
     }
 
     /// RFC 7675 §5: a lite agent makes no consent checks of its own. The peer's authentic checks on the selected pair
-    /// are what tells us that it lives and still wants our packets.
+    /// are what tells us that it lives and still wants our packets, and whatever else only the peer can have sent there:
+    /// Pion's clients make no checks as long as media flow both ways.
     mutating func consentHeard(at now: Instant) {
         guard path?.consent.isFresh == true else { return }
         path?.consent.heard(at: now)
         switch connectionState {
-        case .disconnected: moveToConnected(because: "the peer checks the selected pair again")
+        case .disconnected: moveToConnected(because: "the peer is heard on the selected pair again")
         case .new, .checking, .connected, .completed, .failed, .closed: break
         }
     }

@@ -149,11 +149,24 @@ public struct ICEAgent: Sendable {
 
     /// A hint that something other than STUN came over a route: tells a quiet pair from a busy one. It does not
     /// renew consent.
-    public mutating func mediaReceived(from remote: TransportAddress, to base: TransportAddress, at now: Instant) {
+    ///
+    /// - Returns: whether it is the route of the selected pair.
+    @discardableResult
+    public mutating func mediaReceived(
+        from remote: TransportAddress, to base: TransportAddress, at now: Instant
+    ) -> Bool {
         guard let route, route.remote == remote, route.base == base else {
-            return followPeer(to: ICERoute(base: base, remote: remote), at: now)
+            followPeer(to: ICERoute(base: base, remote: remote), at: now)
+            return false
         }
         path?.heardAt = now
+        return true
+    }
+
+    /// What came over the selected pair was the peer's: nobody else can have protected it. A lite agent, which makes no
+    /// checks, takes that for a check of the peer's (`consentHeard`); to a full one it says nothing.
+    public mutating func mediaAuthenticated(at now: Instant) {
+        if configuration.isLite { consentHeard(at: now) }
     }
 
     /// Call when `nextWake` has come; at other times it does nothing.

@@ -111,29 +111,31 @@ extension PeerMachine {
 
     // MARK: Packets in
 
-    mutating func receiveRTP(_ packet: inout [UInt8], at now: Instant) {
+    /// - Returns: whether it was the peer's.
+    mutating func receiveRTP(_ packet: inout [UInt8], at now: Instant) -> Bool {
         guard let srtp = secure.srtp else {
             counters.dropped += 1
-            return
+            return false
         }
         do throws(SRTPError) {
             try srtp.unprotectRTP(&packet)
         } catch {
             counters.unprotectFailures += 1
-            return
+            return false
         }
         guard let header = try? RTPHeader(parsing: packet.span.bytes) else {
             counters.dropped += 1
-            return
+            return true
         }
         if let sequence = header.transportSequence(extensionIDs.transportSequence, in: packet.span.bytes) {
             feedbackGenerator?.received(sequence, ssrc: header.ssrc, size: packet.count, at: now)
         }
         guard let id = route(header, packet) else {
             counters.dropped += 1
-            return
+            return true
         }
         receive(packet, header, on: id, at: now)
+        return true
     }
 
     private mutating func route(_ header: RTPHeader, _ packet: [UInt8]) -> TransceiverID? {
@@ -196,16 +198,17 @@ extension PeerMachine {
     /// Of one datagram. Each may speak of thousands of packets in twenty bytes; honest peers send one or two.
     private static let maximumTransportFeedbacks = 16
 
-    mutating func receiveRTCP(_ packet: inout [UInt8], at now: Instant) {
+    /// - Returns: whether it was the peer's.
+    mutating func receiveRTCP(_ packet: inout [UInt8], at now: Instant) -> Bool {
         guard let srtp = secure.srtp else {
             counters.dropped += 1
-            return
+            return false
         }
         do throws(SRTPError) {
             try srtp.unprotectRTCP(&packet)
         } catch {
             counters.unprotectFailures += 1
-            return
+            return false
         }
         var elements: [RTCPPacket] = []
         var reader = RTCPReader(packet.span.bytes)
@@ -224,6 +227,7 @@ extension PeerMachine {
         for element in elements { receive(element, at: now) }
         tellTargetBitrate(at: now)
         sendPackets(at: now)
+        return true
     }
 
     private mutating func receive(_ packet: RTCPPacket, at now: Instant) {

@@ -101,18 +101,23 @@ extension PeerMachine {
             return
         }
         paths.received(datagram.count, on: ICERoute(base: local, remote: remote), at: now)
-        ice.mediaReceived(from: remote, to: local, at: now)
+        let isOnPath = ice.mediaReceived(from: remote, to: local, at: now)
+        let isAuthentic: Bool
         switch kind {
         case .dtls:
+            dataIsAuthentic = false
             secure.receive(datagram, at: now)
             drainTransport(at: now)
+            isAuthentic = dataIsAuthentic
         case .rtp:
-            receiveRTP(&datagram, at: now)
+            isAuthentic = receiveRTP(&datagram, at: now)
         case .rtcp:
-            receiveRTCP(&datagram, at: now)
+            isAuthentic = receiveRTCP(&datagram, at: now)
         case .stun, .unknown:
             counters.dropped += 1
+            return
         }
+        if isOnPath, isAuthentic { ice.mediaAuthenticated(at: now) }
     }
 
     // MARK: What ICE and DTLS want
@@ -181,6 +186,7 @@ extension PeerMachine {
             case .connected(let keys):
                 connected(with: keys, at: now)
             case .applicationData(let record):
+                dataIsAuthentic = true
                 data.receive(record, at: now)
             case .closed(let reason):
                 secure.ended(reason)

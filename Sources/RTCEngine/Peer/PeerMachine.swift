@@ -41,6 +41,8 @@ public struct PeerMachine: ~Copyable {
     var data: DataChannels
     /// More datagrams follow: what the association makes of them waits.
     var isInBatch = false
+    /// The datagram that came last had data that only the peer can have protected.
+    var dataIsAuthentic = false
     /// Of the batch that came last: whether its pictures end with one of which there is more to come; nil where it had
     /// none.
     public internal(set) var isAmidPicture: Bool?

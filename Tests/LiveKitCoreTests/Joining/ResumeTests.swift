@@ -352,6 +352,28 @@ import Testing
         #expect(bob.lines.last == "< update ann disconnected" || bob.lines.contains("< update ann disconnected"))
     }
 
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `who makes no checks while media flow stays, as Pion's clients`(mode: ConnectionMode) throws {
+        let venue = Venue()
+        venue.clientICE.consentInterval = .seconds(Int64(3_600))
+        venue.clientICE.consentTimeout = .seconds(Int64(7_200))
+        let (ann, bob) = (try venue.join("ann", mode), try venue.join("bob", mode))
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        // Of two connections each has media one way, and reports the other.
+        for client in [ann, bob] { try client.publish("voice", .audio) }
+        venue.run(for: .milliseconds(500))
+        var checks = 0
+        venue.watch = { _, bytes in if STUNMessage.isBindingSuccess(bytes) { checks += 1 } }
+        for number in 0..<3_500 {
+            for client in [ann, bob] { try client.sound(number, "voice") }
+            venue.run(for: .milliseconds(20))
+        }
+        #expect(checks == 0)
+        #expect(venue.room.participants.map(\.state) == [.active, .active])
+        for client in [ann, bob] { #expect(!client.lines.contains { $0.hasPrefix("< leave") }) }
+        #expect(bob.numbers(of: ann.track("voice")).count > 3_400)
+    }
+
     @Test func `what was said meanwhile is said again to those who come back`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

@@ -87,7 +87,7 @@ final class TestClient {
         let negotiation = NegotiatorConfiguration(
             fingerprint: venue.security.localFingerprint, audioCodecs: sound, videoCodecs: codecs)
         var configuration = PeerMachineConfiguration(
-            ice: ICEConfiguration(), negotiation: negotiation, wallClockOffset: .zero)
+            ice: venue.clientICE, negotiation: negotiation, wallClockOffset: .zero)
         configuration.unit = venue.receives
         return PeerMachine(configuration: configuration, security: venue.security, random: random)
     }

@@ -49,6 +49,8 @@ final class Venue {
     /// How finely time goes by.
     private let tact: Interval
     let receives: MediaUnit
+    /// Of the connections of those who join.
+    var clientICE = ICEConfiguration()
 
     /// - Parameter receives: what clients make of their media. With packets nobody is needed who can decode them.
     init(

@@ -115,7 +115,10 @@ import Testing
             peer.wait(.milliseconds(1_000))
             peer.check([.iceControlled(tieBreaker: 1)])
             let (address, base) = (peer.address, peer.base)
-            peer.tell { agent, now in agent.mediaReceived(from: address, to: base, at: now) }
+            peer.tell { agent, now in
+                agent.mediaReceived(from: address, to: base, at: now)
+                agent.mediaAuthenticated(at: now)
+            }
         }
         #expect(peer.states.last == .failed)
     }

@@ -142,6 +142,26 @@ import Testing
         #expect(!peer.agent.hasConsent)
     }
 
+    @Test func `lives by what only the peer can have protected, too: Pion makes no checks while media flow`() {
+        var peer = lite()
+        peer.introduce()
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        for _ in 0..<60 {
+            peer.wait(.milliseconds(1_000))
+            peer.tell { agent, now in agent.mediaAuthenticated(at: now) }
+        }
+        #expect(peer.states == [.checking, .connected])
+        // Anybody can send what looks like media.
+        let (address, base) = (peer.address, peer.base)
+        for _ in 0..<31 {
+            peer.wait(.milliseconds(1_000))
+            peer.tell { agent, now in agent.mediaReceived(from: address, to: base, at: now) }
+        }
+        #expect(peer.states.suffix(2) == [.disconnected, .failed])
+        peer.tell { agent, now in agent.mediaAuthenticated(at: now) }
+        #expect(!peer.agent.hasConsent)
+    }
+
     @Test func `waits half a minute for a peer that makes no checks`() {
         var peer = lite()
         peer.introduce()
