@@ -6,15 +6,16 @@ import SFUCore
 /// which stream it is or what the subscriber does, then a packet. No number goes out twice, and what is asked for again
 /// is as long as it was.
 func fuzzForwarding(_ bytes: RawSpan) {
-    for (format, streams) in [(PayloadFormat.vp8, 3), (.vp9, 1), (.av1, 1), (.h264, 2)] {
+    for (format, streams) in [(PayloadFormat.vp8, 3), (.vp9, 1), (.vp9, 3), (.av1, 1), (.h264, 2)] {
         fuzzForwarding(bytes, format, streams: streams)
     }
 }
 
 private func fuzzForwarding(_ bytes: RawSpan, _ format: PayloadFormat, streams: Int) {
-    var track = PublishedTrack(format: format, streams: streams)
+    var track = PublishedTrack(
+        format: format, streams: streams, arrangement: streams > 1 ? .simulcast : .scalable())
     var forwarder = VideoForwarder(
-        selector: LayerSelector(streams > 1 ? .simulcast : .scalable),
+        selector: LayerSelector(),
         rewriter: StreamRewriter(capacity: 64, clockRate: 90_000, firstSequenceNumber: 65_530))
     var extensions = HeaderExtensionIDs()
     extensions.dependencyDescriptor = 1

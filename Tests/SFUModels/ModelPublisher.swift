@@ -41,6 +41,8 @@ package enum ModelCoding: CaseIterable, Sendable {
     case vp9Scalable
     /// Three spatial layers in one stream that need each other in key pictures only.
     case vp9KeyScalable
+    /// The same in one stream where three were announced, as libwebrtc has it when no scalability mode is named.
+    case vp9Encodings
     /// Three spatial layers in one stream, described by dependency descriptors.
     case av1Scalable
     case av1KeyScalable
@@ -50,14 +52,17 @@ package enum ModelCoding: CaseIterable, Sendable {
     package var format: PayloadFormat {
         switch self {
         case .vp8Simulcast: .vp8
-        case .vp9Scalable, .vp9KeyScalable: .vp9
+        case .vp9Scalable, .vp9KeyScalable, .vp9Encodings: .vp9
         case .av1Scalable, .av1KeyScalable: .av1
         case .h264Simulcast: .h264
         }
     }
     package var streams: Int { self == .vp8Simulcast || self == .h264Simulcast ? 3 : 1 }
-    package var arrangement: LayerSelector.Arrangement { streams > 1 ? .simulcast : .scalable }
-    package var isKeyScalable: Bool { self == .vp9KeyScalable || self == .av1KeyScalable }
+    /// How many the publisher says there are.
+    package var announcedStreams: Int { self == .vp9Encodings ? 3 : streams }
+    package var announcedArrangement: LayerArrangement { announcedStreams > 1 ? .simulcast : .scalable() }
+    package var isScalable: Bool { streams == 1 }
+    package var isKeyScalable: Bool { self == .vp9KeyScalable || self == .vp9Encodings || self == .av1KeyScalable }
 }
 
 /// Makes the pictures of a publication: thirty a second, temporal layers 0 2 1 2, key frames when asked.
@@ -142,7 +147,7 @@ package struct ModelPublisher {
         let isSync = temporal > 0 && (streams[stream].position / 4) % 2 == 0
         if isKey || temporal == 0 { streams[stream].base &+= 1 }
         streams[stream].picture = (streams[stream].picture &+ 1) & 0x7fff
-        let layers = coding.arrangement == .scalable ? 3 : 1
+        let layers = coding.isScalable ? 3 : 1
         var packets: [ModelPacket] = []
         for spatial in 0..<layers {
             packets += frame(stream, spatial, temporal, isKey: isKey, isSync: isSync, isLast: spatial == layers - 1)
@@ -164,7 +169,7 @@ package struct ModelPublisher {
             var candidates = below.compactMap { layer in
                 last[spatial][layer].map { ($0, streams[stream].lastFrameNumber[spatial][layer] ?? 0) }
             }
-            if coding.arrangement == .scalable {
+            if coding.isScalable {
                 let lower = (0...temporal).filter { $0 < max(temporal, 1) }
                 candidates = lower.compactMap { layer in
                     last[spatial][layer].map { ($0, streams[stream].lastFrameNumber[spatial][layer] ?? 0) }
@@ -240,7 +245,7 @@ package struct ModelPublisher {
             // A parameter set first, then slices; or slices alone (RFC 6184 §5.6).
             payload =
                 frame.isKey && starts ? [0x67] : frame.isKey ? [0x65, starts ? 0x80 : 0] : [0x41, starts ? 0x80 : 0]
-        case .vp9Scalable, .vp9KeyScalable:
+        case .vp9Scalable, .vp9KeyScalable, .vp9Encodings:
             var vp9 = VP9PayloadDescriptor()
             vp9.pictureID = state.picture
             vp9.isInterPredicted = !frame.isKey

@@ -83,7 +83,7 @@ package struct ModelReceiver {
                 violations.append("\(packet.line): frame \(frame) in two pieces")
             }
             // Layers of a picture share its timestamp.
-            if step < 0 || step == 0 && coding.arrangement == .simulcast {
+            if step < 0 || step == 0 && !coding.isScalable {
                 violations.append("\(packet.line): the timestamp went by \(step)")
             }
         }

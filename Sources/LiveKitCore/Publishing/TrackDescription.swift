@@ -166,7 +166,7 @@ extension Track {
         let isScalable = streams.isEmpty && (format == .vp9 || format == .av1)
         let isScreenShare = info.source == .screenShare
         return PublicationDescription(
-            codec: codec, format: format, arrangement: isScalable ? .scalable : .simulcast, spatialLayers: streams,
+            codec: codec, format: format, arrangement: isScalable ? .scalable() : .simulcast, spatialLayers: streams,
             sizes: sizes(max(isScalable ? info.layers.count : streams.count, 1)),
             // Nobody says how many pictures a second there are. Screens have fewer, and who asks for as many is not to
             // get half of them.

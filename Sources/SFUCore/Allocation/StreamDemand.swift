@@ -142,7 +142,7 @@ extension LayerBitrates {
     /// The steps of a publication for `StreamDemand`: every live spatial layer with each of its temporal layers up to a
     /// limit. Left out are those that cost no more than the one before; of simulcast, where a larger picture is a
     /// stream of its own and may cost less than a smaller one, those that cost no less than a larger one.
-    public func steps(_ arrangement: LayerSelector.Arrangement, limit: LayerTarget, at now: Instant) -> [LayerStep] {
+    public func steps(_ arrangement: LayerArrangement, limit: LayerTarget, at now: Instant) -> [LayerStep] {
         var steps: [LayerStep] = []
         let live = live
         guard live != 0 else { return [] }

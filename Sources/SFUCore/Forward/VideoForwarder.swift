@@ -119,7 +119,7 @@ public struct VideoForwarder: Sendable {
         _ packet: PublishedPacket, of track: borrowing PublishedTrack, at now: Instant
     ) -> OutgoingPacket? {
         if let waiting, now - waiting.since > Self.patienceWithPicture, goToWaiting(of: track, at: now) { return nil }
-        guard selector.canBegin(packet, live: track.bitrates.live) else { return nil }
+        guard selector.canBegin(packet, of: track) else { return nil }
         let newest = track.highestSequence(of: Int(packet.layer)) ?? packet.sequence
         guard newest - packet.sequence < Self.mostMissed else { return nil }
         if isInsidePicture {
@@ -142,7 +142,7 @@ public struct VideoForwarder: Sendable {
         waiting = nil
         let newest = track.highestSequence(of: Int(key.layer)) ?? key.sequence
         guard let packet = track.packet(layer: Int(key.layer), sequence: key.sequence, at: now),
-            selector.canBegin(packet, live: track.bitrates.live), newest - key.sequence < Self.mostMissed
+            selector.canBegin(packet, of: track), newest - key.sequence < Self.mostMissed
         else { return false }
         isInsidePicture = false
         missed = (key.layer, key.sequence, newest)

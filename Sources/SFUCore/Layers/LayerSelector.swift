@@ -6,14 +6,6 @@ public import RTCEngine
 /// at key frames, layers inside a stream where the publisher says that they can be joined. Until then what there is
 /// goes on, and `keyFrameWish` says of which stream a key frame is needed.
 public struct LayerSelector: Sendable {
-    /// What a spatial layer of the publication is.
-    public enum Arrangement: Sendable, Hashable {
-        /// A stream of its own; also of a publication with a single stream and no spatial layers.
-        case simulcast
-        /// A layer inside the only stream (SVC).
-        case scalable
-    }
-
     public enum Verdict: Sendable, Hashable {
         /// - endsPicture: the last packet of the picture for this subscriber.
         case forward(endsPicture: Bool)
@@ -23,7 +15,6 @@ public struct LayerSelector: Sendable {
     /// A request for a key frame is repeated after so long without one.
     static let wishInterval = Interval.milliseconds(500)
 
-    public let arrangement: Arrangement
     /// What is wanted; nil: nothing.
     public var target: LayerTarget?
     /// The stream that is forwarded; nil until a key frame has come.
@@ -36,28 +27,23 @@ public struct LayerSelector: Sendable {
     private var activeTargets: UInt32 = .max
     private var lastWish: (layer: UInt8, at: Instant)?
 
-    public init(_ arrangement: Arrangement, target: LayerTarget? = .highest) {
-        self.arrangement = arrangement
-        self.target = target
-    }
+    public init(target: LayerTarget? = .highest) { self.target = target }
 
     // MARK: Streams
 
     /// The stream to go to: the highest one that is sent and wanted, or the lowest that is sent; nil when none is.
-    ///
-    /// - Parameter live: the layers that are being sent, a bit each (`LayerBitrates.live`).
-    public func goal(live: UInt8) -> UInt8? {
-        guard let target else { return nil }
-        if arrangement == .scalable { return live == 0 ? nil : 0 }
-        guard live != 0 else { return nil }
+    private func goal(of track: borrowing PublishedTrack) -> UInt8? {
+        let live = track.bitrates.live
+        guard let target, live != 0 else { return nil }
+        if case .scalable(let stream) = track.arrangement { return stream }
         let wanted = live & UInt8(truncatingIfNeeded: (2 << UInt16(min(target.spatial, 7))) - 1)
         return wanted != 0 ? UInt8(7 - wanted.leadingZeroBitCount) : UInt8(live.trailingZeroBitCount)
     }
 
     /// Whether the subscriber may be taken to the stream of this packet, here: it starts a key frame, and the stream is
     /// nearer to the goal than the present one. Without any, whatever is not too much will do for the beginning.
-    public func canBegin(_ packet: PublishedPacket, live: UInt8) -> Bool {
-        guard packet.video.startsKeyFrame, let goal = goal(live: live) else { return false }
+    public func canBegin(_ packet: PublishedPacket, of track: borrowing PublishedTrack) -> Bool {
+        guard packet.video.startsKeyFrame, let goal = goal(of: track) else { return false }
         guard let current else { return packet.layer <= goal }
         guard packet.layer != current else { return false }
         return current < goal ? (current + 1...goal).contains(packet.layer) : (goal..<current).contains(packet.layer)
@@ -82,9 +68,9 @@ public struct LayerSelector: Sendable {
     // MARK: Layers of a stream
 
     /// What is wanted of the stream that is forwarded.
-    private var wanted: LayerTarget {
+    private func wanted(of track: borrowing PublishedTrack) -> LayerTarget {
         guard let target, let current else { return .lowest }
-        switch arrangement {
+        switch track.arrangement {
         case .scalable: return target
         // On the way up all there is of the lower stream; where only a higher one is sent, as smooth as was asked for.
         case .simulcast:
@@ -99,7 +85,7 @@ public struct LayerSelector: Sendable {
         _ packet: PublishedPacket, of track: borrowing PublishedTrack, followsGap: Bool
     ) -> Verdict {
         let video = packet.video
-        let wanted = wanted
+        let wanted = wanted(of: track)
         if video.scheme != scheme {
             // A descriptor that cannot be understood says nothing of its frame; a key frame needs nothing said.
             guard video.startsKeyFrame else { return .leaveOut }
@@ -175,22 +161,24 @@ public struct LayerSelector: Sendable {
             inside = LayerTarget(
                 spatial: Int(table.spatialLayer(of: target)), temporal: Int(table.temporalLayer(of: target)))
         }
-        return arrangement == .scalable
-            ? inside : LayerTarget(spatial: Int(current), temporal: Int(inside.temporal))
+        switch track.arrangement {
+        case .scalable: return inside
+        case .simulcast: return LayerTarget(spatial: Int(current), temporal: Int(inside.temporal))
+        }
     }
 
     // MARK: Key frames
 
     /// The stream of which a key frame is needed to get nearer to what is wanted; nil when none is.
     public func neededKeyFrame(of track: borrowing PublishedTrack) -> UInt8? {
-        let live = track.bitrates.live
-        guard let goal = goal(live: live) else { return nil }
+        guard let goal = goal(of: track) else { return nil }
         guard current == goal else { return goal }
-        guard arrangement == .scalable else { return nil }
+        guard case .scalable = track.arrangement else { return nil }
+        let wanted = wanted(of: track)
         switch scheme {
         case .none, .vp8: return nil
         case .vp9:
-            let highest = UInt8(max(7 - live.leadingZeroBitCount, 0))
+            let highest = UInt8(max(7 - track.bitrates.live.leadingZeroBitCount, 0))
             return vp9.needsKeyPicture(wanted: wanted, highest: highest) ? goal : nil
         case .dependency:
             guard let table = track.dependencyTable(of: Int(goal)) else { return nil }

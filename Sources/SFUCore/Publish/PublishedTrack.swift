@@ -76,14 +76,21 @@ public struct PublishedTrack: ~Copyable, Sendable {
     static let redundancyLayer = LayerBitrates.maximumTemporalLayers - 1
 
     public let format: PayloadFormat
+    /// Whether layers are streams of their own or lie inside one.
+    public private(set) var arrangement: LayerArrangement
+    /// Which streams have come, a bit each.
+    private var heard: UInt8 = 0
     /// Of each stream, by its sender reports.
     public private(set) var clocks: [LayerClock]
     public var bitrates = LayerBitrates()
     private var streams: [Stream]
 
-    /// - Parameter streams: how many simulcast layers there may be, lowest first; 1 without simulcast.
-    public init(format: PayloadFormat, streams count: Int = 1) {
+    /// - Parameters:
+    ///   - streams: how many simulcast layers there may be, lowest first; 1 without simulcast.
+    ///   - arrangement: as the publisher has it.
+    public init(format: PayloadFormat, streams count: Int = 1, arrangement: LayerArrangement = .simulcast) {
         self.format = format
+        self.arrangement = arrangement
         let count = min(max(count, 1), LayerBitrates.maximumSpatialLayers)
         clocks = Array(repeating: LayerClock(clockRate: format.clockRate), count: count)
         streams = (0..<count).map { _ in
@@ -134,6 +141,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
                     header, packet, at: sequence, dependencyDescriptor: extensions.dependencyDescriptor)
             else { return nil }
             published.video = video
+            arrange(by: video, ofStream: layer)
             streams[layer].rereads = min(streams[layer].rereads + Stream.rereadsForEach, Stream.maximumRereads)
         }
         guard streams[layer].history.insert(published, packet, at: now) else { return nil }
@@ -144,12 +152,29 @@ public struct PublishedTrack: ~Copyable, Sendable {
             let earlier = Int(max(published.primaryOffset, 1)) - 1
             bitrates.receive(
                 bytes: packet.byteCount - earlier,
-                spatial: streams.count > 1 ? layer : Int(published.video.spatialLayer),
+                spatial: streams.count > 1 && arrangement == .simulcast ? layer : Int(published.video.spatialLayer),
                 temporal: Int(published.video.temporalLayer), at: now)
             // A layer above: those who take the sound alone are not sent it.
             if earlier > 0 { bitrates.receive(bytes: earlier, spatial: 0, temporal: Self.redundancyLayer, at: now) }
         }
         return published
+    }
+
+    /// Clients that announce several encodings of VP9 or AV1 may send one stream with the layers inside (libwebrtc does
+    /// so where no scalability mode is named). That is seen when they come: the only stream there is has spatial layers.
+    private mutating func arrange(by video: VideoDescriptor, ofStream layer: Int) {
+        guard streams.count > 1, format == .vp9 || format == .av1 else { return }
+        heard |= 1 << UInt8(layer)
+        if heard != 1 << UInt8(layer) {
+            // Several have come: each is a layer, for good.
+            guard arrangement != .simulcast else { return }
+            arrangement = .simulcast
+        } else {
+            guard video.spatialLayer > 0, arrangement == .simulcast else { return }
+            arrangement = .scalable(stream: UInt8(layer))
+        }
+        // What was counted as a stream's was a layer's, or the other way round.
+        bitrates = LayerBitrates()
     }
 
     /// The sequence number without its wraps; nil for a jump that no second packet has confirmed.

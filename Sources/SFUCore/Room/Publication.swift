@@ -8,8 +8,9 @@ public struct PublicationDescription: Sendable {
     public var format: PayloadFormat
     /// What of earlier packets comes along (RFC 2198), where the publisher sends it: subscribers are offered it first.
     public var redundancy: CodecParameters?
-    /// Whether layers are streams of their own or lie inside the one stream (SVC).
-    public var arrangement: LayerSelector.Arrangement
+    /// Whether layers are streams of their own or lie inside the one stream (SVC), as far as it was said:
+    /// `PublishedTrack.arrangement` is what comes.
+    public var arrangement: LayerArrangement
     /// The spatial layer, 0 the lowest, of each layer of `ReceiveParameters.layers`, in their order; empty without
     /// simulcast.
     public var spatialLayers: [Int]
@@ -22,7 +23,7 @@ public struct PublicationDescription: Sendable {
 
     public init(
         codec: CodecParameters, format: PayloadFormat, redundancy: CodecParameters? = nil,
-        arrangement: LayerSelector.Arrangement = .simulcast, spatialLayers: [Int] = [],
+        arrangement: LayerArrangement = .simulcast, spatialLayers: [Int] = [],
         sizes: [SubscriberHints.Size] = [], framesPerSecond: Int = 0,
         isScreenShare: Bool = false
     ) {
@@ -42,7 +43,7 @@ public struct PublicationDescription: Sendable {
     /// - Parameter live: the layers that are being sent, a bit each.
     func sizes(live: UInt8) -> [SubscriberHints.Size] {
         let count = 8 - live.leadingZeroBitCount
-        guard arrangement == .scalable, sizes.count < 2, count > 1 else { return sizes }
+        guard arrangement != .simulcast, sizes.count < 2, count > 1 else { return sizes }
         let whole = sizes.first ?? Self.usualSize
         let qualities: [VideoQuality] = [.low, .medium, .high]
         return (0..<count).map { layer in
@@ -91,7 +92,7 @@ final class Publication {
         self.transceiver = transceiver
         self.description = description
         let streams = max(description.spatialLayers.count, 1)
-        track = PublishedTrack(format: description.format, streams: streams)
+        track = PublishedTrack(format: description.format, streams: streams, arrangement: description.arrangement)
         keyFrames = Array(repeating: KeyFrameThrottle(), count: streams)
     }
 

@@ -29,7 +29,7 @@ final class Subscription {
         let former = former.map { StreamRewriter(continuing: $0) }
         if publication.description.format.isVideo {
             video = VideoForwarder(
-                selector: LayerSelector(publication.description.arrangement),
+                selector: LayerSelector(),
                 rewriter: former ?? .forVideo(firstSequenceNumber: firstSequenceNumber))
         } else {
             audio = AudioForwarder(rewriter: former ?? .forAudio(firstSequenceNumber: firstSequenceNumber))
@@ -232,7 +232,7 @@ final class Subscription {
         }
         var steps: [LayerStep] = []
         if let limit, !publication.isMuted {
-            steps = publication.track.bitrates.steps(publication.description.arrangement, limit: limit, at: now)
+            steps = publication.track.bitrates.steps(publication.track.arrangement, limit: limit, at: now)
             // Nothing came lately of the highest layer that is sent, or of any: what that costs is no measure.
             let live =
                 publication.track.bitrates.live & UInt8(truncatingIfNeeded: (2 << Int(min(limit.spatial, 7))) - 1)

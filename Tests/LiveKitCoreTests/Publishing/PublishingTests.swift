@@ -499,7 +499,7 @@ import Testing
         }
         let received = try #require(parameters ?? nil)
         let description = try #require(track.describe(received))
-        #expect(description.arrangement == .scalable)
+        #expect(description.arrangement == .scalable())
         #expect(description.sizes.map(\.width) == [1_280])
         #expect(description.framesPerSecond == 30)
     }

@@ -43,7 +43,7 @@ final class ModelTrack {
     }
 
     /// Layers by name, the lowest first.
-    var layers: [String] { encoder.map { $0.coding.streams > 1 ? ["q", "h", "f"] : [] } ?? [] }
+    var layers: [String] { encoder.map { $0.coding.announcedStreams > 1 ? ["q", "h", "f"] : [] } ?? [] }
     var frames: [ModelFrame] { encoder?.frames ?? [] }
     var lost: Int { path.lost }
     /// The highest spatial layer that there is.
@@ -67,7 +67,7 @@ final class ModelTrack {
     }
 
     func setLayer(_ layer: Int, isActive: Bool) {
-        guard encoder?.coding.arrangement == .simulcast else { return }
+        guard encoder?.coding.isScalable == false else { return }
         encoder?.set(layer, isActive: isActive)
     }
 
@@ -170,7 +170,7 @@ final class ModelTrack {
         if !packet.isPadding, encoder != nil {
             // Before the mark that says which packet it is.
             let layer = frames.indices.contains(packet.frame) ? frames[packet.frame].spatial : 0
-            let place = layers.isEmpty ? layer : packet.stream
+            let place = encoder?.coding.isScalable == true ? layer : packet.stream
             rest.insert(contentsOf: repeatElement(0x55, count: weights[place]), at: rest.count - 5)
         }
         if redundancy != nil { rest = redundant(rest, before: packet.number &- 1, parameters.codec.payloadType) }

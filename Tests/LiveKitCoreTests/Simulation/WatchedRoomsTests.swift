@@ -22,7 +22,8 @@ import Testing
     private static let usual = [
         "one connection", "two connections", "sound", "redundancy", "pictures(SFUModels.ModelCoding.vp8Simulcast)",
         "pictures(SFUModels.ModelCoding.h264Simulcast)", "pictures(SFUModels.ModelCoding.vp9Scalable)",
-        "pictures(SFUModels.ModelCoding.vp9KeyScalable)", "pictures(SFUModels.ModelCoding.av1Scalable)",
+        "pictures(SFUModels.ModelCoding.vp9KeyScalable)", "pictures(SFUModels.ModelCoding.vp9Encodings)",
+        "pictures(SFUModels.ModelCoding.av1Scalable)",
         "pictures(SFUModels.ModelCoding.av1KeyScalable)", "unpublish", "mute", "unmute", "server mute", "subscribe",
         "unsubscribe", "look away", "size", "quality", "narrow path", "layer off", "resume", "permit all",
         "permit some", "allow", "forbid", "leave",

@@ -249,7 +249,7 @@ import Testing
 
     @Test func `layers inside a stream that were not announced are halves, one of the next`() {
         var description = PublicationDescription(
-            codec: .vp9, format: .vp9, arrangement: .scalable, sizes: Array(Self.sizes.suffix(1)))
+            codec: .vp9, format: .vp9, arrangement: .scalable(), sizes: Array(Self.sizes.suffix(1)))
         #expect(description.sizes(live: 0b111) == Self.sizes)
         #expect(
             SubscriberHints(width: 600, height: 340).limit(
@@ -285,7 +285,7 @@ import Testing
                 LayerStep(LayerTarget(spatial: 2, temporal: 0), .kilobits(120)),
             ])
         // Layers that need each other cost more with each.
-        #expect(bitrates.steps(.scalable, limit: .highest, at: Self.start).map(\.target.spatial) == [0, 1, 2])
+        #expect(bitrates.steps(.scalable(), limit: .highest, at: Self.start).map(\.target.spatial) == [0, 1, 2])
         // A layer of which nothing came takes nobody's place.
         bitrates.receive(bytes: 0, spatial: 3, temporal: 0, at: Self.start)
         #expect(bitrates.steps(.simulcast, limit: .highest, at: Self.start).map(\.target.spatial) == [0, 2])
@@ -306,7 +306,7 @@ import Testing
                 LayerStep(LayerTarget(spatial: 2, temporal: 0), .kilobits(560)),
                 LayerStep(LayerTarget(spatial: 2, temporal: 1), .kilobits(1_120)),
             ])
-        let scalable = bitrates.steps(.scalable, limit: LayerTarget(spatial: 2, temporal: 0), at: Self.start)
+        let scalable = bitrates.steps(.scalable(), limit: LayerTarget(spatial: 2, temporal: 0), at: Self.start)
         #expect(scalable.map(\.bitrate) == [.kilobits(80), .kilobits(640)])
         // Only a higher one is sent than is wanted: better that than nothing.
         bitrates.stopped(spatial: 0)

@@ -131,7 +131,7 @@ import Testing
         #expect(peer.vp8(8, 0, key(2, base: 9, index: 4)) == ["100 @0 key pid 2 tl0 9 k 4 t0."])
         peer.track = PublishedTrack(format: .vp8, streams: 1)
         peer.forwarder = VideoForwarder(
-            selector: LayerSelector(.simulcast, target: .highest),
+            selector: LayerSelector(target: .highest),
             rewriter: StreamRewriter(continuing: peer.forwarder.rewriter.end))
         peer.wait(.milliseconds(500))
         #expect(peer.vp8(700, 900_000, delta(90, base: 30, index: 2)) == [])

@@ -14,12 +14,17 @@ import Testing
         var number: UInt16 = 7
         var picture: UInt16 = 40
 
-        init(target: LayerTarget) { peer = Subscriber(.vp9, target: target, arrangement: .scalable) }
+        /// - Parameter encodings: how many the publisher has announced; with several it has not said that the layers
+        ///   are in one stream.
+        init(target: LayerTarget, encodings: Int = 1) {
+            peer = Subscriber(
+                .vp9, streams: encodings, target: target, arrangement: encodings > 1 ? .simulcast : .scalable())
+        }
 
         /// One frame of one packet.
         mutating func frame(
             _ spatial: UInt8, _ temporal: UInt8 = 0, key: Bool = false, lower: Bool? = nil, up: Bool = false,
-            unused: Bool = false, isLast: Bool = false, isLost: Bool = false
+            unused: Bool = false, isLast: Bool = false, isLost: Bool = false, stream: Int = 0
         ) -> [String] {
             var descriptor = VP9PayloadDescriptor()
             descriptor.pictureID = picture
@@ -35,7 +40,7 @@ import Testing
             let bytes = Packet.rtp(number, timestamp: UInt32(picture) * 3_000, marker: isLast, payload + [1, 2, 3])
             number += 1
             if isLast { picture += 1 }
-            return isLost ? [] : peer.publish(bytes)
+            return isLost ? [] : peer.publish(bytes, layer: stream)
         }
     }
 
@@ -47,6 +52,41 @@ import Testing
         #expect(vp9.frame(0) == ["102 @123000 pid 41 s0t0"])
         #expect(vp9.frame(1) == ["103 @123000 pid 41 s1t0."])
         #expect(vp9.frame(2, isLast: true) == [])
+    }
+
+    @Test(arguments: 0..<3)
+    func `VP9: of several encodings that come as one stream the layers inside are chosen`(stream: Int) {
+        var vp9 = VP9Subscriber(target: .highest, encodings: 3)
+        _ = vp9.frame(0, key: true, isLast: true, stream: stream)
+        #expect(vp9.peer.track.arrangement == .simulcast)
+        #expect(vp9.frame(0, stream: stream) == ["101 @123000 pid 41 s0t0."])
+        #expect(vp9.frame(1, key: true, isLast: true, stream: stream) == ["102 @123000 pid 41 s1t0."])
+        #expect(vp9.peer.track.arrangement == .scalable(stream: UInt8(stream)))
+        vp9.peer.forwarder.target = .lowest
+        #expect(vp9.frame(0, stream: stream) == ["103 @126000 pid 42 s0t0."])
+        #expect(vp9.frame(1, isLast: true, stream: stream) == [])
+        #expect(vp9.peer.track.bitrates.live == 0b11)
+        vp9.peer.forwarder.target = .highest
+        #expect(vp9.frame(0, stream: stream) == ["104 @129000 pid 43 s0t0."])
+        #expect(vp9.frame(1, isLast: true, stream: stream) == [])
+        #expect(vp9.peer.wishes() == stream)
+        #expect(vp9.frame(0, key: true, stream: stream) == ["105 @132000 key pid 44 s0t0"])
+        #expect(vp9.frame(1, key: true, isLast: true, stream: stream) == ["106 @132000 pid 44 s1t0."])
+        #expect(vp9.peer.wishes() == nil)
+    }
+
+    @Test func `VP9: once several streams have come, each is a layer, whatever is inside`() {
+        var vp9 = VP9Subscriber(target: .highest, encodings: 2)
+        _ = vp9.frame(0, key: true)
+        _ = vp9.frame(1, key: true, isLast: true)
+        #expect(vp9.peer.track.arrangement == .scalable())
+        _ = vp9.frame(0, key: true, isLast: true, stream: 1)
+        #expect(vp9.peer.track.arrangement == .simulcast)
+        #expect(vp9.peer.track.bitrates.live == 0b10)
+        _ = vp9.frame(0)
+        _ = vp9.frame(1, isLast: true)
+        #expect(vp9.peer.track.arrangement == .simulcast)
+        #expect(vp9.peer.track.bitrates.live == 0b11)
     }
 
     @Test func `VP9: layers that need each other are left at once, and joined at a key picture`() {
@@ -127,7 +167,7 @@ import Testing
         var frameNumber: UInt16 = 90
         var picture: UInt32 = 40
 
-        init(target: LayerTarget) { peer = Subscriber(.av1, target: target, arrangement: .scalable) }
+        init(target: LayerTarget) { peer = Subscriber(.av1, target: target, arrangement: .scalable()) }
 
         /// One frame of one packet; `indications` as in the specification: - D S R, one for each of the nine targets.
         mutating func frame(

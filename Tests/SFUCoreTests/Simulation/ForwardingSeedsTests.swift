@@ -64,9 +64,10 @@ struct ForwardingScene: ~Copyable {
         }
         publisher = ModelPublisher(coding, random: random.split())
         path = ModelPath(character, random: random.split())
-        track = PublishedTrack(format: coding.format, streams: coding.streams)
+        track = PublishedTrack(
+            format: coding.format, streams: coding.announcedStreams, arrangement: coding.announcedArrangement)
         forwarder = VideoForwarder(
-            selector: LayerSelector(coding.arrangement),
+            selector: LayerSelector(),
             rewriter: .forVideo(firstSequenceNumber: UInt16.random(in: 65_000...65_535, using: &random)))
         receiver = ModelReceiver(coding)
         wanted = .highest
@@ -106,7 +107,7 @@ struct ForwardingScene: ~Copyable {
         case 6 where !isCalm:
             wanted = nil
             forwarder.target = nil
-        case 7 where !isCalm && coding.arrangement == .simulcast:
+        case 7 where !isCalm && !coding.isScalable:
             publisher.set(Int.random(in: 0...2, using: &random), isActive: false)
         case 8, 9: for stream in 0..<coding.streams { publisher.set(stream, isActive: true) }
         case 10, 11:

@@ -14,11 +14,11 @@ final class Subscriber {
 
     init(
         _ format: PayloadFormat = .vp8, streams: Int = 1, target: LayerTarget = .highest,
-        firstSequenceNumber: UInt16 = 100, arrangement: LayerSelector.Arrangement = .simulcast
+        firstSequenceNumber: UInt16 = 100, arrangement: LayerArrangement = .simulcast
     ) {
-        track = PublishedTrack(format: format, streams: streams)
+        track = PublishedTrack(format: format, streams: streams, arrangement: arrangement)
         forwarder = VideoForwarder(
-            selector: LayerSelector(arrangement, target: target),
+            selector: LayerSelector(target: target),
             rewriter: .forVideo(firstSequenceNumber: firstSequenceNumber))
     }
 
