@@ -179,6 +179,8 @@ def test_other_codecs(sfu, room, codec, mode):
 LAYERED = {
     "VP8 with simulcast": ("VP8", {"simulcast": True}), "H.264 with simulcast": ("H264", {"simulcast": True}),
     "VP9 with SVC": ("VP9", {"scalability": "L3T3_KEY"}), "AV1 with SVC": ("AV1", {"scalability": "L3T3_KEY"}),
+    # VP9's without a scalability mode lie in one stream, though several encodings were announced.
+    "VP9 with simulcast": ("VP9", {"simulcast": True}),
 }
 
 

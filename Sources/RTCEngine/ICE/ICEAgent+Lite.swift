@@ -30,8 +30,8 @@ extension ICEAgent {
     }
 
     /// RFC 7675 §5: a lite agent makes no consent checks of its own. The peer's authentic checks on the selected pair
-    /// are what tells us that it lives and still wants our packets, and whatever else only the peer can have sent there:
-    /// Pion's clients make no checks as long as media flow both ways.
+    /// are what tells us that it lives and still wants our packets, and whatever else only the peer can have sent
+    /// there: Pion's clients make no checks as long as media flow both ways.
     mutating func consentHeard(at now: Instant) {
         guard path?.consent.isFresh == true else { return }
         path?.consent.heard(at: now)

@@ -160,8 +160,8 @@ public struct PublishedTrack: ~Copyable, Sendable {
         return published
     }
 
-    /// Clients that announce several encodings of VP9 or AV1 may send one stream with the layers inside (libwebrtc does
-    /// so where no scalability mode is named). That is seen when they come: the only stream there is has spatial layers.
+    /// Clients that announce several encodings of VP9 or AV1 may send one stream with the layers inside, as libwebrtc
+    /// where no scalability mode is named. That is seen when they come: the only stream there is has spatial layers.
     private mutating func arrange(by video: VideoDescriptor, ofStream layer: Int) {
         guard streams.count > 1, format == .vp9 || format == .av1 else { return }
         heard |= 1 << UInt8(layer)
