@@ -30,7 +30,7 @@ struct ConsentFreshness: Sendable {
     enum Mode: Hashable, Sendable {
         /// By answers to our checks.
         case asking
-        /// By the peer's own checks: a lite agent makes none.
+        /// By what only the peer can have sent, its checks before all: a lite agent makes none.
         case listening
     }
 
@@ -91,7 +91,7 @@ struct ConsentFreshness: Sendable {
         }
     }
 
-    /// The peer has made an authentic check; only counts where consent is known by that.
+    /// Something authentic of the peer's has come, a check or media; only counts where consent is known by that.
     mutating func heard(at now: Instant) {
         if mode == .listening { confirmedAt = now }
     }

@@ -165,8 +165,14 @@ public struct ICEAgent: Sendable {
 
     /// What came over the selected pair was the peer's: nobody else can have protected it. A lite agent, which makes no
     /// checks, takes that for a check of the peer's (`consentHeard`); to a full one it says nothing.
-    public mutating func mediaAuthenticated(at now: Instant) {
-        if configuration.isLite { consentHeard(at: now) }
+    ///
+    /// - Returns: whether there is something to be told (`pollOutput`).
+    @discardableResult
+    public mutating func mediaAuthenticated(at now: Instant) -> Bool {
+        guard configuration.isLite else { return false }
+        let former = connectionState
+        consentHeard(at: now)
+        return connectionState != former
     }
 
     /// Call when `nextWake` has come; at other times it does nothing.

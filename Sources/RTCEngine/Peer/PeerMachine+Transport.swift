@@ -117,7 +117,7 @@ extension PeerMachine {
             counters.dropped += 1
             return
         }
-        if isOnPath, isAuthentic { ice.mediaAuthenticated(at: now) }
+        if isOnPath, isAuthentic, ice.mediaAuthenticated(at: now) { drainTransport(at: now) }
     }
 
     // MARK: What ICE and DTLS want

@@ -173,11 +173,12 @@ public struct LayerSelector: Sendable {
     public func neededKeyFrame(of track: borrowing PublishedTrack) -> UInt8? {
         guard let goal = goal(of: track) else { return nil }
         guard current == goal else { return goal }
-        guard case .scalable = track.arrangement else { return nil }
         let wanted = wanted(of: track)
         switch scheme {
         case .none, .vp8: return nil
         case .vp9:
+            // Of the layers inside one of several streams it is not known which come.
+            guard track.arrangement != .simulcast else { return vp9.isBroken ? goal : nil }
             let highest = UInt8(max(7 - track.bitrates.live.leadingZeroBitCount, 0))
             return vp9.needsKeyPicture(wanted: wanted, highest: highest) ? goal : nil
         case .dependency:

@@ -8,6 +8,8 @@ struct VP9Selector: Sendable {
     private(set) var temporalLimit: UInt8 = 0
     /// A bit for each spatial layer.
     private var intact: UInt8 = 0
+    /// The layers of which anything was forwarded since the last key picture: others are only believed in.
+    private var seen: UInt8 = 0
 
     private var picture: UInt32?
     /// Of this picture: the layers that have been judged, those that are forwarded, and what may be missing.
@@ -50,6 +52,7 @@ struct VP9Selector: Sendable {
             temporalLimit = wanted.temporal
             // Believed for now: the picture's other layers follow.
             intact = Self.mask(through: spatialLimit)
+            seen = 0
         } else if video.startsFrame, video.spatialLayer == 0 {
             if wanted.temporal < temporalLimit || canGoUp { temporalLimit = wanted.temporal }
             if wanted.spatial < spatialLimit { goDown(wanted) }
@@ -99,16 +102,17 @@ struct VP9Selector: Sendable {
         }
         intact |= bit
         kept |= bit
+        seen |= bit
         // RFC 9628 §4.2, U: what follows in higher temporal layers refers to nothing before this picture but to layers
         // up to its own.
         if video.traits.contains(.switchingPoint) { canGoUp = true }
     }
 
     /// Z: no higher layer will refer to this one, in this picture or later. Whoever shows a higher layer needs it no
-    /// more.
+    /// more; one that was expected of a key picture and never came shows nothing.
     private func isUnneeded(_ video: VideoDescriptor, _ wanted: LayerTarget) -> Bool {
         video.spatialLayer < spatialLimit && video.traits.contains([.unusedByHigherLayers, .interPredicted])
-            && video.startsFrame && intact & (1 << spatialLimit) != 0 && wanted.spatial >= spatialLimit
+            && video.startsFrame && intact & seen & (1 << spatialLimit) != 0 && wanted.spatial >= spatialLimit
     }
 
     private static func mask(through layer: UInt8) -> UInt8 {
@@ -126,6 +130,9 @@ struct VP9Selector: Sendable {
         return goal > spatialLimit || intact & Self.mask(through: goal) == 0
             || goal == spatialLimit && intact & (1 << (goal & 7)) == 0
     }
+
+    /// Nothing that comes before the next key picture can be decoded.
+    var isBroken: Bool { intact & Self.mask(through: spatialLimit) == 0 }
 
     /// The intact layers, and the temporal limit.
     var admission: StreamRewriter.Admission {

@@ -29,6 +29,15 @@ public struct LayerBitrates: Sendable {
 
     public init() {}
 
+    /// Nothing is known yet of layers but that they are being sent.
+    ///
+    /// - Parameter live: a bit for each.
+    init(live: UInt8, at now: Instant) {
+        for layer in heard.indices where live >> UInt8(layer) & 1 != 0 {
+            receive(bytes: 0, spatial: layer, temporal: 0, at: now)
+        }
+    }
+
     public mutating func receive(bytes count: Int, spatial: Int, temporal: Int, at now: Instant) {
         advance(to: now)
         let spatial = min(spatial, Self.maximumSpatialLayers - 1)

@@ -141,7 +141,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
                     header, packet, at: sequence, dependencyDescriptor: extensions.dependencyDescriptor)
             else { return nil }
             published.video = video
-            arrange(by: video, ofStream: layer)
+            arrange(by: video, ofStream: layer, at: now)
             streams[layer].rereads = min(streams[layer].rereads + Stream.rereadsForEach, Stream.maximumRereads)
         }
         guard streams[layer].history.insert(published, packet, at: now) else { return nil }
@@ -162,19 +162,20 @@ public struct PublishedTrack: ~Copyable, Sendable {
 
     /// Clients that announce several encodings of VP9 or AV1 may send one stream with the layers inside, as libwebrtc
     /// where no scalability mode is named. That is seen when they come: the only stream there is has spatial layers.
-    private mutating func arrange(by video: VideoDescriptor, ofStream layer: Int) {
+    private mutating func arrange(by video: VideoDescriptor, ofStream layer: Int, at now: Instant) {
         guard streams.count > 1, format == .vp9 || format == .av1 else { return }
         heard |= 1 << UInt8(layer)
         if heard != 1 << UInt8(layer) {
             // Several have come: each is a layer, for good.
             guard arrangement != .simulcast else { return }
             arrangement = .simulcast
+            // What was counted as a stream's was a layer's, or, below, the other way round.
+            bitrates = LayerBitrates(live: heard, at: now)
         } else {
             guard video.spatialLayer > 0, arrangement == .simulcast else { return }
             arrangement = .scalable(stream: UInt8(layer))
+            bitrates = LayerBitrates(live: UInt8(truncatingIfNeeded: (2 << UInt16(video.spatialLayer)) - 1), at: now)
         }
-        // What was counted as a stream's was a layer's, or the other way round.
-        bitrates = LayerBitrates()
     }
 
     /// The sequence number without its wraps; nil for a jump that no second packet has confirmed.

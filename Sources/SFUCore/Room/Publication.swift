@@ -37,14 +37,16 @@ public struct PublicationDescription: Sendable {
         self.isScreenShare = isScreenShare
     }
 
-    /// The spatial layers' sizes. Those inside a stream that were not announced are seen when they come: each is taken
-    /// for half of the next, the highest for the whole.
+    /// The spatial layers' sizes. Where there are more inside a stream than were announced, that is seen when they
+    /// come: each is taken for half of the next, the highest for the whole.
     ///
-    /// - Parameter live: the layers that are being sent, a bit each.
-    func sizes(live: UInt8) -> [SubscriberHints.Size] {
+    /// - Parameters:
+    ///   - live: the layers that are being sent, a bit each.
+    ///   - arrangement: as they are sent.
+    func sizes(live: UInt8, _ arrangement: LayerArrangement) -> [SubscriberHints.Size] {
         let count = 8 - live.leadingZeroBitCount
-        guard arrangement != .simulcast, sizes.count < 2, count > 1 else { return sizes }
-        let whole = sizes.first ?? Self.usualSize
+        guard arrangement != .simulcast, count > max(sizes.count, 1) else { return sizes }
+        let whole = sizes.last ?? Self.usualSize
         let qualities: [VideoQuality] = [.low, .medium, .high]
         return (0..<count).map { layer in
             let shift = count - 1 - layer
@@ -78,7 +80,7 @@ final class Publication {
     var recovered: Int64 = 0
     /// The server passes nothing on.
     var isMuted = false
-    /// By spatial layer.
+    /// By stream.
     var keyFrames: [KeyFrameThrottle]
     var dynacast = Dynacast()
     /// Its index among those who may speak; nil for pictures.

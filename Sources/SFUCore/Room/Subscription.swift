@@ -212,7 +212,9 @@ final class Subscription {
     }
 
     /// The spatial layers' sizes, as told or as they come.
-    private var sizes: [SubscriberHints.Size] { publication.description.sizes(live: publication.track.bitrates.live) }
+    private var sizes: [SubscriberHints.Size] {
+        publication.description.sizes(live: publication.track.bitrates.live, publication.track.arrangement)
+    }
 
     /// The quality by which the publisher's dynacast is to count it.
     var wantedQuality: VideoQuality {

@@ -6,7 +6,7 @@ import RTCWire
 /// kept as sentences.
 struct CallInvariants {
     private struct Watch {
-        /// When the peer last answered a check over a pair of addresses.
+        /// When the peer last answered a check over a pair of addresses; of a lite agent, when it was last heard there.
         var consents: [ICERoute: Instant] = [:]
         var wasProtected = false
         var isClosed = false
@@ -30,9 +30,16 @@ struct CallInvariants {
     }
 
     mutating func arrived(_ datagram: VirtualDatagram, at side: CallSimulation.Side, _ now: Instant) {
-        // A binding success response (RFC 8489 §5); a lite agent has only requests to go by.
-        guard datagram.bytes.prefix(2) == [liteSide == side ? 0 : 1, 1] else { return }
-        let route = ICERoute(base: datagram.destination, remote: datagram.source)
+        // A binding success response (RFC 8489 §5); a lite agent has only requests to go by, and what is protected.
+        let isSign =
+            liteSide == side
+            ? datagram.bytes.prefix(2) == [0, 1] || [.rtp, .rtcp, .dtls].contains(DatagramKind(datagram.bytes))
+            : datagram.bytes.prefix(2) == [1, 1]
+        if isSign { heard(over: ICERoute(base: datagram.destination, remote: datagram.source), side, now) }
+    }
+
+    /// Something has come that tells of the peer's consent.
+    mutating func heard(over route: ICERoute, _ side: CallSimulation.Side, _ now: Instant) {
         watches[side.rawValue].consents[route] = now
     }
 

@@ -250,20 +250,24 @@ import Testing
     @Test func `layers inside a stream that were not announced are halves, one of the next`() {
         var description = PublicationDescription(
             codec: .vp9, format: .vp9, arrangement: .scalable(), sizes: Array(Self.sizes.suffix(1)))
-        #expect(description.sizes(live: 0b111) == Self.sizes)
+        #expect(description.sizes(live: 0b111, .scalable()) == Self.sizes)
         #expect(
             SubscriberHints(width: 600, height: 340).limit(
-                sizes: description.sizes(live: 0b111), temporalLayers: 3, framesPerSecond: 30)
+                sizes: description.sizes(live: 0b111, .scalable()), temporalLayers: 3, framesPerSecond: 30)
                 == LayerTarget(spatial: 1, temporal: 2))
         // There is no other.
-        #expect(description.sizes(live: 0b001) == description.sizes)
+        #expect(description.sizes(live: 0b001, .scalable()) == description.sizes)
         // Nothing is known at all.
         description.sizes = []
-        #expect(description.sizes(live: 0b001) == [])
-        #expect(description.sizes(live: 0b011).map(\.width) == [640, 1_280])
+        #expect(description.sizes(live: 0b001, .scalable()) == [])
+        #expect(description.sizes(live: 0b011, .scalable()).map(\.width) == [640, 1_280])
         // Streams of their own are announced by their descriptions.
-        description.arrangement = .simulcast
-        #expect(description.sizes(live: 0b111) == [])
+        #expect(description.sizes(live: 0b111, .simulcast) == [])
+        // One more than was said: the whole is the largest that was.
+        description.sizes = Array(Self.sizes.suffix(2))
+        #expect(description.sizes(live: 0b111, .scalable()) == Self.sizes)
+        #expect(description.sizes(live: 0b111, .simulcast) == description.sizes)
+        #expect(description.sizes(live: 0b001, .scalable()) == description.sizes)
     }
 
     @Test func `a publisher's two layers are low and medium: high is the better of them`() {

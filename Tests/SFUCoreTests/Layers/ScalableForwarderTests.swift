@@ -82,11 +82,36 @@ import Testing
         #expect(vp9.peer.track.arrangement == .scalable())
         _ = vp9.frame(0, key: true, isLast: true, stream: 1)
         #expect(vp9.peer.track.arrangement == .simulcast)
-        #expect(vp9.peer.track.bitrates.live == 0b10)
+        // Who comes is no reason to take anybody away from the other.
+        #expect(vp9.peer.track.bitrates.live == 0b11)
         _ = vp9.frame(0)
         _ = vp9.frame(1, isLast: true)
         #expect(vp9.peer.track.arrangement == .simulcast)
         #expect(vp9.peer.track.bitrates.live == 0b11)
+    }
+
+    @Test
+    func `VP9: a layer that a key picture with a gap was believed to have takes nothing away from those there are`() {
+        var vp9 = VP9Subscriber(target: .highest, encodings: 2)
+        #expect(vp9.frame(0, key: true, unused: true, isLast: true) == ["100 @120000 key pid 40 s0t0."])
+        _ = vp9.frame(0, unused: true, isLast: true, isLost: true)
+        // What is missing could have been of this picture, of whose layers this is the only one that comes.
+        #expect(vp9.frame(0, key: true, unused: true, isLast: true) == ["102 @126000 key pid 42 s0t0."])
+        #expect(vp9.frame(0, unused: true, isLast: true) == ["103 @129000 pid 43 s0t0."])
+        #expect(vp9.frame(0, unused: true, isLast: true) == ["104 @132000 pid 44 s0t0."])
+        #expect(vp9.peer.wishes() == nil)
+    }
+
+    @Test func `VP9: a stream among several of which nothing can be decoded any more begins anew`() {
+        var vp9 = VP9Subscriber(target: .highest, encodings: 2)
+        _ = vp9.frame(0, key: true, isLast: true)
+        _ = vp9.frame(0, key: true, stream: 1)
+        #expect(vp9.frame(1, key: true, isLast: true, stream: 1) == ["102 @120001 pid 41 s1t0."])
+        #expect(vp9.peer.wishes() == nil)
+        // The upper layer refers to the lower one, of which was said that nobody does.
+        #expect(vp9.frame(0, unused: true, stream: 1) == [])
+        #expect(vp9.frame(1, isLast: true, stream: 1) == [])
+        #expect(vp9.peer.wishes() == 1)
     }
 
     @Test func `VP9: layers that need each other are left at once, and joined at a key picture`() {
