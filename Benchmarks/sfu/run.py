@@ -171,13 +171,14 @@ def memory(peers, counts):
 def curve(part, title, steps, options):
     """Roost alone, more and more of it, until packets are lost or the machine is busy."""
     print(f"\n{title}\n{'':>8}{'packets/s':>11}{'µs/packet':>10}{'server CPU %':>13}{'load CPU %':>11}"
-          f"{'p50 ms':>8}{'p99 ms':>8}{'lost %':>8}{'MiB':>7}")
+          f"{'p50 ms':>8}{'p99 ms':>8}{'late':>6}{'lost %':>8}{'MiB':>7}")
     for step in steps:
         figures = load("roost", *options(step), "-seconds", arguments.seconds)
         write({**figures, "step": step}, part)
         print(f"{step:>8}{figures['forwarded_per_second']:>11.0f}{figures['cpu_us_per_packet']:>10.2f}"
               f"{figures['cpu_percent']:>13.0f}{figures['load_cpu_percent']:>11.0f}{figures['latency_us_p50'] / 1000:>8.2f}"
-              f"{figures['latency_us_p99'] / 1000:>8.2f}{figures['loss_percent']:>8.2f}{figures['resident_kib'] / 1024:>7.0f}",
+              f"{figures['latency_us_p99'] / 1000:>8.2f}{figures['late_subscribers']:>6}"
+              f"{figures['loss_percent']:>8.2f}{figures['resident_kib'] / 1024:>7.0f}",
               flush=True)
         if figures["loss_percent"] > 1:
             break
