@@ -412,9 +412,11 @@ final class RoomStory {
         wait { self.stuck(at: nil).isEmpty }
     }
 
-    /// Until something is so and stays so for a while, for so many pictures at most: where a first probe was lost, the
-    /// next one comes five seconds later.
-    private func wait(atMost pictures: Int = 500, until isSo: () -> Bool) {
+    /// Until something is so and stays so for a while, for so many pictures at most. Where a first probe was lost, the
+    /// next one comes five seconds later, and one that shows too little is tried again after ten seconds and twenty:
+    /// here time goes by in steps of 4 ms, a probe is four of them, and one of small packets after a large one shows a
+    /// third less than there is.
+    private func wait(atMost pictures: Int = 1_200, until isSo: () -> Bool) {
         var looks = 0
         for place in 0..<pictures where looks < 3 {
             if place % 8 == 7 { looks = isSo() ? looks + 1 : 0 }
@@ -506,7 +508,7 @@ final class RoomStory {
         if hasFallen { events.note("narrow path") } else { violations.append("\(client.name) is sent too much") }
         show(30)
         allowance = nil
-        wait(atMost: 1_200) { self.stuck(at: nil).isEmpty }
+        wait { self.stuck(at: nil).isEmpty }
         checkAll("on a wide path again")
     }
 }
