@@ -169,7 +169,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
             // Several have come: each is a layer, for good.
             guard arrangement != .simulcast else { return }
             arrangement = .simulcast
-            // What was counted as a stream's was a layer's, or, below, the other way round.
+            // What was counted by layers is counted by streams from here on; below, the other way round.
             bitrates = LayerBitrates(live: heard, at: now)
         } else {
             guard video.spatialLayer > 0, arrangement == .simulcast else { return }
