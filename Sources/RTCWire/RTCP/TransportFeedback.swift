@@ -80,7 +80,13 @@ extension TransportFeedback {
                 arrivals.append(Arrival(offset: packet.offset, delta: Int16(delta)))
             }
         }
+        // §3.1: up to three bytes fill the last word. More is a sender whose count does not fit its chunks, so that
+        // what was read as deltas were chunks. Pion's does this where packets change places as the numbers begin anew:
+        // it tells of some 65,536 that have not come, which 16 bits do not count.
+        guard reader.remaining <= Self.mostFilling else { return nil }
     }
+
+    private static let mostFilling = 3
 
     /// Reads one chunk; false when it is invalid, or names more arrivals than `room` bytes can hold deltas for.
     private static func read(

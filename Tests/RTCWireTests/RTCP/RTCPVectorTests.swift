@@ -115,6 +115,23 @@ import Testing
         #expect(read(bytes) == [.dropped(.malformedBody(type: 205))])
     }
 
+    @Test func `feedback whose chunks say more than its count is none, and its chunks are not taken for deltas`() {
+        // Written by Pion's interceptor 0.1.12 for the packets 65,531 to 65,534, 0, 65,535, 1 and 2, in this order: it
+        // takes 65,535 for one of the next cycle, and tells of some 65,536 that have not come. Its count says 8.
+        let pion: [UInt8] = [
+            0x8f, 205, 0, 11, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0xfb, 0, 8,
+            0, 0, 3, 0, 0xbd, 0, 0x1f, 0xff, 0x1f, 0xff, 0x1f, 0xff, 0x1f, 0xff, 0x1f, 0xff,
+            0x1f, 0xff, 0x1f, 0xff, 0x1f, 0xfd, 0xd1, 0x40, 0x20, 4, 4, 4, 4, 4, 4, 4,
+        ]
+        #expect(read(pion) == [.dropped(.malformedBody(type: 205))])
+        // Three bytes that fill, without the padding bit, are nothing.
+        let honest: [UInt8] = [0x8f, 205, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0xfd, 0, 3, 0, 0, 3, 7, 0x20, 3]
+        let feedback = TransportFeedback(
+            senderSSRC: 1, mediaSSRC: 2, baseSequence: 0xfffd, statusCount: 3, referenceTime: 3, feedbackCount: 7,
+            arrivals: [.init(offset: 0, delta: 4), .init(offset: 1, delta: 4), .init(offset: 2, delta: 4)])
+        #expect(read(honest + [4, 4, 4, 0, 0, 0]) == [.packet(.transportFeedback(feedback))])
+    }
+
     @Test func `the other packets of a compound survive a bad one`() {
         let report: [UInt8] = [0x80, 201, 0, 1, 0, 0, 0, 7]
         let app: [UInt8] = [0x80, 204, 0, 2, 0, 0, 0, 7, 0x6e, 0x61, 0x6d, 0x65]
