@@ -413,10 +413,8 @@ final class RoomStory {
     }
 
     /// Until something is so and stays so for a while, for so many pictures at most. Where a first probe was lost, the
-    /// next one comes five seconds later, and one that shows too little is tried again after ten seconds and twenty:
-    /// here time goes by in steps of 4 ms, a probe is four of them, and one of small packets after a large one shows a
-    /// third less than there is.
-    private func wait(atMost pictures: Int = 1_200, until isSo: () -> Bool) {
+    /// next one comes five seconds later, and ten after that.
+    private func wait(atMost pictures: Int = 500, until isSo: () -> Bool) {
         var looks = 0
         for place in 0..<pictures where looks < 3 {
             if place % 8 == 7 { looks = isSo() ? looks + 1 : 0 }
@@ -460,17 +458,24 @@ final class RoomStory {
         for name in watches.keys {
             for source in watches[name]?.keys.map({ $0 }) ?? [] { watches[name]?[source]?.forgetFrames() }
         }
-        show(15)
+        // Where the estimate moves meanwhile, so does the layer, or a temporal one.
+        var moved: Set<String> = []
+        for _ in 0..<15 {
+            show(1)
+            for client in venue.clients {
+                for track in tracks where track.client !== client && stuck(track, to: client, at: wanted) != nil {
+                    moved.insert("\(client.name) \(track.title)")
+                }
+            }
+        }
         for client in venue.clients {
             for track in tracks where track.client !== client {
                 let frames = watches[client.name]?.values.filter { $0.track === track }.map(\.lastFrames.count).max()
                 // Where each layer needs those below it, a picture has a frame of each.
                 let needsAll = track.coding == .pictures(.vp9Scalable) || track.coding == .pictures(.av1Scalable)
                 let layer = wanted?["\(client.name) \(track.title)"] ?? track.top
-                // Where packets weigh as much as real ones, a temporal layer may come and go with the estimate.
-                let expected = (isNarrow ? 6 : 13) * (needsAll ? layer + 1 : 1)
-                // Where the estimate has moved meanwhile, so has the layer.
-                guard (frames ?? 0) < expected, stuck(track, to: client, at: wanted) == nil else { continue }
+                let expected = 13 * (needsAll ? layer + 1 : 1)
+                guard (frames ?? 0) < expected, !moved.contains("\(client.name) \(track.title)") else { continue }
                 violations.append(
                     "\(moment), \(client.name) got \(frames ?? 0) of \(expected) frames of \(track.title) (\(track.coding))"
                 )

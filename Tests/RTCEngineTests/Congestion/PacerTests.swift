@@ -179,6 +179,23 @@ import Testing
         #expect(pacer.nextWake == nil)
     }
 
+    @Test func `a probe that begins with a large packet ends with as much, however small the padding's packets are`() {
+        var pacer = pacer()
+        pacer.enqueue(packet(), at: .zero)
+        pacer.begin(ProbeCluster(id: 1, rate: .kilobits(400), at: .zero))
+        #expect(pacer.next(at: .zero)?.probe == 1)
+        var pieces: [(at: Double, bytes: Int)] = []
+        while pacer.isProbing, pieces.count < 20, let wake = pacer.nextWake {
+            let wish = pacer.paddingWanted(at: wake).bytes
+            let packets = (wish + 249) / 250
+            pacer.padded(packets * 250, packets: packets, at: wake)
+            pieces.append(((wake - Instant.zero).milliseconds, packets * 250))
+        }
+        // 15 ms of 400 kbit/s are 750 bytes, and five packets are the fewest.
+        #expect(pieces.map(\.bytes) == [1_000])
+        #expect(pieces.map(\.at) == [20])
+    }
+
     @Test func `without padding a probe waits for media that are enough for it`() {
         var pacer = pacer(.kilobits(100))
         pacer.begin(ProbeCluster(id: 1, rate: .megabits(4), at: .zero))

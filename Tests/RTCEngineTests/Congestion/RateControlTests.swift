@@ -193,6 +193,32 @@ import Testing
         #expect(probe(arrivalEvery: 0) == nil)
     }
 
+    @Test(arguments: [[248, 74, 248], [74, 74, 74, 248, 74, 74, 300], [1_150, 290, 290, 290, 1_160]])
+    func `a probe of packets that differ shows its rate when it ends with as much as it began with`(
+        sizes: [Int]
+    ) throws {
+        let rate = Bitrate.kilobits(419)
+        var results = ProbeResults()
+        var cluster = ProbeCluster(id: 1, rate: rate, at: .zero)
+        cluster.packets = sizes.count
+        cluster.bytes = sizes.reduce(0, +)
+        results.expect(cluster)
+        var sent = Instant.zero
+        var estimate: Bitrate?
+        for size in sizes {
+            // The last piece comes as two packets.
+            let parts = size == sizes.last ? [size / 2, size - size / 2] : [size]
+            for bytes in parts {
+                estimate =
+                    results.add(
+                        Result(sentAt: sent, size: bytes, arrivedAt: sent + .milliseconds(40), probe: 1)) ?? estimate
+            }
+            sent += rate.time(forBytes: Double(size))
+        }
+        let shown = try #require(estimate)
+        #expect(abs(shown.value / rate.value - 1) < 0.01, "\(shown)")
+    }
+
     @Test func `probes begin at three and six times the start and go on while they succeed`() {
         var plan = ProbePlan()
         plan.begin(start: .kilobits(300), maximum: .megabits(20), at: .zero)

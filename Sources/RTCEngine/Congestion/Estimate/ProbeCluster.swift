@@ -23,21 +23,52 @@ public struct ProbeCluster: Sendable, Hashable {
 }
 
 /// What came of the packets of the probes: how fast they left and how fast they arrived.
+///
+/// Both are taken between the first that left and the last. What left in one moment is one piece: it is there when its
+/// last packet is.
 struct ProbeResults {
+    private struct Piece {
+        var sentAt: Instant
+        var bytes: Int
+        var arrivedAt: Instant
+
+        mutating func add(_ piece: Piece) {
+            bytes += piece.bytes
+            arrivedAt = max(arrivedAt, piece.arrivedAt)
+        }
+    }
+
     private struct Record {
         var cluster: ProbeCluster
         var packets = 0
         var bytes = 0
-        var firstSent: Instant
-        var lastSent: Instant
-        var lastSentSize: Int
-        var firstArrival: Instant
-        var firstArrivalSize: Int
+        var first: Piece
+        var last: Piece
         var lastArrival: Instant
+
+        init(_ cluster: ProbeCluster, _ piece: Piece) {
+            self.cluster = cluster
+            packets = 1
+            bytes = piece.bytes
+            first = piece
+            last = piece
+            lastArrival = piece.arrivedAt
+        }
+
+        mutating func add(_ piece: Piece) {
+            packets += 1
+            bytes += piece.bytes
+            if piece.sentAt < first.sentAt { first = piece } else if piece.sentAt == first.sentAt { first.add(piece) }
+            if piece.sentAt > last.sentAt { last = piece } else if piece.sentAt == last.sentAt { last.add(piece) }
+            lastArrival = max(lastArrival, piece.arrivedAt)
+        }
     }
 
     /// Of what was planned, so much has to have arrived.
     private static let share = 0.8
+    /// By so much of all may the last piece be smaller than the first: so much too little seems to arrive. The pacer
+    /// ends with as much as it began with, but what comes out on the way is looked at too.
+    private static let slant = 0.05
     /// Arriving so much faster than it was sent, it was held back on the way and let go at once.
     private static let fastestArrival = 2.0
     /// Arriving so much slower, it has filled the path: then a little less is taken, so that its queue empties.
@@ -63,41 +94,26 @@ struct ProbeResults {
         guard result.probe != 0, let arrivedAt = result.arrivedAt,
             let cluster = clusters.first(where: { $0.id == result.probe })
         else { return nil }
-        let index: Int
-        if let known = records.firstIndex(where: { $0.cluster.id == cluster.id }) {
-            index = known
-        } else {
-            records.append(
-                Record(
-                    cluster: cluster, firstSent: result.sentAt, lastSent: result.sentAt, lastSentSize: 0,
-                    firstArrival: arrivedAt, firstArrivalSize: 0, lastArrival: arrivedAt))
-            index = records.count - 1
+        let piece = Piece(sentAt: result.sentAt, bytes: result.size, arrivedAt: arrivedAt)
+        guard let index = records.firstIndex(where: { $0.cluster.id == cluster.id }) else {
+            records.append(Record(cluster, piece))
+            return nil
         }
-        records[index].packets += 1
-        records[index].bytes += result.size
-        records[index].firstSent = min(records[index].firstSent, result.sentAt)
-        if result.sentAt >= records[index].lastSent {
-            records[index].lastSent = result.sentAt
-            records[index].lastSentSize = result.size
-        }
-        if arrivedAt <= records[index].firstArrival {
-            records[index].firstArrival = arrivedAt
-            records[index].firstArrivalSize = result.size
-        }
-        records[index].lastArrival = max(records[index].lastArrival, arrivedAt)
+        records[index].add(piece)
         return judge(records[index])
     }
 
     private func judge(_ record: Record) -> Bitrate? {
         guard Double(record.packets) >= Double(record.cluster.packets) * Self.share,
-            Double(record.bytes) >= Double(record.cluster.bytes) * Self.share
+            Double(record.bytes) >= Double(record.cluster.bytes) * Self.share,
+            Double(record.first.bytes - record.last.bytes) <= Double(record.bytes) * Self.slant
         else { return nil }
-        let sending = record.lastSent - record.firstSent
-        let arriving = record.lastArrival - record.firstArrival
+        let sending = record.last.sentAt - record.first.sentAt
+        let arriving = record.lastArrival - record.first.arrivedAt
         guard sending > .zero, arriving > .zero, sending <= Self.longest, arriving <= Self.longest else { return nil }
-        // The last packet's bytes leave after the span has ended, those of the first arrive before it begins.
-        let sent = Bitrate(bytes: record.bytes - record.lastSentSize, in: sending)
-        let arrived = Bitrate(bytes: record.bytes - record.firstArrivalSize, in: arriving)
+        // The last piece's bytes leave after the span has ended, those of the first arrive before it begins.
+        let sent = Bitrate(bytes: record.bytes - record.last.bytes, in: sending)
+        let arrived = Bitrate(bytes: record.bytes - record.first.bytes, in: arriving)
         guard arrived.value <= sent.value * Self.fastestArrival else { return nil }
         return arrived < sent * Self.saturated ? arrived * Self.safety : min(sent, arrived)
     }

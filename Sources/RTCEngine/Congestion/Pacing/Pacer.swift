@@ -40,6 +40,22 @@ struct Pacer {
         var startedAt: Instant?
         var bytes = 0
         var packets = 0
+        /// Of it, what left in its first moment and in its last.
+        var first = 0
+        var last = 0
+        var lastAt: Instant?
+
+        mutating func add(_ bytes: Int, packets: Int, at now: Instant) {
+            self.bytes += bytes
+            self.packets += packets
+            last = now == lastAt ? last + bytes : bytes
+            lastAt = now
+            if last == self.bytes { first = last }
+        }
+
+        /// What is measured is the time between the first and the last: so the last has to be as large, or what arrives
+        /// between them seems less than what is sent.
+        var isComplete: Bool { bytes >= cluster.bytes && packets >= cluster.packets && last >= first }
     }
 
     var rate: Bitrate
@@ -146,7 +162,7 @@ struct Pacer {
             guard isProbeDue(at: now) else { return isOverfull ? pop() : nil }
             guard var packet = pop() else { return nil }
             packet.probe = probe?.cluster.id ?? 0
-            count(packet.bytes.count)
+            count(packet.bytes.count, at: now)
             fill(packet.bytes.count)
             return packet
         }
@@ -160,7 +176,7 @@ struct Pacer {
         guard isEmpty, canPad, probe != nil, startProbe(hasPadding: true, at: now), isProbeDue(at: now),
             let probe
         else { return (0, 0) }
-        return (max(Int(probe.cluster.rate.bytes(in: Self.probeBurst)), 1), probe.cluster.id)
+        return (max(Int(probe.cluster.rate.bytes(in: Self.probeBurst)), probe.first, 1), probe.cluster.id)
     }
 
     /// What came of the wish; 0 bytes when there is nothing to pad with.
@@ -172,7 +188,7 @@ struct Pacer {
             return
         }
         fill(bytes)
-        count(bytes, packets: packets)
+        count(bytes, packets: packets, at: now)
     }
 
     /// When something may leave, or a probe goes on; nil when nothing waits.
@@ -271,10 +287,9 @@ struct Pacer {
         return true
     }
 
-    private mutating func count(_ bytes: Int, packets: Int = 1) {
-        probe?.bytes += bytes
-        probe?.packets += packets
-        if let probe, probe.bytes >= probe.cluster.bytes, probe.packets >= probe.cluster.packets { self.probe = nil }
+    private mutating func count(_ bytes: Int, packets: Int = 1, at now: Instant) {
+        probe?.add(bytes, packets: packets, at: now)
+        if probe?.isComplete == true { probe = nil }
     }
 
     private mutating func expireProbe(at now: Instant) {
