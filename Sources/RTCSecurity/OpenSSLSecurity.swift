@@ -15,7 +15,7 @@ public struct OpenSSLSecurity: SecurityProvider {
         profiles: [SRTPProfile] = SRTPProfile.allCases, mtu: Int = DTLSAssociation.defaultMTU
     ) throws(SecurityError) {
         self.certificate = try Certificate()
-        self.context = try DTLSContext(certificate: certificate, profiles: profiles)
+        self.context = DTLSContext(certificate: certificate, rules: try .shared(profiles))
         self.mtu = mtu
     }
 

@@ -1,8 +1,29 @@
 import COpenSSL
 import RTCEngine
+import Synchronization
 
-/// What all associations of one certificate share: OpenSSL's `SSL_CTX` with the rules of WebRTC.
+/// What all associations of one certificate share.
 final class DTLSContext: Sendable {
+    let certificate: Certificate
+    private let rules: DTLSRules
+
+    init(certificate: Certificate, rules: DTLSRules) {
+        self.certificate = certificate
+        self.rules = rules
+    }
+
+    /// OpenSSL's `SSL_CTX`.
+    var pointer: OpaquePointer { rules.pointer }
+
+    /// Makes the certificate the one that an association shows.
+    func identify(_ ssl: OpaquePointer) -> Bool {
+        SSL_use_certificate(ssl, certificate.certificate) == 1 && SSL_use_PrivateKey(ssl, certificate.privateKey) == 1
+    }
+}
+
+/// OpenSSL's `SSL_CTX` with the rules of WebRTC, whoever's the certificate is. Making one takes OpenSSL 3 as long as
+/// making a certificate, for it looks every algorithm up by its name: so a process has one for each list of profiles.
+final class DTLSRules: Sendable {
     /// RFC 8827 §6.5 asks for ECDHE with AEAD and names ECDHE-ECDSA-AES128-GCM-SHA256 as the one that all have. The
     /// RSA rows are for peers that are servers with an RSA certificate.
     private static let cipherSuites = """
@@ -10,16 +31,28 @@ final class DTLSContext: Sendable {
         ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-CHACHA20-POLY1305:ECDHE-RSA-AES256-GCM-SHA384
         """
 
+    private static let made = Mutex<[[SRTPProfile]: DTLSRules]>([:])
+
+    /// Those of this process.
+    static func shared(_ profiles: [SRTPProfile]) throws(SecurityError) -> DTLSRules {
+        try made.withLock { made throws(SecurityError) in
+            if let known = made[profiles] { return known }
+            let rules = try DTLSRules(profiles)
+            made[profiles] = rules
+            return rules
+        }
+    }
+
     // Written once, in `init`, and only given to `SSL_new` afterwards, which counts references atomically: any
     // thread may make associations.
     nonisolated(unsafe) let pointer: OpaquePointer
 
-    init(certificate: Certificate, profiles: [SRTPProfile]) throws(SecurityError) {
+    init(_ profiles: [SRTPProfile]) throws(SecurityError) {
         guard !profiles.isEmpty else { throw .noProfiles }
         OpenSSLErrors.clear()
         guard let context = SSL_CTX_new(DTLS_method()) else { throw OpenSSLErrors.failure("make a DTLS context") }
         do throws(SecurityError) {
-            try Self.configure(context, certificate: certificate, profiles: profiles)
+            try Self.configure(context, profiles: profiles)
         } catch {
             SSL_CTX_free(context)
             throw error
@@ -31,9 +64,7 @@ final class DTLSContext: Sendable {
         SSL_CTX_free(pointer)
     }
 
-    private static func configure(
-        _ context: OpaquePointer, certificate: Certificate, profiles: [SRTPProfile]
-    ) throws(SecurityError) {
+    private static func configure(_ context: OpaquePointer, profiles: [SRTPProfile]) throws(SecurityError) {
         _ = SSL_CTX_set_options(context, copenssl_dtls_options())
         _ = copenssl_disable_session_cache(context)
         let names = profiles.map(\.openSSLName).joined(separator: ":")
@@ -41,8 +72,6 @@ final class DTLSContext: Sendable {
             ("set DTLS 1.2", copenssl_set_protocol_versions(context, DTLS1_2_VERSION, DTLS1_2_VERSION) == 1),
             ("set the cipher suites", SSL_CTX_set_cipher_list(context, cipherSuites) == 1),
             ("set the groups", copenssl_set_groups(context, "X25519:P-256") == 1),
-            ("use the certificate", SSL_CTX_use_certificate(context, certificate.certificate) == 1),
-            ("use the private key", SSL_CTX_use_PrivateKey(context, certificate.privateKey) == 1),
             // The trap: this one function returns 0 for success.
             ("set the SRTP profiles", SSL_CTX_set_tlsext_use_srtp(context, names) == 0),
         ]

@@ -30,7 +30,8 @@ final class DTLSSession {
         guard let ssl = SSL_new(context.pointer) else { throw OpenSSLErrors.failure("make a DTLS session") }
         let pipe = DatagramPipe(mtu: mtu)
         let verifier = PeerVerifier(fingerprints: fingerprints, needsSRTP: needsSRTP)
-        guard verifier.attach(to: ssl), copenssl_set_mtu(ssl, mtu) != 0, let bio = pipe.makeBIO() else {
+        guard context.identify(ssl), verifier.attach(to: ssl), copenssl_set_mtu(ssl, mtu) != 0, let bio = pipe.makeBIO()
+        else {
             SSL_free(ssl)
             throw OpenSSLErrors.failure("set up a DTLS session")
         }

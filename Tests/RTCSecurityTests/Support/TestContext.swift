@@ -10,7 +10,7 @@ struct TestContext {
 
     init(profiles: [SRTPProfile] = SRTPPair.browserProfiles) throws {
         certificate = try Certificate()
-        context = try DTLSContext(certificate: certificate, profiles: profiles)
+        context = DTLSContext(certificate: certificate, rules: try DTLSRules(profiles))
     }
 
     /// `SSL_OP_NO_EXTENDED_MASTER_SECRET`, a macro that Swift does not see.
