@@ -196,6 +196,20 @@ import Testing
         #expect(pieces.map(\.at) == [20])
     }
 
+    @Test func `a probe of a picture whose packets are a byte or two smaller than its first ends in its time`() {
+        var pacer = pacer()
+        pacer.enqueue(packet(bytes: 1_002), at: .zero)
+        for _ in 0..<40 { pacer.enqueue(packet(), at: .zero) }
+        pacer.begin(ProbeCluster(id: 1, rate: .megabits(4), at: .zero))
+        var probes = 0
+        var now = Instant.zero
+        while pacer.isProbing, probes < 40, let wake = pacer.nextWake {
+            now = max(now, wake)
+            if pacer.next(at: now)?.probe == 1 { probes += 1 }
+        }
+        #expect(probes == 8)
+    }
+
     @Test func `without padding a probe waits for media that are enough for it`() {
         var pacer = pacer(.kilobits(100))
         pacer.begin(ProbeCluster(id: 1, rate: .megabits(4), at: .zero))

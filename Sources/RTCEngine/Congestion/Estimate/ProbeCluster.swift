@@ -20,6 +20,16 @@ public struct ProbeCluster: Sendable, Hashable {
         self.packets = Self.fewestPackets
         self.createdAt = now
     }
+
+    /// By so much of all may the last piece be smaller than the first.
+    private static let slant = 0.05
+
+    /// Whether what left first and last is alike enough: what is measured is the time between them, in which all leaves
+    /// but the last and all arrives but the first. After a large first packet and small others less seems to arrive than
+    /// is sent.
+    static func isLevel(first: Int, last: Int, of bytes: Int) -> Bool {
+        Double(first - last) <= Double(bytes) * slant
+    }
 }
 
 /// What came of the packets of the probes: how fast they left and how fast they arrived.
@@ -66,9 +76,6 @@ struct ProbeResults {
 
     /// Of what was planned, so much has to have arrived.
     private static let share = 0.8
-    /// By so much of all may the last piece be smaller than the first: so much too little seems to arrive. The pacer
-    /// ends with as much as it began with, but what comes out on the way is looked at too.
-    private static let slant = 0.05
     /// Arriving so much faster than it was sent, it was held back on the way and let go at once.
     private static let fastestArrival = 2.0
     /// Arriving so much slower, it has filled the path: then a little less is taken, so that its queue empties.
@@ -106,7 +113,7 @@ struct ProbeResults {
     private func judge(_ record: Record) -> Bitrate? {
         guard Double(record.packets) >= Double(record.cluster.packets) * Self.share,
             Double(record.bytes) >= Double(record.cluster.bytes) * Self.share,
-            Double(record.first.bytes - record.last.bytes) <= Double(record.bytes) * Self.slant
+            ProbeCluster.isLevel(first: record.first.bytes, last: record.last.bytes, of: record.bytes)
         else { return nil }
         let sending = record.last.sentAt - record.first.sentAt
         let arriving = record.lastArrival - record.first.arrivedAt

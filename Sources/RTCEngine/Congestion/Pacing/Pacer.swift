@@ -53,9 +53,10 @@ struct Pacer {
             if last == self.bytes { first = last }
         }
 
-        /// What is measured is the time between the first and the last: so the last has to be as large, or what arrives
-        /// between them seems less than what is sent.
-        var isComplete: Bool { bytes >= cluster.bytes && packets >= cluster.packets && last >= first }
+        var isComplete: Bool {
+            bytes >= cluster.bytes && packets >= cluster.packets
+                && ProbeCluster.isLevel(first: first, last: last, of: bytes)
+        }
     }
 
     var rate: Bitrate
