@@ -24,9 +24,9 @@ public struct ProbeCluster: Sendable, Hashable {
     /// By so much of all may the last piece be smaller than the first.
     private static let slant = 0.05
 
-    /// Whether what left first and last is alike enough: what is measured is the time between them, in which all leaves
-    /// but the last and all arrives but the first. After a large first packet and small others less seems to arrive than
-    /// is sent.
+    /// Whether what left first and last is alike enough: what is measured is the time between them, in which all
+    /// leaves but the last and all arrives but the first. After a large first packet and small others less seems to
+    /// arrive than is sent.
     static func isLevel(first: Int, last: Int, of bytes: Int) -> Bool {
         Double(first - last) <= Double(bytes) * slant
     }
