@@ -85,14 +85,16 @@ public struct TransportFeedbackTracker: Sendable {
         lastResults = []
     }
 
-    /// Takes feedback. Packets that were never sent, or so long ago that they are forgotten, are left out.
+    /// Takes feedback. Packets that were never sent, or so long ago that they are forgotten, are left out; and feedback
+    /// about more packets than are remembered, for all that are under way would be lost in it: Pion's before its
+    /// interceptor 0.1.20 has some where the numbers begin anew.
     public mutating func receive(_ feedback: TransportFeedback, at now: Instant) {
         feedbackReceived += 1
         lastResults.removeAll(keepingCapacity: true)
-        guard !slots.isEmpty else { return }
+        guard !slots.isEmpty, feedback.statusCount <= Self.maximumCapacity else { return }
         var arrivals = feedback.arrivals[...]
         var clock = Instant(nanoseconds: Int64(feedback.referenceTime) * TransportFeedback.referenceUnit)
-        for offset in 0..<min(Int(feedback.statusCount), Self.maximumCapacity) {
+        for offset in 0..<Int(feedback.statusCount) {
             var arrivedAt: Instant?
             if let arrival = arrivals.first, Int(arrival.offset) == offset {
                 clock += Interval(nanoseconds: Int64(arrival.delta) * TransportFeedback.deltaUnit)

@@ -33,8 +33,14 @@ final class DTLSRules: Sendable {
 
     private static let made = Mutex<[[SRTPProfile]: DTLSRules]>([:])
 
-    /// Those of this process.
-    static func shared(_ profiles: [SRTPProfile]) throws(SecurityError) -> DTLSRules {
+    /// Those of this process. A profile that is named twice counts once, so that there are fifteen lists at most.
+    static func shared(_ named: [SRTPProfile]) throws(SecurityError) -> DTLSRules {
+        var profiles: [SRTPProfile] = []
+        for profile in named where !profiles.contains(profile) { profiles.append(profile) }
+        return try shared(for: profiles)
+    }
+
+    private static func shared(for profiles: [SRTPProfile]) throws(SecurityError) -> DTLSRules {
         try made.withLock { made throws(SecurityError) in
             if let known = made[profiles] { return known }
             let rules = try DTLSRules(profiles)

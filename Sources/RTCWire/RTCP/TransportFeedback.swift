@@ -81,8 +81,8 @@ extension TransportFeedback {
             }
         }
         // §3.1: up to three bytes fill the last word. More is a sender whose count does not fit its chunks, so that
-        // what was read as deltas were chunks. Pion's does this where packets change places as the numbers begin anew:
-        // it tells of some 65,536 that have not come, which 16 bits do not count.
+        // what was read as deltas were chunks. Pion's interceptor before 0.1.20 does this where packets change places
+        // as the numbers begin anew: it tells of some 65,536 that have not come, which 16 bits do not count.
         guard reader.remaining <= Self.mostFilling else { return nil }
     }
 

@@ -191,9 +191,25 @@ import Testing
             pacer.padded(packets * 250, packets: packets, at: wake)
             pieces.append(((wake - Instant.zero).milliseconds, packets * 250))
         }
-        // 15 ms of 400 kbit/s are 750 bytes, and five packets are the fewest.
-        #expect(pieces.map(\.bytes) == [1_000])
-        #expect(pieces.map(\.at) == [20])
+        // 15 ms of 400 kbit/s are 750 bytes, and five packets at three moments are the fewest.
+        #expect(pieces.map(\.bytes) == [1_000, 1_000])
+        #expect(pieces.map(\.at) == [20, 40])
+    }
+
+    @Test func `a probe that begins with a large packet and goes on with small ones ends after three times the first`()
+    {
+        var pacer = pacer()
+        pacer.enqueue(packet(bytes: 1_200), at: .zero)
+        for _ in 0..<400 { pacer.enqueue(packet(bytes: 100), at: .zero) }
+        pacer.begin(ProbeCluster(id: 1, rate: .kilobits(440), at: .zero))
+        var bytes = 0
+        var now = Instant.zero
+        while pacer.isProbing, bytes < 40_000, let wake = pacer.nextWake {
+            now = max(now, wake)
+            guard let packet = pacer.next(at: now), packet.probe == 1 else { continue }
+            bytes += packet.bytes.count
+        }
+        #expect(bytes == 3_600)
     }
 
     @Test func `a probe of a picture whose packets are a byte or two smaller than its first ends in its time`() {

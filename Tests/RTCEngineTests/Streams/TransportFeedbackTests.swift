@@ -126,6 +126,18 @@ import Testing
         #expect(tracker.packetsLost == 0)
     }
 
+    @Test func `feedback about more packets than are remembered loses none of those under way`() {
+        var tracker = TransportFeedbackTracker()
+        for number in 1...20 as ClosedRange<UInt16> { tracker.sent(number, size: 100, at: .zero) }
+        // As Pion's interceptor 0.1.12 tells of 1, 2, 3 and, late, of 65,535 from before 0.
+        let feedback = TransportFeedback(
+            senderSSRC: 1, mediaSSRC: 7, baseSequence: 1, statusCount: 0xffff, referenceTime: 0, feedbackCount: 0,
+            arrivals: [(0, 4), (1, 1), (2, 1), (65_534, 1)].map { .init(offset: $0, delta: $1) })
+        tracker.receive(feedback, at: .zero)
+        #expect(tracker.packetsLost == 0)
+        #expect(tracker.lastResults.isEmpty)
+    }
+
     @Test func `jumps and bursts become packets that fit`() {
         var generator = TransportFeedbackGenerator()
         var queue = PacketQueue()

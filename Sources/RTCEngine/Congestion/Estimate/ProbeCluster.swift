@@ -12,6 +12,8 @@ public struct ProbeCluster: Sendable, Hashable {
     /// So long, and at least so many packets, for times are only known to 250 µs.
     static let length = Interval.milliseconds(15)
     static let fewestPackets = 5
+    /// And they leave at so many moments, or the loss of one leaves nothing to measure.
+    static let fewestPieces = 3
 
     init(id: Int32, rate: Bitrate, at now: Instant) {
         self.id = id
@@ -21,21 +23,21 @@ public struct ProbeCluster: Sendable, Hashable {
         self.createdAt = now
     }
 
-    /// By so much of all may the last piece be smaller than the first.
-    private static let slant = 0.05
+    /// So much less may seem to arrive than was sent: less than what `ProbeResults` takes for a full path.
+    private static let slant = 0.08
 
-    /// Whether what left first and last is alike enough: what is measured is the time between them, in which all
-    /// leaves but the last and all arrives but the first. After a large first packet and small others less seems to
-    /// arrive than is sent.
+    /// Whether what left first is hardly larger than what left last. What is measured is the time between them, in
+    /// which all leaves but the last and all arrives but the first: after a large first packet and small others less
+    /// seems to arrive than was sent.
     static func isLevel(first: Int, last: Int, of bytes: Int) -> Bool {
-        Double(first - last) <= Double(bytes) * slant
+        Double(first - last) <= Double(bytes - last) * slant
     }
 }
 
 /// What came of the packets of the probes: how fast they left and how fast they arrived.
 ///
-/// Both are taken between the first that left and the last. What left in one moment is one piece: it is there when its
-/// last packet is.
+/// Both are taken from the first that left to the last that left, or arrived. What left in one moment is one piece: the
+/// first is there when its last packet is.
 struct ProbeResults {
     private struct Piece {
         var sentAt: Instant
@@ -121,7 +123,7 @@ struct ProbeResults {
         // The last piece's bytes leave after the span has ended, those of the first arrive before it begins.
         let sent = Bitrate(bytes: record.bytes - record.last.bytes, in: sending)
         let arrived = Bitrate(bytes: record.bytes - record.first.bytes, in: arriving)
-        guard arrived.value <= sent.value * Self.fastestArrival else { return nil }
+        guard arriving.seconds * Self.fastestArrival >= sending.seconds else { return nil }
         return arrived < sent * Self.saturated ? arrived * Self.safety : min(sent, arrived)
     }
 }

@@ -40,7 +40,8 @@ struct Pacer {
         var startedAt: Instant?
         var bytes = 0
         var packets = 0
-        /// Of it, what left in its first moment and in its last.
+        /// How many moments it left at, and what in the first and the last of them.
+        var pieces = 0
         var first = 0
         var last = 0
         var lastAt: Instant?
@@ -48,14 +49,22 @@ struct Pacer {
         mutating func add(_ bytes: Int, packets: Int, at now: Instant) {
             self.bytes += bytes
             self.packets += packets
-            last = now == lastAt ? last + bytes : bytes
+            if now != lastAt {
+                pieces += 1
+                last = 0
+            }
+            last += bytes
             lastAt = now
-            if last == self.bytes { first = last }
+            if pieces == 1 { first = last }
         }
 
         var isComplete: Bool {
-            bytes >= cluster.bytes && packets >= cluster.packets
-                && ProbeCluster.isLevel(first: first, last: last, of: bytes)
+            guard bytes >= cluster.bytes, packets >= cluster.packets, pieces >= ProbeCluster.fewestPieces else {
+                return false
+            }
+            // Where nothing as large as the first comes any more, nothing is shown, and media are not held back for it.
+            return ProbeCluster.isLevel(first: first, last: last, of: bytes)
+                || bytes >= max(2 * cluster.bytes, ProbeCluster.fewestPieces * first)
         }
     }
 
