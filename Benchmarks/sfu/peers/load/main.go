@@ -153,7 +153,7 @@ func measure() usage {
 
 func report(u usage, everybody []*subscriber, senders []*sender, failed int32) {
 	var got int64
-	var latencies, setups, firsts []int
+	var latencies, setups, firsts, completes []int
 	// Whose own p99 is above 50 ms: one or two of them are a path that was taken for narrow, all of them a machine that
 	// stood still.
 	late := 0
@@ -167,6 +167,7 @@ func report(u usage, everybody []*subscriber, senders []*sender, failed int32) {
 		s.lock.Unlock()
 		setups = append(setups, int(s.connected/time.Microsecond))
 		firsts = append(firsts, int(s.firstPacket/time.Microsecond))
+		completes = append(completes, int(s.complete/time.Microsecond))
 	}
 	var sent int64
 	for _, s := range senders {
@@ -197,6 +198,7 @@ func report(u usage, everybody []*subscriber, senders []*sender, failed int32) {
 		"late_subscribers": late,
 		"connected_ms_p50": float64(percentile(setups, .5)) / 1e3, "connected_ms_max": float64(percentile(setups, 1)) / 1e3,
 		"first_packet_ms_p50": float64(percentile(firsts, .5)) / 1e3,
+		"complete_ms_p50":     float64(percentile(completes, .5)) / 1e3, "complete_ms_max": float64(percentile(completes, 1)) / 1e3,
 	}
 	text, err := json.Marshal(result)
 	must(err)

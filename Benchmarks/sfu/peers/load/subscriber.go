@@ -2,7 +2,8 @@ package main
 
 import (
 	"encoding/binary"
-	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,12 +13,13 @@ import (
 
 // subscriber counts what reaches it.
 type subscriber struct {
-	wantedTracks           int
-	tracks                 int32
-	measured               int64
-	lock                   sync.Mutex
-	latencies              []int // microseconds
-	connected, firstPacket time.Duration
+	wantedTracks int
+	tracks       int32
+	measured     int64
+	lock         sync.Mutex
+	latencies    []int // microseconds
+	// How long it took until there was a connection, a packet, and one of every track.
+	connected, firstPacket, complete time.Duration
 }
 
 func newSubscriber(wantedTracks int) *subscriber {
@@ -61,11 +63,25 @@ func (s *subscriber) join(api *webrtc.API, server server, number int) error {
 				s.connected = time.Since(start)
 			}
 		case <-everything:
+			s.complete = time.Since(start)
 			return nil
 		case <-time.After(20 * time.Second):
-			return errors.New("did not get every track")
+			return s.incomplete(connection)
 		}
 	}
+}
+
+// incomplete says how far a subscriber got that did not get every track.
+func (s *subscriber) incomplete(connection *webrtc.PeerConnection) error {
+	sections := 0
+	if offer := connection.RemoteDescription(); offer != nil {
+		sections = strings.Count(offer.SDP, "\nm=")
+	}
+	dtls := connection.SCTP().Transport()
+	pair, _ := dtls.ICETransport().GetSelectedCandidatePair()
+	return fmt.Errorf("got %d of %d tracks: ICE %v over %v, DTLS %v, signaling %v, %d sections offered, SCTP %v",
+		atomic.LoadInt32(&s.tracks), s.wantedTracks, connection.ICEConnectionState(), pair, dtls.State(),
+		connection.SignalingState(), sections, connection.SCTP().State())
 }
 
 func drain(receiver *webrtc.RTPReceiver) {
