@@ -8,15 +8,9 @@ struct NACKList: Sendable {
 
     /// Ascending by sequence number.
     private var entries: [Entry] = []
-    /// How many packets may be asked for. Each one that comes allows one more: who asks for everything again and again
-    /// where most is lost, because too much is sent or because this side cannot keep up, makes that worse without end.
-    /// Up to a loss of two in five nobody notices.
-    private var credit = NACKList.mostCredit
     private let reorderingTolerance: Interval
     private let maximumTries: Int
     private static let maximumEntries = 1_000
-    /// What a stream begins with, and what one that loses little has for a burst.
-    static let mostCredit = 200
     /// A repetition is never asked for sooner than this.
     private static let minimumInterval = Interval.milliseconds(20)
 
@@ -37,9 +31,6 @@ struct NACKList: Sendable {
         return true
     }
 
-    /// A packet of the stream came, or a retransmission of one; whichever.
-    mutating func packetCame() { if credit < Self.mostCredit { credit += 1 } }
-
     /// A packet came. True when it had been asked for.
     mutating func received(_ sequence: Int64) -> Bool {
         guard let index = index(of: sequence) else { return false }
@@ -58,8 +49,6 @@ struct NACKList: Sendable {
 
     /// Collects the numbers to ask for now, and those that have been asked for often enough.
     mutating func collect(due: inout [UInt16], givenUp: inout [Int64], roundTrip: Interval, at now: Instant) {
-        // A quarter more than the round trip, or the repetition crosses the packet that it asks for.
-        let next = now + max(roundTrip + roundTrip / 4, Self.minimumInterval)
         var hasGivenUp = false
         for index in entries.indices where now >= entries[index].askAt {
             if entries[index].tries >= maximumTries {
@@ -67,11 +56,10 @@ struct NACKList: Sendable {
                 hasGivenUp = true
                 continue
             }
-            entries[index].askAt = next
-            guard credit > 0 else { continue }
-            credit -= 1
             due.append(UInt16(truncatingIfNeeded: entries[index].sequence))
             entries[index].tries += 1
+            // A quarter more than the round trip, or the repetition crosses the packet that it asks for.
+            entries[index].askAt = now + max(roundTrip + roundTrip / 4, Self.minimumInterval)
         }
         guard hasGivenUp else { return }
         entries.removeAll { $0.tries >= maximumTries && now >= $0.askAt }

@@ -109,7 +109,6 @@ public struct ReceiveStream: Sendable {
         let codec = codec(of: header.payloadType)
         guard !hasEnded, accepts(header, codec) else { return }
         counters.lastPacketAt = now
-        nacks.packetCame()
         if case .media(let format, _) = codec, format.isVideo, !header.payloadRange.isEmpty {
             isAmidPicture = !header.marker
         }
