@@ -19,6 +19,8 @@ final class DTLSSession {
     let ssl: OpaquePointer
     let role: DTLSRole
     private let verifier: PeerVerifier
+    /// How long OpenSSL waits before it repeats a flight.
+    let timer = FlightTimer()
     private let pipe: DatagramPipe
     // Keeps the SSL_CTX's owner alive as long as this.
     private let context: DTLSContext
@@ -30,14 +32,14 @@ final class DTLSSession {
         guard let ssl = SSL_new(context.pointer) else { throw OpenSSLErrors.failure("make a DTLS session") }
         let pipe = DatagramPipe(mtu: mtu)
         let verifier = PeerVerifier(fingerprints: fingerprints, needsSRTP: needsSRTP)
-        guard context.identify(ssl), verifier.attach(to: ssl), copenssl_set_mtu(ssl, mtu) != 0, let bio = pipe.makeBIO()
+        guard context.identify(ssl), verifier.attach(to: ssl), timer.attach(to: ssl), copenssl_set_mtu(ssl, mtu) != 0,
+            let bio = pipe.makeBIO()
         else {
             SSL_free(ssl)
             throw OpenSSLErrors.failure("set up a DTLS session")
         }
         // The trap: SSL_set_bio takes one reference when both directions are the same BIO; SSL_free gives it back.
         SSL_set_bio(ssl, bio, bio)
-        DTLS_set_timer_cb(ssl, retransmissionInterval)
         switch role {
         case .client: SSL_set_connect_state(ssl)
         case .server: SSL_set_accept_state(ssl)
@@ -145,13 +147,4 @@ final class DTLSSession {
         guard let state = SSL_state_string_long(ssl) else { return false }
         return String(cString: state) == "error"
     }
-}
-
-/// OpenSSL's retransmission timer in microseconds: `previous` is 0 for a new flight, else the interval that ran out.
-///
-/// RFC 6347 §4.2.4.1 suggests to begin with a second, for the open Internet. Here ICE has just shown that the path
-/// works, so 50 ms are enough, doubled to at most five seconds. Twelve retransmissions of one flight, OpenSSL's
-/// limit, then reach past the 30 seconds after which `DTLSAssociation` gives up.
-private let retransmissionInterval: @convention(c) (OpaquePointer?, UInt32) -> UInt32 = { _, previous in
-    previous == 0 ? 50_000 : min(previous.multipliedReportingOverflow(by: 2).partialValue, 5_000_000)
 }

@@ -105,6 +105,75 @@ struct LossTests {
         #expect(pair.messages(.server) == [[1, 2, 3]])
     }
 
+    /// Either side stands still for a while: what the other sent, and sent again meanwhile, comes all at once.
+    @Test(arguments: DTLSPair.Side.allCases, [false, true])
+    func `flights that came twice while one side stood still`(side: DTLSPair.Side, wakesLate: Bool) throws {
+        let pair = try DTLSPair()
+        pair.start()
+        var now = Instant.zero
+        func wait() {
+            Thread.sleep(forTimeInterval: 0.06)
+            now = now + .milliseconds(60)
+        }
+        if side == .client {
+            pair.deliver(from: .client)
+            var flights = pair.drain(.server)
+            wait()
+            pair.server.tick(at: now)
+            flights += pair.drain(.server)
+            #expect(flights.count >= 2)
+            if !wakesLate { pair.client.tick(at: now) }
+            for flight in flights { pair.client.receive(flight.span.bytes, at: now) }
+            if wakesLate { pair.client.tick(at: now) }
+        } else {
+            var flights = pair.drain(.client)
+            wait()
+            pair.client.tick(at: now)
+            flights += pair.drain(.client)
+            #expect(flights.count >= 2)
+            for flight in flights { pair.server.receive(flight.span.bytes, at: now) }
+        }
+        pair.run(at: now)
+        #expect(pair.isConnected)
+    }
+
+    /// Only the server, whose flight is the last one, answers to what comes again. Pion's server would answer to the
+    /// client's answer, and so on without end.
+    @Test func `a client that is connected does not answer to the server's last flight`() throws {
+        let pair = try DTLSPair()
+        pair.start()
+        pair.deliver(from: .client)
+        pair.deliver(from: .server)
+        pair.deliver(from: .client)
+        let last = pair.drain(.server)
+        #expect(!last.isEmpty)
+        // It takes too long: the client sends its flight again, and the server that one.
+        Thread.sleep(forTimeInterval: 0.06)
+        pair.client.tick(at: .zero + .milliseconds(60))
+        pair.deliver(from: .client)
+        let again = pair.drain(.server)
+        #expect(!again.isEmpty)
+        for datagram in last { pair.client.receive(datagram.span.bytes, at: .zero) }
+        #expect(pair.drain(.client).isEmpty)
+        #expect(pair.isConnected)
+        for datagram in again { pair.client.receive(datagram.span.bytes, at: .zero) }
+        #expect(pair.drain(.client).isEmpty)
+        pair.send([1, 2, 3], from: .server)
+        pair.run()
+        #expect(pair.messages(.client) == [[1, 2, 3]])
+    }
+
+    @Test func `a path that takes its time is waited for twice as long`() throws {
+        let pair = try DTLSPair()
+        pair.start()
+        pair.deliver(from: .client)
+        let now = Instant.zero + .milliseconds(120)
+        pair.deliver(from: .server, at: now)
+        let wake = try #require(pair.client.nextWake)
+        #expect(wake > now + .milliseconds(220))
+        #expect(wake <= now + .milliseconds(240))
+    }
+
     @Test func `garbage in between stops neither the handshake nor what follows`() throws {
         let pair = try DTLSPair()
         var random = EngineRandom.seeded(3)
