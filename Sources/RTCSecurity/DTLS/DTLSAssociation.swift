@@ -48,13 +48,6 @@ public final class DTLSAssociation: DTLSPort {
         }
     }
 
-    /// RFC 6347 §4.2.4: only the side that sent the last flight, which is the server, answers to the other's flight that
-    /// comes again. The trap: OpenSSL's client answers to a repeated Finished with its own flight, which Pion's server
-    /// answers to in turn, once a second and for ever; in between it reads nothing, so that data channels stand still.
-    private var isHandshakeOver: Bool {
-        if case .connected(let session) = phase { session.role == .client } else { false }
-    }
-
     /// Begins the handshake as `role`. A second call is ignored.
     public func start(role: DTLSRole, remoteFingerprints: [Fingerprint], needsSRTP: Bool, at now: Instant) {
         guard case .idle(let held) = phase else { return }
@@ -72,8 +65,7 @@ public final class DTLSAssociation: DTLSPort {
 
     /// A datagram whose first byte is 20 to 63 (RFC 7983). Records that cannot be right are dropped.
     public func receive(_ datagram: RawSpan, at now: Instant) {
-        let records = DTLSRecords.admissible(
-            in: datagram, overhead: session?.cipherOverhead ?? 0, isHandshakeOver: isHandshakeOver)
+        let records = DTLSRecords.admissible(in: datagram, overhead: session?.cipherOverhead ?? 0)
         guard !records.isEmpty else { return }
         switch phase {
         case .idle(let held):
@@ -100,7 +92,7 @@ public final class DTLSAssociation: DTLSPort {
             flush(session)
             end(session.failure(text))
         case .waiting, .finished, .closedByPeer:
-            flush(session)
+            for datagram in session.takeRepeatedFlight() { outputs.append(.send(datagram)) }
             scheduleWake(session, deadline: deadline, at: now)
         }
     }

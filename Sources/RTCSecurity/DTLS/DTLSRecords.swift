@@ -22,12 +22,8 @@ enum DTLSRecords {
 
     /// The records of `datagram` that may go on, one after the other; empty when there are none.
     ///
-    /// - Parameters:
-    ///   - overhead: what the cipher adds to a protected record; a shorter one is none.
-    ///   - isHandshakeOver: nothing of a handshake goes on.
-    static func admissible(
-        in datagram: RawSpan, overhead: Int = longestOverhead, isHandshakeOver: Bool = false
-    ) -> [UInt8] {
+    /// - Parameter overhead: what the cipher adds to a protected record; a shorter one is none.
+    static func admissible(in datagram: RawSpan, overhead: Int = longestOverhead) -> [UInt8] {
         var admitted: [UInt8] = []
         var reader = ByteReader(datagram)
         while reader.remaining > 0 {
@@ -36,7 +32,6 @@ enum DTLSRecords {
                 reader.skip(6), let length = reader.readUInt16(), let body = reader.readSpan(Int(length))
             else { break }  // Cut off: where another record would begin is not known.
             guard version >> 8 == 0xfe, let type = ContentType(rawValue: type),
-                !isHandshakeOver || type == .alert || type == .applicationData,
                 isAdmissible(body, of: type, epoch: epoch, overhead: overhead)
             else { continue }
             datagram.extracting(start..<reader.offset).withUnsafeBytes { admitted.append(contentsOf: $0) }

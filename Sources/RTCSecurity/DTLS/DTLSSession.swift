@@ -61,6 +61,9 @@ final class DTLSSession {
     /// The datagrams that OpenSSL has written since the last call.
     func takeOutbound() -> [[UInt8]] { pipe.takeOutbound() }
 
+    /// As above, after `retransmitIfDue`.
+    func takeRepeatedFlight() -> [[UInt8]] { pipe.takeRepeatedFlight() }
+
     /// Whether a peer without a common SRTP profile is refused.
     var needsSRTP: Bool { verifier.needsSRTP }
 

@@ -39,6 +39,20 @@ final class DatagramPipe {
         return outbound
     }
 
+    /// The same of a flight that is sent again. OpenSSL writes it message by message, where the first time it went in as
+    /// few datagrams as there may be (RFC 6347 §4.1.1).
+    func takeRepeatedFlight() -> [[UInt8]] {
+        var datagrams: [[UInt8]] = []
+        for written in takeOutbound() {
+            if let last = datagrams.last, last.count + written.count <= mtu {
+                datagrams[datagrams.count - 1] += written
+            } else {
+                datagrams.append(written)
+            }
+        }
+        return datagrams
+    }
+
     /// A BIO over this pipe, which must outlive it; nil when OpenSSL has no memory.
     func makeBIO() -> OpaquePointer? {
         guard let method = Self.method, let bio = BIO_new(method) else { return nil }

@@ -4,12 +4,12 @@ import RTCEngine
 /// How long a flight of the handshake is waited for before ours is sent again.
 ///
 /// RFC 6347 §4.2.4.1 suggests to begin with a second, for the open Internet. Here ICE has just shown that the path works,
-/// so 50 ms are enough, doubled to at most five seconds. Twelve retransmissions of one flight, OpenSSL's limit, then reach
-/// past the 30 seconds after which `DTLSAssociation` gives up.
+/// so 50 ms are enough for the first time, and four times as long for each one after it, up to five seconds. Twelve
+/// retransmissions of one flight, OpenSSL's limit, then reach past the 30 seconds after which `DTLSAssociation` gives up.
 ///
 /// A path can take longer than that. A client knows from its first flight how long an answer takes, and waits twice as
-/// long for the next one: what is sent again too early is not only superfluous, Pion's server also stops reading for a
-/// second at each flight that comes again.
+/// long for the next one. What is sent again too early or too often is not only superfluous: Pion's server stops reading
+/// for a second at each datagram of a flight that comes again.
 final class FlightTimer {
     static let shortest = Interval.milliseconds(50)
     static let longest = Interval.milliseconds(5_000)
@@ -45,13 +45,16 @@ final class FlightTimer {
     /// In microseconds: `previous` is 0 for a new flight, else the wait that has run out.
     private static let callback: @convention(c) (OpaquePointer?, UInt32) -> UInt32 = { ssl, previous in
         guard previous == 0 else {
-            return min(previous.multipliedReportingOverflow(by: 2).partialValue, microseconds(FlightTimer.longest))
+            let longest = microseconds(FlightTimer.longest)
+            return previous > longest / growth ? longest : previous * growth
         }
         guard let ssl, let data = SSL_get_ex_data(ssl, FlightTimer.dataIndex) else {
             return microseconds(FlightTimer.shortest)
         }
         return microseconds(Unmanaged<FlightTimer>.fromOpaque(data).takeUnretainedValue().first)
     }
+
+    private static let growth: UInt32 = 4
 
     private static func microseconds(_ interval: Interval) -> UInt32 { UInt32(clamping: interval.nanoseconds / 1_000) }
 }

@@ -137,8 +137,7 @@ struct LossTests {
         #expect(pair.isConnected)
     }
 
-    /// Only the server, whose flight is the last one, answers to what comes again. Pion's server would answer to the
-    /// client's answer, and so on without end.
+    /// Only the server, whose flight is the last one, answers to what comes again (RFC 6347 §4.2.4).
     @Test func `a client that is connected does not answer to the server's last flight`() throws {
         let pair = try DTLSPair()
         pair.start()
@@ -150,7 +149,10 @@ struct LossTests {
         // It takes too long: the client sends its flight again, and the server that one.
         Thread.sleep(forTimeInterval: 0.06)
         pair.client.tick(at: .zero + .milliseconds(60))
-        pair.deliver(from: .client)
+        let repeated = pair.drain(.client)
+        // In one datagram, as the first time: Pion's server stops reading for a second at each.
+        #expect(repeated.count == 1)
+        for datagram in repeated { pair.server.receive(datagram.span.bytes, at: .zero) }
         let again = pair.drain(.server)
         #expect(!again.isEmpty)
         for datagram in last { pair.client.receive(datagram.span.bytes, at: .zero) }
