@@ -39,8 +39,8 @@ final class DatagramPipe {
         return outbound
     }
 
-    /// The same of a flight that is sent again. OpenSSL writes it message by message, where the first time it went in as
-    /// few datagrams as there may be (RFC 6347 §4.1.1).
+    /// The same of a flight that is sent again. OpenSSL writes it message by message, where the first time it went in
+    /// as few datagrams as there may be (RFC 6347 §4.1.1).
     func takeRepeatedFlight() -> [[UInt8]] {
         var datagrams: [[UInt8]] = []
         for written in takeOutbound() {

@@ -3,13 +3,14 @@ import RTCEngine
 
 /// How long a flight of the handshake is waited for before ours is sent again.
 ///
-/// RFC 6347 §4.2.4.1 suggests to begin with a second, for the open Internet. Here ICE has just shown that the path works,
-/// so 50 ms are enough for the first time, and four times as long for each one after it, up to five seconds. Twelve
-/// retransmissions of one flight, OpenSSL's limit, then reach past the 30 seconds after which `DTLSAssociation` gives up.
+/// RFC 6347 §4.2.4.1 suggests to begin with a second, for the open Internet. Here ICE has just shown that the path
+/// works, so 50 ms are enough for the first time, and four times as long for each one after it, up to five seconds.
+/// Twelve retransmissions of one flight, OpenSSL's limit, then reach past the 30 seconds after which `DTLSAssociation`
+/// gives up.
 ///
 /// A path can take longer than that. A client knows from its first flight how long an answer takes, and waits twice as
-/// long for the next one. What is sent again too early or too often is not only superfluous: Pion's server stops reading
-/// for a second at each datagram of a flight that comes again.
+/// long for the next one. What is sent again too early or too often is not only superfluous: Pion's server stops
+/// reading for a second at each datagram of a flight that comes again.
 final class FlightTimer {
     static let shortest = Interval.milliseconds(50)
     static let longest = Interval.milliseconds(5_000)
