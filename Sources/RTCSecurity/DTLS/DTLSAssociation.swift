@@ -55,12 +55,13 @@ public final class DTLSAssociation: DTLSPort {
             let session = try DTLSSession(
                 context: context, role: role, fingerprints: remoteFingerprints, needsSRTP: needsSRTP, mtu: mtu)
             phase = .handshaking(session, deadline: now + Self.handshakeTimeout)
-            if role == .client { session.timer.asked(at: now) }
         } catch {
             return end(.failed("\(error)"))
         }
         continueHandshake(at: now)
         for datagram in held { receive(datagram.span.bytes, at: now) }
+        // What was held answers to nothing.
+        if role == .client { session?.timer.asked(at: now) }
     }
 
     /// A datagram whose first byte is 20 to 63 (RFC 7983). Records that cannot be right are dropped.

@@ -69,6 +69,7 @@ final class DTLSSession {
 
     func handshake() -> Progress {
         OpenSSLErrors.clear()
+        pipe.dropWritesUntilRead()
         let result = SSL_do_handshake(ssl)
         pipe.discard()
         return result == 1 ? .finished : progress

@@ -10,6 +10,7 @@ final class DatagramPipe {
 
     private var inbound: [UInt8] = []
     private var state = State.empty
+    private var dropsWrites = false
     private enum State {
         case empty
         case filled
@@ -28,9 +29,16 @@ final class DatagramPipe {
         state = .filled
     }
 
+    /// What is written before the datagram is read is not sent.
+    ///
+    /// The trap: OpenSSL looks at its timer before it reads, and sends a flight again whose answer may be what it is
+    /// about to read. After a stop of this process that is so as a rule.
+    func dropWritesUntilRead() { dropsWrites = true }
+
     /// Forgets a datagram that nobody read.
     func discard() {
         state = .empty
+        dropsWrites = false
     }
 
     /// All that was written since the last call, oldest first.
@@ -67,6 +75,7 @@ final class DatagramPipe {
             return nil
         case .filled:
             state = .empty
+            dropsWrites = false
             // A datagram longer than the buffer is cut, as recv(2) does it; its record then fails authentication.
             let count = min(buffer.count, inbound.count)
             inbound.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
@@ -75,7 +84,7 @@ final class DatagramPipe {
     }
 
     fileprivate func write(_ datagram: UnsafeRawBufferPointer) {
-        guard outbound.count < Self.outboundLimit else { return }
+        guard outbound.count < Self.outboundLimit, state == .empty || !dropsWrites else { return }
         outbound.append([UInt8](datagram))
     }
 

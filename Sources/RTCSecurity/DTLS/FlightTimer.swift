@@ -9,8 +9,8 @@ import RTCEngine
 /// gives up.
 ///
 /// A path can take longer than that. A client knows from its first flight how long an answer takes, and waits twice as
-/// long for the next one. What is sent again too early or too often is not only superfluous: Pion's server stops
-/// reading for a second at each datagram of a flight that comes again.
+/// long for the next one; a server has no such measure. What is sent again too early or too often is not only
+/// superfluous: Pion's server stops reading for a second at each datagram of a flight that comes again.
 final class FlightTimer {
     static let shortest = Interval.milliseconds(50)
     static let longest = Interval.milliseconds(5_000)
@@ -20,7 +20,7 @@ final class FlightTimer {
     private var askedAt: Instant?
     private(set) var first = FlightTimer.shortest
 
-    /// The first flight has left.
+    /// The client's first flight leaves.
     func asked(at now: Instant) { askedAt = now }
 
     /// Something has come in answer. Repetitions of what was asked count from the first time, for it is not known which

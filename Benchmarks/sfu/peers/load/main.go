@@ -167,7 +167,9 @@ func report(u usage, everybody []*subscriber, senders []*sender, failed int32) {
 		s.lock.Unlock()
 		setups = append(setups, int(s.connected/time.Microsecond))
 		firsts = append(firsts, int(s.firstPacket/time.Microsecond))
-		completes = append(completes, int(s.complete/time.Microsecond))
+		if s.complete > 0 {
+			completes = append(completes, int(s.complete/time.Microsecond))
+		}
 	}
 	var sent int64
 	for _, s := range senders {
