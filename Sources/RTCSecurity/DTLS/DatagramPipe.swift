@@ -10,10 +10,11 @@ final class DatagramPipe {
 
     private var inbound: [UInt8] = []
     private var state = State.empty
-    private var dropsWrites = false
     private enum State {
         case empty
         case filled
+        /// Filled, and nothing that is written before the read is sent.
+        case filledFirst
     }
 
     /// What OpenSSL is told of the path when it asks; fragments are cut to it.
@@ -33,12 +34,11 @@ final class DatagramPipe {
     ///
     /// The trap: OpenSSL looks at its timer before it reads, and sends a flight again whose answer may be what it is
     /// about to read. After a stop of this process that is so as a rule.
-    func dropWritesUntilRead() { dropsWrites = true }
+    func dropWritesUntilRead() { if state == .filled { state = .filledFirst } }
 
     /// Forgets a datagram that nobody read.
     func discard() {
         state = .empty
-        dropsWrites = false
     }
 
     /// All that was written since the last call, oldest first.
@@ -73,9 +73,8 @@ final class DatagramPipe {
         switch state {
         case .empty:
             return nil
-        case .filled:
+        case .filled, .filledFirst:
             state = .empty
-            dropsWrites = false
             // A datagram longer than the buffer is cut, as recv(2) does it; its record then fails authentication.
             let count = min(buffer.count, inbound.count)
             inbound.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
@@ -84,7 +83,7 @@ final class DatagramPipe {
     }
 
     fileprivate func write(_ datagram: UnsafeRawBufferPointer) {
-        guard outbound.count < Self.outboundLimit, state == .empty || !dropsWrites else { return }
+        guard outbound.count < Self.outboundLimit, state != .filledFirst else { return }
         outbound.append([UInt8](datagram))
     }
 
