@@ -196,8 +196,9 @@ public final class SocketIOServer: Sendable {
 
     func closed(_ connection: ServerConnection, because reason: EngineIOCloseReason) {
         _ = sessions.withLock { $0.byID.removeValue(forKey: connection.sid) }
-        counters.connections.add(-1)
+        // The reason first: who sees one connection less finds it counted.
         counters.sessionClosed(reason)
+        counters.connections.add(-1)
         logger.debug("session ended", metadata: ["reason": "\(reason.label)", "detail": "\(reason.sentence)"])
     }
 

@@ -18,7 +18,8 @@ public struct SocketIOStatistics: Hashable, Sendable {
     public var closedByReason: [String: Int] = [:]
 }
 
-/// The counters behind `SocketIOStatistics`: each is atomic, read without order between them.
+/// The counters behind `SocketIOStatistics`: each is atomic. Read in no order but one: a session that is
+/// no longer among `connections` has its reason in `closed`.
 final class ServerCounters: Sendable {
     let connections = Atomic<Int>(0), webSockets = Atomic<Int>(0), connectionsOpened = Atomic<Int>(0)
     let sockets = Atomic<Int>(0)
