@@ -19,6 +19,7 @@
 #ifdef __linux__
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <linux/sock_diag.h>
 #else
 #include <sys/event.h>
 #endif
@@ -65,7 +66,7 @@ static int set_flags(int fd) {
     return 0;
 }
 
-int cdatagram_open(cdatagram_address *local, int buffer_bytes) {
+int cdatagram_open(cdatagram_address *local, int receive_bytes, int send_bytes) {
     struct sockaddr_storage s;
     socklen_t length = to_sockaddr(local, &s);
     int fd = socket(s.ss_family, SOCK_DGRAM, 0);
@@ -74,8 +75,8 @@ int cdatagram_open(cdatagram_address *local, int buffer_bytes) {
     if (rc < 0) { close(fd); return rc; }
     if (local->family == 6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
     // The kernel's limit applies silently; a smaller buffer only means earlier loss under load.
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes);
     if (bind(fd, (struct sockaddr *)&s, length) < 0) { rc = -errno; close(fd); return rc; }
     length = sizeof s;
     if (getsockname(fd, (struct sockaddr *)&s, &length) < 0) { rc = -errno; close(fd); return rc; }
@@ -84,6 +85,28 @@ int cdatagram_open(cdatagram_address *local, int buffer_bytes) {
 }
 
 void cdatagram_close(int fd) { close(fd); }
+
+int cdatagram_receive_buffer(int fd) {
+    int bytes = 0;
+    socklen_t length = sizeof bytes;
+    if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, &length) < 0) return -errno;
+#ifdef __linux__
+    // Linux tells twice of what was asked for: the other half is for its own book-keeping.
+    bytes /= 2;
+#endif
+    return bytes;
+}
+
+uint32_t cdatagram_receive_drops(int fd) {
+#ifdef __linux__
+    uint32_t information[SK_MEMINFO_VARS] = {0};
+    socklen_t length = sizeof information;
+    if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, information, &length) == 0) return information[SK_MEMINFO_DROPS];
+#else
+    (void)fd;
+#endif
+    return 0;
+}
 
 #ifdef __linux__
 int cdatagram_receive(int fd, uint8_t *buffer, int stride, int count, int32_t *lengths, cdatagram_address *from) {

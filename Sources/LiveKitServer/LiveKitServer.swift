@@ -43,7 +43,12 @@ package final class LiveKitServer: Sendable {
                 },
                 sign: { Self.sign($0, expires: $1, with: key) },
                 claim: { directory.claim($0, for: index) },
-                roomEnded: { directory.release($0, by: index) })
+                roomEnded: { directory.release($0, by: index) },
+                overran: { count, buffer in
+                    logger.warning(
+                        "datagrams were lost because this server did not read them in time",
+                        metadata: ["count": "\(count)", "worker": "\(index)", "receive_buffer": "\(buffer)"])
+                })
             return MediaWorker(
                 configuration.media.worker(index), limit: configuration.maximumRooms, surroundings: surroundings,
                 loop: NetworkLoop(name: "roost-media-\(index)"))

@@ -36,6 +36,22 @@ import Testing
         }
     }
 
+    #if os(Linux)
+        @Test func `datagrams that a busy worker does not read in time are counted`() async throws {
+            try await TestServer.run { server in
+                let worker = server.livekit.workers[0]
+                let port = try #require(server.media.first?.port)
+                // Twice as much as may wait at most.
+                let count = 2 * DatagramPort.receiveBuffer / 1_000
+                try await worker.send(count, of: 1_000, to: TransportAddress(Self.loopback, port: port))
+                try await Self.eventually {
+                    let load = worker.load
+                    return load.datagramsOverrun > 0 && load.datagramsOverrun + load.datagramsReceived == count
+                }
+            }
+        }
+    #endif
+
     @Test func `who is there is told at once, and datagrams a little later, together`() async throws {
         try await TestServer.run { server in
             try await server.livekit.openRoom("kitchen", emptyTimeout: 60, departureTimeout: 20)
@@ -178,5 +194,16 @@ extension MediaWorker {
         change(&statistics)
         publish()
         return load
+    }
+
+    /// Sends datagrams on the worker's own thread, which reads none meanwhile.
+    fileprivate func send(_ count: Int, of size: Int, to address: TransportAddress) throws {
+        let socket = try UDPSocket(binding: TransportAddress(address.ip, port: 0))
+        var batch = SendBatch()
+        for _ in 0..<count {
+            batch.append([UInt8](repeating: 0x80, count: size).span.bytes, to: address)
+            if batch.isFull { batch.flush(on: socket) }
+        }
+        batch.flush(on: socket)
     }
 }

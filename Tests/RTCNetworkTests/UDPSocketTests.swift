@@ -31,6 +31,30 @@ import Testing
         #expect(received(receiver, &buffers) == [[1], [5]])
     }
 
+    #if os(Linux)
+        @Test func `what the system drops because nobody reads is counted`() throws {
+            let sender = try UDPSocket(binding: Self.loopback)
+            let receiver = try UDPSocket(binding: Self.loopback, receiveBuffer: 100_000)
+            #expect(receiver.receiveBuffer == 100_000)
+            #expect(try UDPSocket(binding: Self.loopback, receiveBuffer: 50_000).receiveBuffer == 50_000)
+            #expect(receiver.takeOverrun() == 0)
+            var buffers = ReceiveBatch()
+            for count in [500, 1_000] {
+                var batch = SendBatch()
+                for number in 0..<count {
+                    let datagram = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 1_000)
+                    batch.append(datagram, to: receiver.address)
+                    if batch.isFull { batch.flush(on: sender) }
+                }
+                batch.flush(on: sender)
+                let waiting = received(receiver, &buffers).count
+                #expect(0..<200 ~= waiting)
+                #expect(receiver.takeOverrun() == count - waiting)
+                #expect(receiver.takeOverrun() == 0)
+            }
+        }
+    #endif
+
     @Test func `a refused datagram does not deafen the socket`() throws {
         let socket = try UDPSocket(binding: Self.loopback)
         let gone = try UDPSocket(binding: Self.loopback)

@@ -167,6 +167,9 @@ package final class RoomMachine {
         media.forwardReceived(into: &outbox, at: now, sending: send)
     }
 
+    /// The server loses what clients send, for it cannot read it in time: until `end` nothing is asked for twice.
+    package func askOnce(until end: Instant) { media.askOnce(until: end) }
+
     /// A TCP connection of a peer is over.
     package func streamClosed(
         for peer: RoomPeerID, from local: TransportAddress, to remote: TransportAddress, at now: Instant

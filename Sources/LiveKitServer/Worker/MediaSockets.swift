@@ -9,6 +9,21 @@ struct DatagramPort {
     let announced: TransportAddress
     let token: UInt64
     var outgoing = SendBatch()
+    /// When it was last looked whether the system has dropped what came.
+    var lookedAt: Instant?
+
+    /// 14,000 packets of a call can wait, or half as many where all are large: what a busy worker is sent in a tenth of
+    /// a second.
+    static let receiveBuffer = 8 << 20
+    /// The least time between two looks.
+    private static let interval = Interval.milliseconds(50)
+
+    /// How many datagrams the system has dropped because those before them waited; 0 when it was looked a moment ago.
+    mutating func takeOverrun(at now: Instant) -> Int {
+        if let lookedAt, now - lookedAt < Self.interval { return 0 }
+        lookedAt = now
+        return socket.takeOverrun()
+    }
 
     mutating func flush() { outgoing.flush(on: socket) }
 

@@ -7,6 +7,10 @@ internal import RTCWire
 extension MediaWorker {
     /// Connections accepted in one turn of the loop.
     private static let acceptsInOneTurn = 32
+    /// A worker that was too slow is taken for too slow for so long.
+    private static let overrunMemory = Interval.milliseconds(500)
+    /// And is reported so often.
+    private static let overrunReportInterval = Interval.seconds(Int64(60))
 
     /// Takes its ports and begins. Once.
     func start() throws(MediaWorkerError) -> Ports {
@@ -56,7 +60,8 @@ extension MediaWorker {
 
     /// The first one takes a free port if it may, and the others that one.
     private func openDatagrams(on address: MediaWorkerConfiguration.Address, _ port: inout UInt16) throws(SystemError) {
-        let socket = try UDPSocket(binding: TransportAddress(address.local, port: port))
+        let socket = try UDPSocket(
+            binding: TransportAddress(address.local, port: port), receiveBuffer: DatagramPort.receiveBuffer)
         let token = try loop.add(socket, reader: link)
         port = socket.address.port
         add(token, .datagrams(datagramPorts.count))
@@ -78,6 +83,20 @@ extension MediaWorker {
         add(token, .listener(streamPorts.count))
         streamPorts.append(
             StreamPort(listener: listener, announced: TransportAddress(address.announced, port: port), token: token))
+    }
+
+    /// More datagrams wait than are read at once.
+    func lookForOverrun(of index: Int, at now: Instant) {
+        let count = datagramPorts[index].takeOverrun(at: now)
+        guard count > 0 else { return }
+        statistics.datagramsOverrun += count
+        let end = now + Self.overrunMemory
+        for room in hostedRooms { room.machine.askOnce(until: end) }
+        untoldOverrun += count
+        if let toldOverrunAt, now - toldOverrunAt < Self.overrunReportInterval { return }
+        toldOverrunAt = now
+        surroundings.overran(untoldOverrun, datagramPorts[index].socket.receiveBuffer)
+        untoldOverrun = 0
     }
 
     private func add(_ token: UInt64, _ source: Source) {

@@ -31,6 +31,8 @@ package actor MediaWorker {
         /// Whether a room of this name may begin here: false when it is somewhere else by now.
         var claim: @Sendable (_ room: String) -> Bool
         var roomEnded: @Sendable (_ room: String) -> Void
+        /// So many datagrams were lost since the worker did not read in time; and the bytes that may wait.
+        var overran: @Sendable (_ count: Int, _ receiveBuffer: Int) -> Void
     }
 
     /// What can be read, by the loop's name for it.
@@ -41,7 +43,7 @@ package actor MediaWorker {
     }
 
     let configuration: MediaWorkerConfiguration
-    private let surroundings: Surroundings
+    let surroundings: Surroundings
     private let limit: Int
     var transport: RoomTransport?
     var sources: [UInt64: Source] = [:]
@@ -64,6 +66,9 @@ package actor MediaWorker {
     /// What has changed since will be told.
     var willPublish = false
     lazy var publishTimer = PublishTimer(self)
+    /// Datagrams that were lost and not reported yet, and when some last were.
+    var untoldOverrun = 0
+    var toldOverrunAt: Instant?
     private var isStopped = false
     /// No new rooms.
     var isDraining = false
@@ -272,7 +277,7 @@ package actor MediaWorker {
         case .datagrams(let index):
             let port = datagramPorts[index]
             let base = port.announced
-            _ = batch.receive(from: port.socket) { datagram, sender in
+            let mayHaveMore = batch.receive(from: port.socket) { datagram, sender in
                 statistics.datagramsReceived += 1
                 statistics.bytesReceived += datagram.count
                 switch demultiplexer.verdict(on: datagram.span.bytes, from: sender) {
@@ -280,6 +285,7 @@ package actor MediaWorker {
                 case .stranger(let drop): statistics.drops[drop] += 1
                 }
             }
+            if mayHaveMore { lookForOverrun(of: index, at: now) }
         case .listener(let index): accept(from: streamPorts[index], at: now)
         case .stream(let stream): read(stream, at: now)
         case nil: return

@@ -14,6 +14,8 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
     package var bytesSent = 0
     /// Datagrams that the system did not take, of those that were sent.
     package var datagramsUnsent = 0
+    /// Datagrams that the system dropped since the worker had not read those before them.
+    package var datagramsOverrun = 0
     /// It takes no new rooms; not summed.
     package var isDraining = false
     /// Datagrams that were nobody's.
@@ -66,6 +68,7 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
         sum.datagramsSent += right.datagramsSent
         sum.bytesSent += right.bytesSent
         sum.datagramsUnsent += right.datagramsUnsent
+        sum.datagramsOverrun += right.datagramsOverrun
         sum.drops.unknownFragments += right.drops.unknownFragments
         sum.drops.unknownAddresses += right.drops.unknownAddresses
         return sum

@@ -289,6 +289,13 @@ extension PeerMachine {
         forEachLayerStream { stream, _ in stream.roundTripTime = believable }
     }
 
+    /// Until `end` nothing that is lost is asked for a second time. To be called while it is this side that loses
+    /// packets, since it cannot read them in time: what is asked for again and again only adds to them.
+    public mutating func askOnce(until end: Instant) {
+        for id in receivers.ids { receivers[id]?.stream?.asksOnceUntil = end }
+        forEachLayerStream { stream, _ in stream.asksOnceUntil = end }
+    }
+
     private var shortestRoundTrip: Interval? {
         mutating get {
             var shortest: Interval?

@@ -24,7 +24,7 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var remoteID: String?
     /// Of the retransmissions; nil without RTX, and before the first one of a sender that does not name it.
     public var rtxSSRC: UInt32?
-    /// Packets of this stream, duplicates among them; retransmissions by RTX are another stream's.
+    /// Packets of this stream, duplicates among them, and retransmissions, whether by RTX or not.
     public var packetsReceived: UInt64 = 0
     /// Payload, without headers and padding.
     public var bytesReceived: UInt64 = 0
@@ -40,7 +40,7 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var packetsDuplicated: UInt64 = 0
     /// Given up: no frame waited for them any longer.
     public var packetsSkipped: UInt64 = 0
-    /// Packets that filled a gap, by RTX or sent again as they were.
+    /// Of `packetsReceived`, those that were sent again, by RTX or as they were.
     public var retransmittedPacketsReceived: UInt64 = 0
     /// Their payload.
     public var retransmittedBytesReceived: UInt64 = 0

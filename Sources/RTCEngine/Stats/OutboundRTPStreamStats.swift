@@ -28,13 +28,13 @@ public struct OutboundRTPStreamStats: Sendable, Hashable {
     public var remoteID: String?
     /// Of the retransmissions; nil without RTX.
     public var rtxSSRC: UInt32?
-    /// Packets of this stream; retransmissions by RTX are another stream's.
+    /// Packets of this stream, retransmissions among them, whether by RTX or not.
     public var packetsSent: UInt64 = 0
     /// Payload, without headers and padding.
     public var bytesSent: UInt64 = 0
     /// Headers and extensions.
     public var headerBytesSent: UInt64 = 0
-    /// Answers to NACKs, by RTX or as they were.
+    /// Of `packetsSent`, answers to NACKs, by RTX or as they were, and probes made of old packets.
     public var retransmittedPacketsSent: UInt64 = 0
     /// Their payload.
     public var retransmittedBytesSent: UInt64 = 0

@@ -48,7 +48,12 @@ struct NACKList: Sendable {
     mutating func removeAll() { entries.removeAll(keepingCapacity: true) }
 
     /// Collects the numbers to ask for now, and those that have been asked for often enough.
-    mutating func collect(due: inout [UInt16], givenUp: inout [Int64], roundTrip: Interval, at now: Instant) {
+    ///
+    /// - Parameter once: none is asked for a second time.
+    mutating func collect(
+        due: inout [UInt16], givenUp: inout [Int64], roundTrip: Interval, once: Bool = false, at now: Instant
+    ) {
+        let maximumTries = once ? 1 : maximumTries
         var hasGivenUp = false
         for index in entries.indices where now >= entries[index].askAt {
             if entries[index].tries >= maximumTries {

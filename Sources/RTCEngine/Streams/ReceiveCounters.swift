@@ -2,6 +2,10 @@
 struct ReceiveCounters: Sendable {
     var bytesReceived: UInt64 = 0
     var headerBytesReceived: UInt64 = 0
+    /// Retransmissions under an SSRC of their own, of what was missed.
+    var rtxPacketsReceived: UInt64 = 0
+    var rtxBytesReceived: UInt64 = 0
+    var rtxHeaderBytesReceived: UInt64 = 0
     var retransmittedPacketsReceived: UInt64 = 0
     var retransmittedBytesReceived: UInt64 = 0
     /// Retransmissions that carried nothing, sent to probe for bandwidth, or nothing that is still wanted.

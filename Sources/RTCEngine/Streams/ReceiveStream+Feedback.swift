@@ -14,7 +14,9 @@ extension ReceiveStream {
     mutating func sendFeedback(into queue: inout PacketQueue, at now: Instant) {
         if let wake = nacks.nextWake, now >= wake {
             due.removeAll(keepingCapacity: true)
-            nacks.collect(due: &due, givenUp: &givenUp, roundTrip: roundTripTime, at: now)
+            if let end = asksOnceUntil, end <= now { asksOnceUntil = nil }
+            nacks.collect(
+                due: &due, givenUp: &givenUp, roundTrip: roundTripTime, once: asksOnceUntil != nil, at: now)
             if !due.isEmpty {
                 counters.nackCount += 1
                 send(

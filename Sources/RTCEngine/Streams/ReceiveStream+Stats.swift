@@ -13,9 +13,10 @@ extension ReceiveStream {
     public func stats(at now: Instant) -> InboundRTPStreamStats {
         var stats = InboundRTPStreamStats(id: statsID, timestamp: now, ssrc: ssrc, kind: kind)
         stats.rid = configuration.rid
-        stats.packetsReceived = record.packetsReceived
-        stats.bytesReceived = counters.bytesReceived
-        stats.headerBytesReceived = counters.headerBytesReceived
+        // W3C webrtc-stats §8.4: retransmissions over another SSRC are accounted for here.
+        stats.packetsReceived = record.packetsReceived + counters.rtxPacketsReceived
+        stats.bytesReceived = counters.bytesReceived + counters.rtxBytesReceived
+        stats.headerBytesReceived = counters.headerBytesReceived + counters.rtxHeaderBytesReceived
         stats.packetsLost = record.packetsLost
         stats.jitter = record.jitterInterval.seconds
         stats.packetsDiscarded = counters.lateDropped + counters.otherDropped

@@ -17,6 +17,8 @@ public struct ReceiveStream: Sendable {
     var formerRetransmissionSSRC: UInt32?
     /// Tells how long to wait for a retransmission. The owner sets what its senders measured.
     public var roundTripTime = Interval.milliseconds(100)
+    /// Until then no packet is asked for a second time; see `PeerMachine.askOnce`.
+    public var asksOnceUntil: Instant?
 
     var record = ReceptionRecord()
     var retransmissionRecord = ReceptionRecord()
@@ -248,6 +250,9 @@ public struct ReceiveStream: Sendable {
         guard sequence <= highest else { return nil }
         counters.retransmittedPacketsReceived += 1
         counters.retransmittedBytesReceived += UInt64(payload.byteCount - 2)
+        counters.rtxPacketsReceived += 1
+        counters.rtxBytesReceived += UInt64(payload.byteCount - 2)
+        counters.rtxHeaderBytesReceived += UInt64(header.headerSize + header.paddingCount)
         _ = nacks.received(sequence)
         return sequence
     }

@@ -1,9 +1,14 @@
 /// What a `SendStream` counts.
 struct SendCounters: Sendable {
+    /// Under the stream's own SSRC, as a sender report counts them.
     var packetsSent: UInt64 = 0
     /// Payload only.
     var bytesSent: UInt64 = 0
     var headerBytesSent: UInt64 = 0
+    /// Retransmissions under an SSRC of their own.
+    var rtxPacketsSent: UInt64 = 0
+    var rtxBytesSent: UInt64 = 0
+    var rtxHeaderBytesSent: UInt64 = 0
     var retransmittedPacketsSent: UInt64 = 0
     var retransmittedBytesSent: UInt64 = 0
     /// Asked for again within a round trip.
@@ -27,6 +32,9 @@ struct SendCounters: Sendable {
     mutating func packetResent(header: Int, payload: Int, countsAsMedia: Bool) {
         retransmittedPacketsSent += 1
         retransmittedBytesSent += UInt64(payload)
-        if countsAsMedia { packetSent(header: header, payload: payload) }
+        guard !countsAsMedia else { return packetSent(header: header, payload: payload) }
+        rtxPacketsSent += 1
+        rtxBytesSent += UInt64(payload)
+        rtxHeaderBytesSent += UInt64(header)
     }
 }

@@ -12,9 +12,10 @@ extension SendStream {
         stats.rid = configuration.rid
         stats.remoteID = remote.lastBlock == nil ? nil : remoteStatsID
         stats.rtxSSRC = configuration.retransmission?.ssrc
-        stats.packetsSent = counters.packetsSent
-        stats.bytesSent = counters.bytesSent
-        stats.headerBytesSent = counters.headerBytesSent
+        // W3C webrtc-stats §8.8: retransmissions over another SSRC are accounted for here.
+        stats.packetsSent = counters.packetsSent + counters.rtxPacketsSent
+        stats.bytesSent = counters.bytesSent + counters.rtxBytesSent
+        stats.headerBytesSent = counters.headerBytesSent + counters.rtxHeaderBytesSent
         stats.retransmittedPacketsSent = counters.retransmittedPacketsSent
         stats.retransmittedBytesSent = counters.retransmittedBytesSent
         stats.framesSent = counters.framesSent

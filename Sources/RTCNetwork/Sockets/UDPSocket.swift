@@ -8,16 +8,21 @@ package final class UDPSocket {
     package let address: TransportAddress
     let descriptor: Int32
     private var isClosed = false
+    private var knownDrops: UInt32 = 0
 
     /// What a datagram may measure at most: any larger one is no STUN, DTLS or SRTP of ours.
     package static let maximumDatagramSize = 2048
     /// How many datagrams one system call moves.
     static let batch = 32
+    /// Of one connection's socket: a key frame's burst for the 10 ms that a busy machine may keep us waiting.
+    package static let connectionBuffer = 1 << 20
 
-    package init(binding address: TransportAddress) throws(SystemError) {
+    /// - Parameter receiveBuffer: bytes that are to wait to be read; the system may allow less (`receiveBuffer`).
+    package init(
+        binding address: TransportAddress, receiveBuffer: Int = UDPSocket.connectionBuffer
+    ) throws(SystemError) {
         var local = address.cAddress
-        // 1 MiB holds a key frame's burst for the 10 ms that a busy machine may keep us waiting.
-        let descriptor = cdatagram_open(&local, 1 << 20)
+        let descriptor = cdatagram_open(&local, Int32(receiveBuffer), Int32(Self.connectionBuffer))
         guard descriptor >= 0 else { throw SystemError("bind", negated: descriptor) }
         guard let bound = TransportAddress(local) else {
             cdatagram_close(descriptor)
@@ -31,6 +36,17 @@ package final class UDPSocket {
     init(adopting descriptor: Int32, address: TransportAddress) {
         self.descriptor = descriptor
         self.address = address
+    }
+
+    /// How many bytes the system lets wait to be read.
+    package var receiveBuffer: Int { Int(cdatagram_receive_buffer(descriptor)) }
+
+    /// How many datagrams the system has dropped since the last call because those before them waited to be read.
+    /// Always 0 where it does not tell.
+    package func takeOverrun() -> Int {
+        let drops = cdatagram_receive_drops(descriptor)
+        defer { knownDrops = drops }
+        return Int(drops &- knownDrops)
     }
 
     package func close() {

@@ -83,6 +83,11 @@ public final class Room {
         return try body(&peer.machine)
     }
 
+    /// The server loses what its peers send: see `PeerMachine.askOnce`.
+    public func askOnce(until end: Instant) {
+        for peer in peers.values { peer.machine.askOnce(until: end) }
+    }
+
     /// Ends a connection, its publications and its subscriptions. What it has to say last is still to be polled.
     public func remove(_ id: RoomPeerID, at now: Instant) {
         guard let peer = peers[id] else { return }

@@ -78,6 +78,9 @@ enum Metrics {
             "send_dropped_total", "counter", "Of those sent by UDP, datagrams that the system did not take.",
             each(\.datagramsUnsent))
         metric(
+            "receive_overrun_total", "counter", "Datagrams lost before they were read, because others waited.",
+            each(\.datagramsOverrun))
+        metric(
             "dropped_total", "counter", "Datagrams that were nobody's, by reason.",
             loads.enumerated().flatMap { worker, load in
                 load.drops.byReason.map { ("{worker=\"\(worker)\",reason=\"\($0.reason)\"}", $0.count) }

@@ -43,6 +43,31 @@ import Testing
         #expect(Int(transport.packetsSent) == call[.left].sent)
     }
 
+    @Test(arguments: [true, false])
+    func `what is sent again is among what is sent and received, under an SSRC of its own as well`(
+        usesRTX: Bool
+    ) throws {
+        var call = CallSimulation {
+            $0.conditions = LinkConditions(delay: .milliseconds(10), loss: 0.05)
+            $0.usesRTX = usesRTX
+        }
+        call.begin([.video])
+        call.connects()
+        call.run(for: .seconds(Int64(5)))
+        let sent = try #require(call[.left].machine.stats(at: call.now).outboundRTP.first)
+        let received = try #require(call[.right].machine.stats(at: call.now).inboundRTP.first)
+        let own = try #require(call[.left].machine.senders.first).stream.counters
+        #expect(sent.retransmittedPacketsSent > 5 && (sent.rtxSSRC != nil) == usesRTX)
+        #expect(sent.packetsSent == own.packetsSent + (usesRTX ? sent.retransmittedPacketsSent : 0))
+        #expect(sent.bytesSent == own.bytesSent + (usesRTX ? sent.retransmittedBytesSent : 0))
+        #expect(0 < received.retransmittedPacketsReceived)
+        #expect(received.retransmittedPacketsReceived <= sent.retransmittedPacketsSent)
+        #expect(received.packetsReceived <= sent.packetsSent && received.bytesReceived <= sent.bytesSent)
+        let stream = try #require(call[.right].machine.receivers.first?.stream)
+        let again = usesRTX ? received.retransmittedPacketsReceived : 0
+        #expect(received.packetsReceived == stream.record.packetsReceived + again)
+    }
+
     @Test func `identifiers stay, counters grow, and every reference leads somewhere`() {
         var call = call()
         for side in CallSimulation.Side.allCases {

@@ -34,6 +34,27 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `who cannot read in time, and loses most of it, is sent every lost packet again once and not ten times`(
+        once: Bool
+    ) throws {
+        var call = CallSimulation()
+        call.begin([.video])
+        call.connects()
+        call.network.setDownlink(LinkConditions(delay: .milliseconds(20), loss: 0.6), of: call[.right].host)
+        let end = call.now + .seconds(Int64(5))
+        while call.now < end {
+            if once { call[.right].machine.askOnce(until: call.now + .milliseconds(500)) }
+            call.run(for: .milliseconds(100))
+        }
+        #expect(call.violations == [])
+        let sender = try #require(call[.left].machine.stats(at: call.now).outboundRTP.first)
+        let again = sender.retransmittedPacketsSent
+        try #require(again < sender.packetsSent)
+        let share = Double(again) / Double(sender.packetsSent - again)
+        #expect(once ? 0.3..<0.7 ~= share : share > 1, "\(again) of \(sender.packetsSent)")
+    }
+
     @Test func `sound goes on without what is lost`() {
         var call = CallSimulation { $0.conditions = Self.lossy }
         call.begin([.audio])

@@ -23,6 +23,27 @@ import Testing
         #expect(script.feedback() == [])
     }
 
+    @Test func `while this side is the one that loses packets, none is asked for twice`() {
+        var script = PacketScript()
+        script.stream.roundTripTime = .milliseconds(40)
+        script.stream.asksOnceUntil = script.now + .milliseconds(200)
+        script.picture(10, isKeyFrame: true)
+        script.picture(13)
+        script.wait(.milliseconds(10))
+        #expect(script.feedback() == [PacketScript.nack(11, 12)])
+        script.picture(11)
+        script.wait(.milliseconds(100))
+        #expect(!script.feedback().contains(PacketScript.nack(12)))
+        // From then on all is as ever.
+        script.wait(.milliseconds(90))
+        script.picture(15, isKeyFrame: true)
+        script.picture(17)
+        script.wait(.milliseconds(10))
+        #expect(script.feedback().contains(PacketScript.nack(16)))
+        script.wait(.milliseconds(50))
+        #expect(script.feedback().contains(PacketScript.nack(16)))
+    }
+
     @Test func `a packet that was only reordered is not asked for`() {
         var script = PacketScript()
         script.picture(10, isKeyFrame: true)
