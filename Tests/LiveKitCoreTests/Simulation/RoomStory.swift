@@ -9,33 +9,24 @@ import Testing
 
 @testable import LiveKitCore
 
-/// What happened in rooms: a test of thousands of them is to have had everything.
-struct RoomEvents: Equatable {
-    private(set) var counts: [String: Int] = [:]
-
-    mutating func note(_ event: String, _ count: Int = 1) { counts[event, default: 0] += count }
-
-    mutating func add(_ other: RoomEvents) { counts.merge(other.counts, uniquingKeysWith: +) }
-}
-
 /// A random life of a room, the same for the same seed: people come and go, publish, mute, look away, lose their
 /// signaling and may do more or less. Every packet to each of them is looked at on its way.
 final class RoomStory {
     let venue: Venue
     private var random: EngineRandom
     private var losses: EngineRandom
-    private var tracks: [ModelTrack] = []
-    private var watches: [String: [UInt32: StreamWatch]] = [:]
+    private(set) var tracks: [ModelTrack] = []
+    /// By the client's name and the SSRC.
+    var watches: [String: [UInt32: StreamWatch]] = [:]
     private var gone: [TestClient] = []
     private var mutedAt: [String: Instant] = [:]
-    private var paused: Set<String> = []
     /// Who is subscribed to what, and when such a subscription ended last.
     private var subscribed: [String: [TrackSID: ObjectIdentifier]] = [:]
     private var leftAt: [String: [TrackSID: Instant]] = [:]
     private var forbidden: Set<String> = []
     private var number = 0
     private(set) var events = RoomEvents()
-    private(set) var violations: [String] = []
+    var violations: [String] = []
     private let isNarrow: Bool
     private var isLossy = true
     /// Packets of the models come to the room.
@@ -112,7 +103,7 @@ final class RoomStory {
         venue.room.tracks[TrackSID(rawValue: sid(track))]?.info.muted ?? false
     }
 
-    private func sid(_ track: ModelTrack) -> String { track.client.track(track.title)?.sid ?? "" }
+    func sid(_ track: ModelTrack) -> String { track.client.track(track.title)?.sid ?? "" }
 
     private func join() throws {
         let settings = (subscribes: dice(5) > 0, mayPause: dice(2) == 0)
@@ -286,7 +277,7 @@ final class RoomStory {
     // MARK: Time
 
     /// So many pictures of everybody, thirty a second.
-    private func show(_ pictures: Int) {
+    func show(_ pictures: Int) {
         for _ in 0..<pictures {
             for track in tracks { track.picture(at: venue.now) }
             number += 1
@@ -420,76 +411,6 @@ final class RoomStory {
         for place in 0..<pictures where looks < 3 {
             if place % 8 == 7 { looks = isSo() ? looks + 1 : 0 }
             show(1)
-        }
-    }
-
-    /// Whom which track does not reach as it should.
-    private func stuck(at wanted: [String: Int]?) -> [String] {
-        venue.clients.flatMap { client in
-            tracks.filter { $0.client !== client }.compactMap { stuck($0, to: client, at: wanted) }
-        }
-    }
-
-    /// Whether a track reaches somebody in the layer that it should, and without its fastest temporal ones.
-    private func isSlowed(_ track: ModelTrack, to client: TestClient, at wanted: [String: Int]?) -> Bool {
-        guard let layers = forwarded(track, to: client) else { return false }
-        let highest = min(wanted?["\(client.name) \(track.title)"] ?? track.top, track.top)
-        return layers.spatial == highest && layers.temporal < track.fastest
-    }
-
-    /// How a track reaches somebody, when that is not as it should be.
-    private func stuck(_ track: ModelTrack, to client: TestClient, at wanted: [String: Int]?) -> String? {
-        let layers = forwarded(track, to: client)
-        let highest = min(wanted?["\(client.name) \(track.title)"] ?? track.top, track.top)
-        guard layers?.spatial != highest || (layers?.temporal ?? 0) < track.fastest else { return nil }
-        let told = layers.map { "\($0.spatial), \($0.temporal)" } ?? "none"
-        return "\(client.name) has \(track.title) (\(track.coding)) in layer \(told), not \(highest)"
-    }
-
-    /// The highest layers of a track that go to somebody.
-    private func forwarded(_ track: ModelTrack, to client: TestClient) -> (spatial: Int, temporal: Int)? {
-        guard let publication = venue.room.tracks[TrackSID(rawValue: sid(track))]?.publication,
-            let participant = venue.room.people.first(where: { $0.sid.rawValue == client.sid }),
-            let connection = participant.subscriber
-        else { return nil }
-        if track.kind == .audio {
-            return participant.subscriptions[TrackSID(rawValue: sid(track))] == nil ? nil : (0, 0)
-        }
-        return venue.room.media.forwardedLayers(to: connection.id, of: publication).map {
-            (min(Int($0.spatial), 2), min(Int($0.temporal), 2))
-        }
-    }
-
-    /// Everybody gets the wanted layer of everything, and all its pictures.
-    private func checkAll(_ moment: String, _ wanted: [String: Int]? = nil) {
-        violations += stuck(at: wanted).map { "\(moment), \($0)" }
-        for name in watches.keys {
-            for source in watches[name]?.keys.map({ $0 }) ?? [] { watches[name]?[source]?.forgetFrames() }
-        }
-        // A temporal layer may come and go with the estimate; the others may not, but for what is asked below.
-        var slowed: Set<String> = []
-        for _ in 0..<15 {
-            show(1)
-            for client in venue.clients {
-                for track in tracks where track.client !== client && isSlowed(track, to: client, at: wanted) {
-                    slowed.insert("\(client.name) \(track.title)")
-                }
-            }
-        }
-        for client in venue.clients {
-            for track in tracks where track.client !== client {
-                let frames = watches[client.name]?.values.filter { $0.track === track }.map(\.lastFrames.count).max()
-                // Where each layer needs those below it, a picture has a frame of each.
-                let needsAll = track.coding == .pictures(.vp9Scalable) || track.coding == .pictures(.av1Scalable)
-                let layer = wanted?["\(client.name) \(track.title)"] ?? track.top
-                let expected = 13 * (needsAll ? layer + 1 : 1)
-                guard (frames ?? 0) < expected, !slowed.contains("\(client.name) \(track.title)") else { continue }
-                // Where the estimate has moved meanwhile, so has the layer.
-                guard stuck(track, to: client, at: wanted) == nil else { continue }
-                violations.append(
-                    "\(moment), \(client.name) got \(frames ?? 0) of \(expected) frames of \(track.title) (\(track.coding))"
-                )
-            }
         }
     }
 
