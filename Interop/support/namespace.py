@@ -4,6 +4,7 @@ A namespace lives as long as its holder process; nothing has a name, so nothing 
 side. Traffic goes nowhere else: there is no route out.
 """
 
+import json
 import os
 import socket
 import subprocess
@@ -83,14 +84,18 @@ class Namespace:
 
 
 class Wire:
-    """Two namespaces joined by a wire that loses and delays datagrams (see wire.py)."""
+    """Two namespaces joined by a wire that loses and delays datagrams (see wire.py).
 
-    def __init__(self, loss=0.05, delay=0.02, jitter=0.05, seed=1):
+    `lost_flights`: kinds of DTLS flights whose first datagram is lost.
+    """
+
+    def __init__(self, loss=0.05, delay=0.02, jitter=0.05, seed=1, lost_flights=()):
         self.ends = [Namespace(address) for address in WIRE_ADDRESSES]
         pids = [str(end.holder.pid) for end in self.ends]
         program = Path(__file__).with_name("wire.py")
         self.process = subprocess.Popen(
-            [sys.executable, str(program), *pids, str(loss), str(delay), str(jitter), str(seed)],
+            [sys.executable, str(program), *pids, str(loss), str(delay), str(jitter), str(seed),
+             ",".join(lost_flights)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )
         if self.process.stdout.readline().strip() != "ready":
@@ -100,9 +105,13 @@ class Wire:
             end.ip("link", "set", "wire0", "mtu", "1400", "up")
 
     def close(self):
-        """Ends the wire; returns how many datagrams it carried and how many it lost."""
+        """Ends the wire; returns how many datagrams it carried and how many it lost.
+
+        `flights` then tells how many of each kind of DTLS flight have come to it.
+        """
         self.process.stdin.close()
-        carried, lost = map(int, self.process.stdout.readline().split())
+        carried, lost, flights = self.process.stdout.readline().split(maxsplit=2)
+        carried, lost, self.flights = int(carried), int(lost), json.loads(flights)
         self.process.wait(timeout=PATIENCE)
         self.process.stdout.close()
         for end in self.ends:

@@ -1,13 +1,20 @@
-"""wire.py PID PID LOSS DELAY JITTER SEED: a TUN device in each of two namespaces, and what happens between them.
+"""wire.py PID PID LOSS DELAY JITTER SEED FLIGHTS: a TUN device in each of two namespaces, and what happens between them.
 
 Kernels in containers often have no netem; TUN is everywhere. UDP is lost with probability LOSS and comes DELAY plus up
 to JITTER seconds later, so datagrams overtake each other; everything else (the signaling's TCP) passes untouched.
-Ends with its standard input and then says how many datagrams it carried and lost.
+
+Of each kind of DTLS flight that FLIGHTS names, with commas between, the first datagram is lost besides. A flight is named
+by what its first datagram begins with: client_hello, server_hello, certificate (a client's last flight, where it shows
+one) or change_cipher_spec (a server's last).
+
+Ends with its standard input and then says how many datagrams it carried and lost, and in JSON how many of each kind of
+flight have come to it.
 """
 
 import ctypes
 import fcntl
 import heapq
+import json
 import os
 import random
 import select
@@ -19,7 +26,11 @@ TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 UDP = 17
 
-pids, (loss, delay, jitter, seed) = sys.argv[1:3], map(float, sys.argv[3:])
+HANDSHAKE, CHANGE_CIPHER_SPEC = 22, 20
+MESSAGES = {1: "client_hello", 2: "server_hello", 11: "certificate"}
+
+pids, (loss, delay, jitter, seed) = sys.argv[1:3], map(float, sys.argv[3:7])
+to_lose = set(filter(None, sys.argv[7].split(",")))
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -38,10 +49,20 @@ def open_end(pid):
     return device
 
 
+def flight(packet):
+    """What a datagram of DTLS begins with (RFC 6347 §4.1, §4.2.2); None for one that begins no flight."""
+    datagram = packet[(packet[0] & 15) * 4 + 8:]
+    if len(datagram) < 14 or datagram[3:5] != b"\0\0":
+        return None
+    if datagram[0] == HANDSHAKE:
+        return MESSAGES.get(datagram[13])
+    return "change_cipher_spec" if datagram[0] == CHANGE_CIPHER_SPEC else None
+
+
 ends = [open_end(pid) for pid in pids]
 print("ready", flush=True)
 chance = random.Random(seed)
-queue, order, carried, lost = [], 0, 0, 0
+queue, order, carried, lost, flights = [], 0, 0, 0, {}
 
 while True:
     wait = max(0, queue[0][0] - time.monotonic()) if queue else None
@@ -58,7 +79,11 @@ while True:
             is_udp = packet[0] >> 4 == 4 and packet[9] == UDP
             if is_udp:
                 carried += 1
-                if chance.random() < loss:
+                kind = flight(packet)
+                if kind:
+                    flights[kind] = flights.get(kind, 0) + 1
+                if chance.random() < loss or kind in to_lose:
+                    to_lose.discard(kind)
                     lost += 1
                     continue
                 due += delay + chance.random() * jitter
@@ -71,4 +96,4 @@ while True:
         except OSError:
             pass  # An end that is going down.
 
-print(carried, lost, flush=True)
+print(carried, lost, json.dumps(flights), flush=True)
