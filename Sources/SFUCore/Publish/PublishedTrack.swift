@@ -255,6 +255,8 @@ public struct PublishedTrack: ~Copyable, Sendable {
     /// Hands out the bytes of a packet that is still kept, header and all; of one that is not, nothing is called. A
     /// closure, for a span may not outlive its access to the array of streams.
     public func withBytes(of packet: PublishedPacket, _ body: (RawSpan) -> Void) {
+        // By the span, for the array would hand out a copy of the history, and count its references.
+        let streams = streams.span
         guard streams.indices.contains(Int(packet.layer)) else { return }
         streams[Int(packet.layer)].history.withBytes(packet.sequence, body)
     }

@@ -245,8 +245,11 @@ struct Pacer {
     }
 
     /// The rate, or what it takes for the mean packet not to wait longer than it may.
-    private func currentRate(at now: Instant) -> Bitrate {
-        guard !isEmpty else { return rate }
+    @inline(__always)
+    private func currentRate(at now: Instant) -> Bitrate { isEmpty ? rate : hurriedRate(at: now) }
+
+    /// Apart, for a packet that leaves at once calls the other only: a call would be given a copy of the pacer.
+    private func hurriedRate(at now: Instant) -> Bitrate {
         let age = (now - base).nanoseconds - queuedSince / Int64(queuedPackets)
         let left = max(maximumQueueTime - Interval(nanoseconds: age), .milliseconds(1))
         return max(rate, Bitrate(bytes: queuedBytes, in: left))
