@@ -88,7 +88,7 @@ extension RoomMachine {
             let roundTrip = report.remoteInboundRTP.compactMap(\.roundTripTime).max() ?? 0
             for stream in report.inboundRTP {
                 let counts = QualityRecord.Counts(
-                    packets: Int64(clamping: stream.packetsReceived), lost: max(stream.packetsLost, 0))
+                    packets: Int64(clamping: stream.ownPacketsReceived), lost: max(stream.packetsLost, 0))
                 counted[stream.ssrc] = counts
                 let track = participant.tracks.first { $0.info.mid == stream.mid }
                 let before = participant.quality.inbound[stream.ssrc]
@@ -124,7 +124,7 @@ extension RoomMachine {
                 else { continue }
                 let before = participant.quality.outbound[stream.ssrc]
                 var counts = QualityRecord.SentCounts(
-                    packets: Int64(clamping: sent.packetsSent), lost: max(stream.packetsLost, 0),
+                    packets: Int64(clamping: sent.ownPacketsSent), lost: max(stream.packetsLost, 0),
                     base: before?.base ?? track.lost, own: before?.own ?? 0)
                 defer { counted[stream.ssrc] = counts }
                 guard let before else { continue }

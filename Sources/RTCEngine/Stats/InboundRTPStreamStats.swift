@@ -78,6 +78,11 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     /// What the frames are; nil before the first.
     public var format: PayloadFormat?
 
+    /// Packets under the stream's own SSRC, which are those that `packetsLost` is of: RTX has another.
+    public var ownPacketsReceived: UInt64 {
+        packetsReceived - (rtxSSRC == nil ? 0 : min(retransmittedPacketsReceived, packetsReceived))
+    }
+
     public init(id: String, timestamp: Instant, ssrc: UInt32, kind: String) {
         self.id = id
         self.timestamp = timestamp

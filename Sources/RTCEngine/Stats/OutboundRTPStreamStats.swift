@@ -54,6 +54,11 @@ public struct OutboundRTPStreamStats: Sendable, Hashable {
     /// What the frames are.
     public var format: PayloadFormat
 
+    /// Packets under the stream's own SSRC, which are those that the receiver reports on: RTX has another.
+    public var ownPacketsSent: UInt64 {
+        packetsSent - (rtxSSRC == nil ? 0 : min(retransmittedPacketsSent, packetsSent))
+    }
+
     public init(id: String, timestamp: Instant, ssrc: UInt32, format: PayloadFormat) {
         self.id = id
         self.timestamp = timestamp

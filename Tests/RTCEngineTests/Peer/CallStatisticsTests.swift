@@ -59,11 +59,13 @@ import Testing
         let own = try #require(call[.left].machine.senders.first).stream.counters
         #expect(sent.retransmittedPacketsSent > 5 && (sent.rtxSSRC != nil) == usesRTX)
         #expect(sent.packetsSent == own.packetsSent + (usesRTX ? sent.retransmittedPacketsSent : 0))
+        #expect(sent.ownPacketsSent == own.packetsSent)
         #expect(sent.bytesSent == own.bytesSent + (usesRTX ? sent.retransmittedBytesSent : 0))
         #expect(0 < received.retransmittedPacketsReceived)
         #expect(received.retransmittedPacketsReceived <= sent.retransmittedPacketsSent)
         #expect(received.packetsReceived <= sent.packetsSent && received.bytesReceived <= sent.bytesSent)
         let stream = try #require(call[.right].machine.receivers.first?.stream)
+        #expect(received.ownPacketsReceived == stream.record.packetsReceived)
         let again = usesRTX ? received.retransmittedPacketsReceived : 0
         #expect(received.packetsReceived == stream.record.packetsReceived + again)
     }
