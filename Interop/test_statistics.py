@@ -89,7 +89,7 @@ def test_what_chromium_sends(run, save):
     assert 0.8 * sent["framesSent"] <= received["framesReceived"] <= later["framesSent"] + 2
     assert 0 < received["keyFramesReceived"] <= later["keyFramesEncoded"]
     assert received["pliCount"] >= sent["pliCount"] and received["nackCount"] >= sent["nackCount"]
-    # Chromium's own count has its probes for bandwidth in it, which are of another source.
+    # Both count what RTX repeats with the stream that it belongs to, probes for bandwidth among it.
     assert received["packetsReceived"] <= later["packetsSent"]
     codec, named = ours.entries[received["codecId"]], theirs.entries[sent["codecId"]]
     for name in ("mimeType", "payloadType", "clockRate"):
@@ -119,8 +119,9 @@ def test_what_firefox_sends(run_in, save):
     received, sent, later = ours.one("inbound-rtp"), theirs.one("outbound-rtp"), Report(run(ALL)).one("outbound-rtp")
     assert (received["ssrc"], received["mid"]) == (sent["ssrc"], sent["mid"])
     assert 0.8 * sent["framesSent"] <= received["framesReceived"] <= later["framesSent"] + 2
-    # Probes for bandwidth, which are of another source, are in its count as they are in Chromium's.
-    assert 0 < received["packetsReceived"] <= later["packetsSent"]
+    # Firefox does not count RTX with the stream, which its probes for bandwidth come by.
+    own = received["packetsReceived"] - received["retransmittedPacketsReceived"]
+    assert 0 < own <= later["packetsSent"]
     assert received["packetsLost"] == theirs.entries[sent["remoteId"]]["packetsLost"] == 0
     assert re.fullmatch(r"[1-9]\d* kbit/s", rows["Sent"]) and re.fullmatch(r"\d+ ms", rows["Round trip"])
     assert (rows["Cipher"], rows["Path"]) == ("AES-GCM 128", "host → host, udp")
@@ -143,9 +144,8 @@ def test_what_we_send(run, namespace):
             source = ours.entries[sent["mediaSourceId"]]
             assert (sent["mid"], sent["kind"]) == (received["mid"], received["kind"])
             assert source["trackIdentifier"] == received["trackIdentifier"]
-            # Chromium counts what RTX brought with the stream that it belongs to, our probes for bandwidth among it.
-            own = received["packetsReceived"] - received.get("retransmittedPacketsReceived", 0)
-            assert own <= sent["packetsSent"]
+            # With RTX and padding, which Chromium takes for retransmissions as well. Its report may be older than ours.
+            assert 0 < received["packetsReceived"] <= sent["packetsSent"]
             assert sent["active"] is True and sent["targetBitrate"] > 0
             # Chromium repeats what our sender reports said, which is an earlier moment of what we know.
             told = theirs.entries[received["remoteId"]]

@@ -1,11 +1,11 @@
-"""wire.py PID PID LOSS DELAY JITTER SEED FLIGHTS: a TUN device in each of two namespaces, and what happens between them.
+"""wire.py PID PID LOSS DELAY JITTER SEED FLIGHTS: a TUN device in each of two namespaces, and what happens between.
 
 Kernels in containers often have no netem; TUN is everywhere. UDP is lost with probability LOSS and comes DELAY plus up
 to JITTER seconds later, so datagrams overtake each other; everything else (the signaling's TCP) passes untouched.
 
-Of each kind of DTLS flight that FLIGHTS names, with commas between, the first datagram is lost besides. A flight is named
-by what its first datagram begins with: client_hello, server_hello, certificate (a client's last flight, where it shows
-one) or change_cipher_spec (a server's last).
+Of each kind of DTLS flight that FLIGHTS names, with commas between, the first datagram is lost besides. A flight is
+named by what its first datagram begins with: client_hello, server_hello, certificate (a client's last flight, where it
+shows one) or change_cipher_spec (a server's last).
 
 Ends with its standard input and then says how many datagrams it carried and lost, and in JSON how many of each kind of
 flight have come to it.
@@ -50,11 +50,11 @@ def open_end(pid):
 
 
 def flight(packet):
-    """What a datagram of DTLS begins with (RFC 6347 §4.1, §4.2.2); None for one that begins no flight."""
+    """What a datagram of DTLS begins with (RFC 6347 §4.1, §4.2.2); None for what begins no flight, a later fragment."""
     datagram = packet[(packet[0] & 15) * 4 + 8:]
     if len(datagram) < 14 or datagram[3:5] != b"\0\0":
         return None
-    if datagram[0] == HANDSHAKE:
+    if datagram[0] == HANDSHAKE and datagram[19:22] == b"\0\0\0":
         return MESSAGES.get(datagram[13])
     return "change_cipher_spec" if datagram[0] == CHANGE_CIPHER_SPEC else None
 

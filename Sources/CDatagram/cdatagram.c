@@ -74,8 +74,9 @@ int cdatagram_open(cdatagram_address *local, int receive_bytes, int send_bytes) 
     int one = 1, rc = set_flags(fd);
     if (rc < 0) { close(fd); return rc; }
     if (local->family == 6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-    // The kernel's limit applies silently; a smaller buffer only means earlier loss under load.
-    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
+    // Linux applies its limit silently, others refuse what is beyond theirs. A smaller buffer means earlier loss under load.
+    while (setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes) < 0 && receive_bytes > 1 << 16)
+        receive_bytes /= 2;
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes);
     if (bind(fd, (struct sockaddr *)&s, length) < 0) { rc = -errno; close(fd); return rc; }
     length = sizeof s;
@@ -97,15 +98,17 @@ int cdatagram_receive_buffer(int fd) {
     return bytes;
 }
 
-uint32_t cdatagram_receive_drops(int fd) {
+int64_t cdatagram_receive_drops(int fd) {
 #ifdef __linux__
     uint32_t information[SK_MEMINFO_VARS] = {0};
     socklen_t length = sizeof information;
-    if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, information, &length) == 0) return information[SK_MEMINFO_DROPS];
+    if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, information, &length) < 0) return -errno;
+    // Linux before 4.12 has no such option, some sandboxes fewer figures.
+    return length >= sizeof information ? (int64_t)information[SK_MEMINFO_DROPS] : -ENOTSUP;
 #else
     (void)fd;
+    return -ENOTSUP;
 #endif
-    return 0;
 }
 
 #ifdef __linux__

@@ -16,7 +16,8 @@ struct StatisticsMeter {
         for stream in report.outboundRTP {
             var flow = CallStatistics.Flow(codec: codec(stream.codecID, report))
             rates(&flow, id: stream.id, bytes: stream.bytesSent, frames: stream.framesSent, at: stream.timestamp)
-            flow.packets = Int(clamping: stream.packetsSent)
+            flow.packets = Int(clamping: stream.ownPacketsSent)
+            flow.packetsExpected = flow.packets
             if let remote = report.remoteInboundRTP.first(where: { $0.localID == stream.id }) {
                 flow.packetsLost = Int(clamping: max(0, remote.packetsLost))
                 flow.jitter = .seconds(remote.jitter)
@@ -30,8 +31,9 @@ struct StatisticsMeter {
             var flow = CallStatistics.Flow(codec: codec(stream.codecID, report))
             rates(
                 &flow, id: stream.id, bytes: stream.bytesReceived, frames: stream.framesReceived, at: stream.timestamp)
-            flow.packets = Int(clamping: stream.packetsReceived)
+            flow.packets = Int(clamping: stream.ownPacketsReceived)
             flow.packetsLost = Int(clamping: max(0, stream.packetsLost))
+            flow.packetsExpected = flow.packets + flow.packetsLost
             flow.jitter = .seconds(stream.jitter)
             if stream.kind == "video" { statistics.videoReceived = flow } else { statistics.audioReceived = flow }
         }

@@ -35,8 +35,8 @@ import Testing
         @Test func `what the system drops because nobody reads is counted`() throws {
             let sender = try UDPSocket(binding: Self.loopback)
             let receiver = try UDPSocket(binding: Self.loopback, receiveBuffer: 100_000)
-            #expect(receiver.receiveBuffer == 100_000)
-            #expect(try UDPSocket(binding: Self.loopback, receiveBuffer: 50_000).receiveBuffer == 50_000)
+            // Or what `net.core.rmem_max` allows.
+            #expect(50_000...100_000 ~= receiver.receiveBuffer)
             #expect(receiver.takeOverrun() == 0)
             var buffers = ReceiveBatch()
             for count in [500, 1_000] {
@@ -48,8 +48,8 @@ import Testing
                 }
                 batch.flush(on: sender)
                 let waiting = received(receiver, &buffers).count
-                #expect(0..<200 ~= waiting)
-                #expect(receiver.takeOverrun() == count - waiting)
+                #expect(1..<200 ~= waiting)
+                #expect(receiver.takeOverrun() == count - batch.dropped - waiting)
                 #expect(receiver.takeOverrun() == 0)
             }
         }

@@ -35,11 +35,11 @@ typedef struct {
 /// Opens a non-blocking UDP socket bound to `local` (port 0: any) and writes the bound address back.
 int cdatagram_open(cdatagram_address *local, int receive_bytes, int send_bytes);
 void cdatagram_close(int fd);
-/// How many bytes the system lets wait in a socket to be read: what was asked for, or less.
+/// How many bytes the system lets wait in a socket to be read: what was asked for, or what it allows.
 int cdatagram_receive_buffer(int fd);
-/// How many datagrams it has dropped since the socket was opened because those before them waited (Linux; elsewhere 0).
-/// Counts from 0 again after 2^32 - 1.
-uint32_t cdatagram_receive_drops(int fd);
+/// How many datagrams it has dropped since the socket was opened, nearly always because those before them waited. Begins
+/// again after 2^32 - 1. -ENOTSUP where the system does not tell.
+int64_t cdatagram_receive_drops(int fd);
 
 /// Receives up to `count` datagrams, the i-th into `buffer + i * stride`. Returns how many; 0 when none waits.
 int cdatagram_receive(int fd, uint8_t *buffer, int stride, int count, int32_t *lengths, cdatagram_address *from);

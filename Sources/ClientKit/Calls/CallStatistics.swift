@@ -4,12 +4,14 @@ public struct CallStatistics: Hashable, Sendable {
     public struct Flow: Hashable, Sendable {
         /// The codec by its name in SDP: `H264`, `VP8`, `opus`.
         public var codec: String?
-        /// Payload bits per second over the last interval.
+        /// Payload bits per second over the last interval, of what was sent again too.
         public var bitrate: Int
-        /// Sent or received since the call began.
+        /// Sent or received since the call began, without those that a stream of retransmissions (RFC 4588) repeats.
         public var packets: Int
-        /// Packets that never arrived (for the sending direction: by the partner's report).
+        /// Packets that did not arrive at first (for the sending direction: by the partner's report).
         public var packetsLost: Int
+        /// Packets that should have arrived: what was sent, or what was received and lost.
+        public var packetsExpected: Int
         /// Whole frames sent, or received and complete.
         public var frames: Int
         /// Frames per second over the last interval.
@@ -18,13 +20,14 @@ public struct CallStatistics: Hashable, Sendable {
         public var jitter: Duration?
 
         public init(
-            codec: String? = nil, bitrate: Int = 0, packets: Int = 0, packetsLost: Int = 0, frames: Int = 0,
-            frameRate: Double? = nil, jitter: Duration? = nil
+            codec: String? = nil, bitrate: Int = 0, packets: Int = 0, packetsLost: Int = 0,
+            packetsExpected: Int? = nil, frames: Int = 0, frameRate: Double? = nil, jitter: Duration? = nil
         ) {
             self.codec = codec
             self.bitrate = bitrate
             self.packets = packets
             self.packetsLost = packetsLost
+            self.packetsExpected = packetsExpected ?? packets + packetsLost
             self.frames = frames
             self.frameRate = frameRate
             self.jitter = jitter
@@ -32,8 +35,7 @@ public struct CallStatistics: Hashable, Sendable {
 
         /// The lost part of everything that was sent, 0...1.
         public var lossRatio: Double {
-            let all = packets + packetsLost
-            return all > 0 ? Double(packetsLost) / Double(all) : 0
+            packetsExpected > 0 ? min(Double(packetsLost) / Double(packetsExpected), 1) : 0
         }
     }
 

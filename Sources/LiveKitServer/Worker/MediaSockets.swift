@@ -9,19 +9,23 @@ struct DatagramPort {
     let announced: TransportAddress
     let token: UInt64
     var outgoing = SendBatch()
-    /// When it was last looked whether the system has dropped what came.
-    var lookedAt: Instant?
+    /// When the system's count of dropped datagrams was last read.
+    var countedAt = Instant.zero
 
-    /// 14,000 packets of a call can wait, or half as many where all are large: what a busy worker is sent in a tenth of
-    /// a second.
+    /// Bytes that may wait to be read: some 7,000 large packets or 20,000 small ones, what a busy worker is sent in a
+    /// tenth of a second.
     static let receiveBuffer = 8 << 20
-    /// The least time between two looks.
-    private static let interval = Interval.milliseconds(50)
+    /// The count is read so often while as much waits as is read at once, and so often in any case.
+    private static let hurriedInterval = Interval.milliseconds(50)
+    private static let interval = Interval.seconds(Int64(1))
 
-    /// How many datagrams the system has dropped because those before them waited; 0 when it was looked a moment ago.
-    mutating func takeOverrun(at now: Instant) -> Int {
-        if let lookedAt, now - lookedAt < Self.interval { return 0 }
-        lookedAt = now
+    /// How many datagrams the system has dropped because those before them waited; 0 if the count has just been read.
+    /// To be called after each read.
+    ///
+    /// - Parameter mayHaveMore: as many were read as are at once.
+    mutating func takeOverrun(mayHaveMore: Bool, at now: Instant) -> Int {
+        guard now - countedAt >= (mayHaveMore ? Self.hurriedInterval : Self.interval) else { return 0 }
+        countedAt = now
         return socket.takeOverrun()
     }
 

@@ -7,9 +7,9 @@ internal import RTCWire
 extension MediaWorker {
     /// Connections accepted in one turn of the loop.
     private static let acceptsInOneTurn = 32
-    /// A worker that was too slow is taken for too slow for so long.
+    /// For so long after a loss by its own slowness a worker asks for each packet once.
     private static let overrunMemory = Interval.milliseconds(500)
-    /// And is reported so often.
+    /// At most one report of such losses in this time.
     private static let overrunReportInterval = Interval.seconds(Int64(60))
 
     /// Takes its ports and begins. Once.
@@ -85,13 +85,13 @@ extension MediaWorker {
             StreamPort(listener: listener, announced: TransportAddress(address.announced, port: port), token: token))
     }
 
-    /// More datagrams wait than are read at once.
-    func lookForOverrun(of index: Int, at now: Instant) {
-        let count = datagramPorts[index].takeOverrun(at: now)
+    /// Datagrams have been read: were there others that the system has dropped?
+    func lookForOverrun(of index: Int, mayHaveMore: Bool, at now: Instant) {
+        let count = datagramPorts[index].takeOverrun(mayHaveMore: mayHaveMore, at: now)
         guard count > 0 else { return }
         statistics.datagramsOverrun += count
         let end = now + Self.overrunMemory
-        for room in hostedRooms { room.machine.askOnce(until: end) }
+        for room in rooms.values { room.machine.askOnce(until: end) }
         untoldOverrun += count
         if let toldOverrunAt, now - toldOverrunAt < Self.overrunReportInterval { return }
         toldOverrunAt = now

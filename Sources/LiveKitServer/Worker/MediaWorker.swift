@@ -55,7 +55,7 @@ package actor MediaWorker {
     var demultiplexer = Demultiplexer<MediaPeer>()
     /// Packets of all rooms that wait for nothing but the system call.
     private var forwarded = DatagramOutbox()
-    private var rooms: [Int: HostedRoom] = [:]
+    private(set) var rooms: [Int: HostedRoom] = [:]
     private var numbers: [String: Int] = [:]
     private var lastNumber = 0
     /// Rooms that have been given something since they were last asked.
@@ -285,7 +285,7 @@ package actor MediaWorker {
                 case .stranger(let drop): statistics.drops[drop] += 1
                 }
             }
-            if mayHaveMore { lookForOverrun(of: index, at: now) }
+            lookForOverrun(of: index, mayHaveMore: mayHaveMore, at: now)
         case .listener(let index): accept(from: streamPorts[index], at: now)
         case .stream(let stream): read(stream, at: now)
         case nil: return

@@ -1,6 +1,6 @@
 public import RTCWire
 
-/// A stream that is received (W3C webrtc-stats §8.3–§8.4: `inbound-rtp`).
+/// A stream that is received (W3C webrtc-stats: RTCInboundRtpStreamStats, `inbound-rtp`).
 public struct InboundRTPStreamStats: Sendable, Hashable {
     /// Unique in a report, and the same from report to report.
     public var id: String
@@ -26,7 +26,9 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var rtxSSRC: UInt32?
     /// Packets of this stream, duplicates among them, and retransmissions, whether by RTX or not.
     public var packetsReceived: UInt64 = 0
-    /// Payload, without headers and padding.
+    /// Of them, those under the stream's own SSRC, which `packetsLost` is about. Not a member of W3C's.
+    public var ownPacketsReceived: UInt64 = 0
+    /// Payload of them all, without headers and padding.
     public var bytesReceived: UInt64 = 0
     /// Headers, extensions and padding.
     public var headerBytesReceived: UInt64 = 0
@@ -77,11 +79,6 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var lastPacketReceivedTimestamp: Instant?
     /// What the frames are; nil before the first.
     public var format: PayloadFormat?
-
-    /// Packets under the stream's own SSRC, which are those that `packetsLost` is of: RTX has another.
-    public var ownPacketsReceived: UInt64 {
-        packetsReceived - (rtxSSRC == nil ? 0 : min(retransmittedPacketsReceived, packetsReceived))
-    }
 
     public init(id: String, timestamp: Instant, ssrc: UInt32, kind: String) {
         self.id = id

@@ -1,6 +1,6 @@
 public import RTCWire
 
-/// A stream that is sent (W3C webrtc-stats §8.6: `outbound-rtp`).
+/// A stream that is sent (W3C webrtc-stats: RTCOutboundRtpStreamStats, `outbound-rtp`).
 public struct OutboundRTPStreamStats: Sendable, Hashable {
     /// Unique in a report, and the same from report to report.
     public var id: String
@@ -30,9 +30,11 @@ public struct OutboundRTPStreamStats: Sendable, Hashable {
     public var rtxSSRC: UInt32?
     /// Packets of this stream, retransmissions among them, whether by RTX or not.
     public var packetsSent: UInt64 = 0
+    /// Of them, those under the stream's own SSRC, which the receiver reports on. Not a member of W3C's.
+    public var ownPacketsSent: UInt64 = 0
     /// Payload, without headers and padding.
     public var bytesSent: UInt64 = 0
-    /// Headers and extensions.
+    /// Headers, extensions and padding, and what RTX names the original by.
     public var headerBytesSent: UInt64 = 0
     /// Of `packetsSent`, answers to NACKs, by RTX or as they were, and probes made of old packets.
     public var retransmittedPacketsSent: UInt64 = 0
@@ -53,11 +55,6 @@ public struct OutboundRTPStreamStats: Sendable, Hashable {
     public var firCount: UInt64 = 0
     /// What the frames are.
     public var format: PayloadFormat
-
-    /// Packets under the stream's own SSRC, which are those that the receiver reports on: RTX has another.
-    public var ownPacketsSent: UInt64 {
-        packetsSent - (rtxSSRC == nil ? 0 : min(retransmittedPacketsSent, packetsSent))
-    }
 
     public init(id: String, timestamp: Instant, ssrc: UInt32, format: PayloadFormat) {
         self.id = id

@@ -53,7 +53,7 @@ struct NACKList: Sendable {
     mutating func collect(
         due: inout [UInt16], givenUp: inout [Int64], roundTrip: Interval, once: Bool = false, at now: Instant
     ) {
-        let maximumTries = once ? 1 : maximumTries
+        let maximumTries = once ? min(1, maximumTries) : maximumTries
         var hasGivenUp = false
         for index in entries.indices where now >= entries[index].askAt {
             if entries[index].tries >= maximumTries {

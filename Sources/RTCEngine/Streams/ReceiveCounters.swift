@@ -2,7 +2,7 @@
 struct ReceiveCounters: Sendable {
     var bytesReceived: UInt64 = 0
     var headerBytesReceived: UInt64 = 0
-    /// Retransmissions under an SSRC of their own, of what was missed.
+    /// Retransmissions and padding under an SSRC of their own.
     var rtxPacketsReceived: UInt64 = 0
     var rtxBytesReceived: UInt64 = 0
     var rtxHeaderBytesReceived: UInt64 = 0

@@ -13,7 +13,8 @@ extension ReceiveStream {
     public func stats(at now: Instant) -> InboundRTPStreamStats {
         var stats = InboundRTPStreamStats(id: statsID, timestamp: now, ssrc: ssrc, kind: kind)
         stats.rid = configuration.rid
-        // W3C webrtc-stats §8.4: retransmissions over another SSRC are accounted for here.
+        // W3C webrtc-stats, RTCReceivedRtpStreamStats: retransmissions over another SSRC are accounted for here.
+        stats.ownPacketsReceived = record.packetsReceived
         stats.packetsReceived = record.packetsReceived + counters.rtxPacketsReceived
         stats.bytesReceived = counters.bytesReceived + counters.rtxBytesReceived
         stats.headerBytesReceived = counters.headerBytesReceived + counters.rtxHeaderBytesReceived

@@ -186,7 +186,7 @@ public struct ReceiveStream: Sendable {
             if let previous, previous + 1 < value { packetsMissing(previous + 1..<value, at: now) }
         case .older(let value):
             sequence = value
-            if nacks.received(value), configuration.retransmissionSSRC == nil {
+            if nacks.received(value), retransmissionSSRC == nil {
                 counters.retransmittedPacketsReceived += 1
                 counters.retransmittedBytesReceived += UInt64(payloadSize)
             }
@@ -244,15 +244,17 @@ public struct ReceiveStream: Sendable {
     mutating func unwrap(_ header: RTPHeader, _ payload: RawSpan, at now: Instant) -> Int64? {
         retransmissionSSRC = header.ssrc
         _ = retransmissionRecord.receive(sequenceNumber: header.sequenceNumber)
+        let size = max(payload.byteCount - RTXPayload.overhead, 0)
+        counters.rtxPacketsReceived += 1
+        counters.rtxBytesReceived += UInt64(size)
+        counters.rtxHeaderBytesReceived += UInt64(
+            header.headerSize + header.paddingCount + payload.byteCount - size)
         guard let number = RTXPayload.originalSequenceNumber(payload), let highest = record.highest else { return nil }
         let sequence = record.unwrapped(number)
         // One that was never missed is a probe for bandwidth made of old packets.
         guard sequence <= highest else { return nil }
         counters.retransmittedPacketsReceived += 1
-        counters.retransmittedBytesReceived += UInt64(payload.byteCount - 2)
-        counters.rtxPacketsReceived += 1
-        counters.rtxBytesReceived += UInt64(payload.byteCount - 2)
-        counters.rtxHeaderBytesReceived += UInt64(header.headerSize + header.paddingCount)
+        counters.retransmittedBytesReceived += UInt64(size)
         _ = nacks.received(sequence)
         return sequence
     }

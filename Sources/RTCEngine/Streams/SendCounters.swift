@@ -5,7 +5,7 @@ struct SendCounters: Sendable {
     /// Payload only.
     var bytesSent: UInt64 = 0
     var headerBytesSent: UInt64 = 0
-    /// Retransmissions under an SSRC of their own.
+    /// Retransmissions and padding under an SSRC of their own.
     var rtxPacketsSent: UInt64 = 0
     var rtxBytesSent: UInt64 = 0
     var rtxHeaderBytesSent: UInt64 = 0
@@ -28,13 +28,20 @@ struct SendCounters: Sendable {
         bytesSent += UInt64(payload)
     }
 
+    /// - Parameters:
+    ///   - header: with the original's number (RFC 4588 §4), and padding.
+    ///   - payload: of the original.
+    mutating func rtxPacketSent(header: Int, payload: Int) {
+        rtxPacketsSent += 1
+        rtxBytesSent += UInt64(payload)
+        rtxHeaderBytesSent += UInt64(header)
+    }
+
     /// - Parameter countsAsMedia: a plain retransmission is a packet of the stream itself, RTX is another stream.
     mutating func packetResent(header: Int, payload: Int, countsAsMedia: Bool) {
         retransmittedPacketsSent += 1
         retransmittedBytesSent += UInt64(payload)
         guard !countsAsMedia else { return packetSent(header: header, payload: payload) }
-        rtxPacketsSent += 1
-        rtxBytesSent += UInt64(payload)
-        rtxHeaderBytesSent += UInt64(header)
+        rtxPacketSent(header: header, payload: payload)
     }
 }

@@ -102,8 +102,8 @@ extension SendStream {
             header.extensionElement(
                 configuration.extensions.absoluteSendTime, in: original.span.bytes)?.lowerBound
         counters.packetResent(
-            header: header.headerSize, payload: header.payloadRange.count,
-            countsAsMedia: configuration.retransmission == nil)
+            header: header.headerSize + (configuration.retransmission == nil ? 0 : RTXPayload.overhead),
+            payload: header.payloadRange.count, countsAsMedia: configuration.retransmission == nil)
         queue.append(packet)
     }
 

@@ -83,12 +83,14 @@ extension SendStream {
         let form = head.hasLongElements && configuration.allowsMixedExtensions ? .twoByte : self.form
         let places = writeExtensions(form, into: &bytes, from: start, media: extensions)
         if head.isPadding { bytes[start] |= 0x20 }
-        let headerSize = bytes.count - start
         if retransmission != nil {
             bytes.append(uint16: head.sequenceNumber)
             retransmissionSequenceNumber &+= 1
         }
+        var headerSize = bytes.count - start
         payload(&bytes)
+        // RFC 3550 §6.4.1: padding is none of the payload.
+        if head.isPadding { headerSize = bytes.count - start }
         let size = bytes.count - start - headerSize
         if head.isRepeat {
             counters.packetResent(header: headerSize, payload: size, countsAsMedia: retransmission == nil)

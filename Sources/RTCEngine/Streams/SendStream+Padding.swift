@@ -49,7 +49,8 @@ extension SendStream {
             header.extensionElement(ids.transportSequence, in: original.span.bytes)?.lowerBound
         packet.places.absoluteSendTime =
             header.extensionElement(ids.absoluteSendTime, in: original.span.bytes)?.lowerBound
-        counters.packetResent(header: header.headerSize, payload: header.payloadRange.count, countsAsMedia: false)
+        counters.packetResent(
+            header: header.headerSize + RTXPayload.overhead, payload: header.payloadRange.count, countsAsMedia: false)
         return true
     }
 
@@ -66,5 +67,6 @@ extension SendStream {
         packet.bytes[0] |= 0x20
         packet.bytes.append(contentsOf: repeatElement(0, count: Self.mostPadding - 1))
         packet.bytes.append(UInt8(Self.mostPadding))
+        counters.rtxPacketSent(header: packet.bytes.count, payload: 0)
     }
 }

@@ -12,7 +12,8 @@ extension SendStream {
         stats.rid = configuration.rid
         stats.remoteID = remote.lastBlock == nil ? nil : remoteStatsID
         stats.rtxSSRC = configuration.retransmission?.ssrc
-        // W3C webrtc-stats §8.8: retransmissions over another SSRC are accounted for here.
+        // W3C webrtc-stats, RTCOutboundRtpStreamStats: retransmissions over another SSRC are accounted for here.
+        stats.ownPacketsSent = counters.packetsSent
         stats.packetsSent = counters.packetsSent + counters.rtxPacketsSent
         stats.bytesSent = counters.bytesSent + counters.rtxBytesSent
         stats.headerBytesSent = counters.headerBytesSent + counters.rtxHeaderBytesSent

@@ -44,7 +44,7 @@ package final class UDPSocket {
     /// How many datagrams the system has dropped since the last call because those before them waited to be read.
     /// Always 0 where it does not tell.
     package func takeOverrun() -> Int {
-        let drops = cdatagram_receive_drops(descriptor)
+        guard let drops = UInt32(exactly: cdatagram_receive_drops(descriptor)) else { return 0 }
         defer { knownDrops = drops }
         return Int(drops &- knownDrops)
     }

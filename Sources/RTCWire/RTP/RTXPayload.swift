@@ -1,5 +1,8 @@
 /// Retransmission packets (RFC 4588 §4): the original sequence number, two bytes, then the original payload.
 public enum RTXPayload {
+    /// Bytes of the original sequence number, before the original payload.
+    public static let overhead = 2
+
     /// The original sequence number of a retransmission; nil when the payload is empty, as in packets that only
     /// probe for bandwidth.
     public static func originalSequenceNumber(_ payload: RawSpan) -> UInt16? {
@@ -9,8 +12,8 @@ public enum RTXPayload {
     /// The original payload; nil when there is no original sequence number.
     @_lifetime(copy payload)
     public static func originalPayload(_ payload: RawSpan) -> RawSpan? {
-        guard payload.byteCount >= 2 else { return nil }
-        return payload.extracting(2..<payload.byteCount)
+        guard payload.byteCount >= overhead else { return nil }
+        return payload.extracting(overhead..<payload.byteCount)
     }
 
     /// Appends to `packet` the retransmission of `original`, a whole packet whose header is `header`. The header

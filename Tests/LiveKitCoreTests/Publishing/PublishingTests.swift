@@ -1,3 +1,4 @@
+import CongestionLinks
 import LiveKitProtocol
 import RTCEngine
 import RTCWire
@@ -65,6 +66,54 @@ import Testing
         venue.run(for: .milliseconds(500))
         #expect(count > 100)
         for other in [bob, cat] { #expect(other.numbers(of: ann.track("camera")) == (1...90).map { UInt8($0) }) }
+    }
+
+    @Test(arguments: [false, true])
+    func `a server that loses what it is sent asks for each packet once, if it is told so`(isTold: Bool) throws {
+        let venue = Venue(security: NullSecurity(seed: 1))
+        let ann = try #require(try Self.gather(venue, [("ann", .dual), ("bob", .dual)]).first)
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        venue.run(for: .seconds(Int64(1)))
+        var count = 0
+        venue.isLost = { client, bytes in
+            guard client === ann, bytes.count > 400, bytes[0] & 0xc0 == 0x80 else { return false }
+            count += 1
+            return count % 5 < 3
+        }
+        var asked: [UInt16: Int] = [:]
+        venue.watch = { client, bytes in
+            if client === ann { for number in Self.numbersAskedFor(in: bytes) { asked[number, default: 0] += 1 } }
+        }
+        for number in 0..<40 {
+            if isTold { venue.room.askOnce(until: venue.now + .milliseconds(500)) }
+            try ann.picture(number, "camera", size: 900)
+            venue.run(for: .milliseconds(32))
+        }
+        #expect(asked.count > 10)
+        #expect(isTold ? asked.values.allSatisfy { $0 == 1 } : asked.values.contains { $0 > 3 })
+    }
+
+    /// Of the NACKs (RFC 4585 §6.2.1) in a datagram of RTCP.
+    private static func numbersAskedFor(in datagram: [UInt8]) -> [UInt16] {
+        guard datagram.count > 28, datagram[0] & 0xc0 == 0x80, (192...223).contains(datagram[1]) else { return [] }
+        // `NullSecurity` has sixteen bytes of tag and four of index at the end.
+        let bytes = Array(datagram.dropLast(20))
+        var numbers: [UInt16] = []
+        var place = 0
+        while let words = bytes.span.bytes.uint16(at: place + 2) {
+            let end = place + (Int(words) + 1) * 4
+            if bytes[place] & 0x1f == 1, bytes[place + 1] == 205 {
+                for entry in stride(from: place + 12, to: end, by: 4) {
+                    guard let first = bytes.span.bytes.uint16(at: entry),
+                        let mask = bytes.span.bytes.uint16(at: entry + 2)
+                    else { break }
+                    numbers += [first] + (0..<16).filter { mask >> $0 & 1 == 1 }.map { first &+ UInt16($0) &+ 1 }
+                }
+            }
+            place = end
+        }
+        return numbers
     }
 
     @Test func `who comes later is offered what is there, and begins at a key frame`() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import LiveKitCore
 import LiveKitProtocol
+import Logging
 import RTCSecurity
 import RTCWire
 import SocketIO
@@ -17,7 +18,7 @@ struct TestServer {
     let media: [MediaWorker.Ports]
 
     static func run(
-        _ change: (inout LiveKitServerConfiguration) -> Void = { _ in },
+        logger: Logger = Logger(label: "livekit"), _ change: (inout LiveKitServerConfiguration) -> Void = { _ in },
         _ body: (TestServer) async throws -> Void
     ) async throws {
         guard let key else { throw Unusable() }
@@ -27,7 +28,7 @@ struct TestServer {
         media.streamPort = 0
         var configuration = LiveKitServerConfiguration(keys: APIKeys(key), signingKey: key, media: media)
         change(&configuration)
-        let livekit = LiveKitServer(configuration)
+        let livekit = LiveKitServer(configuration, logger: logger)
         let ports = try await livekit.start()
         var options = SocketIOServerConfiguration()
         options.webSockets = { await livekit.webSocket($0) }

@@ -283,6 +283,23 @@ private final class SimulcastDuet {
         #expect(repaired.allSatisfy { Self.names.contains($0.rid ?? "") })
     }
 
+    @Test(arguments: [false, true])
+    func `while this side is the one that loses packets, none of a layer is asked for twice`(once: Bool) throws {
+        let duet = try SimulcastDuet(Self.layers)
+        try duet.send(0, layers: Self.names, isKeyFrame: true)
+        if once { duet.right.askOnce(until: duet.now + .seconds(Int64(10))) }
+        let layer = try #require(duet.left.transceivers.first?.layers[1])
+        var lost = 0
+        duet.isLost = { bytes in
+            let ssrc = bytes.count > 100 ? bytes.span.bytes.uint32(at: 8) : nil
+            if ssrc == layer.ssrc { lost += 1 }
+            return ssrc == layer.ssrc && lost == 3 || ssrc == layer.rtxSSRC
+        }
+        for number in 1..<20 { try duet.send(number, layers: Self.names) }
+        let inbound = duet.right.stats(at: duet.now).inboundRTP.first { $0.rid == "h" }
+        #expect(once ? inbound?.nackCount == 1 : (inbound?.nackCount ?? 0) > 3)
+    }
+
     @Test func `probes are filled with what layers sent last`() throws {
         let duet = try SimulcastDuet(Self.layers)
         // Far less than a probe needs.

@@ -69,6 +69,28 @@ import Testing
         #expect(stats.packetsLost == 1)
     }
 
+    @Test func `what comes under the SSRC of retransmissions counts with the stream, and is told apart`() {
+        var script = PacketScript()
+        let payload = VP8.payload(isKeyFrame: false)
+        script.picture(10, isKeyFrame: true)
+        script.picture(12)
+        script.packet(500, timestamp: 33_000, payloadType: 97, ssrc: 77, [0, 11] + payload)
+        // As probes: the same again, and nothing at all.
+        script.packet(501, timestamp: 33_000, payloadType: 97, ssrc: 77, [0, 11] + payload)
+        script.packet(502, timestamp: 36_000, payloadType: 97, ssrc: 77, [])
+        // Late, asked for by then, and no retransmission: those have an SSRC of their own, as has been learnt.
+        script.picture(14)
+        script.wait(.milliseconds(15))
+        script.picture(13)
+        let stats = script.stream.stats(at: script.now)
+        #expect(stats.ownPacketsReceived == 4)
+        #expect(stats.packetsReceived == 7)
+        #expect(stats.retransmittedPacketsReceived == 2)
+        #expect(stats.bytesReceived == UInt64(VP8.payload(isKeyFrame: true).count + 5 * payload.count))
+        #expect(stats.retransmittedBytesReceived == UInt64(2 * payload.count))
+        #expect(stats.headerBytesReceived == 7 * 12 + 2 * 2)
+    }
+
     @Test func `a retransmission of what nobody misses is ignored`() {
         var script = PacketScript()
         script.packet(500, timestamp: 0, payloadType: 97, ssrc: 77, [0, 9] + VP8.payload(isKeyFrame: true))

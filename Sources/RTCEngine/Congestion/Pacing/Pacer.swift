@@ -248,7 +248,7 @@ struct Pacer {
     @inline(__always)
     private func currentRate(at now: Instant) -> Bitrate { isEmpty ? rate : hurriedRate(at: now) }
 
-    /// Apart, for a packet that leaves at once calls the other only: a call would be given a copy of the pacer.
+    /// A function of its own: the call costs a copy of the pacer, which a packet that leaves at once need not pay.
     private func hurriedRate(at now: Instant) -> Bitrate {
         let age = (now - base).nanoseconds - queuedSince / Int64(queuedPackets)
         let left = max(maximumQueueTime - Interval(nanoseconds: age), .milliseconds(1))
