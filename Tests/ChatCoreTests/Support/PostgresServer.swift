@@ -42,10 +42,17 @@ actor PostgresServer {
             ])
         let server = Process()
         server.executableURL = URL(filePath: "/bin/sh")
+        // The server is in the foreground: threads of Swift's hand down a mask without SIGCHLD, for which `wait` waits.
         // Nothing of it is to last, so nothing waits for the disk.
         server.arguments =
             [
-                "-c", #""$@" & server=$!; read -r nothing; kill -INT $server; wait $server; rm -rf "$0""#, folder,
+                "-c",
+                #"""
+                exec 3<&0
+                { read -r nothing <&3; kill -INT "$(head -n 1 "$0/data/postmaster.pid")"; } &
+                "$@" 3<&-
+                rm -rf "$0"
+                """#, folder,
             ] + ["env"] + other + [
                 try Self.program("postgres"), "-D", data, "-k", folder, "-h", "", "-F", "-c", "max_connections=200",
                 "-c", "full_page_writes=off", "-c", "log_min_messages=fatal",
