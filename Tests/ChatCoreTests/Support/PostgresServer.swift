@@ -42,15 +42,16 @@ actor PostgresServer {
             ])
         let server = Process()
         server.executableURL = URL(filePath: "/bin/sh")
-        // The server is in the foreground: threads of Swift's hand down a mask without SIGCHLD, for which `wait` waits.
+        // Threads of Swift's hand down a mask that blocks SIGCHLD, for which `wait` would wait without end.
         // Nothing of it is to last, so nothing waits for the disk.
         server.arguments =
             [
                 "-c",
                 #"""
-                exec 3<&0
-                { read -r nothing <&3; kill -INT "$(head -n 1 "$0/data/postmaster.pid")"; } &
-                "$@" 3<&-
+                "$@" & server=$!
+                read -r nothing
+                kill -INT $server
+                while kill -0 $server; do sleep 0.1; done
                 rm -rf "$0"
                 """#, folder,
             ] + ["env"] + other + [
