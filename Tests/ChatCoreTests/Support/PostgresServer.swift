@@ -55,7 +55,7 @@ actor PostgresServer {
                 rm -rf "$0"
                 """#, folder,
             ] + ["env"] + other + [
-                try Self.program("postgres"), "-D", data, "-k", folder, "-h", "", "-F", "-c", "max_connections=200",
+                try Self.program("postgres"), "-D", data, "-k", folder, "-h", "", "-F", "-c", "max_connections=1000",
                 "-c", "full_page_writes=off", "-c", "log_min_messages=fatal",
             ]
         server.standardInput = lifeline
