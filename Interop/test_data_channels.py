@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from peers.data_peer import (
-    AiortcPeer, LibdatachannelPeer, PagePeer, PionDataPeer, PylibdatachannelPeer, RoostPeer,
+    AiortcPeer, LibdatachannelPeer, PagePeer, PionDataPeer, PylibdatachannelPeer, RoostPeer, ending,
 )
 from peers.libdatachannel_process import need_libdatachannel
 from support.waiting import wait_until
@@ -47,14 +47,8 @@ def meet(namespace, browser_called):
             peers = RoostPeer(example, namespace), PionDataPeer(namespace)
         else:
             peers = RoostPeer(example), PROCESSES[kind]()
-        try:
+        with ending(peers):
             yield peers
-        except BaseException as error:
-            error.add_note("\n".join(peer.transcript() for peer in peers))
-            raise
-        finally:
-            for peer in peers:
-                peer.close()
 
     return together
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from peers.data_peer import PionDataPeer, RoostPeer
+from peers.data_peer import PionDataPeer, RoostPeer, ending
 from support.namespace import Wire
 from test_data_channels import connect, talk
 from test_examples import find_example
@@ -22,16 +22,12 @@ def joined(*lost):
     wire = Wire(loss=0, delay=0.005, jitter=0, lost_flights=lost)
     peers = []
     try:
-        near, far = wire.ends
-        peers.append(RoostPeer(find_example("data-channel-chat"), near))
-        peers.append(PionDataPeer(far))
-        yield wire, *peers
-    except BaseException as error:
-        error.add_note("\n".join(peer.transcript() for peer in peers))
-        raise
+        with ending(peers):
+            near, far = wire.ends
+            peers.append(RoostPeer(find_example("data-channel-chat"), near))
+            peers.append(PionDataPeer(far))
+            yield wire, *peers
     finally:
-        for peer in peers:
-            peer.close()
         if wire.process.poll() is None:
             wire.close()
 

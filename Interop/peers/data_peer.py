@@ -12,6 +12,7 @@ import queue
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
@@ -23,6 +24,19 @@ from support.waiting import PATIENCE, wait_until
 
 
 OPTIONS = ("ordered", "maxRetransmits", "maxPacketLifeTime", "protocol")
+
+
+@contextmanager
+def ending(peers):
+    """Ends these peers, and those that were added meanwhile. What fails tells what they have said."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note("\n".join(peer.transcript() for peer in peers))
+        raise
+    finally:
+        for peer in peers:
+            peer.close()
 
 
 class Channel:
