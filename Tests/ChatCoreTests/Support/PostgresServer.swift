@@ -43,6 +43,7 @@ actor PostgresServer {
         let server = Process()
         server.executableURL = URL(filePath: "/bin/sh")
         // Threads of Swift's hand down a mask that blocks SIGCHLD, for which `wait` would wait without end.
+        // The shell collects what has ended while it runs `sleep`, and `kill -0` then finds nobody.
         // Nothing of it is to last, so nothing waits for the disk.
         server.arguments =
             [

@@ -225,7 +225,8 @@ extension DTLSPair.Side: CaseIterable {
 }
 
 extension DTLSPair {
-    /// Waits until OpenSSL's first timer has run out, and takes what `side` then sends again.
+    /// Waits until OpenSSL's first timer has run out, which goes by the system's clock and no other, and takes what
+    /// `side` then sends again.
     fileprivate func repeated(by side: Side, at now: Instant) -> [[UInt8]] {
         Thread.sleep(forTimeInterval: 0.06)
         port(side).tick(at: now)
