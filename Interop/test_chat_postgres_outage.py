@@ -1,7 +1,10 @@
 """PostgreSQL goes away under a server of chat, and comes back: people are told to try again, and what they wrote is there
 once."""
 
+import contextlib
 import secrets
+import signal
+import subprocess
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -68,3 +71,52 @@ def test_while_the_database_is_away_people_are_told_to_try_again(chat, own_postg
     assert [message["content"] for message in ann.history(channel)][:2] == ["before", "in between"]
     for socket in (with_ann, with_bob):
         check_order(socket, workspace)
+
+
+# Messages that wait in the database when the server goes down
+
+
+@contextlib.contextmanager
+def nobody_writes(url):
+    """Until the end of it no message is written: who tries waits."""
+    with subprocess.Popen(["psql", "-qXAt", url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as session:
+        session.stdin.write("BEGIN; LOCK TABLE messages IN EXCLUSIVE MODE; SELECT 'locked';\n")
+        session.stdin.flush()
+        assert session.stdout.readline() == "locked\n"
+        yield
+        session.stdin.close()
+
+
+def ask(url, statement):
+    return subprocess.run(
+        ["psql", "-qXAt", "-c", statement, url], check=True, capture_output=True, text=True).stdout.strip()
+
+
+@contextlib.contextmanager
+def go_down_in_a_message(chat, url):
+    """Tells the server to end when somebody's message waits in the database."""
+    ann = chat.person("ann")
+    channel = ann.general(ann.workspace()["workspace"]["id"])
+    socket = ann.socket().settle()
+    with nobody_writes(url):
+        socket.send("send_message", id="late", channel_id=channel, content="late", client_id="late")
+        wait_until(lambda: ask(url, "SELECT count(*) FROM pg_locks WHERE NOT granted") == "1", "the message waits")
+        chat.process.send(signal.SIGTERM)
+        assert socket.wait_closed() == 1001
+        yield
+
+
+def test_a_server_that_goes_down_ends_what_is_being_written(roost, postgres, tmp_path):
+    url = postgres.database()
+    chat = Chat(roost.serve("--data", tmp_path, "--database", url), tmp_path)
+    with go_down_in_a_message(chat, url):
+        pass
+    assert chat.process.wait() == 0, chat.process.transcript()
+    assert ask(url, "SELECT count(*) FROM messages WHERE content = 'late'") == "1"
+
+
+def test_a_server_that_goes_down_does_not_wait_for_a_database_that_stands_still(roost, postgres, tmp_path):
+    url = postgres.database()
+    chat = Chat(roost.serve("--data", tmp_path, "--database", url), tmp_path)
+    with go_down_in_a_message(chat, url):
+        assert chat.process.wait() == 0, chat.process.transcript()

@@ -80,9 +80,18 @@ def in_call(process, output):
     return found
 
 
+def end_of(process, seconds):
+    """What it has said by its end."""
+    try:
+        return process.communicate(timeout=seconds)[0]
+    except subprocess.TimeoutExpired as late:
+        running = [command(child) for child in children(process.pid)]
+        raise AssertionError(f"it runs on, with {running}; it said {late.output}") from late
+
+
 def test_a_call_that_is_well_passes_and_leaves_a_report(demo, tmp_path):
     process = demo("--duration", "4s")
-    text, _ = process.communicate(timeout=90)
+    text = end_of(process, 90)
     assert process.returncode == 0, text
     assert text.count("each the next one that was sent") == 2
     page = (tmp_path / "report.html").read_text()
@@ -96,7 +105,7 @@ def test_an_interrupted_demo_says_so(demo, tmp_path):
     in_call(process, tmp_path)
     # As a terminal does: to every process of the group.
     os.killpg(process.pid, signal.SIGINT)
-    text, _ = process.communicate(timeout=60)
+    text = end_of(process, 60)
     assert process.returncode == 130, text
     assert "The demo was interrupted. Until then:" in text
     assert "missing" not in text and "only" not in text
@@ -115,7 +124,7 @@ def test_a_side_that_freezes_does_not_hold_the_demo(demo, tmp_path):
     started = in_call(process, tmp_path)
     frozen = next(child for child in started if "--callee" in command(child))
     os.kill(frozen, signal.SIGSTOP)
-    text, _ = process.communicate(timeout=100)
+    text = end_of(process, 100)
     assert process.returncode == 1, text
     assert "Callee: failed: " in text and "it did not end within" in text
     assert "Failed" in (tmp_path / "report.html").read_text()

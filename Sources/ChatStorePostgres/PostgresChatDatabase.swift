@@ -14,8 +14,14 @@ package final class PostgresChatDatabase: ChatDatabase {
     private struct Pool {
         var free: [Worker] = []
         var count = 0
-        var waiting: [CheckedContinuation<Worker, Never>] = []
+        var waiting: [CheckedContinuation<Worker, any Error>] = []
         let most: Int
+        /// Nobody gets a connection any more.
+        var isClosed = false
+        /// Who waits for those in use to come back.
+        var whenIdle: CheckedContinuation<Void, Never>?
+
+        var isIdle: Bool { free.count == count }
     }
 
     /// A connection, if it has one, and the queue on which alone it is used.
@@ -75,7 +81,7 @@ package final class PostgresChatDatabase: ChatDatabase {
     private func transaction<Value: Sendable>(
         _ begin: String, _ body: @escaping @Sendable (any SQLSession) throws -> Value
     ) async throws -> Value {
-        let worker = await take()
+        let worker = try await take()
         defer { give(back: worker) }
         let address = address
         return try await withCheckedThrowingContinuation { continuation in
@@ -135,27 +141,62 @@ package final class PostgresChatDatabase: ChatDatabase {
 
     package var waitingTransactions: Int { pool.withLock { $0.waiting.count } }
 
-    private func take() async -> Worker {
-        await withCheckedContinuation { continuation in
-            let worker = pool.withLock { pool -> Worker? in
-                if let worker = pool.free.popLast() { return worker }
+    private func take() async throws -> Worker {
+        try await withCheckedThrowingContinuation { continuation in
+            let result = pool.withLock { pool -> Result<Worker, any Error>? in
+                guard !pool.isClosed else { return .failure(Self.closed) }
+                if let worker = pool.free.popLast() { return .success(worker) }
                 guard pool.count < pool.most else {
                     pool.waiting.append(continuation)
                     return nil
                 }
                 pool.count += 1
-                return Worker(number: pool.count)
+                return .success(Worker(number: pool.count))
             }
-            if let worker { continuation.resume(returning: worker) }
+            if let result { continuation.resume(with: result) }
         }
     }
 
     private func give(back worker: Worker) {
-        let next = pool.withLock { pool -> CheckedContinuation<Worker, Never>? in
+        let next = pool.withLock { pool -> CheckedContinuation<Worker, any Error>? in
             guard pool.waiting.isEmpty else { return pool.waiting.removeFirst() }
             pool.free.append(worker)
+            if pool.isIdle { pool.whenIdle.take()?.resume() }
             return nil
         }
         next?.resume(returning: worker)
+    }
+
+    private static let closed = DatabaseAway("It has been closed.")
+
+    /// Ends it after the transactions that are running, or when they have had their time: one that PostgreSQL does not
+    /// answer cannot be ended. To who waits for a connection, and to who comes later, it is away.
+    ///
+    /// A process that ended meanwhile would have libpq use what OpenSSL has already put away.
+    package func close(within patience: Duration = .seconds(5)) async {
+        let waiting = pool.withLock { pool in
+            pool.isClosed = true
+            defer { pool.waiting = [] }
+            return pool.waiting
+        }
+        for continuation in waiting { continuation.resume(throwing: Self.closed) }
+        let deadline = Task {
+            try await Task.sleep(for: patience)
+            pool.withLock { $0.whenIdle.take() }?.resume()
+        }
+        await withCheckedContinuation { continuation in
+            let isIdle = pool.withLock { pool in
+                if !pool.isIdle { pool.whenIdle = continuation }
+                return pool.isIdle
+            }
+            if isIdle { continuation.resume() }
+        }
+        deadline.cancel()
+        // With their connections. Those that are still in use stay with their transactions.
+        pool.withLock { pool in
+            pool.count -= pool.free.count
+            defer { pool.free = [] }
+            return pool.free
+        }.forEach { $0.connection = nil }
     }
 }

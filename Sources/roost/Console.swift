@@ -15,16 +15,19 @@ enum Console {
 
     /// Writes a line at once, as whoever follows through a pipe wants it. False when it cannot be written.
     @discardableResult
-    static func say(_ line: String) -> Bool { write(line, to: STDOUT_FILENO) }
+    static func say(_ line: String) -> Bool { write(line + "\n", to: STDOUT_FILENO) }
+
+    /// Writes what is no line yet.
+    static func show(_ text: String) { _ = write(text, to: STDOUT_FILENO) }
 
     /// Says what ended the command.
-    static func fail(_ sentence: String) { _ = write("roost: \(sentence)", to: STDERR_FILENO) }
+    static func fail(_ sentence: String) { _ = write("roost: \(sentence)\n", to: STDERR_FILENO) }
 
     /// Writes a line of a log.
-    static func log(_ line: String) { _ = write(line, to: STDERR_FILENO) }
+    static func log(_ line: String) { _ = write(line + "\n", to: STDERR_FILENO) }
 
-    private static func write(_ line: String, to descriptor: Int32) -> Bool {
-        var rest = Array((line + "\n").utf8)[...]
+    private static func write(_ text: String, to descriptor: Int32) -> Bool {
+        var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {

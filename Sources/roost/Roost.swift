@@ -26,10 +26,29 @@ struct Roost: AsyncParsableCommand {
 
 @main
 enum Main {
+    /// Ends without the C library's goodbyes, which put away what other threads still use: now and then a server
+    /// crashed at its end, in a query of which nobody waited for the answer any more.
     static func main() async {
         Lifeline.holdIfAsked()
         Console.prepare()
-        await Roost.main(arguments())
+        do {
+            try await run(Roost.asyncParseAsRoot(arguments()))
+            _exit(EXIT_SUCCESS)
+        } catch {
+            let status = Roost.exitCode(for: error)
+            let message = Roost.fullMessage(for: error)
+            switch status {
+            case _ where message.isEmpty: break
+            case .success: Console.say(message)
+            default: Console.log(message)
+            }
+            _exit(status.rawValue)
+        }
+    }
+
+    private static func run(_ command: any ParsableCommand) async throws {
+        var command = command
+        if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
     }
 
     /// With what the environment and a file say of `roost serve`.
@@ -43,7 +62,7 @@ enum Main {
             return try ["serve"] + Settings(given, environment: ProcessInfo.processInfo.environment).arguments
         } catch let error as CommandError {
             Console.fail(error.description)
-            exit(error.status)
+            _exit(error.status)
         } catch {
             return arguments
         }

@@ -54,7 +54,7 @@ struct Demo: AsyncParsableCommand {
             executable, ["serve", "--host", "127.0.0.1", "--port", "0", "--signaling-port", "0", "--no-echo", "--json"])
         defer { server.kill() }
         let port = try await signalingPort(of: server)
-        print("The server listens on 127.0.0.1:\(port). Calling for \(Int(duration.duration.seconds)) s …")
+        Console.say("The server listens on 127.0.0.1:\(port). Calling for \(Int(duration.duration.seconds)) s …")
         let callee = try peer("Callee", ["--callee"], executable, port, folder, began)
         let caller = try peer(
             "Caller", ["--caller", "--duration", "\(duration.duration.seconds)s"], executable, port, folder, began)
@@ -137,13 +137,13 @@ struct Demo: AsyncParsableCommand {
         } catch {
             throw CommandError("The report cannot be written: \(error.localizedDescription)")
         }
-        print("")
-        if wasInterrupted { print("The demo was interrupted. Until then:") }
+        Console.say("")
+        if wasInterrupted { Console.say("The demo was interrupted. Until then:") }
         for result in results {
-            print("\(result.name): \(result.verdict)")
-            if let recording = result.recording { print("  \(recording.path)") }
+            Console.say("\(result.name): \(result.verdict)")
+            if let recording = result.recording { Console.say("  \(recording.path)") }
         }
-        print("Report: \(page.path)")
+        Console.say("Report: \(page.path)")
         if wasInterrupted { throw ExitCode(130) }
         if !results.allSatisfy(\.faults.isEmpty) { throw ExitCode.failure }
     }

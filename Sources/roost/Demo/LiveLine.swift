@@ -12,14 +12,13 @@ struct LiveLine: Sendable {
             for peer in peers { parts.append(await peer.summary) }
             let line = parts.joined(separator: "  |  ")
             if isTerminal {
-                print("\r\u{1B}[K" + line, terminator: "")
+                Console.show("\r\u{1B}[K" + line)
             } else if line != last {
-                print(line)
+                Console.say(line)
             }
             last = line
-            fflush(nil)
             try? await Task.sleep(for: .milliseconds(isTerminal ? 250 : 1_000))
         }
-        if isTerminal { print("") }
+        if isTerminal { Console.say("") }
     }
 }

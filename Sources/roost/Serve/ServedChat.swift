@@ -11,8 +11,7 @@ struct ServedChat: Sendable {
     let server: ChatServer
     private let mailer: any Mailer
     private let hasPublicURL: Bool
-    /// Nil where it is not ours to close.
-    private let file: SQLiteChatDatabase?
+    private let closeDatabase: @Sendable () async -> Void
     /// Made just now: what is to be told once.
     let sample: SampleWorkspace?
 
@@ -35,12 +34,14 @@ struct ServedChat: Sendable {
         let mailer = try mail.mailer(now: now, logger: logger)
         do {
             let path = URL(filePath: folder, directoryHint: .isDirectory).appending(path: "chat.sqlite").path
-            let file = options.database == nil ? try SQLiteChatDatabase(path: path, at: now()) : nil
             let database: any ChatDatabase
-            if let file {
-                database = file
+            let closeDatabase: @Sendable () async -> Void
+            if let address = options.database {
+                let postgres = try await PostgresChatDatabase(address, at: now())
+                (database, closeDatabase) = (postgres, { await postgres.close() })
             } else {
-                database = try await PostgresChatDatabase(options.database ?? "", at: now())
+                let file = try SQLiteChatDatabase(path: path, at: now())
+                (database, closeDatabase) = (file, { try? file.close() })
             }
             var configuration = ChatServerConfiguration()
             configuration.isRegistrationOpen = options.registration
@@ -58,7 +59,8 @@ struct ServedChat: Sendable {
             let server = try await ChatServer(
                 configuration, service: service, mailer: mailer, rooms: rooms, logger: logger)
             return ServedChat(
-                server: server, mailer: mailer, hasPublicURL: options.publicURL != nil, file: file, sample: sample)
+                server: server, mailer: mailer, hasPublicURL: options.publicURL != nil,
+                closeDatabase: closeDatabase, sample: sample)
         } catch let error as CommandError {
             throw error
         } catch {
@@ -78,6 +80,6 @@ struct ServedChat: Sendable {
     func finish() async {
         await server.finish()
         await mailer.stop()
-        try? file?.close()
+        await closeDatabase()
     }
 }
