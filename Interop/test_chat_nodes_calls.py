@@ -195,6 +195,20 @@ def test_calls_of_a_server_that_was_killed_are_over_and_those_of_others_are_not(
     assert again["url"] == url_of(second)
 
 
+def test_calls_of_a_server_that_goes_down_are_over_as_if_all_had_hung_up(start_nodes, join_call):
+    nodes = start_nodes(*ROOMS)
+    first, second = nodes.chats
+    ann, _, workspace = start_team(nodes)
+    tickets = [done(ann.post(f"/channels/{ann.channel(workspace)}/calls"), 201) for _ in range(3)]
+    for ticket in tickets:
+        assert ticket["url"] == url_of(first)
+        join_call(ticket, "Ann")
+    with_ann = ann.at(second).socket()
+    assert first.process.finish() == 0
+    for ticket in tickets:
+        over(with_ann, ticket["call"], "cancelled")
+
+
 def test_a_server_that_goes_and_starts_leaves_the_calls_of_others_alone(start_nodes, join_call):
     nodes = start_nodes(*ROOMS)
     first, second = nodes.chats

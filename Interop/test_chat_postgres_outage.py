@@ -77,10 +77,10 @@ def test_while_the_database_is_away_people_are_told_to_try_again(chat, own_postg
 
 
 @contextlib.contextmanager
-def nobody_writes(url):
-    """Until the end of it no message is written: who tries waits."""
+def nobody_writes(url, table):
+    """Until the end of it nobody writes into the table: who tries waits."""
     with subprocess.Popen(["psql", "-qXAt", url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as session:
-        session.stdin.write("BEGIN; LOCK TABLE messages IN EXCLUSIVE MODE; SELECT 'locked';\n")
+        session.stdin.write(f"BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE; SELECT 'locked';\n")
         session.stdin.flush()
         assert session.stdout.readline() == "locked\n"
         yield
@@ -92,15 +92,19 @@ def ask(url, statement):
         ["psql", "-qXAt", "-c", statement, url], check=True, capture_output=True, text=True).stdout.strip()
 
 
+def somebody_waits(url):
+    wait_until(lambda: ask(url, "SELECT count(*) FROM pg_locks WHERE NOT granted") == "1", "what is written waits")
+
+
 @contextlib.contextmanager
 def go_down_in_a_message(chat, url):
     """Tells the server to end when somebody's message waits in the database."""
     ann = chat.person("ann")
     channel = ann.general(ann.workspace()["workspace"]["id"])
     socket = ann.socket().settle()
-    with nobody_writes(url):
+    with nobody_writes(url, "messages"):
         socket.send("send_message", id="late", channel_id=channel, content="late", client_id="late")
-        wait_until(lambda: ask(url, "SELECT count(*) FROM pg_locks WHERE NOT granted") == "1", "the message waits")
+        somebody_waits(url)
         chat.process.send(signal.SIGTERM)
         assert socket.wait_closed() == 1001
         yield
@@ -120,3 +124,16 @@ def test_a_server_that_goes_down_does_not_wait_for_a_database_that_stands_still(
     chat = Chat(roost.serve("--data", tmp_path, "--database", url), tmp_path)
     with go_down_in_a_message(chat, url):
         assert chat.process.wait() == 0, chat.process.transcript()
+
+
+def test_a_server_that_goes_down_does_not_wait_for_ever_for_what_it_had_put_off(roost, postgres, tmp_path):
+    url = postgres.database()
+    chat = Chat(roost.serve("--data", tmp_path, "--database", url), tmp_path)
+    ann = chat.person("ann")
+    with nobody_writes(url, "email_tokens"):
+        # It is answered before it is done, so that nobody can tell whether there is such a person.
+        done(chat.stranger().post("/auth/forgot_password", email=ann.email), 202)
+        somebody_waits(url)
+        chat.process.send(signal.SIGTERM)
+        assert chat.process.wait() == 0, chat.process.transcript()
+    assert "the server ends before all is written and told" in chat.process.transcript()

@@ -8,5 +8,5 @@ def states(call):
 def over(socket, call, reason):
     """The call's end as somebody is told of it."""
     ended = socket.wait_for("call_ended", id=call["id"])["data"]
-    assert ended["end_reason"] == reason and ended["ended_at"]
+    assert ended["end_reason"] == reason and ended["ended_at"], ended
     return ended

@@ -23,6 +23,9 @@ package final class ChatServer: Sendable {
     private let link: NodeLink?
     private let chores: Chores
     private let callWatch: CallWatch?
+    /// Tells others what has changed, in its order, until `endOfChanges`.
+    private let distribution: Task<Void, Never>
+    private let endOfChanges: @Sendable () -> Void
     private let probe: DatabaseProbe
     private let logger: Logger
 
@@ -63,7 +66,8 @@ package final class ChatServer: Sendable {
         let files = try await ChatFiles.make(configuration, service: service, logger: logger)
         let chores = Chores(service: service, files: files, logger: logger)
         self.chores = chores
-        Task {
+        endOfChanges = { changed.finish() }
+        distribution = Task {
             for await change in changes {
                 if link != nil, !change.forOthers.isEmpty { await hub.say(.changed(change.forOthers)) }
                 chores.changed(change)
@@ -188,18 +192,27 @@ package final class ChatServer: Sendable {
         else { throw .forbidden("other_origin", "Pages of this origin may not open it.") }
     }
 
-    /// Says goodbye to who is connected.
-    package func stop() async {
-        await calls.stop()
+    /// Says goodbye to who is connected. What is asked for is answered until `stop`.
+    package func goDown() async {
         await callWatch?.stop()
         chores.stop()
         await hub.close()
+    }
+
+    /// Does what was put off until after the answers.
+    package func finish() async { await api.later.finish() }
+
+    /// To be called when nobody asks any more, and nothing happens in the rooms: what has changed is told to whom it is
+    /// to be told, and that is all.
+    package func stop() async {
+        await goDown()
+        await finish()
+        endOfChanges()
+        await distribution.value
+        await calls.stop()
         await push?.stop()
         await link?.stop(hub)
     }
-
-    /// Does what was put off until after the answers: to be called when nobody asks any more.
-    package func finish() async { await api.later.finish() }
 
     /// Whether a room of LiveKit's protocol is one of a call, into which nobody comes but with the chat's tokens.
     package static func isCallRoom(_ name: String) -> Bool { CallRoomName.isOne(name) }

@@ -19,9 +19,14 @@ package final class PostgresChatDatabase: ChatDatabase {
         /// Nobody gets a connection any more.
         var isClosed = false
         /// Who waits for those in use to come back.
-        var whenIdle: CheckedContinuation<Void, Never>?
+        var whenIdle: [CheckedContinuation<Void, Never>] = []
 
         var isIdle: Bool { free.count == count }
+
+        mutating func endWaiting() {
+            for continuation in whenIdle { continuation.resume() }
+            whenIdle = []
+        }
     }
 
     /// A connection, if it has one, and the queue on which alone it is used.
@@ -161,7 +166,7 @@ package final class PostgresChatDatabase: ChatDatabase {
         let next = pool.withLock { pool -> CheckedContinuation<Worker, any Error>? in
             guard pool.waiting.isEmpty else { return pool.waiting.removeFirst() }
             pool.free.append(worker)
-            if pool.isIdle { pool.whenIdle.take()?.resume() }
+            if pool.isIdle { pool.endWaiting() }
             return nil
         }
         next?.resume(returning: worker)
@@ -180,18 +185,16 @@ package final class PostgresChatDatabase: ChatDatabase {
             return pool.waiting
         }
         for continuation in waiting { continuation.resume(throwing: Self.closed) }
-        let deadline = Task {
-            try await Task.sleep(for: patience)
-            pool.withLock { $0.whenIdle.take() }?.resume()
-        }
         await withCheckedContinuation { continuation in
-            let isIdle = pool.withLock { pool in
-                if !pool.isIdle { pool.whenIdle = continuation }
-                return pool.isIdle
+            pool.withLock { pool in
+                pool.whenIdle.append(continuation)
+                if pool.isIdle { pool.endWaiting() }
             }
-            if isIdle { continuation.resume() }
+            Task {
+                try? await Task.sleep(for: patience)
+                pool.withLock { $0.endWaiting() }
+            }
         }
-        deadline.cancel()
         // With their connections. Those that are still in use stay with their transactions.
         pool.withLock { pool in
             pool.count -= pool.free.count

@@ -55,7 +55,7 @@ import Testing
                 let worker = server.livekit.workers[0]
                 let port = try #require(server.media.first?.port)
                 // Twice as much as may wait at most.
-                let count = 2 * DatagramPort.receiveBuffer / 1_000
+                let count = 2 * UDPSocket.sharedBuffer / 1_000
                 let address = TransportAddress(Self.loopback, port: port)
                 let sent = try await worker.send(count, of: 1_000, to: address)
                 try await Self.eventually { worker.load.datagramsOverrun > sent / 4 }

@@ -62,9 +62,11 @@ actor CallCenter {
         }
     }
 
-    func stop() {
+    /// Waits until those who are to hear of what has changed have been told.
+    func stop() async {
         isStopped = true
         timer?.cancel()
+        await ringing?.value
     }
 
     // MARK: What has changed

@@ -114,7 +114,8 @@ actor RealtimeHub {
     }
 
     private func forget(_ user: UserID) {
-        guard !isHere(user) else { return }
+        // At the end of this server nobody has gone: they go on at another, of which it may not hear any more.
+        guard !isHere(user), !isClosed else { return }
         if !others.isThere(user) { gone(user) }
         for id in workspaces.keys {
             guard let person = workspaces[id]?.people[user], person.isHere else { continue }

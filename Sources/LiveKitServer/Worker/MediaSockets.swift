@@ -12,9 +12,6 @@ struct DatagramPort {
     /// When the system's count of dropped datagrams was last read.
     var countedAt = Instant.zero
 
-    /// Bytes that may wait to be read: some 7,000 large packets or 20,000 small ones, what a busy worker is sent in a
-    /// tenth of a second.
-    static let receiveBuffer = 8 << 20
     /// The count is read so often while as much waits as is read at once, and so often in any case.
     private static let hurriedInterval = Interval.milliseconds(50)
     private static let interval = Interval.seconds(Int64(1))

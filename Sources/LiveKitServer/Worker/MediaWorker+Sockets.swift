@@ -61,7 +61,7 @@ extension MediaWorker {
     /// The first one takes a free port if it may, and the others that one.
     private func openDatagrams(on address: MediaWorkerConfiguration.Address, _ port: inout UInt16) throws(SystemError) {
         let socket = try UDPSocket(
-            binding: TransportAddress(address.local, port: port), receiveBuffer: DatagramPort.receiveBuffer)
+            binding: TransportAddress(address.local, port: port), receiveBuffer: UDPSocket.sharedBuffer)
         let token = try loop.add(socket, reader: link)
         port = socket.address.port
         add(token, .datagrams(datagramPorts.count))

@@ -16,6 +16,9 @@ package final class UDPSocket {
     static let batch = 32
     /// Of one connection's socket: a key frame's burst for the 10 ms that a busy machine may keep us waiting.
     package static let connectionBuffer = 1 << 20
+    /// Of a socket that many share: some 7,000 large packets or 20,000 small ones, what a busy server is sent in a
+    /// tenth of a second.
+    package static let sharedBuffer = 8 << 20
 
     /// - Parameter receiveBuffer: bytes that are to wait to be read; the system may allow less (`receiveBuffer`).
     package init(

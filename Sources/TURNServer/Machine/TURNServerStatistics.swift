@@ -21,6 +21,8 @@ public struct TURNServerStatistics: Sendable, Equatable {
     public var packetsToClients = 0
     /// Datagrams that were not relayed.
     public var drops: [Drop: Int] = [:]
+    /// Datagrams that the system has dropped because those before them waited to be read.
+    public var overrun = 0
     /// Requests that were refused, by the number of the error.
     public var errors: [UInt16: Int] = [:]
     /// Datagrams of strangers that got no answer because too many came from there.

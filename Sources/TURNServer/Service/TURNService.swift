@@ -51,8 +51,10 @@ public actor TURNService {
     private lazy var link = TURNServiceLink(self)
     nonisolated private let published = Mutex(TURNServerStatistics())
 
-    /// How often streams are looked through, and the wall clock is read.
+    /// How often streams are looked through, the wall clock is read, and what was dropped is counted.
     private let round: Interval
+    /// When `countOverrun` is due.
+    private var nextCount = Instant.zero
     /// Connections accepted in one turn of the loop.
     private static let acceptsInOneTurn = 32
 
@@ -81,7 +83,7 @@ public actor TURNService {
         noteHostAddresses()
         do {
             let port = try listen(on: configuration.port) { address in
-                let datagrams = try UDPSocket(binding: address)
+                let datagrams = try UDPSocket(binding: address, receiveBuffer: UDPSocket.sharedBuffer)
                 do {
                     return (datagrams, try StreamListener(binding: datagrams.address, backlog: 128))
                 } catch {
@@ -216,6 +218,10 @@ public actor TURNService {
         noteHostAddresses()
         machine.tick(at: now)
         drain(at: now)
+        if now >= nextCount {
+            nextCount = now + round
+            for source in sources.values { countOverrun(of: source) }
+        }
         let patience = Interval(configuration.patience)
         for stream in streams.values {
             if machine.hasAllocation(stream.client) {
@@ -234,6 +240,16 @@ public actor TURNService {
         let known = configuration.addresses + server.relayAddresses.flatMap { [$0.local, $0.announced] }
         let interfaces = (try? NetworkInterface.current())?.map(\.address) ?? []
         machine.hostChanged(server.policy.host + known + interfaces)
+    }
+
+    private func countOverrun(of source: Source) {
+        let count =
+            switch source {
+            case .clients(let clients): clients.socket.takeOverrun()
+            case .relay(let relay): relay.socket.takeOverrun()
+            case .listener, .stream: 0
+            }
+        if count > 0 { machine.count { $0.overrun += count } }
     }
 
     // MARK: Streams
@@ -327,6 +343,7 @@ public actor TURNService {
         guard let relay = relay(id) else { return }
         relay.outgoing?.flush(on: relay.socket)
         relays[id.place] = nil
+        countOverrun(of: .relay(relay))
         forget(relay.token)
         relay.socket.close()
     }

@@ -169,6 +169,9 @@ enum Metrics {
                 ("{reason=\"\($0.rawValue)\"}", statistics.drops[$0] ?? 0)
             })
         metric(
+            "receive_overrun_total", "counter",
+            "Datagrams that the system dropped because those before them waited to be read.", one(statistics.overrun))
+        metric(
             "refused_total", "counter", "Requests refused, by the number of the error.",
             statistics.errors.sorted { $0.key < $1.key }.map { ("{code=\"\($0.key)\"}", $0.value) })
         metric(

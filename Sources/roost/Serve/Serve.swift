@@ -183,7 +183,7 @@ struct Serve: AsyncParsableCommand {
             await relay?.service.stop()
             throw error
         }
-        if let server = served?.server { Task { for await event in happenings { await server.take(event) } } }
+        let hearing = Task { [server = served?.server] in for await event in happenings { await server?.take(event) } }
         let readiness = Readiness(chat: served?.server)
         let server = makeServer(
             page: page, iceServers: iceServers, livekit: sfu, chat: served?.server, readiness: readiness, logger: logger
@@ -225,14 +225,24 @@ struct Serve: AsyncParsableCommand {
         if let sfu { await drain(sfu) }
         watching?.cancel()
         await echoPeer?.stop()
-        await served?.stop()
+        await served?.goDown()
         await sfu?.stop()
+        happening.finish()
         await server.shutdown()
-        await served?.finish()
-        await sfu?.finish()
+        let isDone = await isDone(within: Self.lastPatience) { [served, sfu] in
+            async let rooms: Void? = sfu?.finish()
+            // Calls end with their rooms.
+            await hearing.value
+            await served?.stop()
+            await rooms
+        }
+        if !isDone { logger.warning("the server ends before all is written and told that should have been") }
         await relay?.service.stop()
         withExtendedLifetime(interrupts) {}
     }
+
+    /// For what is still to be written, pushed, mailed and told others when nobody is connected any more.
+    private static let lastPatience = Duration.seconds(10)
 
     /// Waits for those who are in rooms, once nobody is sent here any more.
     private func drain(_ rooms: LiveKitService) async {

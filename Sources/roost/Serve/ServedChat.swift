@@ -74,11 +74,11 @@ struct ServedChat: Sendable {
     }
 
     /// Says goodbye to who is connected.
-    func stop() async { await server.stop() }
+    func goDown() async { await server.goDown() }
 
     /// After the HTTP server has ended, and with it all that was asked for.
-    func finish() async {
-        await server.finish()
+    func stop() async {
+        await server.stop()
         await mailer.stop()
         await closeDatabase()
     }

@@ -105,6 +105,18 @@ import Testing
         await service.stop()
     }
 
+    #if os(Linux)
+        @Test func `what the system drops because more waits to be read is counted`() async throws {
+            let (service, ports) = try await Self.service { $0.patience = .milliseconds(50) }
+            // Twice as much as may wait at most.
+            let count = 2 * UDPSocket.sharedBuffer / 1_000
+            try await service.send(count, to: TransportAddress(Self.loopback, port: ports.port))
+            while service.statistics.overrun < count / 4 { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(service.statistics.overrun < count)
+            await service.stop()
+        }
+    #endif
+
     @Test func `one side relays, the other does not know: by a socket of the server's`() async throws {
         let (service, ports) = try await Self.service {
             $0.server.policy.insecurelyAllowed = [IPPrefix("127.0.0.1/32")].compactMap { $0 }
@@ -243,4 +255,18 @@ private struct ServiceCertificate {
     }
 
     func remove() { try? FileManager.default.removeItem(at: folder) }
+}
+
+extension TURNService {
+    /// Sends datagrams on the service's own thread, which reads none meanwhile.
+    fileprivate func send(_ count: Int, to address: TransportAddress) throws {
+        let socket = try UDPSocket(binding: TransportAddress(address.ip, port: 0))
+        let datagram = [UInt8](repeating: 0, count: 1_000)
+        var batch = SendBatch()
+        for _ in 0..<count {
+            batch.append(datagram.span.bytes, to: address)
+            if batch.isFull { batch.flush(on: socket) }
+        }
+        batch.flush(on: socket)
+    }
 }
