@@ -403,6 +403,22 @@ def test_a_number_of_a_server_before_goes_when_everything_is_read(apns, roost, t
     assert apns.wait(token, 2)[1].body == {"aps": {"badge": 0}}
 
 
+def test_a_call_that_ends_with_the_server_is_told_of_as_missed(apns, roost, join_call, tmp_path):
+    rooms = ("--rooms", "--media-port", 0, "--media-tcp-port", 0)
+    chat = Chat(roost.serve("--data", tmp_path, *rooms, *apns.options), tmp_path)
+    ann, bob = chat.person("ann"), chat.person("bob")
+    workspace = ann.workspace()["workspace"]["id"]
+    ann.bring(workspace, bob)
+    token = register(bob)
+    ticket = done(ann.post(f"/workspaces/{workspace}/calls", user_id=bob.id), 201)
+    join_call(ticket, "Ann")
+    apns.wait(token)
+    assert chat.process.finish() == 0
+    rung, missed = apns.wait(token, 2)
+    assert missed.headers["apns-collapse-id"] == rung.headers["apns-collapse-id"]
+    assert missed.body["event"] == "call_missed", missed.body
+
+
 # The command line
 
 

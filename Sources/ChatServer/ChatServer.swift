@@ -196,6 +196,7 @@ package final class ChatServer: Sendable {
     package func goDown() async {
         await callWatch?.stop()
         chores.stop()
+        await push?.goDown()
         await hub.close()
     }
 
@@ -207,9 +208,10 @@ package final class ChatServer: Sendable {
     package func stop() async {
         await goDown()
         await finish()
+        await calls.stop()
         endOfChanges()
         await distribution.value
-        await calls.stop()
+        await calls.finish()
         await push?.stop()
         await link?.stop(hub)
     }

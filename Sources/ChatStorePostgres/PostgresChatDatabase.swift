@@ -21,9 +21,10 @@ package final class PostgresChatDatabase: ChatDatabase {
         /// Who waits for those in use to come back.
         var whenIdle: [CheckedContinuation<Void, Never>] = []
 
-        var isIdle: Bool { free.count == count }
-
-        mutating func endWaiting() {
+        /// Once it is closed, and with the connections.
+        mutating func endIfIdle() {
+            guard isClosed, free.count == count else { return }
+            (free, count) = ([], 0)
             for continuation in whenIdle { continuation.resume() }
             whenIdle = []
         }
@@ -166,7 +167,7 @@ package final class PostgresChatDatabase: ChatDatabase {
         let next = pool.withLock { pool -> CheckedContinuation<Worker, any Error>? in
             guard pool.waiting.isEmpty else { return pool.waiting.removeFirst() }
             pool.free.append(worker)
-            if pool.isIdle { pool.endWaiting() }
+            pool.endIfIdle()
             return nil
         }
         next?.resume(returning: worker)
@@ -174,11 +175,9 @@ package final class PostgresChatDatabase: ChatDatabase {
 
     private static let closed = DatabaseAway("It has been closed.")
 
-    /// Ends it after the transactions that are running, or when they have had their time: one that PostgreSQL does not
-    /// answer cannot be ended. To who waits for a connection, and to who comes later, it is away.
-    ///
-    /// A process that ended meanwhile would have libpq use what OpenSSL has already put away.
-    package func close(within patience: Duration = .seconds(5)) async {
+    /// Ends it after the transactions that are running: with a PostgreSQL that does not answer that may be never. To
+    /// who waits for a connection, and to who comes later, it is away.
+    package func close() async {
         let waiting = pool.withLock { pool in
             pool.isClosed = true
             defer { pool.waiting = [] }
@@ -188,18 +187,8 @@ package final class PostgresChatDatabase: ChatDatabase {
         await withCheckedContinuation { continuation in
             pool.withLock { pool in
                 pool.whenIdle.append(continuation)
-                if pool.isIdle { pool.endWaiting() }
-            }
-            Task {
-                try? await Task.sleep(for: patience)
-                pool.withLock { $0.endWaiting() }
+                pool.endIfIdle()
             }
         }
-        // With their connections. Those that are still in use stay with their transactions.
-        pool.withLock { pool in
-            pool.count -= pool.free.count
-            defer { pool.free = [] }
-            return pool.free
-        }.forEach { $0.connection = nil }
     }
 }

@@ -62,12 +62,15 @@ actor CallCenter {
         }
     }
 
-    /// Waits until those who are to hear of what has changed have been told.
+    /// No call ends by itself any more. Returns when none is about to.
     func stop() async {
         isStopped = true
         timer?.cancel()
-        await ringing?.value
+        await timer?.value
     }
+
+    /// After the last `changed`: returns when what has changed has been handed on to be pushed.
+    func finish() async { await ringing?.value }
 
     // MARK: What has changed
 
@@ -177,7 +180,7 @@ actor CallCenter {
     }
 
     func expire() async {
-        (due, timer) = (nil, nil)
+        due = nil
         do {
             // Mostly there is nothing, and to look changes nothing.
             if let next = try await service.write({ try $0.expireCalls() }) { wait(until: next) }

@@ -13,7 +13,11 @@ extension PushCenter {
         }
         // It would take the place of the alert that rings.
         queue.removeEnds(of: ring.callID, to: Set(ring.users))
-        Task { await send(ring) }
+        beingMade += 1
+        Task {
+            await send(ring)
+            beingMade -= 1
+        }
     }
 
     private func send(_ ring: CallRing) async {
@@ -65,7 +69,11 @@ extension PushCenter {
             return pump()
         }
         wasMissed(callID: callID, users: users)
-        Task { await sendMissed(callID, to: users, from: callerName) }
+        beingMade += 1
+        Task {
+            await sendMissed(callID, to: users, from: callerName)
+            beingMade -= 1
+        }
     }
 
     /// They have missed a call, and are told so by whoever has found out.

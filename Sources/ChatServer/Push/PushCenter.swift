@@ -21,6 +21,8 @@ package actor PushCenter {
     var queue = PushQueue()
     var positions = PushPositions()
     var inFlight = 0
+    /// Rings and missed calls whose pushes are not in the queue yet.
+    var beingMade = 0
     /// Nothing is sent before: Apple has not let us in.
     var blockedUntil: Timestamp?
     /// Who has read on since their icons were looked at.
@@ -45,6 +47,7 @@ package actor PushCenter {
     private var lookedAt: Timestamp?
     private var grown: Set<WorkspaceID> = []
     private var isReading = false
+    private var isGoingDown = false
     private var isStopping = false
     private var loop: Task<Void, Never>?
 
@@ -107,26 +110,31 @@ package actor PushCenter {
         guard !isStopping else { return }
         readers.formUnion(changes.marks.keys)
         if !readers.isEmpty, !isClearingIcons { Task { await clearIcons() } }
-        guard !changes.workspaces.isEmpty, holdsLease else { return }
+        guard !changes.workspaces.isEmpty, holdsLease, !isGoingDown else { return }
         grown.formUnion(changes.workspaces)
         if !isReading { Task { await read() } }
     }
+
+    /// From now on nobody is connected any more, for all are sent away: whom a message is pushed to can no longer be
+    /// told from who comes back at once. Whoever has the lease next reads on. Calls are pushed until `stop`.
+    func goDown() { isGoingDown = true }
 
     /// Sends what is due, for some seconds at most, and leaves the rest to the next start.
     package func stop() async {
         guard !isStopping else { return }
         isStopping = true
         loop?.cancel()
-        for _ in 0..<50
-        where inFlight > 0 || isReading || isClearingIcons || !readers.isEmpty || !queue.isIdle && !isBlocked {
-            try? await Task.sleep(for: .milliseconds(100))
-        }
+        for _ in 0..<50 where isAtWork { try? await Task.sleep(for: .milliseconds(100)) }
         await keepPositions()
         await giveUpClearing()
         let holder = holder
         if holdsLease { try? await service.write { try $0.giveUpLease(Self.leaseName, holder: holder) } }
         leaseEnds = nil
         await transport.stop()
+    }
+
+    private var isAtWork: Bool {
+        beingMade > 0 || inFlight > 0 || isReading || isClearingIcons || !readers.isEmpty || !queue.isIdle && !isBlocked
     }
 
     var isBlocked: Bool { blockedUntil.map { service.now() < $0 } ?? false }
@@ -137,8 +145,10 @@ package actor PushCenter {
     func tick() async {
         guard !isStopping else { return }
         do {
-            try await renewLease()
-            if holdsLease { try await lookAround() }
+            if !isGoingDown {
+                try await renewLease()
+                if holdsLease { try await lookAround() }
+            }
         } catch {
             logger.error("notifications could not be looked for", metadata: ["error": "\(error)"])
         }

@@ -204,7 +204,7 @@ struct Serve: AsyncParsableCommand {
                 }
             }
         } catch {
-            await served?.stop()
+            _ = await isDone(within: Self.lastPatience) { [served] in await served?.stop() }
             await sfu?.stop()
             await server.shutdown()
             await relay?.service.stop()
@@ -227,8 +227,8 @@ struct Serve: AsyncParsableCommand {
         await echoPeer?.stop()
         await served?.goDown()
         await sfu?.stop()
-        happening.finish()
         await server.shutdown()
+        happening.finish()
         let isDone = await isDone(within: Self.lastPatience) { [served, sfu] in
             async let rooms: Void? = sfu?.finish()
             // Calls end with their rooms.

@@ -167,6 +167,22 @@ struct PushCenterTests {
         #expect(await world.apple.sent(2).last?.collapseID == message.id.description)
     }
 
+    @Test func `a server that goes down leaves messages to the next, and still tells of a missed call`() async throws {
+        let world = try await World()
+        let center = try await world.center()
+        await center.goDown()
+        let message = try await world.say("to who comes back at once")
+        await center.changed(world.word(of: message))
+        world.clock.pass(.seconds(6))
+        await center.tick()
+        await center.stopRinging(callID: "call", users: [world.bob], missed: true, callerName: "Ann")
+        await center.stop()
+        #expect(world.apple.sent.map(\.push.collapseID) == ["call"])
+        let next = try await world.center()
+        #expect(await world.apple.sent(2).map(\.collapseID) == ["call", message.id.description])
+        await next.stop()
+    }
+
     @Test func `of two servers one sends, and the other when the first is gone`() async throws {
         let world = try await World()
         let (first, second) = (try await world.center(), try await world.center())
