@@ -32,6 +32,7 @@ extension RoomMachine {
     func makeConnection(_ role: Connection.Role, for participant: Participant, at now: Instant) -> Connection {
         var ice = transport.ice
         ice.isLite = true
+        ice.checksBack = true
         var configuration = PeerMachineConfiguration(
             ice: ice, negotiation: negotiation, wallClockOffset: transport.wallClockOffset,
             congestion: transport.congestion)

@@ -1,6 +1,7 @@
 internal import RTCWire
 
 /// The lite role (RFC 8445 §2.5): this agent answers checks and makes none, and its peer, which is full, does the rest.
+/// What it may send of its own accord (`ICEConfiguration.checksBack`) only spares the peer its waiting.
 extension ICEAgent {
     /// RFC 8445 §5.2: a lite agent has no more than one candidate of IPv4, and one for each address of IPv6.
     func mayGather(from base: TransportAddress) -> Bool {
@@ -15,7 +16,9 @@ extension ICEAgent {
         switch session.phase {
         case .awaitingPeer, .failed: return
         // A peer that still checks deserves the whole time.
-        case .checking: notePair(at: now)
+        case .checking:
+            notePair(at: now)
+            if configuration.checksBack, !isNominated { checkBack(over: route) }
         case .settled: break
         }
         guard isNominated else { return }
@@ -27,6 +30,17 @@ extension ICEAgent {
         session.checklist.succeed(
             pair.id, validity: .init(localCandidate: pair.localCandidate, confirmedAt: now))
         select(pair.id, because: "the peer nominated a pair", at: now)
+    }
+
+    /// To where an authentic check came from, and one for each, so that nobody is sent more than they send. It is not
+    /// repeated, and its answer is awaited by nobody.
+    private mutating func checkBack(over route: ICERoute) {
+        guard let peer = session.peer, let local = session.hosts.first(where: { $0.base == route.base }) else { return }
+        let request = checkRequest(
+            STUNTransactionID(using: &random), from: session.local.usernameFragment, to: peer,
+            priority: Self.reflexivePriority(of: local.candidate), nominates: false)
+        counters.requestsSent += 1
+        outputs.append(.send(request, from: route.base, to: route.remote))
     }
 
     /// RFC 7675 §5: a lite agent makes no consent checks of its own. The peer's authentic checks on the selected pair

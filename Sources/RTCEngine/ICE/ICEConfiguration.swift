@@ -5,6 +5,10 @@ public struct ICEConfiguration: Sendable {
     /// Be a lite agent (RFC 8445 §2.5): for servers that everybody can reach. It has host candidates only, answers
     /// checks and makes none, and leaves the choice of the pair to its peer, which must not be lite.
     public var isLite = false
+    /// As a lite agent: answer a check that nominates nothing, before a pair is selected, with a check the same way.
+    /// RFC 8445 §2.5 has none, and nothing comes of its answer. Full agents on Pion nominate a pair that works when it
+    /// is checked from the other side, and otherwise in the next of their rounds, 200 ms later.
+    public var checksBack = false
     /// STUN servers that are asked for server-reflexive candidates, from every base of the same family.
     public var stunServers: [TransportAddress] = []
     /// Whether our own addresses may be told and used. TURN servers are known to `PeerMachine`.

@@ -100,6 +100,56 @@ import Testing
         #expect(peer.agent.selectedPair?.remote == peer.address)
     }
 
+    @Test func `checks back, if it is to, until a pair is selected, and nothing comes of the answer`() throws {
+        var peer = lite { $0.checksBack = true }
+        peer.introduce()
+        for _ in 0..<2 {
+            peer.check([.iceControlling(tieBreaker: 1)])
+            let sent = peer.takeSent()
+            #expect(sent.map(\.kind) == [.success, .request])
+            let request = try #require(sent.last)
+            #expect(request.username == "peer:\(peer.agent.localParameters.usernameFragment)")
+            #expect(request.controlledTieBreaker != nil && !request.usesCandidate)
+            peer.confirm(request)
+            #expect(peer.takeSent() == [] && peer.selections == [])
+            #expect(peer.states == [.checking])
+        }
+        // To who checks, wherever that is, and to nobody who has not proven to be the peer.
+        peer.check([.iceControlling(tieBreaker: 1)], from: endpoint("198.51.100.9", 9))
+        #expect(peer.takeDestinations() == [endpoint("198.51.100.9", 9), endpoint("198.51.100.9", 9)])
+        peer.check([.iceControlling(tieBreaker: 1)], password: "a guess of the right length")
+        #expect(peer.takeSent().map(\.kind) == [.error])
+        // None is repeated by itself.
+        peer.wait(.milliseconds(5_000))
+        #expect(peer.takeSent() == [])
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        peer.check([.iceControlling(tieBreaker: 1)])
+        #expect(peer.takeSent().map(\.kind) == [.success, .success])
+        #expect(peer.selections.map(\.remote) == [peer.address])
+    }
+
+    @Test func `checks back when the description is there what came before`() {
+        var peer = lite { $0.checksBack = true }
+        peer.check([.iceControlling(tieBreaker: 1)])
+        #expect(peer.takeSent().map(\.kind) == [.success])
+        peer.introduce()
+        #expect(peer.takeSent().map(\.kind) == [.request])
+    }
+
+    @Test(arguments: ICEDuet.Side.allCases)
+    func `a full agent of ours connects with one that checks back as with one that does not`(liteSide: ICEDuet.Side) {
+        var configuration = ICEConfiguration()
+        configuration.checksBack = true
+        var duet = ICEDuet.open(configuration: configuration, liteSide: liteSide)
+        duet.begin()
+        #expect(duet.run { $0.bothCompleted })
+        #expect(duet[liteSide].agent.role == .controlled)
+        #expect(duet[liteSide].states == [.checking, .connected, .completed])
+        duet.run(for: Self.aDay / 24)
+        #expect(duet.bothCompleted)
+        #expect((1...20).contains(duet[liteSide].agent.statistics.requestsSent))
+    }
+
     @Test func `a nomination before the description counts as soon as that is there`() {
         var peer = lite()
         peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
