@@ -55,6 +55,7 @@ actor CallCenter {
     ///
     /// - Parameter nodes: who is there.
     func failCalls(but nodes: Set<NodeID>) async {
+        guard !isStopped else { return }
         do {
             try await service.write { [kinds = ownKinds] in try $0.failCalls(but: nodes, kinds) }
         } catch {
@@ -173,7 +174,9 @@ actor CallCenter {
         due = time
         timer?.cancel()
         let wait = max(time - service.now(), .zero)
-        timer = Task { [weak self] in
+        timer = Task { [weak self, former = timer] in
+            // It is over, or in the midst of what was due: `stop` waits for both.
+            await former?.value
             guard (try? await Task.sleep(for: wait)) != nil else { return }
             await self?.expire()
         }

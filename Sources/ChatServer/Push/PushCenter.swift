@@ -110,7 +110,7 @@ package actor PushCenter {
         guard !isStopping else { return }
         readers.formUnion(changes.marks.keys)
         if !readers.isEmpty, !isClearingIcons { Task { await clearIcons() } }
-        guard !changes.workspaces.isEmpty, holdsLease, !isGoingDown else { return }
+        guard !changes.workspaces.isEmpty, readsOn else { return }
         grown.formUnion(changes.workspaces)
         if !isReading { Task { await read() } }
     }
@@ -139,16 +139,16 @@ package actor PushCenter {
 
     var isBlocked: Bool { blockedUntil.map { service.now() < $0 } ?? false }
 
+    private var readsOn: Bool { holdsLease && !isGoingDown }
+
     private var holdsLease: Bool { leaseEnds.map { service.now() < $0 } ?? false }
 
     /// What is done without being asked.
     func tick() async {
         guard !isStopping else { return }
         do {
-            if !isGoingDown {
-                try await renewLease()
-                if holdsLease { try await lookAround() }
-            }
+            try await renewLease()
+            if readsOn { try await lookAround() }
         } catch {
             logger.error("notifications could not be looked for", metadata: ["error": "\(error)"])
         }
@@ -208,7 +208,7 @@ package actor PushCenter {
         guard !isReading else { return }
         isReading = true
         defer { isReading = false }
-        while let workspace = grown.popFirst(), holdsLease {
+        while let workspace = grown.popFirst(), readsOn {
             do {
                 try await read(workspace)
             } catch {
@@ -220,7 +220,7 @@ package actor PushCenter {
 
     private func read(_ workspace: WorkspaceID) async throws {
         var isWhole = false
-        while !isWhole {
+        while !isWhole, readsOn {
             // What does not fit in is still in the log: the next look around goes on there.
             guard queue.count < queue.limit / 2 else { return }
             if positions.read(of: workspace) == nil {
@@ -230,16 +230,19 @@ package actor PushCenter {
             let after = positions.read(of: workspace) ?? 0
             let part = try await service.read { try PushReading(workspace, after: after, in: $0) }
             isWhole = part.isWhole
-            try await push(part.told)
+            guard try await push(part.told) else { return }
             positions.read(workspace, upTo: part.sequence)
             pump()
         }
     }
 
     /// Pushes messages to who is to have them.
-    private func push(_ told: [PushReading.Told]) async throws {
-        guard !told.isEmpty else { return }
+    ///
+    /// - Returns: false where that can no longer be told.
+    private func push(_ told: [PushReading.Told]) async throws -> Bool {
+        guard !told.isEmpty else { return true }
         let online = await connected(Set(told.flatMap { $0.candidates.map(\.user) }))
+        guard !isGoingDown else { return false }
         var chosen: [(told: PushReading.Told, candidate: NotificationCandidate)] = []
         for one in told {
             for candidate in one.candidates {
@@ -250,13 +253,14 @@ package actor PushCenter {
             }
         }
         let (users, topics) = (Set(chosen.map(\.candidate.user)), topics)
-        guard !users.isEmpty else { return }
+        guard !users.isEmpty else { return true }
         let reach = try await service.read { try PushReach(of: users, topics: topics, in: $0) }
         try await iconsGetNumbers(reach)
         for (one, candidate) in chosen {
             guard let person = reach.people[candidate.user] else { continue }
             try push(one, showsPreview: candidate.showsPreview, to: person)
         }
+        return true
     }
 
     private func push(_ told: PushReading.Told, showsPreview: Bool, to person: PushReach.Person) throws {

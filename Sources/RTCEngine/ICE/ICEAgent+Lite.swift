@@ -32,9 +32,11 @@ extension ICEAgent {
         select(pair.id, because: "the peer nominated a pair", at: now)
     }
 
-    /// To where an authentic check came from, and one for each, so that nobody is sent more than they send. It is not
-    /// repeated, and its answer is awaited by nobody.
+    /// To where an authentic check came from, and one for each. It is not repeated, and its answer is awaited by
+    /// nobody. There are so few in all because the peer may have written a stranger's address on its check.
     private mutating func checkBack(over route: ICERoute) {
+        guard session.checksBack < configuration.maximumChecksBack else { return }
+        session.checksBack += 1
         guard let peer = session.peer, let local = session.hosts.first(where: { $0.base == route.base }) else { return }
         let request = checkRequest(
             STUNTransactionID(using: &random), from: session.local.usernameFragment, to: peer,

@@ -9,6 +9,8 @@ public struct ICEConfiguration: Sendable {
     /// RFC 8445 §2.5 has none, and nothing comes of its answer. Full agents on Pion nominate a pair that works when it
     /// is checked from the other side, and otherwise in the next of their rounds, 200 ms later.
     public var checksBack = false
+    /// How often at most, until an ICE restart.
+    public var maximumChecksBack = 50
     /// STUN servers that are asked for server-reflexive candidates, from every base of the same family.
     public var stunServers: [TransportAddress] = []
     /// Whether our own addresses may be told and used. TURN servers are known to `PeerMachine`.

@@ -52,6 +52,8 @@ struct ICESession: Sendable {
     let local: ICEParameters
     let localKey: HMACSHA1
     var phase = Phase.awaitingPeer
+    /// As a lite agent: how many checks were checked back.
+    var checksBack = 0
     /// The selected pair was lost, and another one is looked for.
     var searchesAgain = false
     var peer: ICERemotePeer?

@@ -128,6 +128,20 @@ import Testing
         #expect(peer.selections.map(\.remote) == [peer.address])
     }
 
+    @Test func `checks back so many times, whoever the checks seem to be from, and no more`() {
+        var peer = lite {
+            $0.checksBack = true
+            $0.maximumChecksBack = 50
+        }
+        peer.introduce()
+        for port in 1_000..<1_200 as Range<UInt16> {
+            peer.check([.iceControlling(tieBreaker: 1)], from: endpoint("198.51.100.8", port))
+        }
+        let sent = peer.takeSent()
+        #expect(sent.count { $0.kind == .success } == 200)
+        #expect(sent.count { $0.kind == .request } == 50)
+    }
+
     @Test func `checks back when the description is there what came before`() {
         var peer = lite { $0.checksBack = true }
         peer.check([.iceControlling(tieBreaker: 1)])
