@@ -104,20 +104,27 @@ def served(roost, postgres, tmp_path):
     return Chat(roost.serve("--data", tmp_path, "--database", url), tmp_path), url
 
 
-def go_down_in_a_message(chat, channel, socket, somebody_waits):
-    socket.send("send_message", id="late", channel_id=channel, content="late", client_id="late")
-    somebody_waits()
-    chat.process.send(signal.SIGTERM)
-    assert socket.wait_closed() == 1001
-
-
-def test_a_server_that_goes_down_ends_what_is_being_written(served):
-    chat, url = served
+@pytest.fixture
+def go_down_in_a_message(served):
+    """Tells the server to end when somebody's message waits in the database."""
+    chat, _ = served
     ann = chat.person("ann")
     channel = ann.general(ann.workspace()["workspace"]["id"])
     socket = ann.socket().settle()
+
+    def go_down(somebody_waits):
+        socket.send("send_message", id="late", channel_id=channel, content="late", client_id="late")
+        somebody_waits()
+        chat.process.send(signal.SIGTERM)
+        assert socket.wait_closed() == 1001
+
+    return go_down
+
+
+def test_a_server_that_goes_down_ends_what_is_being_written(served, go_down_in_a_message):
+    chat, url = served
     with nobody_writes(url, "messages") as somebody_waits:
-        go_down_in_a_message(chat, channel, socket, somebody_waits)
+        go_down_in_a_message(somebody_waits)
         # Long enough for one that does not wait to be gone.
         time.sleep(1)
     assert chat.process.wait() == 0, chat.process.transcript()
@@ -126,13 +133,10 @@ def test_a_server_that_goes_down_ends_what_is_being_written(served):
     assert is_there or LEFT in chat.process.transcript()
 
 
-def test_a_server_that_goes_down_does_not_wait_for_ever_for_what_is_being_written(served):
+def test_a_server_that_goes_down_does_not_wait_for_ever_for_what_is_being_written(served, go_down_in_a_message):
     chat, url = served
-    ann = chat.person("ann")
-    channel = ann.general(ann.workspace()["workspace"]["id"])
-    socket = ann.socket().settle()
     with nobody_writes(url, "messages") as somebody_waits:
-        go_down_in_a_message(chat, channel, socket, somebody_waits)
+        go_down_in_a_message(somebody_waits)
         assert chat.process.wait() == 0, chat.process.transcript()
     assert LEFT in chat.process.transcript()
 
