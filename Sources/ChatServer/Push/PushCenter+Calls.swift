@@ -13,9 +13,14 @@ extension PushCenter {
         }
         // It would take the place of the alert that rings.
         queue.removeEnds(of: ring.callID, to: Set(ring.users))
+        make { await $0.send(ring) }
+    }
+
+    /// Only `stop` waits for it.
+    private func make(_ pushes: @escaping @Sendable (isolated PushCenter) async -> Void) {
         beingMade += 1
         Task {
-            await send(ring)
+            await pushes(self)
             beingMade -= 1
         }
     }
@@ -69,11 +74,7 @@ extension PushCenter {
             return pump()
         }
         wasMissed(callID: callID, users: users)
-        beingMade += 1
-        Task {
-            await sendMissed(callID, to: users, from: callerName)
-            beingMade -= 1
-        }
+        make { await $0.sendMissed(callID, to: users, from: callerName) }
     }
 
     /// They have missed a call, and are told so by whoever has found out.

@@ -36,6 +36,13 @@ package actor PushCenter {
     var over: [Ringing: Timestamp] = [:]
     var alerts = CallAlerts()
 
+    private enum Phase {
+        case working
+        /// Reads no logs, and pushes calls.
+        case goingDown
+        case stopping
+    }
+
     struct Ringing: Hashable {
         let call: String
         let user: UserID
@@ -47,8 +54,7 @@ package actor PushCenter {
     private var lookedAt: Timestamp?
     private var grown: Set<WorkspaceID> = []
     private var isReading = false
-    private var isGoingDown = false
-    private var isStopping = false
+    private var phase = Phase.working
     private var loop: Task<Void, Never>?
 
     private let counters = Mutex(PushStatistics())
@@ -96,7 +102,7 @@ package actor PushCenter {
     // MARK: From its beginning to its end
 
     package func start() {
-        guard loop == nil, !isStopping else { return }
+        guard loop == nil, phase != .stopping else { return }
         loop = Task {
             while !Task.isCancelled {
                 await tick()
@@ -107,7 +113,7 @@ package actor PushCenter {
 
     /// Something has changed. Does not wait for what comes of it.
     package func changed(_ changes: ChatChanges) {
-        guard !isStopping else { return }
+        guard phase != .stopping else { return }
         readers.formUnion(changes.marks.keys)
         if !readers.isEmpty, !isClearingIcons { Task { await clearIcons() } }
         guard !changes.workspaces.isEmpty, readsOn else { return }
@@ -117,12 +123,12 @@ package actor PushCenter {
 
     /// From now on nobody is connected any more, for all are sent away: whom a message is pushed to can no longer be
     /// told from who comes back at once. Whoever has the lease next reads on. Calls are pushed until `stop`.
-    func goDown() { isGoingDown = true }
+    func goDown() { if phase == .working { phase = .goingDown } }
 
     /// Sends what is due, for some seconds at most, and leaves the rest to the next start.
     package func stop() async {
-        guard !isStopping else { return }
-        isStopping = true
+        guard phase != .stopping else { return }
+        phase = .stopping
         loop?.cancel()
         for _ in 0..<50 where isAtWork { try? await Task.sleep(for: .milliseconds(100)) }
         await keepPositions()
@@ -139,13 +145,13 @@ package actor PushCenter {
 
     var isBlocked: Bool { blockedUntil.map { service.now() < $0 } ?? false }
 
-    private var readsOn: Bool { holdsLease && !isGoingDown }
+    private var readsOn: Bool { holdsLease && phase == .working }
 
     private var holdsLease: Bool { leaseEnds.map { service.now() < $0 } ?? false }
 
     /// What is done without being asked.
     func tick() async {
-        guard !isStopping else { return }
+        guard phase != .stopping else { return }
         do {
             try await renewLease()
             if readsOn { try await lookAround() }
@@ -242,7 +248,7 @@ package actor PushCenter {
     private func push(_ told: [PushReading.Told]) async throws -> Bool {
         guard !told.isEmpty else { return true }
         let online = await connected(Set(told.flatMap { $0.candidates.map(\.user) }))
-        guard !isGoingDown else { return false }
+        guard phase == .working else { return false }
         var chosen: [(told: PushReading.Told, candidate: NotificationCandidate)] = []
         for one in told {
             for candidate in one.candidates {
