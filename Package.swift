@@ -93,6 +93,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "RoostRTC", targets: ["RTCWire", "RTCEngine", "RTCSecurity", "RTCNetwork", "MediaFiles"]),
+        .library(name: "SFUCore", targets: ["SFUCore"]),
         .library(name: "SocketIO", targets: ["SocketIO"]),
         .library(name: "RoostKit", targets: ["ClientKit", "ClientFeatures"]),
         .library(name: "LiveKitClient", targets: ["LiveKitClient"]),

@@ -8,6 +8,11 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "roost", path: "../..")],
     targets: [
-        .executableTarget(name: "rtc-bench", dependencies: [.product(name: "RoostRTC", package: "roost")])
+        .target(name: "CCallgrind"),
+        .executableTarget(
+            name: "rtc-bench",
+            dependencies: [
+                "CCallgrind", .product(name: "RoostRTC", package: "roost"), .product(name: "SFUCore", package: "roost"),
+            ]),
     ]
 )

@@ -2,18 +2,23 @@
 struct FIFO<Element> {
     private var elements: [Element?] = []
     private var head = 0
+    /// Here, where it is known without a look at the storage.
+    private(set) var count = 0
 
-    var isEmpty: Bool { head == elements.count }
-    var count: Int { elements.count - head }
+    var isEmpty: Bool { count == 0 }
 
-    mutating func append(_ element: Element) { elements.append(element) }
+    mutating func append(_ element: Element) {
+        elements.append(element)
+        count += 1
+    }
 
     mutating func popFirst() -> Element? {
-        guard head < elements.count else { return nil }
+        guard count > 0 else { return nil }
+        count -= 1
         // Taken, not copied: no reference is counted.
         let element = elements[head].take()
         head += 1
-        if head == elements.count {
+        if count == 0 {
             elements.removeAll(keepingCapacity: true)
             head = 0
         } else if head >= 1_024 {
@@ -27,6 +32,7 @@ struct FIFO<Element> {
     mutating func removeAll() {
         elements.removeAll(keepingCapacity: true)
         head = 0
+        count = 0
     }
 }
 

@@ -4,6 +4,12 @@ import RTCWire
 /// losses and the peer allow (draft-ietf-rmcat-gcc-02, and libwebrtc where it has left the draft behind; see
 /// docs/decisions/0017).
 struct BandwidthEstimator {
+    private(set) var target: Bitrate
+    private var limited = LimitedSending()
+    private var silence = SilenceWatch()
+    /// From the feedback: the time from a packet's departure to the news of its arrival, smoothed.
+    private(set) var roundTrip = Interval.milliseconds(100)
+
     private let configuration: CongestionConfiguration
     private var began: Instant
 
@@ -14,9 +20,7 @@ struct BandwidthEstimator {
     private var lossControl = LossControl()
     private var reported: ReportedLossControl
     private(set) var acknowledgedBitrate = AcknowledgedBitrate()
-    private var limited = LimitedSending()
     private var probes = ProbeResults()
-    private var silence = SilenceWatch()
     private var arrivals: [TransportFeedbackTracker.PacketResult] = []
     private var lastGroupAt: Instant?
     /// The last rise that a probe has brought.
@@ -24,10 +28,6 @@ struct BandwidthEstimator {
     /// The highest rate of the last seconds.
     private var peak: (rate: Bitrate, at: Instant)?
     private var standingQueue = StandingQueue()
-
-    /// From the feedback: the time from a packet's departure to the news of its arrival, smoothed.
-    private(set) var roundTrip = Interval.milliseconds(100)
-    private(set) var target: Bitrate
 
     /// - Parameter began: since when the path is the one that is estimated; what was sent before is not looked at.
     init(_ configuration: CongestionConfiguration, since began: Instant = Instant(nanoseconds: .min)) {

@@ -2,24 +2,27 @@ import RTCWire
 
 /// The connection's share of its path: estimate, pacer and probes joined.
 struct CongestionControl {
-    private let configuration: CongestionConfiguration
-    private(set) var estimator: BandwidthEstimator
-    private(set) var pacer: Pacer
-    private var plan = ProbePlan()
-    /// What the senders could use; nil when they have not said.
-    var wanted: Bitrate?
-    /// With less, whoever forwards layers cannot send more; nil when no more is of use.
-    private var goal: Bitrate?
+    /// Whether packets go through `pace`.
+    let isPacing: Bool
     /// The peer says what it gets: packets are numbered for it, or its estimate has come. A connection that nothing
     /// will be known of is not slowed down.
     private var isInformed = false
     private var hasStarted = false
+    private var plan = ProbePlan()
+    private(set) var pacer: Pacer
+    private(set) var estimator: BandwidthEstimator
+    private let configuration: CongestionConfiguration
+    /// What the senders could use; nil when they have not said.
+    var wanted: Bitrate?
+    /// With less, whoever forwards layers cannot send more; nil when no more is of use.
+    private var goal: Bitrate?
     private var toldTarget: Bitrate?
     private var toldAt: Instant?
 
     init(_ configuration: CongestionConfiguration) {
         let configuration = configuration.inOrder
         self.configuration = configuration
+        isPacing = configuration.pacing != .off
         estimator = BandwidthEstimator(configuration)
         pacer = Pacer(
             rate: configuration.startBitrate * configuration.pacingFactor,
@@ -32,8 +35,6 @@ struct CongestionControl {
     /// Whether the target rests on anything that the peer has said.
     var isKnown: Bool { estimator.hasFeedback || estimator.peerEstimate != nil }
 
-    /// Whether packets go through `pace`.
-    var isPacing: Bool { configuration.pacing != .off }
     /// Whether `pace` may begin a probe or go on with one.
     var mayProbe: Bool { isPacing && (!hasStarted || pacer.isProbing || plan.hasWaiting) }
     /// Whether there is padding for probes; without it they are made of media that wait.

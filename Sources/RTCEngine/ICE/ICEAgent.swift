@@ -10,6 +10,9 @@ public import RTCWire
 /// what is used before a pair is chosen in `+BeforeNomination`, the choice in `+Nomination`, what a lite agent does
 /// instead in `+Lite`, what follows in `+Consent`, time in `+Timers`, states in `+State`.
 public struct ICEAgent: Sendable {
+    /// The selected pair's addresses alone: cheap, for every packet. Nil unless sending is allowed.
+    public internal(set) var route: ICERoute?
+
     // MARK: State. Written by the extensions in this folder only.
 
     /// Fixed but for the STUN servers, which may be added to.
@@ -78,9 +81,6 @@ public struct ICEAgent: Sendable {
 
     /// The pair that carries media; stays for diagnosis when its consent has expired.
     public var selectedPair: ICESelectedPair? { path?.selection }
-
-    /// The selected pair's addresses alone: cheap, for every packet. Nil unless sending is allowed.
-    public internal(set) var route: ICERoute?
 
     /// Whether anything but STUN may be sent (RFC 7675 §5.1).
     public var hasConsent: Bool { route != nil }

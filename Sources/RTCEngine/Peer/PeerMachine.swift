@@ -11,26 +11,40 @@ internal import RTCWire
 /// Where to look: what a description changes is in `+Descriptions`, how bytes travel in `+Transport`, what they carry
 /// in `+Media`, which streams there are in `+Streams`, how fast they leave in `+Congestion`.
 public struct PeerMachine: ~Copyable {
+    // What a packet touches on its way out stands first, in these types too: a server has thousands of connections, and
+    // when one's next packet comes, each line of its memory is waited for (Benchmarks/sfu/README.md).
+    var senders = TransceiverMap<Sender>()
+    var packets = PacketQueue()
+    var transmits = FIFO<Transmit>()
+    var sentPackets = SentPackets()
+    /// Where the packet lies that was forwarded last.
+    var outboxPlace = DatagramOutbox.Place()
+    /// Sequence number of the next packet for transport-wide feedback.
+    var transportSequence: UInt16 = 0
+    let clock: WallClock
+    var secure = SecureTransport()
+    var feedbackTracker = TransportFeedbackTracker()
+    var counters = TransportCounters()
+    var paths = PathCounters()
+    var congestion: CongestionControl
+    // The one ends and the other begins with what a packet needs.
+    var relays: TURNRelays
+    var ice: ICEAgent
+
     let configuration: PeerMachineConfiguration
     let security: any SecurityProvider
     var random: EngineRandom
 
     var negotiator: Negotiator
-    var ice: ICEAgent
-    var secure = SecureTransport()
 
-    var senders = TransceiverMap<Sender>()
     var receivers = TransceiverMap<Receiver>()
     /// The layers of those senders and receivers that have some; then they are in the place of the one stream.
     var layerSenders = TransceiverMap<[Sender]>()
     var simulcasts = TransceiverMap<SimulcastReceiver>()
     var demultiplexer = RTPDemultiplexer()
-    var packets = PacketQueue()
     /// The media packet of the datagram that came last, where packets are passed on.
     var received: (TransceiverID, layer: Int, PassedPacket)?
     var feedbackGenerator: TransportFeedbackGenerator?
-    var feedbackTracker = TransportFeedbackTracker()
-    var congestion: CongestionControl
     /// What senders want of the bitrate, where the application has said it.
     var bitrateLimits = TransceiverMap<SenderBitrateLimits>()
     /// What encoders were told last.
@@ -47,25 +61,15 @@ public struct PeerMachine: ~Copyable {
     /// none.
     public internal(set) var isAmidPicture: Bool?
 
-    var sentPackets = SentPackets()
-    let clock: WallClock
     var allowsReducedSizeRTCP = false
     /// The identifiers of header extensions, which are the same in all bundled sections (RFC 9143 §12).
     var extensionIDs = HeaderExtensionIDs()
 
-    var relays: TURNRelays
     var relayCommands = FIFO<RelayCommand>()
     var relayGathering = RelayGathering.open
 
-    var transmits = FIFO<Transmit>()
-    /// Where the packet lies that was forwarded last.
-    var outboxPlace = DatagramOutbox.Place()
     var events = FIFO<PeerEvent>()
     var negotiationNotice = NegotiationNotice.settled
-    /// Sequence number of the next packet for transport-wide feedback.
-    var transportSequence: UInt16 = 0
-    var counters = TransportCounters()
-    var paths = PathCounters()
 
     public private(set) var connectionState = PeerConnectionState.new
 
@@ -226,8 +230,8 @@ enum NegotiationNotice {
 /// What the transport has carried, for statistics.
 struct TransportCounters {
     var bytesSent: UInt64 = 0
-    var bytesReceived: UInt64 = 0
     var packetsSent: UInt64 = 0
+    var bytesReceived: UInt64 = 0
     var packetsReceived: UInt64 = 0
     /// Datagrams of no known protocol, or that came before their time.
     var dropped: UInt64 = 0

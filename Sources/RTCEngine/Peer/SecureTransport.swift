@@ -15,13 +15,13 @@ struct SecureTransport {
         case closed(DTLSCloseReason)
     }
 
+    /// The contexts of `Phase.protected`, where every packet finds them without a look into the phase.
+    private(set) var srtp: (any SRTPPort)?
     private var phase = Phase.idle {
         didSet {
             if case .protected(_, let contexts) = phase { srtp = contexts } else { srtp = nil }
         }
     }
-    /// The contexts of `Phase.protected`, where every packet finds them without a look into the phase.
-    private(set) var srtp: (any SRTPPort)?
     /// Media is negotiated, so there have to be keys for it.
     private var needsSRTP = true
     /// The peer's first flight may overtake the description that carries its fingerprint. It would come again by

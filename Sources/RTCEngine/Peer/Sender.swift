@@ -11,8 +11,8 @@ struct Sender {
         case flowing
     }
 
-    var stream: SendStream
     private(set) var phase: Phase
+    var stream: SendStream
 
     init(stream: SendStream) {
         self.stream = stream

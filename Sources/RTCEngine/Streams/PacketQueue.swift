@@ -68,12 +68,13 @@ public struct PacketQueue: Sendable {
 
     private var packets: [QueuedPacket] = []
     private var head = 0
+    /// Here, where it is known without a look at the storage.
+    public private(set) var count = 0
     private var spares: [[UInt8]] = []
 
     public init() {}
 
-    public var isEmpty: Bool { head == packets.count }
-    public var count: Int { packets.count - head }
+    public var isEmpty: Bool { count == 0 }
 
     /// An empty buffer with room for a packet.
     public mutating func makeBuffer() -> [UInt8] {
@@ -84,7 +85,10 @@ public struct PacketQueue: Sendable {
     }
 
     /// Puts a packet at the end.
-    public mutating func append(_ packet: consuming QueuedPacket) { packets.append(packet) }
+    public mutating func append(_ packet: consuming QueuedPacket) {
+        packets.append(packet)
+        count += 1
+    }
 
     /// Puts RTCP at the end, written by `write` into an empty buffer; nothing when it writes nothing.
     public mutating func appendRTCP(_ write: (inout [UInt8]) -> Void) {
@@ -96,12 +100,13 @@ public struct PacketQueue: Sendable {
 
     /// Takes the oldest packet; nil when there is none.
     public mutating func popFirst() -> QueuedPacket? {
-        guard head < packets.count else { return nil }
+        guard count > 0 else { return nil }
+        count -= 1
         // Taken, not copied: the first write to a buffer that two hold would copy it.
         var packet = QueuedPacket(kind: .rtp, bytes: [])
         swap(&packet, &packets[head])
         head += 1
-        if head == packets.count {
+        if count == 0 {
             packets.removeAll(keepingCapacity: true)
             head = 0
         } else if head >= 1_024 {

@@ -5,6 +5,7 @@ struct SendCounters: Sendable {
     /// Payload only.
     var bytesSent: UInt64 = 0
     var headerBytesSent: UInt64 = 0
+    var framesSent: UInt64 = 0
     /// Retransmissions and padding under an SSRC of their own.
     var rtxPacketsSent: UInt64 = 0
     var rtxBytesSent: UInt64 = 0
@@ -15,7 +16,6 @@ struct SendCounters: Sendable {
     var retransmissionsUnderway: UInt64 = 0
     /// Asked for when no longer, or never, in the history.
     var retransmissionsUnknown: UInt64 = 0
-    var framesSent: UInt64 = 0
     var keyFramesSent: UInt64 = 0
     var nackCount: UInt64 = 0
     var pliCount: UInt64 = 0

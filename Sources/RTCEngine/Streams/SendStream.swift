@@ -6,19 +6,20 @@ public import RTCWire
 /// at random (RFC 3550 §5.1).
 public struct SendStream: Sendable {
     public internal(set) var configuration: SendStreamConfiguration
-    let clock: WallClock
+    var form: HeaderExtensionForm
+    var midPacketsLeft: Int
+    /// The frame sent last, which relates the media clock to the engine's.
+    var lastFrame: (timestamp: UInt32, at: Instant)?
+    var counters = SendCounters()
 
+    let clock: WallClock
     var packetizer: Packetizer
     private var payloads = PayloadList()
     var redundancy = RedundancyEncoder()
     var tones = ToneSender()
     var dependencies = FrameDependencies()
-    var form: HeaderExtensionForm
     private(set) var sequenceNumber: UInt16
     let timestampOffset: UInt32
-    var midPacketsLeft: Int
-    /// The frame sent last, which relates the media clock to the engine's.
-    var lastFrame: (timestamp: UInt32, at: Instant)?
     /// Of forwarded media, what their sender says of its clock, for reports.
     var captured: (timestamp: UInt32, at: Instant)?
 
@@ -29,7 +30,6 @@ public struct SendStream: Sendable {
     var keyFrames: KeyFrameRequests
     var remote = RemoteReception()
     var outputs = FIFO<SendStreamOutput>()
-    var counters = SendCounters()
 
     /// Packets that carry the media section's name: plenty to reach the receiver's demultiplexer (RFC 9143 §9.2)
     /// even when the path loses some.

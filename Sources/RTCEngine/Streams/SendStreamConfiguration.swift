@@ -28,16 +28,10 @@ public struct SendStreamConfiguration: Sendable {
     public var ssrc: UInt32
     public var payloadType: UInt8
     public var format: PayloadFormat
-    /// Ticks a second of the RTP timestamp.
-    public var clockRate: UInt32
     /// RFC 4588 when negotiated; nil: missing packets are sent again as they were.
     public var retransmission: Retransmission?
     /// Nil: each packet has its own sound only.
     public var redundancy: Redundancy?
-    /// The payload type of telephone events; nil when they were not negotiated.
-    public var telephoneEventType: UInt8?
-    /// The participant's canonical name.
-    public var cname: String
     /// The media section's name, put into the first packets; nil when not negotiated.
     public var mid: String?
     /// The simulcast layer's name (RFC 8852), put into every packet as the section's then is: of layers that no
@@ -46,6 +40,12 @@ public struct SendStreamConfiguration: Sendable {
     public var extensions: HeaderExtensionIDs
     /// Elements longer than 16 bytes may be sent (RFC 8285 §4.1.2).
     public var allowsMixedExtensions = false
+    /// Ticks a second of the RTP timestamp.
+    public var clockRate: UInt32
+    /// The payload type of telephone events; nil when they were not negotiated.
+    public var telephoneEventType: UInt8?
+    /// The participant's canonical name.
+    public var cname: String
     /// Frames go in, or packets that another connection has received.
     public var unit = MediaUnit.frames
     /// Bytes of a packet before protection: header, extensions and payload.

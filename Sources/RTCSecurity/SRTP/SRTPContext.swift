@@ -18,13 +18,13 @@ public final class SRTPContext: SRTPPort {
     private let profile: SRTPProfile
     private let tagLength: Int
     private let rtpSealer: PacketCipher
-    private let rtcpSealer: PacketCipher
-    private let rtpOpener: PacketCipher
-    private let rtcpOpener: PacketCipher
     // No call in here comes back to this object, so two accesses never overlap; the check costs 20 ns of 470 a packet.
     @exclusivity(unchecked) private var sentRTP = SourceTable(keyLifetime: SRTPContext.rtpLifetime)
-    @exclusivity(unchecked) private var sentRTCP = SourceTable(keyLifetime: SRTPContext.rtcpLifetime)
+    private let rtpOpener: PacketCipher
     @exclusivity(unchecked) private var receivedRTP = SourceTable(keyLifetime: SRTPContext.rtpLifetime)
+    private let rtcpSealer: PacketCipher
+    private let rtcpOpener: PacketCipher
+    @exclusivity(unchecked) private var sentRTCP = SourceTable(keyLifetime: SRTPContext.rtcpLifetime)
     @exclusivity(unchecked) private var receivedRTCP = SourceTable(keyLifetime: SRTPContext.rtcpLifetime)
 
     /// Derives the session keys. Throws `.malformed` for keys of a wrong length.

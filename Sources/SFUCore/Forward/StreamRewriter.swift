@@ -67,20 +67,14 @@ public struct StreamRewriter: Sendable {
         case jump
     }
 
-    /// More missing packets than this in a row, and places are not kept: the publisher has begun anew.
-    public let maximumGap: Int64
-    public let clockRate: UInt32
+    // What each packet needs stands first: see `PeerMachine`.
     private var places: [Place]
     private let mask: Int64
-    private let begun: Int64
     private var next: Int64
     /// The place after the last packet of media: of those that are kept beyond it nobody knows which pictures they are
     /// of.
     private var settled: Int64
     private var segment: Segment?
-    /// Those before it, the last one last: a packet may come after more than one switch.
-    private var earlier: [Segment] = []
-    private static let mostEarlier = 4
     private var isOpen = false
 
     // What was seen last, and what is taken from it on the way out.
@@ -91,6 +85,14 @@ public struct StreamRewriter: Sendable {
     /// The highest timestamp that went out or was left out, and when its first packet came.
     private var lastTimestamp: UInt32?
     private var lastTimestampAt = Instant.zero
+
+    /// More missing packets than this in a row, and places are not kept: the publisher has begun anew.
+    public let maximumGap: Int64
+    public let clockRate: UInt32
+    private let begun: Int64
+    /// The segments before the present one, the last one last: a packet may come after more than one switch.
+    private var earlier: [Segment] = []
+    private static let mostEarlier = 4
     /// When the stream's clock was seen to have begun anew; nil as long as it has not.
     private var clockBegan: Instant?
     private var lastLayer: UInt8 = 0

@@ -14,8 +14,6 @@ public struct VideoForwarder: Sendable {
     /// as one burst.
     static let mostMissed: Int64 = 200
 
-    public private(set) var selector: LayerSelector
-    public private(set) var rewriter: StreamRewriter
     /// The picture that goes out has not ended.
     private var isInsidePicture = false
     private var lastTimestamp: UInt32 = 0
@@ -23,6 +21,8 @@ public struct VideoForwarder: Sendable {
     private var waiting: (layer: UInt8, sequence: Int64, since: Instant)?
     /// Packets of the forwarded stream that came before it was.
     private var missed: (layer: UInt8, next: Int64, last: Int64)?
+    public private(set) var rewriter: StreamRewriter
+    public private(set) var selector: LayerSelector
 
     public init(selector: LayerSelector, rewriter: StreamRewriter) {
         self.selector = selector

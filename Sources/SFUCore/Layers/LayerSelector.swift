@@ -19,13 +19,13 @@ public struct LayerSelector: Sendable {
     public var target: LayerTarget?
     /// The stream that is forwarded; nil until a key frame has come.
     public private(set) var current: UInt8?
-    private var temporal = TemporalSelector()
-    private var vp9 = VP9Selector()
-    private var dependency = DependencySelector()
     /// What tells the layers of the stream that is forwarded.
     private var scheme = VideoDescriptor.Scheme.none
-    private var activeTargets: UInt32 = .max
+    private var temporal = TemporalSelector()
     private var lastWish: (layer: UInt8, at: Instant)?
+    private var activeTargets: UInt32 = .max
+    private var vp9 = VP9Selector()
+    private var dependency = DependencySelector()
 
     public init(target: LayerTarget? = .highest) { self.target = target }
 

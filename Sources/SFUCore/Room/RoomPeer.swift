@@ -3,6 +3,11 @@ import RTCEngine
 /// One peer connection of a room: its machine, what it publishes and what it is subscribed to.
 final class RoomPeer {
     let id: RoomPeerID
+    /// It may have something to send or to tell.
+    private(set) var isTouched = false
+    /// When the machine next wants a tick, as it said last.
+    var wake: Instant?
+    private unowned let room: Room
     // Nothing that a machine is given to do comes back to its peer, so two accesses never overlap; the check for it
     // costs more than the look.
     @exclusivity(unchecked) var machine: PeerMachine
@@ -23,11 +28,6 @@ final class RoomPeer {
     /// What its path is thought to carry; nil before anything is known.
     var available: Bitrate?
     var allocator = StreamAllocator()
-    /// When the machine next wants a tick, as it said last.
-    var wake: Instant?
-    /// It may have something to send or to tell.
-    private(set) var isTouched = false
-    private unowned let room: Room
 
     init(id: RoomPeerID, machine: consuming PeerMachine, mayPause: Bool, room: Room) {
         self.id = id

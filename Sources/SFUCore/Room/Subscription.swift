@@ -6,13 +6,13 @@ final class Subscription {
     unowned let publication: Publication
     unowned let subscriber: RoomPeer
     let transceiver: TransceiverID
+    private var isInterrupted = false
     /// One of the two. They call nobody back, so two accesses never overlap.
-    @exclusivity(unchecked) private var audio: AudioForwarder?
     @exclusivity(unchecked) private var video: VideoForwarder?
+    @exclusivity(unchecked) private var audio: AudioForwarder?
     var hints = SubscriberHints()
     /// What the publisher's dynacast counts it as.
     var quality = VideoQuality.high
-    private var isInterrupted = false
     /// What the subscriber was told.
     var isPaused = false
 

@@ -9,6 +9,7 @@ struct RTCBench {
                rtc-bench subject|subject-unpaced|subject-packets
                rtc-bench memory PAIRS idle|busy video|data
                rtc-bench path send|receive|take FRAMES
+               rtc-bench room FRAMES SUBSCRIBERS single|burst
         """
 
     static func main() async throws {
@@ -26,6 +27,9 @@ struct RTCBench {
         case ("path", let frames?):
             guard let way = arguments.lazy.compactMap({ PacketPath.Way(rawValue: $0) }).first else { failUsage() }
             try PacketPath.run(frames, way)
+        case ("room", let frames?):
+            guard let subscribers = arguments.dropFirst(2).first.flatMap({ Int($0) }) else { failUsage() }
+            try RoomPath.run(frames, to: subscribers, inBursts: arguments.contains("burst"))
         default: failUsage()
         }
     }

@@ -38,6 +38,11 @@ struct ProbePlan {
     private static let longestGoalInterval = Interval.seconds(Int64(30))
     private static let kept = 0.85
 
+    /// There are clusters to send.
+    private(set) var hasWaiting = false
+    private var waiting: [ProbeCluster] = [] {
+        didSet { hasWaiting = !waiting.isEmpty }
+    }
     private var state = State.unstarted
     private var fall: Fall?
     private var peak: (rate: Bitrate, at: Instant)?
@@ -49,9 +54,6 @@ struct ProbePlan {
     private var lastGoalProbe: Instant?
     private var goalInterval = recoveryInterval
     private var failedGoal: Bitrate?
-    private var waiting: [ProbeCluster] = []
-
-    var hasWaiting: Bool { !waiting.isEmpty }
 
     /// The next cluster to send.
     mutating func take() -> ProbeCluster? { waiting.isEmpty ? nil : waiting.removeFirst() }

@@ -69,26 +69,29 @@ struct Pacer {
     }
 
     var rate: Bitrate
-    private let maximumQueueTime: Interval
+    /// Bytes that have left and not yet drained.
+    private var debt = 0.0
+    private var last = Instant.zero
+    /// What is left of the initial window, in bytes.
+    private var window: Int
+    /// The bucket has drained to its bottom since it was last full: a burst may leave.
+    private var isOpen = true
     private let isForwarding: Bool
-
+    /// A cluster is being sent, or waits for packets to be sent with: `probe`, known here without a look at it.
+    private(set) var isProbing = false
     private var retransmissions = FIFO<Waiting>()
     private var video = FIFO<Waiting>()
+
     private(set) var queuedBytes = 0
     /// The sum of the times at which the waiting packets came, since `base`: for their mean age.
     private var queuedSince: Int64 = 0
     private var base = Instant.zero
-
-    /// Bytes that have left and not yet drained.
-    private var debt = 0.0
-    private var last = Instant.zero
-    /// What is left of the initial window, in bytes, and when it began.
-    private var window: Int
+    private let maximumQueueTime: Interval
+    /// When the initial window began.
     private var windowBegan: Instant?
-    /// The bucket has drained to its bottom since it was last full: a burst may leave.
-    private var isOpen = true
-
-    private var probe: Probe?
+    private var probe: Probe? {
+        didSet { isProbing = probe != nil }
+    }
     /// Whether a probe may go on with padding when the media have nothing for it; the owner says.
     var canPad = true
 
@@ -104,8 +107,6 @@ struct Pacer {
 
     var queuedPackets: Int { retransmissions.count + video.count }
     var isEmpty: Bool { queuedPackets == 0 }
-    /// A cluster is being sent, or waits for packets to be sent with.
-    var isProbing: Bool { probe != nil }
 
     // MARK: In
 
@@ -134,7 +135,7 @@ struct Pacer {
 
     /// Whether a packet that came now would leave at once.
     mutating func mayPass(at now: Instant) -> Bool {
-        guard isEmpty, probe == nil else { return false }
+        guard isEmpty, !isProbing else { return false }
         drain(to: now)
         return isWindowOpen(at: now) || isOpen
     }

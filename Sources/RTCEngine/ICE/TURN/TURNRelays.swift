@@ -37,13 +37,13 @@ struct TURNRelays: Sendable {
         case failed(ICEServerError)
     }
 
-    var relays: [Relay] = []
     var servers: [TURNServer] = []
     var bases: [TransportAddress] = []
     var outputs = FIFO<Output>()
     var random: EngineRandom
     let configuration: TURNConfiguration
     var nextStream = 0
+    var relays: [Relay] = []
     /// Redirections of one server, and replacements of one lost allocation.
     static let limit = 4
 
