@@ -116,6 +116,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         .target(name: "CDatagram"),
+        .target(name: "CPrefetch"),
         // Decoders of pictures, and a small picture of a large one.
         .target(
             name: "CPictures", cSettings: pictureLibraries.map { .define("CPICTURES_\($0.1)") },
@@ -123,7 +124,7 @@ let package = Package(
 
         // The WebRTC stack.
         library("RTCWire", settings: optimized),
-        library("RTCEngine", ["RTCWire"], settings: optimized),
+        library("RTCEngine", ["RTCWire", "CPrefetch"], settings: optimized),
         library("RTCSecurity", ["RTCEngine", "RTCWire", "COpenSSL"]),
         library("MediaFiles", ["RTCEngine", "RTCWire"]),
         library("RTCNetwork", ["RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"]),

@@ -7,7 +7,7 @@ import sys
 # Module -> our own modules that it may import. Nothing else of ours is allowed.
 ALLOWED = {
     "RTCWire": set(),
-    "RTCEngine": {"RTCWire"},
+    "RTCEngine": {"RTCWire", "CPrefetch"},
     "RTCSecurity": {"RTCEngine", "RTCWire", "COpenSSL"},
     "MediaFiles": {"RTCEngine", "RTCWire"},
     "RTCNetwork": {"RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "CDatagram"},

@@ -57,6 +57,8 @@ public struct DatagramOutbox: Sendable {
     /// Tells of each datagram: of those of one connection in their order and without others between, for a system call
     /// takes such runs in one piece.
     public func forEach(_ body: (Entry) -> Void) {
+        // By the span: each look at the array would count a reference.
+        let entries = entries.span
         for index in entries.indices where entries[index].isFirst {
             var next: Int? = index
             while let current = next {

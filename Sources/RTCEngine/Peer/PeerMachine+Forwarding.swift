@@ -134,6 +134,22 @@ extension PeerMachine {
         return isWatched ? .sentAndWatched : .sent
     }
 
+    /// A packet is about to be forwarded: asks for the memory to which the machine's own leads (`Prefetch`).
+    package mutating func prefetchForwarding() {
+        Prefetch.element(0, of: senders.entries)
+        feedbackTracker.prefetchSlot(of: transportSequence)
+        sentPackets.prefetch()
+        withUnsafePointer(to: &ice.route) { Prefetch.bytes($0, lines: 2) }
+        if let srtp = secure.srtpAddress { Prefetch.bytes(srtp, lines: 6) }
+    }
+
+    /// That has come: asks for the memory to which it leads.
+    package mutating func prefetchSending(on id: TransceiverID) {
+        guard let place = senders.place(of: id) else { return }
+        Prefetch.element(place, of: senders.entries, lines: 8)
+        secure.srtp?.prefetchSealing()
+    }
+
     /// Whether `forward` would take a packet now.
     public mutating func canForward(on id: TransceiverID) -> Bool {
         guard secure.isProtected, ice.hasConsent, let place = senders.place(of: id) else { return false }

@@ -16,7 +16,11 @@ struct SecureTransport {
     }
 
     /// The contexts of `Phase.protected`, where every packet finds them without a look into the phase.
-    private(set) var srtp: (any SRTPPort)?
+    private(set) var srtp: (any SRTPPort)? {
+        didSet { srtpAddress = srtp.map { UnsafeRawPointer(Unmanaged.passUnretained($0 as AnyObject).toOpaque()) } }
+    }
+    /// Where they lie, for `Prefetch`: to look at them counts a reference in them, and would wait for their memory.
+    private(set) var srtpAddress: UnsafeRawPointer?
     private var phase = Phase.idle {
         didSet {
             if case .protected(_, let contexts) = phase { srtp = contexts } else { srtp = nil }

@@ -24,6 +24,8 @@ struct SentPackets: Sendable {
         private var headers = [UInt8](repeating: 0, count: SentPackets.fewest * SentPackets.usualHeader)
         /// Room for a header.
         private var stride = SentPackets.usualHeader
+        /// The place after that of the packet that came last.
+        private var next = 0
         /// One less than there are slots.
         private var mask = SentPackets.fewest - 1
 
@@ -33,9 +35,15 @@ struct SentPackets: Sendable {
             makeRoom(for: sequence, at: now)
             if header.byteCount > stride { widen(to: header.byteCount) }
             let place = Int(sequence) & mask
+            next = (place + 1) & mask
             slots[place] = Slot(
                 sentAt: now, seal: seal, sequence: sequence, size: UInt16(truncatingIfNeeded: header.byteCount))
             headers.overwrite(at: place * stride, with: header)
+        }
+
+        func prefetch() {
+            Prefetch.element(next, of: slots)
+            Prefetch.element(next * stride, of: headers)
         }
 
         func holds(_ sequence: UInt16) -> Bool {
@@ -98,6 +106,12 @@ struct SentPackets: Sendable {
 
     /// The source has ended.
     mutating func forget(_ ssrc: UInt32) { sources.removeAll { $0.ssrc == ssrc } }
+
+    /// The places that the packets after the last ones take.
+    func prefetch() {
+        let sources = sources.span
+        for place in sources.indices { sources[place].prefetch() }
+    }
 
     /// - Parameter packet: an RTP packet as it was sent; nothing is done for a source that is not kept.
     mutating func insert(_ packet: RawSpan, at now: Instant) {

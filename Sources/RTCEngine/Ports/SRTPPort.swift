@@ -15,6 +15,9 @@ public enum SRTPError: Error, Sendable, Equatable {
 /// SRTP and SRTCP of one DTLS association, both directions. Works in place: a packet's storage only grows by the
 /// tag, so an array with spare capacity is never reallocated.
 public protocol SRTPPort: AnyObject {
+    /// A packet is to be protected soon: asks for the memory that it takes (`Prefetch`). A hint; nothing by default.
+    func prefetchSealing()
+
     /// The packet is what lies in `bytes` from `start` on; it grows by the tag, and what is before it stays as it is.
     func protectRTP(_ bytes: inout [UInt8], from start: Int) throws(SRTPError)
     /// Protects once more a packet that is known to be the same, bit for bit.
@@ -42,4 +45,8 @@ public protocol SecurityProvider: Sendable {
     func makeDTLS() -> any DTLSPort
     /// Contexts for the keys of a finished handshake.
     func makeSRTP(_ keys: SRTPKeyingMaterial) throws(SRTPError) -> any SRTPPort
+}
+
+extension SRTPPort {
+    public func prefetchSealing() {}
 }

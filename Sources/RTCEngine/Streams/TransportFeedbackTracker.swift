@@ -60,6 +60,8 @@ public struct TransportFeedbackTracker: Sendable {
             sentAt: now, probe: probe, size: UInt16(clamping: size), sequence: sequence, fate: .inFlight)
     }
 
+    func prefetchSlot(of sequence: UInt16) { Prefetch.element(Int(sequence) & mask, of: slots) }
+
     private func isWaiting(_ index: Int, at now: Instant) -> Bool {
         let age = now - slots[index].sentAt
         return switch slots[index].fate {

@@ -32,6 +32,9 @@ struct CounterModeCipher: ~Copyable {
         EVP_CIPHER_CTX_free(context)
     }
 
+    /// See `GCMCipher.prefetch`.
+    borrowing func prefetch() { Prefetch.bytes(UnsafeRawPointer(context), lines: 16) }
+
     borrowing func seal(_ packet: UnsafeMutableRawBufferPointer, _ layout: PacketLayout) -> Bool {
         guard let base = packet.baseAddress, layout.fits(in: packet.count, tagLength: Self.tagLength),
             encrypt(base, layout), let digest = authenticator.digest(base, count: layout.bodyEnd, word: layout.word)

@@ -34,6 +34,9 @@ struct GCMCipher: ~Copyable {
         EVP_CIPHER_CTX_free(context)
     }
 
+    /// The context, and what its memory goes on with: OpenSSL takes the keys' next, and most often gets it there.
+    borrowing func prefetch() { Prefetch.bytes(UnsafeRawPointer(context), lines: 16) }
+
     borrowing func seal(_ packet: UnsafeMutableRawBufferPointer, _ layout: PacketLayout) -> Bool {
         guard let base = packet.baseAddress, layout.fits(in: packet.count, tagLength: Self.tagLength) else {
             return false

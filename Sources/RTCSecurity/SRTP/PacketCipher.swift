@@ -53,6 +53,13 @@ enum PacketCipher: ~Copyable {
         }
     }
 
+    borrowing func prefetch() {
+        switch self {
+        case .gcm(let cipher): cipher.prefetch()
+        case .counterMode(let cipher): cipher.prefetch()
+        }
+    }
+
     /// Encrypts the body in place and writes the tag. False when OpenSSL fails.
     borrowing func seal(_ packet: UnsafeMutableRawBufferPointer, _ layout: PacketLayout) -> Bool {
         switch self {

@@ -65,6 +65,11 @@ public final class SRTPContext: SRTPPort {
         sentRTP.commit(ticket)
     }
 
+    public func prefetchSealing() {
+        sentRTP.prefetch()
+        rtpSealer.prefetch()
+    }
+
     public func repeatRTP(_ packet: inout [UInt8], seal former: UInt64) throws(SRTPError) {
         guard let header = SRTPHeader(rtp: packet.span.bytes) else { throw .malformed }
         guard let index = sentRTP.usedIndex(ssrc: header.ssrc, sequenceNumber: header.sequenceNumber) else {

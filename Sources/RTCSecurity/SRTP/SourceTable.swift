@@ -93,6 +93,12 @@ struct SourceTable: ~Copyable {
         rings[Self.word(of: ticket.index, in: slot)] |= Self.bit(of: ticket.index)
     }
 
+    /// Of the first source; a receiver of packets has few.
+    func prefetch() {
+        sources.withUnsafeBytes { if let start = $0.baseAddress { Prefetch.bytes(start - 32, lines: 1) } }
+        rings.withUnsafeBytes { if let start = $0.baseAddress { Prefetch.bytes(start - 32, lines: 3) } }
+    }
+
     // MARK: Parts
 
     private func slot(of ssrc: UInt32) -> Int? {

@@ -166,6 +166,15 @@ public struct StreamRewriter: Sendable {
     /// The stream that is forwarded; nil before `begin` and after `close`.
     public var layer: UInt8? { isOpen ? segment?.layer : nil }
 
+    /// The place that the next packet takes.
+    mutating func prefetch() {
+        places.withUnsafeBufferPointer { places in
+            guard let first = places.baseAddress else { return }
+            Prefetch.bytes(UnsafeRawPointer(first) - 32, lines: 1)
+            Prefetch.bytes(UnsafeRawPointer(first + index(next)), lines: 1)
+        }
+    }
+
     // MARK: Standing
 
     public func standing(layer: UInt8, sequence: Int64) -> Standing {

@@ -80,6 +80,9 @@ public struct VideoForwarder: Sendable {
         return (missed.layer, missed.next)
     }
 
+    /// The memory that the next packet takes. `mutating`: a look through the optional in which it lies would copy it.
+    mutating func prefetch() { rewriter.prefetch() }
+
     private mutating func forward(
         _ packet: PublishedPacket, of track: borrowing PublishedTrack, at now: Instant
     ) -> OutgoingPacket? {

@@ -3,6 +3,8 @@ public import RTCWire
 
 /// Packets from those who publish to those who are subscribed.
 extension Room {
+    /// So many subscribers' memory is asked for together: more would not fit into the nearest cache.
+    private static let prefetched = 8
     /// Of a packet that does not tell.
     private static let soundDuration = Interval.milliseconds(20)
 
@@ -42,9 +44,17 @@ extension Room {
         into outbox: inout DatagramOutbox, at now: Instant, sending send: (inout DatagramOutbox) -> Void
     ) {
         for publication in waiting {
-            for subscription in publication.subscriptions {
-                subscription.receive(publication.waiting, of: publication, into: &outbox, at: now)
-                if outbox.isFull { send(&outbox) }
+            let subscriptions = publication.subscriptions
+            for start in stride(from: 0, to: subscriptions.count, by: Self.prefetched) {
+                let next = start..<min(start + Self.prefetched, subscriptions.count)
+                Prefetch.objects(next, of: subscriptions, lines: 8)
+                for index in next { subscriptions[index].prefetchSubscriber() }
+                for index in next { subscriptions[index].prefetchMachine() }
+                for index in next { subscriptions[index].prefetchStream() }
+                for index in next {
+                    subscriptions[index].receive(publication.waiting, of: publication, into: &outbox, at: now)
+                    if outbox.isFull { send(&outbox) }
+                }
             }
             publication.endWaiting()
             publication.askForKeyFrames(at: now)

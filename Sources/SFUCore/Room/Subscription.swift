@@ -4,7 +4,9 @@ import RTCWire
 /// One subscriber's part of a publication: what is forwarded, and how it is numbered.
 final class Subscription {
     unowned let publication: Publication
-    unowned let subscriber: RoomPeer
+    /// Outlives it: what a peer is subscribed to ends with the peer (`Room.remove`). Having that checked for each
+    /// packet would wait for the peer's memory.
+    unowned(unsafe) let subscriber: RoomPeer
     let transceiver: TransceiverID
     private var isInterrupted = false
     /// One of the two. They call nobody back, so two accesses never overlap.
@@ -79,6 +81,17 @@ final class Subscription {
         if wants.isSent { subscriber.machine.sendForwarded(at: now) }
         if wants.isTouched { subscriber.touch() }
     }
+
+    /// Its own memory has come (`Prefetch`): asks for its subscriber's. Each of the steps takes what the one before has
+    /// asked for.
+    func prefetchSubscriber() {
+        // Of the kilobytes of a peer what stands first.
+        Prefetch.object(subscriber, lines: 16)
+        video?.prefetch()
+    }
+
+    func prefetchMachine() { subscriber.machine.prefetchForwarding() }
+    func prefetchStream() { subscriber.machine.prefetchSending(on: transceiver) }
 
     /// What is left to be done for the subscriber's machine.
     private struct Wants {

@@ -9,7 +9,7 @@ struct RTCBench {
                rtc-bench subject|subject-unpaced|subject-packets
                rtc-bench memory PAIRS idle|busy video|data
                rtc-bench path send|receive|take FRAMES
-               rtc-bench room FRAMES SUBSCRIBERS single|burst
+               rtc-bench room FRAMES SUBSCRIBERS single|burst [cold]
         """
 
     static func main() async throws {
@@ -29,7 +29,8 @@ struct RTCBench {
             try PacketPath.run(frames, way)
         case ("room", let frames?):
             guard let subscribers = arguments.dropFirst(2).first.flatMap({ Int($0) }) else { failUsage() }
-            try RoomPath.run(frames, to: subscribers, inBursts: arguments.contains("burst"))
+            try RoomPath.run(
+                frames, to: subscribers, inBursts: arguments.contains("burst"), isCold: arguments.contains("cold"))
         default: failUsage()
         }
     }
