@@ -138,7 +138,7 @@ extension PeerMachine {
     package mutating func prefetchForwarding() {
         Prefetch.element(0, of: senders.entries)
         feedbackTracker.prefetchSlot(of: transportSequence)
-        sentPackets.prefetch()
+        sentPackets.prefetchSources()
         withUnsafePointer(to: &ice.route) { Prefetch.bytes($0, lines: 2) }
         if let srtp = secure.srtpAddress { Prefetch.bytes(srtp, lines: 6) }
     }
@@ -147,6 +147,7 @@ extension PeerMachine {
     package mutating func prefetchSending(on id: TransceiverID) {
         guard let place = senders.place(of: id) else { return }
         Prefetch.element(place, of: senders.entries, lines: 8)
+        sentPackets.prefetchPlaces()
         secure.srtp?.prefetchSealing()
     }
 

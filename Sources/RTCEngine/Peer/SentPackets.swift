@@ -41,7 +41,7 @@ struct SentPackets: Sendable {
             headers.overwrite(at: place * stride, with: header)
         }
 
-        func prefetch() {
+        mutating func prefetch() {
             Prefetch.element(next, of: slots)
             Prefetch.element(next * stride, of: headers)
         }
@@ -107,9 +107,14 @@ struct SentPackets: Sendable {
     /// The source has ended.
     mutating func forget(_ ssrc: UInt32) { sources.removeAll { $0.ssrc == ssrc } }
 
-    /// The places that the packets after the last ones take.
-    func prefetch() {
-        let sources = sources.span
+    /// Asks for the memory of the sources.
+    func prefetchSources() {
+        if !sources.isEmpty { Prefetch.element(0, of: sources) }
+    }
+
+    /// That has come: asks for the places that the packets after the last ones take. `mutating`, for a look at a source
+    /// would copy it.
+    mutating func prefetchPlaces() {
         for place in sources.indices { sources[place].prefetch() }
     }
 
