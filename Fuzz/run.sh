@@ -66,6 +66,7 @@ settings=(-swift-version 6 -wmo -parse-as-library -package-name roost
     -enable-upcoming-feature ExistentialAny -enable-upcoming-feature MemberImportVisibility
     -enable-upcoming-feature InternalImportsByDefault -enable-experimental-feature Lifetimes
     -Xcc -fmodule-map-file=Sources/COpenSSL/module.modulemap -Xcc -fmodule-map-file=Sources/CZlib/module.modulemap
+    -Xcc -fmodule-map-file=Sources/CPrefetch/include/module.modulemap
     -I "$out")
 # Bodies that nobody inlines are not even looked at for an interface.
 for_interface=(-Xfrontend -experimental-skip-non-inlinable-function-bodies)

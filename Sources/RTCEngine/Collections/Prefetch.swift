@@ -17,9 +17,9 @@ package enum Prefetch {
     /// The first lines of some objects, without a look at them: it would count a reference in them, and wait for that.
     package static func objects<Object: AnyObject>(_ range: Range<Int>, of array: [Object], lines: Int) {
         array.withUnsafeBytes { bytes in
-            let addresses = bytes.bindMemory(to: UInt.self)
             for index in range {
-                if let object = UnsafeRawPointer(bitPattern: addresses[index]) { self.bytes(object, lines: lines) }
+                let address = bytes.load(fromByteOffset: index * MemoryLayout<UInt>.stride, as: UInt.self)
+                if let object = UnsafeRawPointer(bitPattern: address) { self.bytes(object, lines: lines) }
             }
         }
     }

@@ -12,7 +12,7 @@ extension Room {
     ///
     /// - Parameters:
     ///   - outbox: takes what cannot wait for `forwardReceived`.
-    ///   - send: sends the outbox, which is full, and empties it.
+    ///   - send: sends the outbox, which is full, and empties it. It must not come back to the room.
     public func receive(
         _ datagram: inout [UInt8], for id: RoomPeerID, from remote: TransportAddress, to local: TransportAddress,
         into outbox: inout DatagramOutbox, at now: Instant, sending send: (inout DatagramOutbox) -> Void
@@ -39,7 +39,7 @@ extension Room {
     ///
     /// - Parameters:
     ///   - outbox: takes the datagrams.
-    ///   - send: sends the outbox, which is full, and empties it.
+    ///   - send: sends the outbox, which is full, and empties it. It must not come back to the room.
     public func forwardReceived(
         into outbox: inout DatagramOutbox, at now: Instant, sending send: (inout DatagramOutbox) -> Void
     ) {

@@ -4,8 +4,8 @@ import RTCWire
 /// One subscriber's part of a publication: what is forwarded, and how it is numbered.
 final class Subscription {
     unowned let publication: Publication
-    /// Outlives it: what a peer is subscribed to ends with the peer (`Room.remove`). Having that checked for each
-    /// packet would wait for the peer's memory.
+    /// Nothing is asked of a subscription once its peer has gone: what the peer is subscribed to ends with it
+    /// (`Room.remove`). Having that checked for each packet would wait for the peer's memory.
     unowned(unsafe) let subscriber: RoomPeer
     let transceiver: TransceiverID
     private var isInterrupted = false

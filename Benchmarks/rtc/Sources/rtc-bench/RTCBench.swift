@@ -28,7 +28,9 @@ struct RTCBench {
             guard let way = arguments.lazy.compactMap({ PacketPath.Way(rawValue: $0) }).first else { failUsage() }
             try PacketPath.run(frames, way)
         case ("room", let frames?):
-            guard let subscribers = arguments.dropFirst(2).first.flatMap({ Int($0) }) else { failUsage() }
+            guard let subscribers = arguments.dropFirst(2).first.flatMap({ Int($0) }),
+                1...10_000 ~= subscribers
+            else { failUsage() }
             try RoomPath.run(
                 frames, to: subscribers, inBursts: arguments.contains("burst"), isCold: arguments.contains("cold"))
         default: failUsage()

@@ -68,7 +68,7 @@ private final class BenchRoom {
     private static let frameInterval = Interval.microseconds(33_333)
 
     private static func address(_ number: Int) -> TransportAddress {
-        TransportAddress(.v4(0x7f00_0100 | UInt32(number)), port: 5_000)
+        TransportAddress(.v4(0x7f01_0000 + UInt32(number)), port: 5_000)
     }
 
     private static func machine(
@@ -177,17 +177,22 @@ private final class BenchRoom {
             var packets: [Transmit] = []
             while let transmit = publisher.machine.pollTransmit() { packets.append(transmit) }
             if isBurst {
+                useCaches()
                 up(packets, of: publisher)
                 try pass(Self.frameInterval)
             } else {
                 let gap = Interval(nanoseconds: Self.frameInterval.nanoseconds / Int64(max(packets.count, 1)))
                 for packet in packets {
-                    for place in stride(from: 0, to: others.count, by: 64) { others[place] &+= 1 }
+                    useCaches()
                     up([packet], of: publisher)
                     try pass(gap)
                 }
             }
         }
+    }
+
+    private func useCaches() {
+        for place in stride(from: 0, to: others.count, by: 64) { others[place] &+= 1 }
     }
 
     private func up(_ datagrams: [Transmit], of person: Person) {
