@@ -7,7 +7,7 @@ struct FIFO<Element> {
 
     var isEmpty: Bool { count == 0 }
 
-    mutating func append(_ element: Element) {
+    mutating func append(_ element: consuming Element) {
         elements.append(element)
         count += 1
     }

@@ -72,6 +72,14 @@ struct ConsentFreshness: Sendable {
         return .nothing
     }
 
+    /// Whether `action` or `isSilent` has something to say.
+    ///
+    /// `mutating`, for a look through the optional in which this lies would copy it.
+    mutating func isDue(at now: Instant) -> Bool {
+        if let nextWake, nextWake <= now { return true }
+        return isSilent(at: now)
+    }
+
     /// When `action` or `isSilent` next changes by itself.
     var nextWake: Instant? {
         guard phase == .fresh else { return nil }

@@ -3,7 +3,7 @@ internal import RTCWire
 /// Keeping the selected pair (RFC 7675). These checks are its keepalives too (RFC 8445 §11).
 extension ICEAgent {
     mutating func keepConsent(at now: Instant) {
-        guard let path else { return }
+        guard path?.consent.isDue(at: now) == true, let path else { return }
         switch path.consent.action(at: now) {
         case .nothing:
             break

@@ -144,7 +144,8 @@ public struct ICEAgent: Sendable {
     /// under our credential came from it. What comes from anywhere else is a stranger's, and is to go no further: one
     /// forged alert would end a DTLS handshake. Cheap, for every packet.
     public func knows(_ remote: TransportAddress) -> Bool {
-        path?.route.remote == remote || acquaintances.contains(remote)
+        // Almost always the route in use; a look through the path's optional would copy the path.
+        route?.remote == remote || path?.route.remote == remote || acquaintances.contains(remote)
     }
 
     /// A hint that something other than STUN came over a route: tells a quiet pair from a busy one. It does not

@@ -151,10 +151,13 @@ extension Negotiator {
         return id
     }
 
-    /// RFC 3550 §8.1: random, and not one that is in use. 0 is legal but looks like "none".
+    /// RFC 3550 §8.1: random, and not one that is in use. 0 is legal but looks like "none". None comes twice, for SRTP
+    /// forgets a source that has ended (`SRTPPort.forgetSource`): from a random beginning, the same odd step each time
+    /// goes through all of them.
     private mutating func makeSSRC(except other: UInt32) -> UInt32 {
         while true {
-            let ssrc = UInt32(truncatingIfNeeded: random.next() >> 16)
+            let ssrc = nextSSRC
+            nextSSRC &+= stepOfSSRCs
             let isTaken =
                 ssrc == 0 || ssrc == other
                 || transceivers.contains { transceiver in

@@ -44,6 +44,8 @@ public struct Negotiator: Sendable {
     public internal(set) var wantsICERestart = false
 
     var random: EngineRandom
+    var nextSSRC: UInt32
+    let stepOfSSRCs: UInt32
     let cname: String
     let sessionID: String
     var sessionVersion: UInt64 = 1
@@ -65,6 +67,8 @@ public struct Negotiator: Sendable {
         self.cname = configuration.cname ?? random.iceCharacters(16)
         // RFC 8829 §5.2.1: 63 random bits, so that it fits a signed integer.
         self.sessionID = "\(random.next() >> 1)"
+        self.nextSSRC = UInt32(truncatingIfNeeded: random.next() >> 16)
+        self.stepOfSSRCs = UInt32(truncatingIfNeeded: random.next() >> 16) | 1
         self.random = random
     }
 

@@ -8,7 +8,7 @@ enum DatagramKind: Equatable {
     /// ZRTP, TURN channel data, and whatever else may come: dropped.
     case unknown
 
-    init(_ datagram: [UInt8]) {
+    init(_ datagram: borrowing [UInt8]) {
         guard let first = datagram.first else {
             self = .unknown
             return

@@ -8,7 +8,7 @@ extension PeerMachine {
     /// are passed over; afterwards video goes on with the next key frame, which the connection asks for.
     public mutating func send(_ frame: EncodedFrame, on id: TransceiverID, at now: Instant) throws(PeerError) {
         guard connectionState != .closed else { throw .closed }
-        guard let format = sendingFormat(of: id) else {
+        guard let place = senders.place(of: id), let format = senders.entries[place].value?.format() else {
             throw negotiator.transceiver(id) == nil ? .unknownTransceiver : .notSending
         }
         guard format == frame.format else { throw .notSending }
@@ -17,12 +17,12 @@ extension PeerMachine {
             return try send(frame, layer: first, on: id, at: now)
         }
         guard secure.isProtected, ice.hasConsent else {
-            senders[id]?.beginAnew()
+            senders.entries[place].value?.beginAnew()
             return
         }
-        guard senders[id]?.admits(frame) == true else { return }
+        guard senders.entries[place].value?.admits(frame) == true else { return }
         // A frame that holds nothing to pack is no frame.
-        guard senders[id]?.stream.send(frame, into: &packets, at: now) == true else { return }
+        guard senders.entries[place].value?.stream.send(frame, into: &packets, at: now) == true else { return }
         sendPackets(at: now)
     }
 
@@ -61,7 +61,7 @@ extension PeerMachine {
         }
         while var packet = packets.popFirst() {
             guard let route, let srtp = secure.srtp else {
-                packets.recycle(packet.bytes)
+                packets.recycle(packet.takeBytes())
                 continue
             }
             do throws(SRTPError) {
@@ -71,7 +71,7 @@ extension PeerMachine {
                         // One that is no longer kept cannot be protected: it gets no transport-wide number, of which
                         // the peer would report that it is lost.
                         guard let seal = sentPackets.restore(&packet.bytes) else {
-                            packets.recycle(packet.bytes)
+                            packets.recycle(packet.takeBytes())
                             continue
                         }
                         try srtp.repeatRTP(&packet.bytes, seal: seal)
@@ -84,10 +84,10 @@ extension PeerMachine {
                 }
             } catch {
                 counters.protectFailures += 1
-                packets.recycle(packet.bytes)
+                packets.recycle(packet.takeBytes())
                 continue
             }
-            transmit(packet.bytes, from: route.base, to: route.remote, at: now)
+            transmit(packet.takeBytes(), from: route.base, to: route.remote, at: now)
         }
     }
 
@@ -170,7 +170,7 @@ extension PeerMachine {
         if configuration.receivedUnit == .packets, let passed = receivers.entries[place].value?.stream?.passing.take() {
             received = (id, 0, passed)
         }
-        drainReceiver(id)
+        drainReceiver(at: place)
         sendPackets(at: now)
     }
 
@@ -182,8 +182,8 @@ extension PeerMachine {
         receivers[id]?.begin(ReceiveStream(configuration: configuration))
     }
 
-    private mutating func drainReceiver(_ id: TransceiverID) {
-        guard let place = receivers.place(of: id) else { return }
+    private mutating func drainReceiver(at place: Int) {
+        let id = receivers.entries[place].id
         while let output = receivers.entries[place].value?.stream?.pollOutput() {
             switch output {
             case .frame(let frame): events.append(.frame(id, frame))
@@ -238,9 +238,9 @@ extension PeerMachine {
             senders.entries[place].value?.stream.receive(packet, into: &packets, at: now)
             drainSender(at: place)
         }
-        for id in receivers.ids {
-            receivers[id]?.stream?.receive(packet, at: now)
-            drainReceiver(id)
+        for place in receivers.entries.indices {
+            receivers.entries[place].value?.stream?.receive(packet, at: now)
+            drainReceiver(at: place)
         }
         forEachLayerSender { $0.receive(packet, into: &$1, at: now) }
         forEachLayerStream { stream, _ in stream.receive(packet, at: now) }
@@ -260,9 +260,9 @@ extension PeerMachine {
     // MARK: Time
 
     mutating func tickMedia(at now: Instant) {
-        for id in receivers.ids {
-            receivers[id]?.stream?.tick(into: &packets, at: now)
-            drainReceiver(id)
+        for place in receivers.entries.indices {
+            receivers.entries[place].value?.stream?.tick(into: &packets, at: now)
+            drainReceiver(at: place)
         }
         for place in senders.entries.indices {
             senders.entries[place].value?.stream.tick(into: &packets, at: now)
@@ -285,7 +285,7 @@ extension PeerMachine {
         // What our senders measured tells our receivers how long a retransmission takes.
         guard let roundTrip = shortestRoundTrip ?? ice.currentRoundTripTime else { return }
         let believable = min(roundTrip, Self.longestRoundTrip)
-        for id in receivers.ids { receivers[id]?.stream?.roundTripTime = believable }
+        for place in receivers.entries.indices { receivers.entries[place].value?.stream?.roundTripTime = believable }
         forEachLayerStream { stream, _ in stream.roundTripTime = believable }
     }
 
@@ -314,7 +314,9 @@ extension PeerMachine {
             guard senders.entries[place].value?.mayForward() == true else { continue }
             builder.add(senders.entries[place].value?.stream.senderReport(at: now))
         }
-        for id in receivers.ids { builder.add(receivers[id]?.stream?.reportBlock(at: now)) }
+        for place in receivers.entries.indices {
+            builder.add(receivers.entries[place].value?.stream?.reportBlock(at: now))
+        }
         forEachLayerSender { stream, _ in builder.add(stream.senderReport(at: now)) }
         forEachLayerStream { stream, _ in builder.add(stream.reportBlock(at: now)) }
         for ssrc in goodbyes { builder.add(goodbyeOf: ssrc) }

@@ -68,10 +68,9 @@ extension PeerMachine {
     }
 
     mutating func endLayers(_ id: TransceiverID, at now: Instant) {
-        let sources = layerSenders[id]?.map(\.stream.ssrc) ?? []
-        guard !sources.isEmpty else { return }
-        if secure.isProtected { sayGoodbye(sources, at: now) }
-        for source in sources { sentPackets.forget(source) }
+        guard let layers = layerSenders[id], !layers.isEmpty else { return }
+        if secure.isProtected { sayGoodbye(layers.map(\.stream.ssrc), at: now) }
+        for layer in layers { forget(layer.stream) }
         layerSenders[id] = nil
     }
 

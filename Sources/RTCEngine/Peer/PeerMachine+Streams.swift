@@ -41,8 +41,15 @@ extension PeerMachine {
     private mutating func end(_ stream: SendStream, at now: Instant) {
         // W3C WebRTC §5.4: stopping a sender says goodbye for its source.
         if secure.isProtected { sayGoodbye([stream.ssrc], at: now) }
-        dropPaced(from: [stream.ssrc, stream.configuration.retransmission?.ssrc].compactMap { $0 })
+        forget(stream)
+    }
+
+    /// Nothing of the stream leaves any more, and nothing is remembered of its sources.
+    mutating func forget(_ stream: SendStream) {
+        let sources = [stream.ssrc, stream.configuration.retransmission?.ssrc].compactMap { $0 }
+        dropPaced(from: sources)
         sentPackets.forget(stream.ssrc)
+        for source in sources { secure.srtp?.forgetSource(source) }
     }
 
     /// Asks the application for the key frame that a stream of video has to begin with.
@@ -98,7 +105,7 @@ extension PeerMachine {
         }
     }
 
-    func streamConfiguration(
+    mutating func streamConfiguration(
         _ parameters: ReceiveParameters, ssrc: UInt32, rtx: UInt32?
     ) -> ReceiveStreamConfiguration {
         var codecs: [UInt8: ReceiveCodec] = [:]
@@ -131,7 +138,10 @@ extension PeerMachine {
     var cname: String { negotiator.cname }
 
     /// Our feedback is from a source that we send; a peer that sends nothing is heard as 1, as browsers do.
-    var feedbackSSRC: UInt32 { senders.first?.stream.ssrc ?? 1 }
+    var feedbackSSRC: UInt32 {
+        // `mutating`: a look through the optional in which a sender lies would copy it.
+        mutating get { senders.entries.isEmpty ? 1 : senders.entries[0].value?.ssrc() ?? 1 }
+    }
 
     /// Receivers are configured before senders, so they learn here whom their feedback is from.
     mutating func noteFeedbackSource() {

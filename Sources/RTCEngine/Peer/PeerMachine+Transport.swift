@@ -234,7 +234,7 @@ extension PeerMachine {
         move(to: state, because: reason)
     }
 
-    mutating func transmit(_ bytes: [UInt8], from: TransportAddress, to: TransportAddress, at now: Instant) {
+    mutating func transmit(_ bytes: consuming [UInt8], from: TransportAddress, to: TransportAddress, at now: Instant) {
         // RFC 7983 §7: 0 to 3 is STUN.
         if let first = bytes.first, first > 3 { paths.sent(bytes.count, on: ICERoute(base: from, remote: to), at: now) }
         if !relays.isEmpty {
@@ -246,7 +246,7 @@ extension PeerMachine {
     }
 
     /// The one door for what leaves.
-    mutating func put(_ transmit: Transmit) {
+    mutating func put(_ transmit: consuming Transmit) {
         counters.bytesSent += UInt64(transmit.bytes.count)
         counters.packetsSent += 1
         transmits.append(transmit)

@@ -110,7 +110,7 @@ public struct PeerMachine: ~Copyable {
             wake = wake.map { min($0, other) } ?? other
         }
         consider(secure.nextWake)
-        consider(data.nextWake)
+        if ice.hasConsent { consider(data.nextWake) }
         consider(relays.nextWake)
         consider(relayGatheringDeadline)
         guard secure.isProtected else { return wake }
@@ -138,7 +138,9 @@ public struct PeerMachine: ~Copyable {
         relays.tick(at: now)
         ice.tick(at: now)
         secure.tick(at: now)
-        data.tick(at: now)
+        // Without consent nothing leaves, so that a missing answer says nothing about the peer: whether it is there, ICE
+        // finds out (RFC 7675). What is due then is done when there is a path again.
+        if ice.hasConsent { data.tick(at: now) }
         drainTransport(at: now)
         if secure.isProtected { tickMedia(at: now) }
     }

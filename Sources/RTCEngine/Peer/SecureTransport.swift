@@ -2,12 +2,13 @@ internal import RTCWire
 
 /// The DTLS association of a peer connection and the SRTP contexts that come out of it.
 ///
-///     idle ──begin──▶ waitingForPath (client only) ──pathFound──▶ handshaking ──▶ protected ──▶ closed
+///     idle ──begin──▶ waitingForPath ──pathFound, or a server is spoken to──▶ handshaking ──▶ protected ──▶ closed
 struct SecureTransport {
     private enum Phase {
         /// No description has said yet how to shake hands.
         case idle
-        /// A client speaks first, and has no path yet.
+        /// There is no path yet. A client has nowhere to speak to; a server has nobody to wait for, and its time for the
+        /// handshake must not run out before there is.
         case waitingForPath(any DTLSPort, [Fingerprint])
         case handshaking(any DTLSPort)
         /// Without SRTP contexts for data channels alone.
@@ -87,12 +88,18 @@ struct SecureTransport {
     ) {
         self.role = role
         self.needsSRTP = needsSRTP
-        switch role {
-        case .client where !hasPath:
-            phase = .waitingForPath(dtls, fingerprints)
-        case .client, .server:
+        if hasPath {
             start(dtls, fingerprints, role, at: now)
+        } else {
+            phase = .waitingForPath(dtls, fingerprints)
+            startIfSpokenTo(at: now)
         }
+    }
+
+    /// Who speaks to a server has a path to it.
+    private mutating func startIfSpokenTo(at now: Instant) {
+        guard role == .server, !early.isEmpty, case .waitingForPath(let dtls, let fingerprints) = phase else { return }
+        start(dtls, fingerprints, .server, at: now)
     }
 
     /// There is no path to send a datagram of ours on. One of the handshake is kept for it; any other's time is over
@@ -112,8 +119,8 @@ struct SecureTransport {
 
     /// ICE has a path: a client's first flight can go.
     mutating func pathFound(at now: Instant) {
-        guard case .waitingForPath(let dtls, let fingerprints) = phase else { return }
-        start(dtls, fingerprints, .client, at: now)
+        guard let role, case .waitingForPath(let dtls, let fingerprints) = phase else { return }
+        start(dtls, fingerprints, role, at: now)
     }
 
     private mutating func start(
@@ -131,6 +138,7 @@ struct SecureTransport {
         case .idle, .waitingForPath:
             guard early.count < Self.earlyLimit else { return }
             early.append(datagram)
+            startIfSpokenTo(at: now)
         case .handshaking(let dtls), .protected(let dtls, _):
             dtls.receive(datagram.span.bytes, at: now)
         case .closed:

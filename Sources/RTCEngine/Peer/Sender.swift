@@ -53,6 +53,12 @@ struct Sender {
             priority: stream.priority(of: head), isNumbered: stream.configuration.extensions.transportSequence != nil)
     }
 
+    /// As `mayForward`, `mutating` so that nothing is copied.
+    mutating func ssrc() -> UInt32 { stream.ssrc }
+
+    /// What frames have to be like; nil when nothing may be sent.
+    mutating func format() -> PayloadFormat? { mayForward() ? stream.configuration.format : nil }
+
     mutating func mayForward() -> Bool {
         switch phase {
         case .held: false

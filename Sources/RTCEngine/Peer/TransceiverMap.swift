@@ -21,8 +21,8 @@ struct TransceiverMap<Value> {
 
     /// All transceivers that have a value.
     var ids: [TransceiverID] { entries.map(\.id) }
-    var values: some Sequence<Value> { entries.lazy.compactMap(\.value) }
     var first: Value? { entries.first?.value }
+    var values: some Sequence<Value> { entries.lazy.compactMap(\.value) }
 
     /// Looks and changes happen in place: a stream's buffers are neither copied nor counted.
     subscript(id: TransceiverID) -> Value? {

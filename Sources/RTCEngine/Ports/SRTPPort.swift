@@ -8,8 +8,6 @@ public enum SRTPError: Error, Sendable, Equatable {
     case replayed
     /// The key's lifetime is used up (2^48 RTP or 2^31 RTCP packets), or the cipher failed.
     case keyExhausted
-    /// More senders than the limit on contexts that a peer may make us keep.
-    case tooManySources
 }
 
 /// SRTP and SRTCP of one DTLS association, both directions. Works in place: a packet's storage only grows by the
@@ -28,6 +26,9 @@ public protocol SRTPPort: AnyObject {
     /// - Parameter seal: the last eight bytes of what `protectRTP` made of it.
     func repeatRTP(_ packet: inout [UInt8], seal: UInt64) throws(SRTPError)
     func protectRTCP(_ packet: inout [UInt8]) throws(SRTPError)
+    /// A source of ours has ended, and what is remembered of it goes. Its SSRC must not be used again: the indices, and
+    /// with them the keystream, would begin anew (RFC 3711 §9.1).
+    func forgetSource(_ ssrc: UInt32)
     func unprotectRTP(_ packet: inout [UInt8]) throws(SRTPError)
     func unprotectRTCP(_ packet: inout [UInt8]) throws(SRTPError)
 }

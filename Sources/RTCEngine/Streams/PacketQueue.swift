@@ -55,6 +55,13 @@ public struct QueuedPacket: Sendable, Equatable {
         self.bytes = bytes
         self.places = places
     }
+
+    /// Takes the bytes out, with their storage.
+    mutating func takeBytes() -> [UInt8] {
+        var taken: [UInt8] = []
+        swap(&taken, &bytes)
+        return taken
+    }
 }
 
 /// Packets on their way out, oldest first, in storage that is used again: once it has grown, a packet costs no

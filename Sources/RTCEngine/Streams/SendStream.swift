@@ -142,7 +142,7 @@ public struct SendStream: Sendable {
         packet.bytes.append(contentsOf: payloads.bytes.span.bytes.extracting(payload))
         history.insert(packet.bytes.span.bytes, sequenceNumber: sequenceNumber, at: now)
         counters.packetSent(header: headerSize, payload: payload.count)
-        queue.append(packet)
+        queue.append(consume packet)
         sequenceNumber &+= 1
     }
 

@@ -79,6 +79,7 @@ public struct TransportFeedbackGenerator: Sendable {
             senderSSRC: senderSSRC, mediaSSRC: mediaSSRC, baseSequence: UInt16(truncatingIfNeeded: base),
             statusCount: 0, referenceTime: Int32(truncatingIfNeeded: (reference << 40) >> 40),
             feedbackCount: feedbackCount, arrivals: [])
+        feedback.arrivals.reserveCapacity(min(pending.count - start, Self.maximumArrivals))
         var last = reference * TransportFeedback.referenceUnit
         var index = start
         while index < pending.count {

@@ -38,6 +38,8 @@ public struct TransportFeedbackTracker: Sendable {
     private var slots: [Slot] = []
     /// One less than there are slots: known here, a slot is found without waiting for the array's own count.
     private var mask = 0
+    /// Of the last feedback, in units of 64 ms.
+    private var lastReference: Int64?
 
     public private(set) var packetsSent: UInt64 = 0
     public private(set) var packetsAcknowledged: UInt64 = 0
@@ -95,7 +97,7 @@ public struct TransportFeedbackTracker: Sendable {
         lastResults.removeAll(keepingCapacity: true)
         guard !slots.isEmpty, feedback.statusCount <= Self.maximumCapacity else { return }
         var arrivals = feedback.arrivals[...]
-        var clock = Instant(nanoseconds: Int64(feedback.referenceTime) * TransportFeedback.referenceUnit)
+        var clock = Instant(nanoseconds: unwrapped(feedback.referenceTime) * TransportFeedback.referenceUnit)
         for offset in 0..<Int(feedback.statusCount) {
             var arrivedAt: Instant?
             if let arrival = arrivals.first, Int(arrival.offset) == offset {
@@ -105,6 +107,21 @@ public struct TransportFeedbackTracker: Sendable {
             }
             record(feedback.baseSequence &+ UInt16(offset), arrivedAt: arrivedAt)
         }
+    }
+
+    /// Two years: a peer whose clock leaps so far begins anew, or it would leap out of our numbers.
+    private static let farthestReference: Int64 = 1 << 30
+
+    /// The peer's clock in units of 64 ms without its wrap at 24 bits, which is every 12.4 days.
+    private mutating func unwrapped(_ referenceTime: Int32) -> Int64 {
+        var reference = Int64(referenceTime)
+        if let lastReference, abs(lastReference) < Self.farthestReference {
+            // The difference has 24 bits, the first of which is its sign.
+            let step = Int32(truncatingIfNeeded: reference - lastReference) << 8
+            reference = lastReference + Int64(step >> 8)
+        }
+        lastReference = reference
+        return reference
     }
 
     private mutating func record(_ sequence: UInt16, arrivedAt: Instant?) {

@@ -21,11 +21,13 @@ public final class SRTPContext: SRTPPort {
     // No call in here comes back to this object, so two accesses never overlap; the check costs 20 ns of 470 a packet.
     @exclusivity(unchecked) private var sentRTP = SourceTable(keyLifetime: SRTPContext.rtpLifetime)
     private let rtpOpener: PacketCipher
-    @exclusivity(unchecked) private var receivedRTP = SourceTable(keyLifetime: SRTPContext.rtpLifetime)
+    @exclusivity(unchecked) private var receivedRTP = SourceTable(
+        keyLifetime: SRTPContext.rtpLifetime, limit: SourceTable.receivedLimit)
     private let rtcpSealer: PacketCipher
     private let rtcpOpener: PacketCipher
     @exclusivity(unchecked) private var sentRTCP = SourceTable(keyLifetime: SRTPContext.rtcpLifetime)
-    @exclusivity(unchecked) private var receivedRTCP = SourceTable(keyLifetime: SRTPContext.rtcpLifetime)
+    @exclusivity(unchecked) private var receivedRTCP = SourceTable(
+        keyLifetime: SRTPContext.rtcpLifetime, limit: SourceTable.receivedLimit)
 
     /// Derives the session keys. Throws `.malformed` for keys of a wrong length.
     public convenience init(_ keys: SRTPKeyingMaterial) throws(SRTPError) {
@@ -68,6 +70,16 @@ public final class SRTPContext: SRTPPort {
     public func prefetchSealing() {
         sentRTP.prefetch()
         rtpSealer.prefetch()
+    }
+
+    /// How many of the peer's sources are remembered.
+    var receivedSourceCount: Int { receivedRTP.count }
+    /// How many sources of ours are remembered.
+    var sentSourceCount: Int { sentRTP.count }
+
+    public func forgetSource(_ ssrc: UInt32) {
+        sentRTP.forget(ssrc)
+        sentRTCP.forget(ssrc)
     }
 
     public func repeatRTP(_ packet: inout [UInt8], seal former: UInt64) throws(SRTPError) {

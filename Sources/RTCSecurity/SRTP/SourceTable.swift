@@ -15,8 +15,11 @@ struct SourceTable: ~Copyable {
         let index: UInt64
     }
 
-    /// How many senders are kept; a peer that is let in cannot make us keep more.
-    static let sourceLimit = 1_024
+    /// How many senders of a peer's are kept: it cannot make us keep more. The one that was heard least recently goes for
+    /// a new one, and is a new one itself if it comes again.
+    static let receivedLimit = 1_024
+    /// Sources of ours that were forgotten and are refused all the same, the last ones.
+    private static let endedLimit = 64
     /// How far behind the newest a packet may be (RFC 3711 §3.3.2 asks for 64 at least). Wide, because a packet
     /// repeated without RFC 4588 comes late by the round trip at the full rate of video.
     static let replayWindow: UInt64 = 64 * UInt64(ringWords - 1)
@@ -26,6 +29,8 @@ struct SourceTable: ~Copyable {
     private struct Source {
         var ssrc: UInt32
         var highest: UInt64
+        /// The number of the last packet of it, among all.
+        var last: UInt64
     }
 
     /// How many packets one master key may protect (RFC 3711 §9.2).
@@ -37,10 +42,18 @@ struct SourceTable: ~Copyable {
     private var slots: [UInt32: Int] = [:]
     /// The slot used last: packets come in runs of one sender.
     private var recent: Int?
+    /// How many sources are kept; nil for ours, which end by `forget`.
+    private let limit: Int?
+    private var ended: [UInt32] = []
+    /// Above the indices of all sources that were forgotten.
+    private var freshIndex: UInt64 = 0
 
-    /// - Parameter keyLifetime: 2^48 for SRTP, 2^31 for SRTCP.
-    init(keyLifetime: UInt64) {
+    /// - Parameters:
+    ///   - keyLifetime: 2^48 for SRTP, 2^31 for SRTCP.
+    ///   - limit: how many sources are kept; nil where the owner says which of them have ended.
+    init(keyLifetime: UInt64, limit: Int? = nil) {
         self.keyLifetime = keyLifetime
+        self.limit = limit
     }
 
     /// How many senders are kept now.
@@ -49,6 +62,8 @@ struct SourceTable: ~Copyable {
     /// Guesses the rollover counter of an RTP packet (RFC 3711 §3.3.1) and refuses one that was seen.
     func ticket(ssrc: UInt32, sequenceNumber: UInt16) throws(SRTPError) -> Ticket {
         guard let slot = slot(of: ssrc) else {
+            // Its indices would begin anew, and with them its keystream (RFC 3711 §9.1).
+            guard !ended.contains(ssrc) else { throw .replayed }
             return try newcomer(ssrc, index: UInt64(sequenceNumber))
         }
         let index = try Self.index(of: sequenceNumber, after: sources[slot].highest)
@@ -61,9 +76,10 @@ struct SourceTable: ~Copyable {
         return try ticket(slot, ssrc, index: index)
     }
 
-    /// The index of the next packet that we send (RFC 3711 §3.4: from zero, one more each time).
+    /// The index of the next packet that we send (RFC 3711 §3.4: one more each time). A source begins at zero, or above
+    /// those that were forgotten: if it is one of them, no index comes twice.
     func nextTicket(ssrc: UInt32) throws(SRTPError) -> Ticket {
-        guard let slot = slot(of: ssrc) else { return try newcomer(ssrc, index: 0) }
+        guard let slot = slot(of: ssrc) else { return try newcomer(ssrc, index: freshIndex) }
         return try ticket(slot, ssrc, index: sources[slot].highest + 1)
     }
 
@@ -84,13 +100,24 @@ struct SourceTable: ~Copyable {
             slot = known
             advance(slot, to: ticket.index)
         } else {
+            if let limit, sources.count >= limit { remove(leastRecent) }
             slot = sources.count
-            sources.append(Source(ssrc: ticket.ssrc, highest: ticket.index))
+            sources.append(Source(ssrc: ticket.ssrc, highest: ticket.index, last: packets))
             rings.append(contentsOf: repeatElement(0, count: Self.ringWords))
             slots[ticket.ssrc] = slot
         }
         recent = slot
+        sources[slot].last = packets
         rings[Self.word(of: ticket.index, in: slot)] |= Self.bit(of: ticket.index)
+    }
+
+    /// A source of ours has ended, and nothing will be sent for it again.
+    mutating func forget(_ ssrc: UInt32) {
+        guard let slot = slot(of: ssrc) else { return }
+        freshIndex = max(freshIndex, sources[slot].highest + 1)
+        if ended.count == Self.endedLimit { ended.removeFirst() }
+        ended.append(ssrc)
+        remove(slot)
     }
 
     /// Of the first source; a receiver of packets has few.
@@ -111,8 +138,29 @@ struct SourceTable: ~Copyable {
         return slots[ssrc]
     }
 
+    private var leastRecent: Int {
+        var found = 0
+        for slot in 1..<max(sources.count, 1) where sources[slot].last < sources[found].last { found = slot }
+        return found
+    }
+
+    /// The last slot takes the place of this one.
+    private mutating func remove(_ slot: Int) {
+        recent = nil
+        slots[sources[slot].ssrc] = nil
+        let last = sources.count - 1
+        if slot < last {
+            sources[slot] = sources[last]
+            slots[sources[slot].ssrc] = slot
+            for word in 0..<Self.ringWords {
+                rings[slot * Self.ringWords + word] = rings[last * Self.ringWords + word]
+            }
+        }
+        sources.removeLast()
+        rings.removeLast(Self.ringWords)
+    }
+
     private func newcomer(_ ssrc: UInt32, index: UInt64) throws(SRTPError) -> Ticket {
-        guard sources.count < Self.sourceLimit else { throw .tooManySources }
         guard packets < keyLifetime, index < keyLifetime else { throw .keyExhausted }
         return Ticket(slot: nil, ssrc: ssrc, index: index)
     }

@@ -101,6 +101,21 @@ import Testing
         #expect((250...450).contains((estimate.bitrate?.value ?? 0) / 1_000))
     }
 
+    @Test func `a receiver whose clock is set back is measured anew`() {
+        var estimate = AcknowledgedBitrate()
+        func arrive(_ kilobits: Double, from start: Double, seconds: Double) {
+            var now = at(start * 1_000)
+            let end = now + .seconds(seconds)
+            while now < end {
+                estimate.add(size: 1_000, arrivedAt: now, isLimited: false)
+                now += .seconds(8 / kilobits)
+            }
+        }
+        arrive(1_000, from: 1_000_000, seconds: 2)
+        arrive(300, from: 1, seconds: 3)
+        #expect((250...350).contains((estimate.bitrate?.value ?? 0) / 1_000))
+    }
+
     @Test func `the logarithm is that of mathematics`() {
         #expect(abs(2.718_281_828_459_045.naturalLogarithm - 1) < 1e-12)
         #expect(abs(1_000.0.naturalLogarithm - 6.907_755_278_982_137) < 1e-11)

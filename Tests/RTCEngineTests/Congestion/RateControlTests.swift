@@ -163,6 +163,28 @@ import Testing
         #expect((150...180).contains(run(loss: 20).value / 1_000))
     }
 
+    @Test func `after many sources that have ended, the losses of the next one are seen`() {
+        let limits = Bitrate.kilobits(30)...Bitrate.megabits(5)
+        var control = ReportedLossControl(start: .kilobits(500))
+        func report(_ ssrc: UInt32, lost: Int32, highest: UInt32, second: Int64) {
+            control.receive(
+                ReportBlock(
+                    ssrc: ssrc, fractionLost: 0, cumulativeLost: lost, highestSequenceNumber: highest, jitter: 0,
+                    lastSenderReport: 0, delaySinceLastSenderReport: 0),
+                roundTrip: .milliseconds(50), limits: limits, at: .zero + .seconds(second))
+        }
+        for ssrc: UInt32 in 0..<100 {
+            let second = Int64(ssrc) * 3
+            for step in 0..<3 as Range<Int64> {
+                report(ssrc, lost: 0, highest: UInt32(step), second: second + step)
+            }
+        }
+        for step in 0..<10 as Range<Int64> {
+            report(1_000, lost: Int32(step) * 30, highest: UInt32(step) * 100, second: 400 + step)
+        }
+        #expect(control.rate < .kilobits(300))
+    }
+
     @Test func `the peer's own estimate bounds the rate, and is believed in the beginning`() {
         var control = ReportedLossControl(start: .kilobits(300))
         let limits = Bitrate.kilobits(30)...Bitrate.megabits(5)

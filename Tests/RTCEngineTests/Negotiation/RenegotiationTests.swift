@@ -50,6 +50,19 @@ import Testing
         }
     }
 
+    /// SRTP forgets those that have ended, and would use a keystream twice.
+    @Test func `no source comes twice in the life of a connection`() throws {
+        var negotiator = try Self.call().0.negotiator
+        let id = try #require(negotiator.transceivers.first).id
+        var seen: Set<UInt32> = []
+        for _ in 0..<20_000 {
+            try negotiator.renewSources(of: id)
+            let transceiver = try #require(negotiator.transceiver(id))
+            #expect(seen.insert(transceiver.ssrc).inserted)
+            #expect(seen.insert(transceiver.rtxSSRC).inserted)
+        }
+    }
+
     @Test func `the callee adds video`() throws {
         var (alice, bob) = try Self.call()
         _ = try bob.negotiator.addTransceiver(.video, direction: .sendonly)

@@ -133,6 +133,27 @@ import Testing
         #expect(call[.right].messages(of: theirs) == (0..<10).map { .text("\($0)") })
         #expect(call.violations == [])
     }
+
+    @Test func `a line that fails for three minutes, longer than SCTP would wait, and a restart lose no message`() throws {
+        var call = CallSimulation()
+        let id = try create("chat", &call)
+        call.begin([])
+        call.connects()
+        call.run(within: .seconds(Int64(5))) { !$0[.right].announcedChannels.isEmpty }
+        let theirs = try #require(call[.right].announcedChannels.first)
+        call.setConditions(.cut, of: .right)
+        for number in 0..<10 { try send("\(number)", on: id, &call) }
+        call.run(for: .seconds(Int64(180)))
+        #expect(call[.left].connectionStates.last == .failed)
+        call.setConditions(.access, of: .right)
+        call.offer(.left, iceRestart: true)
+        call.run(within: .seconds(Int64(30))) { $0[.right].messages(of: theirs).count == 10 }
+        try send("still there", on: id, &call)
+        call.run(within: .seconds(Int64(5))) { $0[.right].messages(of: theirs).count == 11 }
+        #expect(
+            call[.right].messages(of: theirs) == (0..<10).map { .text("\($0)") } + [.text("still there")])
+        #expect(call.violations == [])
+    }
 }
 
 extension CallSimulation.Peer {

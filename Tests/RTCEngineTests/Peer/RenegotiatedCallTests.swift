@@ -2,6 +2,7 @@ import RTCWire
 import Testing
 
 @testable import RTCEngine
+@testable import RTCSecurity
 
 /// Calls that change while they go on.
 @Suite struct RenegotiatedCallTests {
@@ -42,6 +43,25 @@ import Testing
         call.run(for: .seconds(Int64(2)))
         #expect(call[.left].refusals == [])
         #expect(call.judge(.video, at: .right).count > 30)
+        #expect(call.violations == [])
+    }
+
+    @Test func `one transceiver sends track after track, and nothing is remembered of those that have ended`() throws {
+        var call = connected([.video])
+        let id = try #require(call[.left].machine.transceivers.first).id
+        for number in 1...30 {
+            call.renewSources(of: id, .left)
+            call.offer(.left)
+            call.run(for: .milliseconds(500))
+            let sender = try #require(call[.left].machine.senders.first)
+            let stream = try #require(call[.right].machine.receivers.first?.stream)
+            #expect(stream.ssrc == sender.stream.ssrc, "track \(number)")
+            #expect(stream.counters.framesReceived > 4)
+        }
+        let srtp = try #require(call[.left].machine.secure.srtp as? SRTPContext)
+        // The picture and its retransmissions.
+        #expect(srtp.sentSourceCount <= 2)
+        #expect(call[.left].machine.counters.protectFailures == 0)
         #expect(call.violations == [])
     }
 

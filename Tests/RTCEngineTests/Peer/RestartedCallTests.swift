@@ -46,6 +46,24 @@ import Testing
         #expect(call.violations == [])
     }
 
+    /// Candidates that come late, or a first search that fails: the handshake's time begins when there is a path.
+    @Test(arguments: CallSimulation.Side.allCases)
+    func `a call that finds no path for a minute is made by a restart`(side: CallSimulation.Side) {
+        var call = CallSimulation()
+        call.setConditions(.cut, of: .right)
+        call.begin()
+        call.run(for: .seconds(Int64(60)))
+        for side in CallSimulation.Side.allCases { #expect(call[side].connectionStates.last == .failed) }
+        call.setConditions(.access, of: .right)
+        call.offer(side, iceRestart: true)
+        call.run(for: .seconds(Int64(5)))
+        for side in CallSimulation.Side.allCases {
+            #expect(call[side].connectionStates.last == .connected)
+            #expect(call.judge(.video, at: side).count > 60)
+        }
+        #expect(call.violations == [])
+    }
+
     @Test func `a line that is cut for 40 seconds costs the consent, and nothing more is sent`() {
         var call = connected()
         call.setConditions(.cut, of: .right)

@@ -12,6 +12,13 @@ extension CallSimulation {
         return id
     }
 
+    /// What the side sends there comes from other sources from the next answer on.
+    mutating func renewSources(of id: TransceiverID, _ side: Side) {
+        attempt(side) { machine, _ in try machine.renewSources(of: id) }
+        let theirs = self[side.other].machine.transceivers.map(\.id)
+        for other in theirs { peers[side.other.rawValue].judges[other]?.awaitsNewSource = true }
+    }
+
     /// Frames are made from now on, whether they can be sent or not.
     mutating func attachSource(_ kind: MediaKind, to id: TransceiverID, of side: Side) {
         // The media clocks are those of 15 pictures and 50 packets of sound a second.

@@ -80,6 +80,8 @@ struct FrameJudge {
     private(set) var numbers: [Int] = []
     private(set) var arrivals: [Instant] = []
     private var last: (frame: CountedFrame, timestamp: UInt32)?
+    /// Another source comes next, whose timestamps begin anywhere.
+    var awaitsNewSource = false
 
     /// Takes a frame; says what is wrong with it.
     mutating func judge(_ encoded: EncodedFrame, from side: Int, mid: Int, at now: Instant) -> String? {
@@ -102,8 +104,9 @@ struct FrameJudge {
         }
         let ticks = frame.format.isVideo ? CountedFrame.videoTicks : CountedFrame.audioTicks
         let elapsed = UInt32(frame.number - last.frame.number) &* ticks
-        guard encoded.timestamp &- last.timestamp == elapsed else {
-            return "frame \(frame.number) has a wrong timestamp"
+        if encoded.timestamp &- last.timestamp != elapsed {
+            guard awaitsNewSource else { return "frame \(frame.number) has a wrong timestamp" }
+            awaitsNewSource = false
         }
         if frame.number > last.frame.number + 1 {
             skips += 1

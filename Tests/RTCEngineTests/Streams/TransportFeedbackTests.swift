@@ -1,6 +1,7 @@
-import RTCEngine
 import RTCWire
 import Testing
+
+@testable import RTCEngine
 
 /// Arrival times from a receiver to a sender (draft-holmer-rmcat-transport-wide-cc-extensions-01).
 @Suite struct TransportFeedbackTests {
@@ -48,6 +49,41 @@ import Testing
             generator.tick(into: &queue, senderSSRC: 1, at: now)
         }
         #expect(abs(generator.interval.milliseconds - Double(wanted)) < Double(wanted) / 10 + 1)
+    }
+
+    @Test func `the receiver's clock goes on where its 24 bits begin anew`() throws {
+        var tracker = TransportFeedbackTracker()
+        var arrivals: [Instant] = []
+        // 64 ms apart, over the largest number and over zero.
+        let references: [Int32] = [0x7f_fffe, 0x7f_ffff, -0x80_0000, -0x7f_ffff, -0x7f_fffe]
+        for (number, reference) in references.enumerated() {
+            let sequence = UInt16(number)
+            tracker.sent(sequence, size: 1_200, at: .zero + .milliseconds(Int64(64 * number)))
+            tracker.receive(
+                TransportFeedback(
+                    senderSSRC: 1, mediaSSRC: 2, baseSequence: sequence, statusCount: 1, referenceTime: reference,
+                    feedbackCount: UInt8(number), arrivals: [.init(offset: 0, delta: 0)]),
+                at: .zero + .milliseconds(Int64(64 * number)))
+            arrivals.append(try #require(tracker.lastResults.first?.arrivedAt))
+        }
+        #expect(zip(arrivals, arrivals.dropFirst()).allSatisfy { $1 - $0 == .milliseconds(64) })
+    }
+
+    @Test func `a receiver whose clock leaps as far as it can, for ever, is only believed`() throws {
+        var tracker = TransportFeedbackTracker()
+        var estimator = AcknowledgedBitrate()
+        for number in 0..<200_000 {
+            let now = Instant.zero + .milliseconds(Int64(number))
+            let sequence = UInt16(truncatingIfNeeded: number)
+            tracker.sent(sequence, size: 1_200, at: now)
+            tracker.receive(
+                TransportFeedback(
+                    senderSSRC: 1, mediaSSRC: 2, baseSequence: sequence, statusCount: 1,
+                    referenceTime: Int32(truncatingIfNeeded: number * 0x7f_ffff << 8) >> 8, feedbackCount: 0,
+                    arrivals: [.init(offset: 0, delta: .max)]), at: now)
+            let arrival = try #require(tracker.lastResults.first?.arrivedAt)
+            estimator.add(size: 1_200, arrivedAt: arrival, isLimited: false)
+        }
     }
 
     @Test func `the sender learns what arrived, what was lost, and when`() {

@@ -72,13 +72,74 @@ struct HostilePacketTests {
         #expect(table.count == 0)
     }
 
-    @Test func `keeps a bounded number of senders`() throws {
+    @Test func `keeps a bounded number of a peer's senders, and lets the one go that was heard least recently`() throws {
         let pair = try SRTPPair(.aeadAES128GCM)
-        let limit = UInt32(SourceTable.sourceLimit)
-        for ssrc in 0..<limit { _ = try pair.opened(pair.protected(rtp(1, ssrc: ssrc, payloadLength: 1))) }
-        #expect(throws: SRTPError.tooManySources) { try pair.protected(rtp(1, ssrc: limit)) }
-        #expect(throws: SRTPError.tooManySources) { try pair.opened(rtp(1, ssrc: limit, payloadLength: 40)) }
-        #expect(try pair.opened(pair.protected(rtp(2, ssrc: 0))) == rtp(2, ssrc: 0))
+        let limit = UInt32(SourceTable.receivedLimit)
+        let first = try (0..<limit).map { try pair.protected(rtp(1, ssrc: $0, payloadLength: 1)) }
+        for packet in first { _ = try pair.opened(packet) }
+        // The first sender is heard again, so that the second is the oldest.
+        _ = try pair.opened(pair.protected(rtp(2, ssrc: 0)))
+        #expect(pair.receiver.receivedSourceCount == Int(limit))
+        #expect(try pair.opened(pair.protected(rtp(1, ssrc: limit))) == rtp(1, ssrc: limit))
+        #expect(pair.receiver.receivedSourceCount == Int(limit))
+        #expect(try pair.opened(pair.protected(rtp(3, ssrc: 0))) == rtp(3, ssrc: 0))
+        for ssrc in 2..<Int(limit) {
+            #expect(throws: SRTPError.replayed) { try pair.opened(first[ssrc]) }
+        }
+        // As a new one.
+        #expect(try pair.opened(pair.protected(rtp(2, ssrc: 1))) == rtp(2, ssrc: 1))
+    }
+
+    @Test func `forged packets make no sender go`() throws {
+        let pair = try SRTPPair(.aeadAES128GCM)
+        let limit = UInt32(SourceTable.receivedLimit)
+        let first = try (0..<limit).map { try pair.protected(rtp(1, ssrc: $0, payloadLength: 1)) }
+        for packet in first { _ = try pair.opened(packet) }
+        for ssrc in limit..<limit + 10 {
+            #expect(throws: SRTPError.authenticationFailed) {
+                try pair.opened(rtp(1, ssrc: ssrc, payloadLength: 40))
+            }
+        }
+        for packet in first { #expect(throws: SRTPError.replayed) { try pair.opened(packet) } }
+    }
+
+    /// A subscriber who pages through a grid of pictures gets a new source for each of them, all day.
+    @Test(arguments: SRTPProfile.allCases)
+    func `sources of ours come and go without end`(profile: SRTPProfile) throws {
+        let pair = try SRTPPair(profile)
+        for ssrc: UInt32 in 1...3_000 {
+            #expect(try pair.opened(pair.protected(rtp(65_535, ssrc: ssrc))) == rtp(65_535, ssrc: ssrc))
+            _ = try pair.openedRTCP(pair.protectedRTCP(rtcp(ssrc: ssrc)))
+            pair.sender.forgetSource(ssrc)
+        }
+        #expect(pair.sender.sentSourceCount == 0)
+        _ = try pair.opened(pair.protected(rtp(0, ssrc: 5_000)))
+    }
+
+    @Test func `a source that has ended seals nothing more, and its reports use no index twice`() throws {
+        let pair = try SRTPPair(.aeadAES128GCM)
+        _ = try pair.protected(rtp(9))
+        for _ in 0..<5 { _ = try pair.openedRTCP(pair.protectedRTCP(rtcp())) }
+        pair.sender.forgetSource(0xcafe_babe)
+        #expect(throws: SRTPError.replayed) { try pair.protected(rtp(10)) }
+        // The receiver has seen five, and would refuse them.
+        #expect(try pair.openedRTCP(pair.protectedRTCP(rtcp())) == rtcp())
+    }
+
+    @Test func `a table that loses a sender in its middle knows the others`() throws {
+        var table = SourceTable(keyLifetime: 1 << 48)
+        for ssrc: UInt32 in 0..<20 {
+            for number in 0..<(UInt16(ssrc) + 1) { table.commit(try table.ticket(ssrc: ssrc, sequenceNumber: number)) }
+        }
+        for ssrc: UInt32 in [3, 19, 0] { table.forget(ssrc) }
+        #expect(table.count == 17)
+        for ssrc: UInt32 in 0..<20 where ![3, 19, 0].contains(ssrc) {
+            for number in 0..<(UInt16(ssrc) + 1) {
+                #expect(throws: SRTPError.replayed) { try table.ticket(ssrc: ssrc, sequenceNumber: number) }
+                #expect(table.usedIndex(ssrc: ssrc, sequenceNumber: number) == UInt64(number))
+            }
+            #expect(try table.ticket(ssrc: ssrc, sequenceNumber: UInt16(ssrc) + 1).index == UInt64(ssrc) + 1)
+        }
     }
 
     @Test func `a forged packet moves no rollover counter`() throws {

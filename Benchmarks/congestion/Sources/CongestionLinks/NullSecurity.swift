@@ -89,6 +89,7 @@ private final class NullSRTP: SRTPPort {
     }
 
     func protectRTCP(_ packet: inout [UInt8]) throws(SRTPError) { add(Self.tag + 4, to: &packet) }
+    func forgetSource(_ ssrc: UInt32) {}
     func unprotectRTP(_ packet: inout [UInt8]) throws(SRTPError) { try take(Self.tag, from: &packet) }
     func unprotectRTCP(_ packet: inout [UInt8]) throws(SRTPError) { try take(Self.tag + 4, from: &packet) }
 

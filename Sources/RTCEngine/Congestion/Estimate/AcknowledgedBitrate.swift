@@ -4,6 +4,8 @@
 struct AcknowledgedBitrate {
     private static let firstWindow = Interval.milliseconds(500)
     private static let window = Interval.milliseconds(150)
+    /// No packet is overtaken by others that were sent so much later.
+    private static let overtaking = Interval.seconds(Int64(5))
     /// An estimate that nothing supports grows uncertain by this (kbit/s, squared) with each sample.
     private static let drift = 5.0
     /// How much a sample's distance from the estimate tells about its noise.
@@ -27,8 +29,15 @@ struct AcknowledgedBitrate {
     mutating func add(size: Int, arrivedAt now: Instant, isLimited: Bool) {
         let window = estimate == nil ? Self.firstWindow : Self.window
         let previous = last ?? now
-        last = max(previous, now)
         let gap = now - previous
+        // The peer's clock has been set anew.
+        guard gap + Self.overtaking > .zero else {
+            last = now
+            filled = .zero
+            bytes = size
+            return
+        }
+        last = max(previous, now)
         guard gap >= .zero else {
             // Overtaken: it counts, but moves no window.
             bytes += size

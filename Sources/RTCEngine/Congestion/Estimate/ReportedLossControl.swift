@@ -7,6 +7,7 @@ struct ReportedLossControl {
         let ssrc: UInt32
         var highest: UInt32
         var lost: Int32
+        var reportedAt: Instant
     }
 
     /// §6: above, the rate falls by half of the loss.
@@ -57,15 +58,21 @@ struct ReportedLossControl {
     mutating func receive(_ block: ReportBlock, roundTrip: Interval, limits: ClosedRange<Bitrate>, at now: Instant) {
         if started == nil { started = now }
         guard let index = sources.firstIndex(where: { $0.ssrc == block.ssrc }) else {
-            guard sources.count < Self.mostSources else { return }
-            sources.append(
-                Source(ssrc: block.ssrc, highest: block.highestSequenceNumber, lost: block.cumulativeLost))
+            let new = Source(
+                ssrc: block.ssrc, highest: block.highestSequenceNumber, lost: block.cumulativeLost, reportedAt: now)
+            if sources.count < Self.mostSources {
+                sources.append(new)
+            } else if let oldest = sources.indices.min(by: { sources[$0].reportedAt < sources[$1].reportedAt }) {
+                // Of those that have ended nothing is reported any more.
+                sources[oldest] = new
+            }
             return
         }
         let sent = Int32(bitPattern: block.highestSequenceNumber &- sources[index].highest)
         let missing = block.cumulativeLost &- sources[index].lost
         sources[index].highest = block.highestSequenceNumber
         sources[index].lost = block.cumulativeLost
+        sources[index].reportedAt = now
         // A peer that counts backwards, or in millions, is not counted with.
         guard (0...100_000).contains(sent), missing <= sent else { return }
         expected += Int(sent)

@@ -64,6 +64,12 @@ extension TURNAllocation {
         held.removeAll { $0.peer.ip == ip }
     }
 
+    mutating func permissionUnanswered(_ ip: IPAddress, at now: Instant) {
+        permissions.unanswered(ip, at: now)
+        // They are too old to be of use.
+        held.removeAll { $0.peer.ip == ip }
+    }
+
     // MARK: From the server
 
     /// What a message from the server was.

@@ -171,7 +171,7 @@ struct TURNAllocation: Sendable {
         case .allocate: fail(.silent)
         // Once more, as long as there is time.
         case .refresh: refresh(at: now)
-        case .permission(let ip): permissionRefused(ip, at: now)
+        case .permission(let ip): permissionUnanswered(ip, at: now)
         case .channel(let number): channels.refused(number)
         case .release: released(at: now)
         }

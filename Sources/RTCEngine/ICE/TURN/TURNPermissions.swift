@@ -17,6 +17,8 @@ struct TURNPermissions: Sendable {
         var dueAt: Instant
     }
 
+    private static let pause = Interval.seconds(Int64(2))
+
     private var entries: [Entry] = []
     private let lifetime: Interval
     private let margin: Interval
@@ -47,6 +49,16 @@ struct TURNPermissions: Sendable {
     mutating func granted(_ ip: IPAddress, at now: Instant) { set(ip, .granted, dueAt: now + lifetime - margin) }
 
     mutating func refused(_ ip: IPAddress, at now: Instant) { set(ip, .refused, dueAt: now + lifetime) }
+
+    /// The server has not answered. A permission that there was is asked for again soon, and holds until it runs out at
+    /// the server; one that there was not, with the next packet.
+    mutating func unanswered(_ ip: IPAddress, at now: Instant) {
+        guard let index = entries.firstIndex(where: { $0.ip == ip }) else { return }
+        switch entries[index].state {
+        case .granted: entries[index].dueAt = now + Self.pause
+        case .requested, .refused: entries.remove(at: index)
+        }
+    }
 
     private mutating func set(_ ip: IPAddress, _ state: State, dueAt: Instant) {
         guard let index = entries.firstIndex(where: { $0.ip == ip }) else { return }

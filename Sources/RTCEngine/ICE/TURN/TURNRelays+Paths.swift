@@ -124,12 +124,20 @@ extension TURNRelays {
         add(server, openStream(to: server, at: now), tried: [server.address], at: now)
     }
 
-    private var hasRoom: Bool { relays.count < configuration.maximumAllocations }
+    /// Those that have ended take none.
+    private var hasRoom: Bool { relays.count { !$0.hasEnded } < configuration.maximumAllocations }
 
     mutating func add(_ server: TURNServer, _ path: Path, tried: [TransportAddress], at now: Instant) {
         guard hasRoom else { return }
-        relays.append(Relay(server: server, path: path, allocation: makeAllocation(server), tried: tried))
-        startIfReady(relays.count - 1, at: now)
+        let relay = Relay(server: server, path: path, allocation: makeAllocation(server), tried: tried)
+        var index = relays.count
+        if index < configuration.maximumAllocations {
+            relays.append(relay)
+        } else if let ended = relays.firstIndex(where: \.hasEnded) {
+            index = ended
+            relays[index] = relay
+        }
+        startIfReady(index, at: now)
     }
 
     mutating func makeAllocation(_ server: TURNServer) -> TURNAllocation {

@@ -80,6 +80,31 @@ import Testing
         #expect(script.sent().count == 64)
     }
 
+    @Test func `a permission that nobody answers about is asked for again, and what there is holds meanwhile`() throws {
+        var script = try Self.permitted()
+        var asked: Set<STUNTransactionID> = []
+        for _ in 0..<28 {
+            for message in script.pass(.seconds(Int64(10))) where message.method == .createPermission {
+                asked.insert(message.transactionID)
+            }
+            #expect(indication(script.allocation.carry([1], to: Self.peer, at: script.now)) != nil)
+        }
+        // From 240 s on, each for some ten seconds.
+        #expect((2...6).contains(asked.count))
+    }
+
+    @Test func `after a first request that nobody answered the next packet asks again`() throws {
+        var script = TURNScript()
+        script.allocate()
+        #expect(isNothing(script.allocation.carry([1], to: Self.peer, at: script.now)))
+        _ = try script.request()
+        _ = script.pass(.seconds(Int64(60)))
+        #expect(isNothing(script.allocation.carry([2], to: Self.peer, at: script.now)))
+        let request = try script.request()
+        script.succeed(request, [])
+        #expect(script.sent().map(\.relayedData) == [[2]])
+    }
+
     @Test func `a permission is renewed while it is used, and forgotten when it is not`() throws {
         var script = try Self.permitted()
         // In use until 200 s.

@@ -97,6 +97,21 @@ import Testing
         #expect(news.datagrams.count + news.commands.count == 8)
     }
 
+    @Test func `who goes from network to network has a relay in each`() throws {
+        var relays = makeRelays()
+        relays.add([Self.server()], at: .zero)
+        for number in 0..<30 as Range<UInt16> {
+            let base = endpoint("203.0.113.7", 4_000 + number)
+            relays.basesChanged(lost: [], found: [base], at: .zero)
+            let asked = try #require(news(&relays).datagrams.first)
+            let granted: [STUNAttribute] = [.turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600))]
+            answer(&relays, asked.message, .success, granted, from: asked.to, to: base)
+            #expect(news(&relays).relayed.count == 1)
+            relays.basesChanged(lost: [base], found: [], at: .zero)
+            #expect(news(&relays).lost == [TURNScript.relayed])
+        }
+    }
+
     @Test func `two servers that name each other come to an end`() throws {
         var relays = makeRelays()
         relays.add(base: Self.base, at: .zero)
