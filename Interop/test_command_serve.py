@@ -1,11 +1,16 @@
 """`roost serve` on the command line: what keeps it from starting, its end, and the echo peer that it brings."""
 
+import os
+import shutil
 import signal
 import socket
+import subprocess
+import urllib.error
 import urllib.request
 
 import pytest
 
+from peers.roost_peer import find_roost
 from support.command import call_arguments, fails, run
 from support.waiting import PATIENCE
 
@@ -15,7 +20,76 @@ def test_a_port_that_is_taken(which):
     other = {"--port": "--signaling-port", "--signaling-port": "--port"}[which]
     with socket.create_server(("127.0.0.1", 0)) as holder:
         port = holder.getsockname()[1]
-        fails("serve", "--host", "127.0.0.1", which, port, other, 0, "--no-echo", says=f"{port}")
+        says = f"Port {port} on 127.0.0.1 is taken by another program. {which} takes another one."
+        fails("serve", "--host", "127.0.0.1", which, port, other, 0, "--no-echo", says=says)
+
+
+@pytest.mark.parametrize("which", ["--media-port", "--media-tcp-port"])
+def test_a_port_for_media_that_is_taken(which):
+    kind = socket.SOCK_DGRAM if which == "--media-port" else socket.SOCK_STREAM
+    with socket.socket(socket.AF_INET, kind) as holder:
+        holder.bind(("127.0.0.1", 0))
+        if kind == socket.SOCK_STREAM:
+            holder.listen()
+        port = holder.getsockname()[1]
+        other = {"--media-port": "--media-tcp-port", "--media-tcp-port": "--media-port"}[which]
+        fails("serve", "--host", "127.0.0.1", "--port", 0, "--signaling-port", 0, "--no-echo", "--livekit-dev",
+              "--livekit-port", 0, which, port, other, 0, says=f"taken by another program. {which} takes another one.")
+
+
+def said_at_the_start(program, *options, **more):
+    """What a person reads; the server ends then."""
+    process = subprocess.Popen(
+        [program, "serve", "--host", "127.0.0.1", "--port", "0", "--signaling-port", "0", *options],
+        stdout=subprocess.PIPE, text=True, **more)
+    try:
+        text = ""
+        for line in process.stdout:
+            text += line
+            if line.startswith("Ctrl-C"):
+                break
+        return text
+    finally:
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        process.stdout.close()
+
+
+def test_without_the_test_film_there_is_no_echo_peer_and_all_else(tmp_path):
+    """As of a program that was copied somewhere without its files."""
+    program = shutil.copy(find_roost(), tmp_path / "roost")
+    text = said_at_the_start(program, cwd=tmp_path, env={**os.environ, "ROOST_HOME": str(tmp_path)})
+    assert "There is no echo peer: its film was not found" in text
+    assert "An echo peer waits" not in text
+
+
+@pytest.mark.parametrize("path", ["/api/v1/ws", "/rtc", "/rtc/v1"])
+def test_the_address_of_a_websocket_says_so_to_who_asks_as_a_page(path, roost, tmp_path):
+    """A proxy that does not pass Upgrade on makes this of every socket."""
+    server = roost.serve("--data", tmp_path / "chat", "--livekit-dev", "--livekit-port", 0, "--media-port", 0)
+    with pytest.raises(urllib.error.HTTPError) as refusal:
+        urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}")
+    assert refusal.value.code == 426
+    assert refusal.value.headers["Upgrade"] == "websocket"
+    assert b"has to pass Upgrade on" in refusal.value.read()
+
+
+def test_what_people_write_is_for_the_server_alone_whoever_may_read_the_folder(roost, tmp_path):
+    folder = tmp_path / "chat"
+    folder.mkdir(mode=0o755)
+    server = roost.serve("--data", folder, "--sample")
+    for name in ["chat.sqlite", "chat.sqlite-wal", "chat.sqlite-shm", "files", "uploads"]:
+        assert (folder / name).stat().st_mode & 0o077 == 0, name
+    server.send(signal.SIGTERM)
+    assert server.wait() == 0
+    # And it is whole in the one file.
+    assert (folder / "chat.sqlite").stat().st_size > 100_000
+    assert not (folder / "chat.sqlite-wal").exists() or (folder / "chat.sqlite-wal").stat().st_size == 0
+
+
+def test_a_sample_is_made_once_and_said_to_be_missing_afterwards(tmp_path):
+    for says in ["A sample workspace was made.", "No sample workspace was made: there are accounts already."]:
+        assert says in said_at_the_start(find_roost(), "--no-echo", "--sample", "--data", tmp_path / "chat")
 
 
 @pytest.mark.parametrize(
@@ -26,6 +100,7 @@ def test_a_port_that_is_taken(which):
         (["--web", "/nowhere"], "no web page in /nowhere"),
         (["--tls-certificate", "/nowhere.pem", "--tls-key", "/nowhere.key"], "/nowhere"),
         (["--address", "here"], '"here" is not an IP address'),
+        (["--data", "/etc/hostname"], "--data takes a folder, and /etc/hostname is a file."),
     ],
 )
 def test_a_server_that_cannot_start(options, says):

@@ -118,6 +118,8 @@ def test_the_key_comes_from_options_before_the_environment():
 def test_a_short_secret_is_taken_when_that_is_asked_for():
     text = created("--identity", "ann", "--room", "r", "--allow-short-secret", key="devkey", secret="secret")
     assert verifier("devkey", "secret").verify(text).identity == "ann"
+    text = created("--identity", "bob", "--room", "r", "--livekit-dev", key=None, secret=None)
+    assert verifier("devkey", "secret").verify(text).identity == "bob"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def test_keys_that_cannot_be_used():
     refused(*wanted, key=None, says="give --api-key, or set LIVEKIT_API_KEY")
     refused(*wanted, secret=None, says="give --api-secret, or set LIVEKIT_API_SECRET")
     refused(*wanted, secret="", says="give --api-secret, or set LIVEKIT_API_SECRET")
-    refused(*wanted, secret="s" * 31, says="has 31 bytes and needs at least 32")
+    refused(*wanted, secret="s" * 31, says="has 31 bytes and needs at least 32, so that nobody can guess it. --allow-short-secret takes it")
     refused(*wanted, "--api-secret", "", says="has no secret")
     refused(*wanted, "--api-key", "", says="needs a name")
 

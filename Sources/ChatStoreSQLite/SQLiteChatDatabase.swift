@@ -30,6 +30,7 @@ package final class SQLiteChatDatabase: ChatDatabase {
     /// - Throws: `OutdatedSchema` where it may not and lacks some, `SchemaFault` where it is a newer server's.
     package init(path: String, at now: Timestamp, migrates: Bool = true) throws {
         let isThere = FileManager.default.fileExists(atPath: path)
+        Self.keepPrivate(path)
         pool = try DatabasePool(path: path, configuration: Self.configuration)
         do {
             if migrates {
@@ -47,6 +48,17 @@ package final class SQLiteChatDatabase: ChatDatabase {
     package init(inMemoryAt now: Timestamp) throws {
         pool = try DatabaseQueue(configuration: Self.configuration)
         try prepare(at: now, copyTo: nil)
+    }
+
+    /// Nobody else on the machine reads what people write, whoever may read the folder. SQLite gives the files beside
+    /// it the same permissions when it makes them. A system that does not let us is the operator's business.
+    private static func keepPrivate(_ path: String) {
+        if !FileManager.default.fileExists(atPath: path) {
+            _ = FileManager.default.createFile(atPath: path, contents: nil)
+        }
+        for file in [path, path + "-wal", path + "-shm"] {
+            try? FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        }
     }
 
     private static var configuration: Configuration {
@@ -67,6 +79,7 @@ package final class SQLiteChatDatabase: ChatDatabase {
             if let path, steps.count < Schema.steps.count {
                 let copy = SQLiteCopy(of: path, before: first.name, at: now)
                 try db.execute(sql: "VACUUM INTO ?", arguments: [copy.path])
+                Self.keepPrivate(copy.path)
                 // Only now: a disk that is full leaves the old ones.
                 copy.removeOlder()
             }
@@ -123,7 +136,11 @@ package final class SQLiteChatDatabase: ChatDatabase {
     package var waitingTransactions: Int { waiting.withLock { $0.changes.count } }
 
     /// Ends it after what was written.
-    package func close() throws { try pool.close() }
+    /// Everything is in the one file afterwards, so that a copy of it alone is whole.
+    package func close() throws {
+        try? pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+        try pool.close()
+    }
 }
 
 /// What somebody wants written, and waits for.

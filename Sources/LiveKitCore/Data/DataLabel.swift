@@ -18,30 +18,6 @@ enum DataLabel: String, CaseIterable {
     }
 }
 
-/// Reliable messages that wait to be sent to somebody.
-struct Outbox {
-    private var messages: [[UInt8]] = []
-    private var bytes = 0
-
-    static let maximumBytes = 1 << 20
-    static let maximumMessages = 1_024
-
-    var isEmpty: Bool { messages.isEmpty }
-    var next: [UInt8]? { messages.first }
-
-    /// Too many are passed over: a client that takes nothing is not to fill the server.
-    mutating func hold(_ message: [UInt8]) {
-        guard messages.count < Self.maximumMessages, bytes + message.count <= Self.maximumBytes else { return }
-        messages.append(message)
-        bytes += message.count
-    }
-
-    mutating func removeFirst() {
-        guard !messages.isEmpty else { return }
-        bytes -= messages.removeFirst().count
-    }
-}
-
 /// The numbers of the last messages of services, each used once.
 struct Nonces {
     private var seen: Set<Data> = []

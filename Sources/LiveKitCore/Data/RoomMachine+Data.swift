@@ -11,6 +11,7 @@ extension RoomMachine {
             // The last one of a name counts: a client that makes its channels anew has given up those before.
             guard connection.role != .subscriber, let label = DataLabel(rawValue: description.label) else { return }
             connection.channels[label] = channel
+            if connection === connection.participant.publisher { tellHeld(of: connection.participant, at: now) }
         case .open, .bufferedAmountLow:
             guard connection.channels[.reliable] == channel else { return }
             media.withMachine(of: connection.id) {
@@ -32,7 +33,7 @@ extension RoomMachine {
     private static let lowBuffer = 64 << 10
     /// A lossy message is of no use behind so much.
     private static let lossyBuffer = 256 << 10
-    /// Reliable ones wait in the participant's outbox, which is bounded, behind so much.
+    /// Reliable ones wait in the participant's outbox behind so much, and then their senders wait.
     private static let reliableBuffer = 512 << 10
 
     // MARK: In
@@ -64,11 +65,12 @@ extension RoomMachine {
                 MessageLog.Entry(sequence: packet.sequence, bytes: forwarded, destinations: destinations), limits)
         }
         let isMetrics = if case .metrics? = packet.value { true } else { false }
+        let message = HeldMessage(forwarded, sender: sender)
         for participant in people where participant !== sender {
             guard destinations.isEmpty || destinations.contains(participant.identity),
                 !isMetrics || participant.grants.maySubscribeToMetrics
             else { continue }
-            deliver(forwarded, label, to: participant, at: now)
+            deliver(message, label, to: participant, at: now)
         }
     }
 
@@ -91,19 +93,75 @@ extension RoomMachine {
         case impossible
     }
 
+    /// A message of nobody who could be made to wait.
     func deliver(_ bytes: [UInt8], _ label: DataLabel, to participant: Participant, at now: Instant) {
+        deliver(HeldMessage(bytes, sender: nil), label, to: participant, at: now)
+    }
+
+    private func deliver(_ message: HeldMessage, _ label: DataLabel, to participant: Participant, at now: Instant) {
         // Nothing is to wait for a channel that never opens.
         guard !participant.mode.isExchange else { return }
         switch label {
         case .reliable:
             // Behind those that wait already.
-            guard participant.outbox.isEmpty else { return participant.outbox.hold(bytes) }
-            switch sendNow(bytes, label, to: participant, at: now) {
+            guard participant.outbox.isEmpty else { return hold(message, for: participant, at: now) }
+            switch sendNow(message.bytes, label, to: participant, at: now) {
             case .sent, .impossible: break
-            case .tooEarly: participant.outbox.hold(bytes)
+            case .tooEarly: hold(message, for: participant, at: now)
             }
-        case .lossy, .tracks: _ = sendNow(bytes, label, to: participant, at: now)
+        case .lossy, .tracks: _ = sendNow(message.bytes, label, to: participant, at: now)
         }
+    }
+
+    /// The receiver takes less than is sent: the sender waits for it.
+    private func hold(_ message: HeldMessage, for participant: Participant, at now: Instant) {
+        guard participant.primary?.channels[.reliable] != nil else {
+            // Nobody waits for one who is still coming: it has a few of the first messages, or the last ones by `replay`.
+            let unowned = HeldMessage(message.bytes, sender: nil)
+            _ = participant.outbox.hold(unowned, limit: Outbox.maximumCostUnopened)
+            return
+        }
+        guard participant.outbox.hold(message, limit: Outbox.maximumCost) else {
+            // A stream with a hole is of no use to it.
+            return tooSlow.append(participant)
+        }
+        guard message.holders == 1, let sender = message.sender else { return }
+        sender.heldData += message.cost
+        tellHeld(of: sender, at: now)
+    }
+
+    /// Beyond a megabyte SCTP asks the sender to send less, and beyond two to send nothing.
+    private func tellHeld(of sender: Participant, at now: Instant) {
+        guard let connection = sender.publisher else { return }
+        media.withMachine(of: connection.id) { $0.setUnreadData(sender.heldData, at: now) }
+    }
+
+    private func release(_ messages: [HeldMessage], at now: Instant) {
+        var senders: [Participant] = []
+        for message in messages {
+            guard let sender = message.sender else { continue }
+            sender.heldData -= message.cost
+            if !senders.contains(where: { $0 === sender }) { senders.append(sender) }
+        }
+        for sender in senders where !sender.hasLeft { tellHeld(of: sender, at: now) }
+    }
+
+    /// Nothing is sent to one who has left, and nobody waits for it.
+    func dropOutbox(of participant: Participant, at now: Instant) {
+        var released: [HeldMessage] = []
+        while !participant.outbox.isEmpty {
+            if let message = participant.outbox.removeFirst() { released.append(message) }
+        }
+        release(released, at: now)
+    }
+
+    /// Whether others wait for one who takes next to nothing.
+    func isStuck(_ participant: Participant, at now: Instant) -> Bool {
+        guard !participant.outbox.isEmpty, let connection = participant.primary,
+            let channel = connection.channels[.reliable]
+        else { return false }
+        let waiting = media.withMachine(of: connection.id) { $0.bufferedAmount(of: channel) } ?? 0
+        return participant.outbox.isStuck(waiting: waiting, at: now)
     }
 
     private func sendNow(
@@ -124,12 +182,15 @@ extension RoomMachine {
     }
 
     private func sendOutbox(of participant: Participant, at now: Instant) {
-        while let message = participant.outbox.next {
-            switch sendNow(message, .reliable, to: participant, at: now) {
-            case .sent, .impossible: participant.outbox.removeFirst()
-            case .tooEarly: return
+        var released: [HeldMessage] = []
+        sending: while let message = participant.outbox.next {
+            switch sendNow(message.bytes, .reliable, to: participant, at: now) {
+            case .sent, .impossible:
+                if let message = participant.outbox.removeFirst() { released.append(message) }
+            case .tooEarly: break sending
             }
         }
+        release(released, at: now)
     }
 
     /// Sends what somebody who was away has missed.

@@ -51,6 +51,7 @@ extension RoomMachine {
             media.remove(connection.id, at: now)
             put(.peerRemoved(connection.id))
         }
+        dropOutbox(of: participant, at: now)
         participant.phase = .left
         participant.disconnectReason = reason
         participant.publisher = nil

@@ -10,6 +10,7 @@ extension RoomMachine {
         guard let description = try? SessionDescription(parsing: offer.sdp) else {
             return negotiationFailed(participant, at: now)
         }
+        participant.publisher?.offered = OfferedSize(of: offer.sdp)
         answer(description, id: offer.id, from: participant, at: now)
     }
 

@@ -109,10 +109,10 @@ extension RoomMachine {
             let wanted = waiting.count { $0.track.kind == kind }
             return max(wanted - spare.count { $0 == kind } - asked, 0)
         }
-        // More than a description has room for would end the session.
+        // More than a description has room for would end the session: those who are left out wait for a section.
         let count = media.withMachine(of: connection.id) { $0.transceivers.count } ?? 0
-        let room = max(
-            configuration.limits.transceivers - count - connection.asked.audio - connection.asked.video, 0)
+        let asked = connection.asked.audio + connection.asked.video
+        let room = max(min(configuration.limits.transceivers - count, connection.offered.room) - asked, 0)
         let audio = min(missing(.audio, asked: connection.asked.audio), room)
         let video = min(missing(.video, asked: connection.asked.video), room - audio)
         connection.needsNegotiation = false

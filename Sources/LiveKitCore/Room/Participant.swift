@@ -75,6 +75,8 @@ final class Participant {
     var messages = MessageLog()
     /// What waits for the channel to open or to empty.
     var outbox = Outbox()
+    /// What others hold of its reliable messages (`HeldMessage.cost`).
+    var heldData = 0
     var quality = QualityRecord()
     /// In which interval of `RoomMachine.qualityTurns` its connections are judged.
     let qualityTurn: Int
@@ -220,6 +222,7 @@ final class Connection {
 
     // Of one in which the client does.
     var asked = AskedSections()
+    var offered = OfferedSize()
     /// Those of a player's, in its order.
     var sections: [PlayedSection] = []
 
@@ -227,6 +230,28 @@ final class Connection {
         self.id = id
         self.role = role
         self.participant = participant
+    }
+}
+
+/// How long a client's last offer was.
+struct OfferedSize {
+    /// For so many sections more there is room in a description, as far as is known.
+    private(set) var room = Int.max
+
+    /// Some bytes fewer than a message may have (`SignalConnection.terms`).
+    static let limit = 1_536 << 10
+
+    init() {}
+
+    init(of offer: String) {
+        var longest = 1
+        var length = 0
+        for line in offer.utf8.split(separator: UInt8(ascii: "\n")) {
+            if line.starts(with: "m=".utf8) { length = 0 }
+            length += line.count + 1
+            longest = max(longest, length)
+        }
+        room = max(Self.limit - offer.utf8.count, 0) / longest
     }
 }
 

@@ -46,6 +46,10 @@ extension RoomMachine {
         nextCheck = now + Self.checkInterval
         if let emptyDeadline, now >= emptyDeadline { return end(.roomEndIdleTimeout, at: now) }
         for participant in people { check(participant, at: now) }
+        for participant in tooSlow + people.filter({ isStuck($0, at: now) }) {
+            remove(participant, because: .connectionTimeout, action: .reconnect, at: now)
+        }
+        tooSlow = []
         departures.forget(before: now - Self.detachedTimeout - lossTime - lossTime)
         tellNews()
         checkCalls(at: now)

@@ -33,10 +33,11 @@ final class SignalConnection: SignalLink, WebSocketPeer {
     private static let untakenLimit = 128
     /// What waits for the handshake at most, in messages.
     private static let waitingLimit = 1_024
-    /// LiveKit's limit for a message; ours for what waits to be sent, and for how fast a client may speak.
+    /// LiveKit's limit for a message; ours for what waits to be sent, and for how fast a client may speak. In a large
+    /// room each change is an offer of up to a megabyte.
     static let terms = WebSocketTerms(
         messageLimit: 2 << 20, outboundLimit: 8 << 20, pingInterval: .seconds(10),
-        flood: .init(messagesPerSecond: 100, messageBurst: 1_000, bytesPerSecond: 262_144, byteBurst: 4_194_304))
+        flood: .init(messagesPerSecond: 100, messageBurst: 1_000, bytesPerSecond: 2_097_152, byteBurst: 33_554_432))
 
     init(inbox: SignalInbox, tokenExpires: Date) {
         self.inbox = inbox

@@ -64,7 +64,8 @@ package enum MediaWorkerError: Error, Sendable, Equatable, CustomStringConvertib
     package var description: String {
         switch self {
         case .port(let transport, let address, let error):
-            "Media cannot come in by \(transport) on \(address): \(error)"
+            "Media cannot come in by \(transport) on \(address): "
+                + (error.isAddressInUse ? "the port is taken by another program." : "\(error).")
         case .noAddress: "There is no address for media to come in on."
         }
     }

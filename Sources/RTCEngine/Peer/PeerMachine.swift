@@ -138,8 +138,8 @@ public struct PeerMachine: ~Copyable {
         relays.tick(at: now)
         ice.tick(at: now)
         secure.tick(at: now)
-        // Without consent nothing leaves, so that a missing answer says nothing about the peer: whether it is there, ICE
-        // finds out (RFC 7675). What is due then is done when there is a path again.
+        // Without consent nothing leaves, so that a missing answer says nothing about the peer: whether it is there,
+        // ICE finds out (RFC 7675). What is due then is done when there is a path again.
         if ice.hasConsent { data.tick(at: now) }
         drainTransport(at: now)
         if secure.isProtected { tickMedia(at: now) }

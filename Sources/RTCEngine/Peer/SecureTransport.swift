@@ -2,13 +2,13 @@ internal import RTCWire
 
 /// The DTLS association of a peer connection and the SRTP contexts that come out of it.
 ///
-///     idle ──begin──▶ waitingForPath ──pathFound, or a server is spoken to──▶ handshaking ──▶ protected ──▶ closed
+///     idle ──begin──▶ waitingForPath ──pathFound; spoken to──▶ handshaking ──▶ protected ──▶ closed
 struct SecureTransport {
     private enum Phase {
         /// No description has said yet how to shake hands.
         case idle
-        /// There is no path yet. A client has nowhere to speak to; a server has nobody to wait for, and its time for the
-        /// handshake must not run out before there is.
+        /// There is no path yet. A client has nowhere to speak to; a server has nobody to wait for, and its time for
+        /// the handshake must not run out before there is.
         case waitingForPath(any DTLSPort, [Fingerprint])
         case handshaking(any DTLSPort)
         /// Without SRTP contexts for data channels alone.

@@ -24,5 +24,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The process, or the system, has no descriptor left.
     var isOutOfDescriptors: Bool { code == EMFILE || code == ENFILE }
 
+    /// Another socket has the port.
+    package var isAddressInUse: Bool { code == EADDRINUSE }
+
     public var description: String { "\(call) failed: \(String(cString: strerror(code)))" }
 }

@@ -15,8 +15,8 @@ struct SourceTable: ~Copyable {
         let index: UInt64
     }
 
-    /// How many senders of a peer's are kept: it cannot make us keep more. The one that was heard least recently goes for
-    /// a new one, and is a new one itself if it comes again.
+    /// How many senders of a peer's are kept: it cannot make us keep more. The one that was heard least recently makes
+    /// room for a new one, and is a new one itself if it comes again.
     static let receivedLimit = 1_024
     /// Sources of ours that were forgotten and are refused all the same, the last ones.
     private static let endedLimit = 64

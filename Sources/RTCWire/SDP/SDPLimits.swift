@@ -1,7 +1,8 @@
-/// How much of a session description is accepted. A large conference's offer has some tens of kilobytes.
+/// How much of a session description is accepted.
 public enum SDPLimits {
-    /// Bytes of the whole text.
-    public static let bytes = 256 * 1_024
+    /// Bytes of the whole text. A section of libwebrtc's to receive pictures in has four to seven thousand, and who is
+    /// in a room with hundreds has hundreds of them.
+    public static let bytes = 2 << 20
     /// `m=` lines.
     public static let mediaSections = 256
     /// Candidates of a media section that are kept, those among them that came one by one.

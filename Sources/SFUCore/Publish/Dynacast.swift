@@ -7,6 +7,8 @@ public import RTCEngine
 /// estimate dips, will want it again soon, and a layer that begins anew costs a key frame.
 public struct Dynacast: Sendable {
     public static let delay = Interval.seconds(Int64(5))
+    /// So long the first subscriber of a new track is waited for.
+    public static let firstDelay = Interval.seconds(Int64(10))
 
     private enum State: Sendable {
         case settled
@@ -20,8 +22,13 @@ public struct Dynacast: Sendable {
     /// What the publisher was told last.
     public private(set) var told: VideoQuality
 
-    /// - Parameter told: what the publisher sends before it is told anything.
-    public init(told: VideoQuality = .high) { self.told = told }
+    /// - Parameters:
+    ///   - told: what the publisher sends before it is told anything.
+    ///   - published: when the track was published: nobody wants it yet, and perhaps nobody will.
+    public init(told: VideoQuality = .high, published: Instant? = nil) {
+        self.told = told
+        if let published { state = .falling(at: published + Self.firstDelay) }
+    }
 
     /// The highest quality that anybody wants.
     public var wanted: VideoQuality {

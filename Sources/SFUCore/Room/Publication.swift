@@ -82,13 +82,15 @@ final class Publication {
     var isMuted = false
     /// By stream.
     var keyFrames: [KeyFrameThrottle]
-    var dynacast = Dynacast()
+    var dynacast: Dynacast
     /// Its index among those who may speak; nil for pictures.
     var speaker: Int?
 
     init(
-        id: PublicationID, publisher: RoomPeer, transceiver: TransceiverID, _ description: PublicationDescription
+        id: PublicationID, publisher: RoomPeer, transceiver: TransceiverID, _ description: PublicationDescription,
+        at now: Instant
     ) {
+        dynacast = Dynacast(published: now)
         self.id = id
         self.publisher = publisher
         self.transceiver = transceiver

@@ -116,7 +116,7 @@ public final class Room {
             (known.kind == .video) == description.format.isVideo
         else { throw .unusableTransceiver }
         let publication = Publication(
-            id: PublicationID(rawValue: makeID()), publisher: peer, transceiver: transceiver, description)
+            id: PublicationID(rawValue: makeID()), publisher: peer, transceiver: transceiver, description, at: now)
         if !description.format.isVideo {
             let index = speakers.add()
             publication.speaker = index

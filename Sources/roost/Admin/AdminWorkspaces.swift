@@ -49,6 +49,11 @@ struct AdminWorkspaces: AsyncParsableCommand {
         @Argument(help: "The workspace's address (slug).")
         var workspace: String
 
-        func run() async throws { try await options.run { try await $0.deleteWorkspace(workspace) } }
+        func run() async throws {
+            try await options.run { chat in
+                try await chat.deleteWorkspace(workspace)
+                Console.say("The workspace \(workspace) is deleted.")
+            }
+        }
     }
 }

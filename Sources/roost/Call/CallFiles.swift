@@ -41,10 +41,13 @@ enum CallFiles {
         return track
     }
 
+    /// Whether there is something to send where nothing else is said.
+    static var hasTestMedia: Bool { ProjectFiles.locate("Media/webRtcTestVideo.mp4") != nil }
+
     private static func testFile(_ name: String) throws -> MediaFile {
         guard let url = ProjectFiles.locate("Media/\(name)") else {
             throw CommandError(
-                "The test media (Media/\(name)) were not found: start roost in its folder, or set ROOST_HOME to it.")
+                "The test media (Media/\(name)) were not found: set ROOST_HOME to the folder that has them.")
         }
         return try file(url.path)
     }

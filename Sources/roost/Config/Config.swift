@@ -19,9 +19,9 @@ struct Config: ParsableCommand {
         try CommandError.reported {
             let settings = try Settings(options, environment: ProcessInfo.processInfo.environment)
             do {
-                _ = try Serve.parse(settings.arguments)
+                _ = try Roost.parseAsRoot(["serve"] + settings.arguments)
             } catch {
-                Serve.exit(withError: error)
+                Roost.exit(withError: error)
             }
             for setting in settings.settings {
                 for value in setting.values {

@@ -36,6 +36,10 @@ struct ChatOptions: ParsableArguments {
         if data == nil, database != nil {
             throw ValidationError("--database needs --data, for what is not kept in databases.")
         }
+        // Besides URLs libpq takes words such as host=db.
+        if let database, !database.lowercased().contains(/postgres(ql)?:\/\//), !database.contains("=") {
+            throw ValidationError("--database takes the URL of a PostgreSQL database: postgresql://user@host/name.")
+        }
         if data == nil, sample { throw ValidationError("--sample needs --data, where the sample is to be kept.") }
         if let publicURL,
             !(publicURL.hasPrefix("http://") || publicURL.hasPrefix("https://")) || publicURL.hasSuffix("/")

@@ -211,6 +211,10 @@ struct LiveKitOptions: ParsableArguments {
                 signingKey: first, servesOthers: servesOthers)
         } catch let error as CommandError {
             throw error
+        } catch let error as MediaWorkerError {
+            guard case .port(let transport, _, _) = error else { throw CommandError("\(error)") }
+            throw CommandError(
+                "\(error) \(transport == "TCP" ? "--media-tcp-port" : "--media-port") takes another one.")
         } catch {
             throw CommandError("\(error)")
         }

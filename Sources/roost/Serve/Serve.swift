@@ -39,7 +39,10 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "The port for signaling alone, where clients of the seed's server look; 0 takes a free one.")
     var signalingPort = 3000
 
-    @Option(help: ArgumentHelp("The web page's folder. Default: the one next to this program.", valueName: "folder"))
+    @Option(
+        help: ArgumentHelp(
+            "The web page's folder. Default: Web in $ROOST_HOME, beside the program or above it, in /usr/share/roost.",
+            valueName: "folder"))
     var web: String?
 
     @Option(help: ArgumentHelp("Let web pages of this origin connect, or of any ('*'); may be repeated."))
@@ -155,7 +158,7 @@ struct Serve: AsyncParsableCommand {
         if tlsCertificate != nil { hangUp = { renew.yield() } }
         let interrupts = Interrupts.stream(hangUp: hangUp)
         let page = try pageFolder()
-        let media = echo ? try CallFiles.load(video: nil, audio: nil, codec: nil) : nil
+        let media = echo && CallFiles.hasTestMedia ? try CallFiles.load(video: nil, audio: nil, codec: nil) : nil
         let iceServers = try await turn.start(host: host, certificate: tlsCertificate, key: tlsKey)
         let relay = iceServers.relay
         var logger = Logger(label: "roost")
@@ -192,15 +195,15 @@ struct Serve: AsyncParsableCommand {
         let pagePort: Int
         let signaling: Int
         do {
-            pagePort = try await server.bind(host: host, port: port)
+            pagePort = try await bind(server, port, "--port")
             served?.listens(on: pagePort, isSecure: tlsCertificate != nil)
             let isSame = signalingPort == port && port != 0
-            signaling = isSame ? pagePort : try await server.bind(host: host, port: signalingPort)
+            signaling = isSame ? pagePort : try await bind(server, signalingPort, "--signaling-port")
             if let livekit = sfu, livekit.servesOthers {
                 // A port that there is already goes on showing the page.
                 let wanted = self.livekit.livekitPort
                 if wanted == 0 || wanted != port && wanted != signalingPort {
-                    livekit.port = try await server.bind(host: host, port: self.livekit.livekitPort)
+                    livekit.port = try await bind(server, self.livekit.livekitPort, "--livekit-port")
                 }
             }
         } catch {
@@ -214,8 +217,8 @@ struct Serve: AsyncParsableCommand {
         if let media { echoPeer = try await makeEchoPeer(rooms, media) }
         await echoPeer?.start()
         announce(
-            page: pagePort, signaling: signaling, hasPage: page != nil, iceServers: iceServers, livekit: sfu,
-            chat: served)
+            page: pagePort, signaling: signaling, hasPage: page != nil, hasEchoPeer: echoPeer != nil,
+            iceServers: iceServers, livekit: sfu, chat: served)
         let watch = server.certificate.map { CertificateWatch($0, relay: relay?.service, logger: logger) }
         let watching = watch.map { watch in Task { await watch.run(whenAsked: renewals) } }
         for await _ in interrupts { break }
@@ -239,6 +242,17 @@ struct Serve: AsyncParsableCommand {
         if !isDone { logger.warning("the server ends before all is written and told that should have been") }
         await relay?.service.stop()
         withExtendedLifetime(interrupts) {}
+    }
+
+    private func bind(_ server: SocketIOServer, _ port: Int, _ option: String) async throws -> Int {
+        do {
+            return try await server.bind(host: host, port: port)
+        } catch {
+            // Of the port: it is taken, or only root's. Otherwise of the host.
+            let isOfPort =
+                if case .cannotListen(_, _, let sentence) = error { sentence.hasPrefix("Port ") } else { false }
+            throw CommandError(isOfPort ? "\(error) \(option) takes another one." : "\(error)")
+        }
     }
 
     /// For what is still to be written, pushed, mailed and told others when nobody is connected any more.
@@ -292,7 +306,10 @@ struct Serve: AsyncParsableCommand {
             page: folder.map(StaticFiles.init), metrics: metrics, readiness: readiness,
             iceServers: ICEServersRoute(iceServers: iceServers),
             roomToken: roomToken)
+        let sockets = Set(
+            (chat == nil ? [] : [ChatServer.path + "/ws"]) + (livekit == nil ? [] : ["/rtc", "/rtc/v1"]))
         configuration.fallback = { request in
+            if sockets.contains(request.path) { return .upgradeRequired }
             if let answer = await chat?.answer(request) { return answer }
             if let answer = await livekit?.answer(request) { return answer }
             return await routes.answer(request)
@@ -325,7 +342,8 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func announce(
-        page: Int, signaling: Int, hasPage: Bool, iceServers: ICEServers, livekit: LiveKitService?, chat: ServedChat?
+        page: Int, signaling: Int, hasPage: Bool, hasEchoPeer: Bool, iceServers: ICEServers, livekit: LiveKitService?,
+        chat: ServedChat?
     ) {
         if json {
             var fields: [String: JSONField] = [
@@ -370,8 +388,11 @@ struct Serve: AsyncParsableCommand {
                 lines.append("  Media      " + mediaText(livekit))
             }
             if let chat { lines += text(chat, page: page) }
-            if echo {
+            if hasEchoPeer {
                 lines.append("An echo peer waits in room \(echoRoom): call it as caller to try everything alone.")
+            }
+            if echo, !hasEchoPeer {
+                lines.append("There is no echo peer: its film was not found (Media, looked for where --web is).")
             }
             lines.append("Ctrl-C ends it.")
             Console.say(lines.joined(separator: "\n"))
@@ -380,10 +401,13 @@ struct Serve: AsyncParsableCommand {
 
     private func text(_ chat: ServedChat, page: Int) -> [String] {
         let scheme = tlsCertificate == nil ? "http" : "https"
-        var lines = ["  Chat       \(scheme)://localhost:\(page)\(ChatServer.path)  (docs/openapi.yaml describes it)"]
+        let address = "\(scheme)://localhost:\(page)\(ChatServer.path)/…"
+        var lines = ["  Chat       \(address)  (docs/openapi.yaml describes it)"]
         if let sample = chat.sample {
             lines.append("A sample workspace was made. These two can log in; it is said this once:")
             for person in sample.people { lines.append("  \(person.username)  password \(person.password)") }
+        } else if self.chat.sample {
+            lines.append("No sample workspace was made: there are accounts already.")
         }
         return lines
     }

@@ -29,7 +29,10 @@ struct ServedChat: Sendable {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CommandError("The folder \(folder) cannot be made: \(error.localizedDescription)")
+            throw CommandError(
+                FileManager.default.fileExists(atPath: folder)
+                    ? "--data takes a folder, and \(folder) is a file."
+                    : "The folder \(folder) cannot be made: \(error.localizedDescription)")
         }
         let mailer = try mail.mailer(now: now, logger: logger)
         do {

@@ -1,6 +1,16 @@
 internal import Foundation
 internal import SocketIO
 
+extension SocketIOHTTPResponse {
+    /// To a plain request for the address of a WebSocket, as many proxies make of one that asks for it (RFC 9110
+    /// §15.5.22).
+    static let upgradeRequired = SocketIOHTTPResponse(
+        status: 426,
+        headers: [("Upgrade", "websocket"), ("Content-Type", "text/plain; charset=utf-8")],
+        body: .bytes(
+            Array("This address is a WebSocket. A proxy in front of this server has to pass Upgrade on.\n".utf8)))
+}
+
 /// What the server answers outside Socket.IO: the page, `/health`, `/health/ready`, `/metrics`, `/ice-servers`,
 /// `/rooms/token`. The whole route table is `answer`.
 struct WebRoutes: Sendable {

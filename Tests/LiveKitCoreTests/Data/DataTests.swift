@@ -205,22 +205,89 @@ import Testing
         #expect(numbers.count > 20 && numbers == Array(0..<numbers.count))
     }
 
-    @Test func `what waits for one who takes nothing is bounded`() {
-        var outbox = Outbox()
-        for _ in 0..<10_000 { outbox.hold([UInt8](repeating: 0, count: 1_000)) }
+    @Test func `who sends waits for who takes less, and nothing is left out`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single), ("cid", .single)])
+        let (ann, bob, cid) = (clients[0], clients[1], clients[2])
+        // Every third datagram of data to Bob is lost: SCTP is slow.
         var count = 0
-        while outbox.next != nil {
-            outbox.removeFirst()
+        venue.isLost = { client, bytes in
+            guard client === bob, (20...63).contains(bytes[0]) else { return false }
             count += 1
+            return count % 3 == 0
         }
-        #expect(count == Outbox.maximumMessages)
-        for _ in 0..<100 { outbox.hold([UInt8](repeating: 0, count: 60_000)) }
-        count = 0
-        while outbox.next != nil {
-            outbox.removeFirst()
-            count += 1
+        // Six megabytes, as fast as they go.
+        var next = 0
+        var most = 0
+        let sender = try #require(venue.room.people.first)
+        while next < 100 {
+            if try ann.sayIfThereIsRoom("\(next) " + String(repeating: "x", count: 60_000)) { next += 1 }
+            venue.run(for: .milliseconds(20))
+            most = max(most, sender.heldData)
+            guard venue.now < Instant.zero + .seconds(Int64(600)) else { break }
         }
-        #expect(count == Outbox.maximumBytes / 60_000)
+        #expect(next == 100)
+        // What SCTP's window lets come, and what was on its way.
+        #expect(most > 1 << 20 && most < 4 << 20)
+        venue.isLost = { _, _ in false }
+        #expect(venue.run(atMost: .seconds(Int64(90))) { bob.heard.count == 100 })
+        for client in [bob, cid] {
+            let numbers = client.heard.compactMap { $0.split(separator: " ").dropFirst().first.flatMap { Int($0) } }
+            #expect(numbers == Array(0..<100))
+        }
+        #expect(sender.heldData == 0)
+    }
+
+    @Test func `who takes nothing for which others wait is sent away, to come back anew, and they go on`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single), ("cid", .single)])
+        let (ann, bob, cid) = (clients[0], clients[1], clients[2])
+        // Its data alone are lost: ICE goes on.
+        venue.isLost = { client, bytes in client === bob && (20...63).contains(bytes[0]) }
+        var next = 0
+        while next < 60 {
+            if try ann.sayIfThereIsRoom("\(next) " + String(repeating: "x", count: 60_000)) { next += 1 }
+            venue.run(for: .milliseconds(100))
+            guard venue.now < Instant.zero + .seconds(Int64(120)) else { break }
+        }
+        #expect(next == 60)
+        venue.run(for: .seconds(Int64(2)))
+        #expect(bob.responses.contains { if case .leave(let leave) = $0 { leave.action == .reconnect } else { false } })
+        #expect(cid.heard.count == 60)
+        #expect(venue.room.people.first?.heldData == 0)
+    }
+
+    @Test func `what waits for one who is still coming is bounded, and so is what waits for anybody`() {
+        var outbox = Outbox()
+        for limit in [Outbox.maximumCostUnopened, Outbox.maximumCost] {
+            var held = 0
+            while outbox.hold(HeldMessage([UInt8](repeating: 0, count: 1_000), sender: nil), limit: limit) { held += 1 }
+            #expect(held == limit / 1_128)
+            while outbox.removeFirst() != nil {}
+            #expect(outbox.isEmpty)
+        }
+        // Small ones are counted by what they take.
+        var small = 0
+        while outbox.hold(HeldMessage([1], sender: nil), limit: Outbox.maximumCostUnopened) { small += 1 }
+        #expect(small < 10_000)
+    }
+
+    @Test func `little in a long time is too little, and nothing to take is enough`() {
+        var outbox = Outbox()
+        func isStuck(_ waiting: Int, second: Int64) -> Bool {
+            outbox.isStuck(waiting: waiting, at: .zero + .seconds(second))
+        }
+        #expect(!isStuck(0, second: 0))
+        let bytes = [UInt8](repeating: 0, count: 60_000)
+        for _ in 0..<100 { _ = outbox.hold(HeldMessage(bytes, sender: nil), limit: .max) }
+        #expect(!isStuck(500_000, second: 1))
+        #expect(!isStuck(500_000, second: 20))
+        // It has taken two hundred thousand.
+        #expect(!isStuck(300_000, second: 21))
+        #expect(!isStuck(300_000, second: 40))
+        #expect(isStuck(250_000, second: 41))
+        while outbox.removeFirst() != nil {}
+        #expect(!isStuck(250_000, second: 100))
     }
 
     @Test func `what is kept for those who were away is bounded`() {

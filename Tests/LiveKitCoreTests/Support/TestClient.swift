@@ -362,6 +362,13 @@ final class TestClient {
         try publisher.send(.binary(bytes), on: channel, at: venue.now)
     }
 
+    /// As SDKs do: not more is given to the channel than a little.
+    func sayIfThereIsRoom(_ text: String) throws -> Bool {
+        guard let channel = up["_reliable"], publisher.bufferedAmount(of: channel) < 128 << 10 else { return false }
+        try say(text)
+        return true
+    }
+
     /// What came, as `sender: text`.
     var heard: [String] {
         messages.map { "\($0.packet.participantIdentity): \(String(decoding: $0.packet.user.payload, as: UTF8.self))" }

@@ -134,7 +134,7 @@ import Testing
         #expect(call.violations == [])
     }
 
-    @Test func `a line that fails for three minutes, longer than SCTP would wait, and a restart lose no message`() throws {
+    @Test func `a line that fails for longer than SCTP waits, and a restart, lose no message`() throws {
         var call = CallSimulation()
         let id = try create("chat", &call)
         call.begin([])

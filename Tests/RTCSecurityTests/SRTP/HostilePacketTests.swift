@@ -72,7 +72,8 @@ struct HostilePacketTests {
         #expect(table.count == 0)
     }
 
-    @Test func `keeps a bounded number of a peer's senders, and lets the one go that was heard least recently`() throws {
+    @Test func `keeps a bounded number of a peer's senders, and lets the one go that was heard least recently`() throws
+    {
         let pair = try SRTPPair(.aeadAES128GCM)
         let limit = UInt32(SourceTable.receivedLimit)
         let first = try (0..<limit).map { try pair.protected(rtp(1, ssrc: $0, payloadLength: 1)) }

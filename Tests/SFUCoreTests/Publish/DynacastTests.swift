@@ -45,6 +45,21 @@ import Testing
         #expect(dynacast.wanted == .off)
         #expect(dynacast.tick(at: start + .seconds(Int64(5))) == .off)
     }
+
+    @Test func `a new track that nobody wants is not sent after ten seconds, and is for the first who does`() {
+        var dynacast = Dynacast(published: start)
+        #expect(dynacast.tick(at: start + .milliseconds(9_999)) == nil)
+        #expect(dynacast.tick(at: start + .seconds(Int64(10))) == .off)
+        #expect(dynacast.nextWake == nil)
+        #expect(dynacast.changed(from: nil, to: .medium, at: start + .seconds(Int64(60))) == .medium)
+    }
+
+    @Test func `a new track whose first subscriber wants little is told so after the first ten seconds`() {
+        var dynacast = Dynacast(published: start)
+        #expect(dynacast.changed(from: nil, to: .low, at: start + .seconds(Int64(1))) == nil)
+        #expect(dynacast.tick(at: start + .seconds(Int64(9))) == nil)
+        #expect(dynacast.tick(at: start + .seconds(Int64(10))) == .low)
+    }
 }
 
 /// Wishes for key frames become few requests.
