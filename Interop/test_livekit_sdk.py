@@ -1,5 +1,6 @@
 """LiveKit's Python SDK, which is libwebrtc and Rust underneath, in rooms of `roost serve`."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ from peers.livekit_room import Server
 from peers.livekit_streams import bytes_of, digest, text_of
 from support.namespace import Namespace
 from support.process import JSONProcess
+from support.waiting import wait_until
 
 # Run inside the namespace: gives the datagrams of each client at the outer address a socket of their own to the inner
 # one, as a NAT that publishes a port does.
@@ -152,6 +154,39 @@ def test_streams_of_bytes_come_whole_and_with_what_is_said_of_them(sfu, room, mo
     ann.do("send", text="the end")
     eve.wait_for("data", text="the end")
     assert [line["who"] for line in eve.process.events if line["event"] == "byte stream"] == ["bob"]
+
+
+@both_modes
+def test_a_stream_has_no_hole_although_one_who_receives_it_stands_still(sfu, room, mode):
+    """The server holds little for it and leaves nothing out: who sends waits, and so do the others."""
+    ann, bob, eve = (sfu.join(room, name, *mode) for name in ("ann", "bob", "eve"))
+    for one in (ann, bob):
+        one.wait_for("connected", who="eve")
+    before = sfu.metrics()["roost_livekit_received_bytes_total"]
+    bob.process.send(signal.SIGSTOP)
+    ann.do("send_bytes", seed=3, count=4_000_000, name="film", type="video/mp4")
+    wait_until(lambda: sfu.metrics()["roost_livekit_received_bytes_total"] > before + 1_500_000, "much has come")
+    bob.process.send(signal.SIGCONT)
+    for listener in (bob, eve):
+        listener.wait_for(
+            "byte stream", who="ann", name="film", size=4_000_000, count=4_000_000, digest=digest(bytes_of(3, 4_000_000)))
+
+
+def test_who_is_never_watched_sends_no_pictures_and_is_seen_at_once_by_who_comes(sfu, room):
+    ann = sfu.join(room, "ann", "--dynacast")
+    ann.do("publish_video", simulcast=True)
+    ann.wait_for("own_track", name="camera")
+
+    def is_silent():
+        before = sfu.metrics()["roost_livekit_received_packets_total"]
+        time.sleep(1)
+        return sfu.metrics()["roost_livekit_received_packets_total"] - before < 10
+
+    wait_until(lambda: not is_silent(), "pictures")
+    wait_until(is_silent, "no more pictures")
+    bob = sfu.join(room, "bob")
+    bob.wait_for("subscribed", name="camera")
+    bob.check_picture()
 
 
 @both_modes

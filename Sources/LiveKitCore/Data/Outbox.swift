@@ -17,8 +17,8 @@ final class HeldMessage {
     var cost: Int { bytes.count + 128 }
 }
 
-/// Reliable messages that wait to be sent to somebody. None in the middle is ever left out: who takes too little for too
-/// long is sent away (`isStuck`, `isFull`), and comes back with a connection that is new.
+/// Reliable messages that wait to be sent to somebody. None in the middle is ever left out: who takes too little for
+/// too long is sent away (`isStuck`), and comes back with a connection that is new.
 struct Outbox {
     private var messages: [HeldMessage] = []
     private var head = 0

@@ -116,7 +116,7 @@ extension RoomMachine {
     /// The receiver takes less than is sent: the sender waits for it.
     private func hold(_ message: HeldMessage, for participant: Participant, at now: Instant) {
         guard participant.primary?.channels[.reliable] != nil else {
-            // Nobody waits for one who is still coming: it has a few of the first messages, or the last ones by `replay`.
+            // Nobody waits for one who is still coming: it has a few of the first, or the last ones by `replay`.
             let unowned = HeldMessage(message.bytes, sender: nil)
             _ = participant.outbox.hold(unowned, limit: Outbox.maximumCostUnopened)
             return
