@@ -6,6 +6,9 @@ from peers.chromium import ChromiumPeer
 from support.call import new_room
 from support.page import ACCESSIBILITY, connect, login, text, wait_text
 
+# Of a server without rooms for many the browser notes its answer to the question whether there are any.
+NO_ROOMS = "error: Failed to load resource: the server responded with a status of 404 (Not Found)"
+
 
 def test_the_whole_story_by_keyboard(new_page, browser, seed_server):
     page, room = new_page(), new_room()
@@ -19,6 +22,10 @@ def test_the_whole_story_by_keyboard(new_page, browser, seed_server):
     page.keyboard.type("one")
     press("Enter")
     assert focused() == "login-room" and "whole number" in text(page, "#login-room-error")
+    press("Control+a")
+    page.keyboard.type("1234567890123456")
+    press("Enter")
+    assert text(page, "#login-room-error") == "Please enter a number of at most 15 digits."
     press("Control+a")
     page.keyboard.type(str(room))
     press("Enter")
@@ -62,13 +69,16 @@ def test_the_whole_story_by_keyboard(new_page, browser, seed_server):
         assert focused() == "room-title"
         assert text(page, "#room-notice") == "You ended the call."
         wait_text(partner.page, "#room-notice", "Ann ended the call.")
+        # That somebody hung up is no fault.
+        for one in (page, partner.page):
+            assert one.is_visible("#room-notice.neutral[role=status]")
     finally:
         partner.close()
     page.click("#room-logout")
     assert focused() == "login-name"
     assert page.input_value("#login-name") == page.input_value("#login-room") == ""
     assert page.evaluate("localStorage.length") == 0
-    assert page.lines == []
+    assert set(page.lines) <= {NO_ROOMS}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -80,6 +90,9 @@ def test_each_screen_is_readable_and_fits(width, height, scheme, new_page, brows
     assert page.evaluate(ACCESSIBILITY) == []
     login(page, seed_server, "Wolfeschlegelsteinhausenbergerdorff the Elder of a Long Name", room, "?pattern=1")
     assert page.evaluate(ACCESSIBILITY) == []
+    # What is said above the choice begins where all else does.
+    legend = page.locator("#room-role legend")
+    assert legend.evaluate("(legend) => getComputedStyle(legend).padding") == "0px"
     connect(page, "caller")
     partner = ChromiumPeer(browser, seed_server, room, "Bob", "callee")
     try:
@@ -94,6 +107,8 @@ def test_each_screen_is_readable_and_fits(width, height, scheme, new_page, brows
             box = button.bounding_box()
             assert 0 <= box["x"] and box["x"] + box["width"] <= width and box["y"] + box["height"] <= height
             assert min(box["width"], box["height"]) >= 44
+        page.click("#chat-end")
+        assert text(page, "#room-notice") == "You ended the call." and page.evaluate(ACCESSIBILITY) == []
     finally:
         partner.close()
-    assert page.lines == []
+    assert set(page.lines) <= {NO_ROOMS}

@@ -15,6 +15,13 @@ COUNT_NOTICES = """
   new MutationObserver(count).observe(document.getElementById('chat-notices'), { childList: true });
 }
 """
+# As the browser tells it when media stops and comes again.
+MOVE = """
+(state) => {
+  Object.defineProperty(roost.call.connection, 'connectionState', { value: state, configurable: true });
+  roost.call.connection.onconnectionstatechange();
+}
+"""
 SEND_NONSENSE = """
 async (room) => {
   const { SocketIOClient } = await import('/js/socketio.js');
@@ -73,6 +80,11 @@ def test_a_hang_up_while_the_server_is_away_reaches_the_partner(namespace, brows
         server.kill()
         wait_text(callee.page, "#chat-notices", "The connection to the server broke; the call goes on.")
         assert callee.page.title() == "In a call with Ann – Roost"
+        # That the call goes on is said no longer than it does.
+        callee.page.evaluate(MOVE, "disconnected")
+        assert "interrupted" in text(callee.page, "#chat-state") and text(callee.page, "#chat-notices") == ""
+        callee.page.evaluate(MOVE, "connected")
+        assert text(callee.page, "#chat-state") == "In the call"
         caller.page.click("#chat-end")
         wait_text(callee.page, "#room-notice", "Ann ended the call.")
         wait_text(callee.page, "#room-connection", "The connection broke, reconnecting…")

@@ -6,6 +6,9 @@ from support.call import new_room
 from support.page import connect, login, text, wait_text
 from support.waiting import wait_until
 
+# Of a server without rooms for many the browser notes its answer to the question whether there are any.
+NO_ROOMS = "error: Failed to load resource: the server responded with a status of 404 (Not Found)"
+
 
 @pytest.fixture
 def enter(new_page, seed_server):
@@ -84,7 +87,7 @@ def test_the_same_two_call_again_and_again_and_nothing_is_left(enter):
             connect(bob, "callee")
     for page in (ann, bob):
         assert alive(page) == {"RTCPeerConnection": 0, "AudioContext": 0, "MediaStreamTrack": 0}
-        assert page.lines == []
+        assert set(page.lines) <= {NO_ROOMS}
 
 
 def alive(page):

@@ -1,7 +1,11 @@
 """The page's room: who is there, who may call, what the server says."""
 
+import pytest
+
 from support.call import new_room
-from support.page import connect, login, text, wait_text
+from support.page import ACCESSIBILITY, connect, login, text, wait_text
+
+REMEMBER = "localStorage.setItem('roost.login', JSON.stringify({ name: 'Ann', room: 5 }))"
 
 
 def test_start_call_waits_for_the_opposite_role(new_page, seed_server):
@@ -66,3 +70,52 @@ def test_the_page_of_our_own_server_breaks_none_of_its_rules(new_page, roost_ser
     connect(page, "caller")
     assert text(page, "#room-name") == "Änne +% 漢字"
     assert page.lines == []
+
+
+@pytest.fixture
+def page_that_remembers(new_page):
+    page = new_page()
+    page.add_init_script(REMEMBER)
+    return page
+
+
+@pytest.mark.parametrize(
+    "room, fault",
+    [
+        ("abc", "Please enter a whole number, such as 1."),
+        ("", "Please enter a whole number, such as 1."),
+        ("1234567890123456", "Please enter a number of at most 15 digits."),
+    ],
+)
+@pytest.mark.parametrize("more", ["", "&autostart=1"])
+def test_a_link_to_no_room_leads_into_no_other_one(room, fault, more, page_that_remembers, seed_server):
+    page = page_that_remembers
+    page.goto(f"{seed_server}/?room={room}{more}")
+    assert page.is_visible("#login") and text(page, "#login-room-error") == fault
+    assert page.input_value("#login-name") == "Ann" and page.input_value("#login-room") == room
+    assert page.evaluate("document.activeElement.id") == "login-room"
+    page.fill("#login-room", "7")
+    assert page.is_hidden("#login-room-error")
+    page.click("#login-continue")
+    assert text(page, "#room-number") == "7" and text(page, "#room-connection") == "Not connected"
+
+
+def test_a_link_without_a_room_calls_nobody_in_the_remembered_one(page_that_remembers, seed_server):
+    page = page_that_remembers
+    page.goto(f"{seed_server}/?autostart=1")
+    assert text(page, "#room-number") == "5" and text(page, "#room-connection") == "Not connected"
+    # With a room in the link, the name may be the remembered one.
+    page.goto(f"{seed_server}/?autostart=1&room={new_room()}")
+    wait_text(page, "#room-connection", "Connected")
+    assert text(page, "#room-name") == "Ann"
+
+
+@pytest.mark.parametrize("kind", ["invitation", "reset-password", "verify-email"])
+def test_a_link_of_a_mail_is_for_a_chat_client(kind, page_that_remembers, seed_server):
+    page = page_that_remembers
+    page.goto(f"{seed_server}/#/{kind}/CODE")
+    said = "This link is for a chat client of Roost: open it there. This page makes calls only."
+    assert text(page, "#login-notice[role=status]") == said
+    assert page.input_value("#login-room") == "5" and page.evaluate(ACCESSIBILITY) == []
+    page.click("#login-continue")
+    assert text(page, "#room-number") == "5"

@@ -43,6 +43,12 @@ def test_who_sees_the_page_gets_a_token_for_a_room_and_nobody_else(sfu, namespac
     assert ask(namespace, sfu.page, '{"room": "a", "name": "b"}' + 5_000 * " ")[0] == 413
 
 
+def test_whether_there_are_rooms_is_asked_as_often_as_one_likes(sfu, namespace):
+    for _ in range(130):
+        answer = namespace.run("curl", "-s", f"http://127.0.0.1:{sfu.page}/rooms/token").stdout
+        assert json.loads(answer) == {"rooms": True}
+
+
 def test_one_address_asks_so_often_and_is_told_when_to_ask_again(namespace):
     for rate, given in ((3, 3), (0, 10)):
         process, port = start_server(
@@ -61,10 +67,19 @@ def test_a_server_without_rooms_says_so(namespace, browser):
     process, port = start_server(namespace)
     assert ask(namespace, port, '{"room": "a", "name": "b"}') == (
         404, {"error": "This server has no rooms for many: it was started without --rooms."})
+    page, said = browser.new_page(), "This server has no rooms for many. Two can call each other directly all the same."
     ann = RoomsPage(browser, f"http://127.0.0.1:{port}", "standup", "Ann")
     try:
-        wait_text(ann.page, "#lobby-notice", "This server has no rooms for many: it was started without --rooms.")
+        # Guests hear of no options.
+        wait_text(ann.page, "#lobby-notice", said)
         assert ann.page.evaluate("document.activeElement.id") == "lobby-join"
+        with page.expect_response("**/rooms/token"):
+            page.goto(f"http://127.0.0.1:{port}/")
+        assert page.is_hidden("text=Meet in a room for many.")
+        page.goto(f"http://127.0.0.1:{port}/rooms.html")
+        wait_text(page, "#lobby-notice", said)
+        assert page.evaluate("document.activeElement.id") == "lobby-name"
     finally:
+        page.context.close()
         ann.close()
         assert process.finish() == 0

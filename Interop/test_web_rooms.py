@@ -121,6 +121,18 @@ def test_media_go_on_when_the_websocket_is_cut(join, service):
     assert len(bob.sockets()) == 2 and len(ann.sockets()) == 1
 
 
+def test_nobody_says_how_good_connections_are_while_there_is_none(join):
+    ann, bob = join("Ann"), join("Bob")
+    all_in(ann, bob)
+    bob.wait_tile("Ann", lambda tile: tile["words"] == ", good connection", "well connected")
+    bob.cut_off()
+    bob.wait_state("reconnecting")
+    assert bob.tile("Ann")["words"] == bob.tile("Bob (you)")["words"] == ""
+    assert bob.page.locator(".tile-quality").evaluate_all("(all) => all.every((one) => !one.checkVisibility())")
+    bob.release()
+    bob.wait_tile("Ann", lambda tile: tile["words"] == ", good connection", "well connected again")
+
+
 def test_who_cannot_go_on_with_a_session_has_a_new_one(join):
     ann, bob = join("Ann"), join("Bob", tone=554)
     all_in(ann, bob)
@@ -431,6 +443,14 @@ COVERED = """
 }).map((tile) => tile.querySelector('.tile-name').textContent)
 """
 
+# How large the letter of a tile without a picture is, to its circle.
+LETTER = """
+() => {
+  const initial = document.querySelector('.tile:not(.has-picture) .tile-initial span');
+  return parseFloat(getComputedStyle(initial).fontSize) / initial.clientHeight;
+}
+"""
+
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width, height", [(1280, 800), (390, 844), (320, 568)])
@@ -461,6 +481,7 @@ def test_the_room_is_readable_and_fits(width, height, scheme, new_page, sfu, joi
     ann.click("camera")
     ann.wait_tile(f"{ann.name} (you)", lambda tile: not tile["hasPicture"], "without a picture")
     ann.wait(lambda: ann.page.evaluate(COVERED) == [], "initials that no label covers")
+    ann.wait(lambda: 0.4 < ann.page.evaluate(LETTER) < 0.6, "an initial that fills its circle")
 
 
 @pytest.mark.parametrize("width, height", [(1280, 800), (390, 844)])
@@ -474,6 +495,27 @@ def test_names_are_readable_beside_an_enlarged_tile_of_very_many(join, width, he
     ann.wait(lambda: ann.page.locator(".tile").first.bounding_box()["width"] < 100, "others in small tiles")
     ann.wait(lambda: ann.page.evaluate(COVERED) == [], "initials that are whole, or not there")
     assert ann.page.evaluate(ACCESSIBILITY) == []
+
+
+@pytest.mark.parametrize(
+    "stage, count, shown",
+    [
+        # Columns, rows, and the size of a tile.
+        ((378, 684), 2, (1, 2, 378, 338)), ((378, 684), 6, (2, 3, 185, 185)), ((378, 684), 9, (2, 5, 185, 130)),
+        ((308, 408), 6, (2, 3, 150, 131)), ((308, 408), 3, (1, 3, 232, 131)), ((308, 408), 20, (2, 10, 150, 84)),
+        ((1260, 634), 2, (2, 1, 626, 626)), ((1260, 634), 3, (2, 2, 556, 313)), ((1260, 634), 6, (3, 2, 415, 313)),
+    ],
+)
+def test_tiles_are_as_large_as_they_can_be(stage, count, shown, run):
+    places = run("""
+      const { arrange } = await import('/js/rooms/layout.js');
+      const [[width, height], count] = argument;
+      return arrange(count, { width, height });
+    """, [stage, count])
+    rows = [place["top"] for place in places]
+    size = round(places[0]["width"]), round(places[0]["height"])
+    assert (rows.count(rows[0]), len(set(rows)), *size) == shown
+    assert all(place["left"] >= 0 and place["left"] + place["width"] <= stage[0] + 0.01 for place in places)
 
 
 def test_the_whole_story_by_keyboard(new_page, sfu, room):
@@ -509,7 +551,24 @@ def test_a_link_brings_others_into_the_room(join, new_page, room):
     bob = new_page()
     bob.goto(link)
     assert bob.input_value("#lobby-room") == room and bob.input_value("#lobby-name") == ""
+    assert bob.is_hidden("#lobby-notice") and bob.is_hidden("#lobby-room-error")
     # As on a page without https.
     ann.page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     ann.page.click("#meeting-invite")
     wait_text(ann.page, "#meeting-notices", f"The link to this room, to send to others: {link}")
+
+
+@pytest.mark.parametrize("query, shown", [("", "standup"), ("room=&", ""), (f"room={70 * 'x'}&", 70 * "x")])
+def test_a_link_to_no_room_leads_into_no_other_one(query, shown, new_page, sfu):
+    page = new_page()
+    page.add_init_script("localStorage.setItem('roost.login', JSON.stringify({ name: 'Ann', manyRoom: 'standup' }))")
+    page.goto(f"http://127.0.0.1:{sfu.page}/rooms.html?{query}join=1&pattern=1")
+    assert page.is_visible("#lobby") and page.evaluate("roost.room") is None
+    assert page.input_value("#lobby-name") == "Ann" and page.input_value("#lobby-room") == shown
+    if query:
+        assert text(page, "#lobby-room-error") == "Please enter the room’s name, at most 64 characters."
+        assert page.evaluate("document.activeElement.id") == "lobby-room"
+        page.fill("#lobby-room", "retro")
+    assert page.is_hidden("#lobby-room-error")
+    page.click("#lobby-join")
+    wait_text(page, "#meeting-title", "Room retro" if query else "Room standup")

@@ -90,6 +90,43 @@ def test_messages_are_said_aloud_while_nobody_sees_them(join):
     assert spoken.count() == count
 
 
+def test_addresses_in_messages_are_links_and_say_nothing_of_the_room(join):
+    ann, bob = join("Ann", locale="en-US"), join("Bob")
+    all_in(ann, bob)
+    for one in (ann, bob):
+        one.click("messages")
+    bob.say("Look at https://example.com/<b>?a=1&b=2, please")
+    link = ann.page.locator("#messages-list a")
+    ann.wait(lambda: link.count() == 1, "a link")
+    assert link.get_attribute("href") == link.inner_text() == "https://example.com/"
+    assert link.get_attribute("target") == "_blank" and link.get_attribute("rel") == "noopener noreferrer nofollow"
+    assert ann.page.inner_text("#messages-list span") == "Look at https://example.com/<b>?a=1&b=2, please"
+    ann.page.evaluate("void (globalThis.Date = class extends Date { constructor() { super(2026, 0, 5, 17, 49); } })")
+    ann.say("I see")
+    assert ann.page.inner_text("#messages-list li:last-child b").split() == ["Ann,", "5:49", "PM"]
+
+
+@pytest.mark.parametrize(
+    "text, addresses",
+    [
+        ("http://a.example and HTTPS://b.example:8443/c?d#e", ["http://a.example", "HTTPS://b.example:8443/c?d#e"]),
+        ("(see https://a.example/b_(c)), or https://a.example/!?", ["https://a.example/b_(c)", "https://a.example/"]),
+        ("“https://a.example/ä/?q='x'”, https://a.example…", ["https://a.example/ä/?q='x", "https://a.example"]),
+        ("https://a.example/\u202egnp.exe", ["https://a.example/"]),
+        ("javascript:alert(1) ftp://a.example xhttps://a.example www.a.example", []),
+        ("https:// http://[ https://. data:text/html,https:x", []),
+        ("https://a.example/" + 20_000 * ")." + "x", ["https://a.example/" + 20_000 * ")." + "x"]),
+    ],
+)
+def test_what_is_an_address_and_what_is_not(text, addresses, run):
+    pieces = run("""
+      const { withLinks } = await import('/js/rooms/views/links.js');
+      return withLinks(argument).map((piece) => (piece.href ? [piece.textContent, piece.href] : [piece]));
+    """, text)
+    assert "".join(words for words, *_ in pieces) == text
+    assert [words for words, *href in pieces if href] == addresses
+
+
 def test_option_with_a_letter_writes_in_a_field_and_is_a_key_elsewhere(join):
     ann = join("Ann")
     ann.wait_state("connected")

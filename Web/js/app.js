@@ -1,9 +1,10 @@
 // The coordinator: which screen shows, and what the user's wishes and the network's news lead to.
-import { Call, HELD_CANDIDATES } from './call.js';
+import { Call, HELD_CANDIDATES, HUNG_UP } from './call.js';
 import { applyIceServers, fetchIceServers } from './ice.js';
 import { openMedia } from './media.js';
 import { readableName } from './names.js';
 import { preferences } from './preferences.js';
+import { hasRooms } from './rooms/access.js';
 import { Roster } from './roster.js';
 import { Signaling } from './signaling.js';
 import { ConnectError } from './socketio.js';
@@ -11,6 +12,9 @@ import { StatisticsFeed } from './statistics.js';
 import { ChatView } from './views/chat.js';
 import { LoginView } from './views/login.js';
 import { RoomView } from './views/room.js';
+
+/** How calls end that somebody wanted to end: told, and no fault. */
+const WANTED_ENDS = { hangUp: 'You ended the call.', leave: 'You left the page.', partner: HUNG_UP };
 
 export class App {
   #parameters;
@@ -21,7 +25,10 @@ export class App {
   #roster = new Roster();
   /** An offer that came while nobody had opened the call, and the candidates behind it. */
   #ringing = [];
+  /** What is told in the room: `{text, isFault}`. */
   #notice = null;
+  /** Whether the server has rooms for many, once somebody sees the way to them: a promise. */
+  #hasRooms = null;
   /**
    * The call on the screen: `{call, media, peer, hadPartner, isMuted, isCameraOff, statistics}`; null in the room.
    * `peer` is the partner's name as it was sent, null while nobody knows it; `statistics` is null while they are hidden.
@@ -38,7 +45,7 @@ export class App {
     microphoneTapped: () => this.#toggle('isMuted', 'audio'),
     cameraTapped: () => this.#toggle('isCameraOff', 'video'),
     statisticsTapped: () => this.#toggleStatistics(),
-    endTapped: () => this.#chat?.call.end('You ended the call.'),
+    endTapped: () => this.#chat?.call.end(WANTED_ENDS.hangUp),
   });
 
   constructor(parameters) {
@@ -49,7 +56,7 @@ export class App {
     // Disconnected first: the browser may keep the page and show it again, and it should say then how things stand.
     addEventListener('pagehide', () => {
       this.#disconnect();
-      this.#chat?.call.end('You left the page.');
+      this.#chat?.call.end(WANTED_ENDS.leave);
     });
   }
 
@@ -60,11 +67,18 @@ export class App {
 
   start() {
     const kept = preferences.load();
-    const { name, room, isAutomatic } = this.#parameters;
-    const login = { name: name ?? kept.name ?? null, room: room ?? kept.room ?? null };
+    const { name, room, unusableRoom, isAutomatic, isForChat } = this.#parameters;
+    const login = { name: name ?? kept.name ?? null, room: room ?? unusableRoom ?? kept.room ?? null };
     const isWhole = typeof login.name === 'string' && Number.isSafeInteger(login.room);
-    if (isWhole && (isAutomatic || (kept.name === login.name && kept.room === login.room))) this.#enter(login);
-    else this.#loginView.show(login);
+    const isKept = kept.name === login.name && kept.room === login.room;
+    if (isWhole && !isForChat && (isAutomatic || isKept)) this.#enter(login);
+    else this.#showLogin({ ...login, isRoomFaulty: unusableRoom !== null, isForChat });
+  }
+
+  async #showLogin(login) {
+    this.#loginView.show(login);
+    this.#hasRooms ??= hasRooms();
+    this.#loginView.offerRooms(await this.#hasRooms);
   }
 
   // Login and room
@@ -97,7 +111,7 @@ export class App {
       });
     } catch (error) {
       if (this.#connection !== 'closed' || !this.#login) return;
-      this.#notice = connectFault(error);
+      this.#notice = fault(connectFault(error));
       this.#renderRoom();
     }
   }
@@ -112,7 +126,7 @@ export class App {
     this.#login = null;
     this.#notice = null;
     preferences.clear();
-    this.#loginView.show({});
+    this.#showLogin({});
   }
 
   #moveConnection(state) {
@@ -172,7 +186,7 @@ export class App {
         break;
       case 'unreadable':
         if (this.#chat) this.#chatView.notify(event.detail, event.kind);
-        else this.#notice = event.detail;
+        else this.#notice = fault(event.detail);
         break;
     }
     this.#renderRoom();
@@ -200,7 +214,7 @@ export class App {
     this.#moveConnection(state);
     if (!this.#chat) {
       const wasOpen = before !== 'connecting';
-      if (state === 'closed' && wasOpen) this.#notice = `The connection to the server ended: ${reason}.`;
+      if (state === 'closed' && wasOpen) this.#notice = fault(`The connection to the server ended: ${reason}.`);
       return this.#renderRoom();
     }
     const { call } = this.#chat;
@@ -243,8 +257,8 @@ export class App {
     if (this.#chat || this.#connection !== 'connected') return;
     this.#notice = null;
     if (!globalThis.RTCPeerConnection) {
-      this.#notice = 'This browser cannot make calls: WebRTC is missing or switched off. '
-        + 'Allow it in the browser’s settings or extensions, or open this page in another browser.';
+      this.#notice = fault('This browser cannot make calls: WebRTC is missing or switched off. '
+        + 'Allow it in the browser’s settings or extensions, or open this page in another browser.');
       return this.#renderRoom();
     }
     const connection = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
@@ -305,6 +319,8 @@ export class App {
           chat.peer = this.#roster.nameOf(chat.call.partnerName ?? chat.peer, this.#role) ?? chat.peer;
         }
         if (event.state === 'ended') return this.#callEnded(chat, event);
+        // What was said of the server's connection may be that the call goes on.
+        if (event.state === 'interrupted') this.#chatView.withdraw('signaling');
         return this.#renderChat();
     }
   }
@@ -316,7 +332,10 @@ export class App {
     this.#chat = null;
     // One automatic call: otherwise the two sides would call each other for ever.
     this.#parameters = { ...this.#parameters, isAutomatic: false };
-    this.#notice = reason.replace('{peer}', () => this.#partnerText(chat));
+    this.#notice = {
+      text: reason.replace('{peer}', () => this.#partnerText(chat)),
+      isFault: !Object.values(WANTED_ENDS).includes(reason),
+    };
     const mustBeTold = chat.hadPartner && by === 'us';
     this.#renderRoom();
     this.#roomView.show();
@@ -369,6 +388,8 @@ export class App {
 function shown(name) {
   return name === null || name === undefined ? null : readableName(name);
 }
+
+const fault = (text) => ({ text, isFault: true });
 
 /** What to tell when the room could not be joined. */
 function connectFault(error) {

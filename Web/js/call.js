@@ -19,7 +19,7 @@ export const POLICY = Object.freeze({
 export const HELD_CANDIDATES = 256;
 
 const LOST = '{peer} is no longer reachable: the connection was lost.';
-const HUNG_UP = '{peer} ended the call.';
+export const HUNG_UP = '{peer} ended the call.';
 
 /**
  * A call's states; it moves from one to another through one door, `#move`, with a reason.

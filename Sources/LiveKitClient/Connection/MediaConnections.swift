@@ -3,6 +3,7 @@ internal import LiveKitProtocol
 internal import RTCEngine
 internal import RTCNetwork
 internal import RTCWire
+internal import Synchronization
 
 /// Both peer connections of one session. Commands are done one after the other, in the order in which they were given;
 /// what comes of them and what the connections do by themselves is reported.
@@ -17,8 +18,16 @@ actor MediaConnections {
 
     private nonisolated let commands: AsyncStream<MediaCommand>.Continuation
     private let commandStream: AsyncStream<MediaCommand>
-    private nonisolated let outgoing: AsyncStream<(DataLabel, [UInt8])>.Continuation
-    private let outgoingStream: AsyncStream<(DataLabel, [UInt8])>
+    /// Messages, each kind on its way of its own: lossy ones are of no use behind reliable ones that wait.
+    private nonisolated let reliable: AsyncStream<[UInt8]>.Continuation
+    private let reliableStream: AsyncStream<[UInt8]>
+    private nonisolated let lossy: AsyncStream<[UInt8]>.Continuation
+    private let lossyStream: AsyncStream<[UInt8]>
+    /// Bytes of reliable messages that have not been given to their channel.
+    private nonisolated let queuedBytes = Atomic(0)
+    /// Beyond it senders wait (`waitForRoom`).
+    private static let queueLimit = 4 << 20
+    private var waiters: [CheckedContinuation<Void, Never>] = []
 
     private var channels: [DataLabel: DataChannel] = [:]
     private var senders: [LocalTrackID: RTPTransceiver] = [:]
@@ -40,7 +49,9 @@ actor MediaConnections {
         self.report = report
         self.keyFrameRequested = keyFrameRequested
         (commandStream, commands) = AsyncStream.makeStream()
-        (outgoingStream, outgoing) = AsyncStream.makeStream()
+        (reliableStream, reliable) = AsyncStream.makeStream()
+        // Of those that not even the task gets to send, the newest count.
+        (lossyStream, lossy) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
     }
 
     /// Called once, before anything else.
@@ -63,20 +74,43 @@ actor MediaConnections {
             let events = connection.events
             tasks.append(Task { [weak self] in for await event in events { await self?.happened(event, target) } })
         }
-        let (commands, outgoing) = (commandStream, outgoingStream)
+        let (commands, reliable, lossy) = (commandStream, reliableStream, lossyStream)
         tasks.append(Task { [weak self] in for await command in commands { await self?.perform(command) } })
-        tasks.append(Task { [weak self] in for await (label, bytes) in outgoing { await self?.send(bytes, label) } })
+        tasks.append(Task { [weak self] in for await bytes in reliable { await self?.sendReliable(bytes) } })
+        tasks.append(Task { [weak self] in for await bytes in lossy { await self?.send(bytes, .lossy) } })
     }
 
     nonisolated func enqueue(_ command: MediaCommand) { commands.yield(command) }
 
-    nonisolated func enqueue(_ bytes: [UInt8], _ label: DataLabel) { outgoing.yield((label, bytes)) }
+    nonisolated func enqueue(_ bytes: [UInt8], _ label: DataLabel) {
+        switch label {
+        case .reliable:
+            queuedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
+            reliable.yield(bytes)
+        case .lossy: lossy.yield(bytes)
+        }
+    }
+
+    /// Back when not too many reliable messages wait for their channel, or it is over.
+    func waitForRoom() async {
+        while !isClosed, queuedBytes.load(ordering: .relaxed) > Self.queueLimit {
+            await withCheckedContinuation { waiters.append($0) }
+        }
+    }
+
+    private func resumeWaiters() {
+        let resumed = waiters
+        waiters = []
+        for waiter in resumed { waiter.resume() }
+    }
 
     /// Ends both connections, with a goodbye to the server.
     func close() async {
         isClosed = true
         commands.finish()
-        outgoing.finish()
+        reliable.finish()
+        lossy.finish()
+        resumeWaiters()
         for task in tasks { task.cancel() }
         tasks = []
         await publisher.close()
@@ -192,6 +226,12 @@ actor MediaConnections {
             }
         }
         await report(.receiving(streams))
+    }
+
+    private func sendReliable(_ bytes: [UInt8]) async {
+        await send(bytes, .reliable)
+        queuedBytes.wrappingSubtract(bytes.count, ordering: .relaxed)
+        if queuedBytes.load(ordering: .relaxed) <= Self.queueLimit / 2 { resumeWaiters() }
     }
 
     private func send(_ bytes: [UInt8], _ label: DataLabel) async {

@@ -4,12 +4,13 @@ internal import RTCNetwork
 /// Messages, calls of methods, and what others see of us.
 extension Room {
     /// Sends a message to those who are named, or to everybody. Back when it is on its way; it waits for a connection
-    /// that is being made.
+    /// that is being made. A reliable one waits while 4 MiB of others are still to be sent.
     ///
     /// - Parameter isReliable: repeated until it arrives, in order; otherwise sent once.
     public func publish(
         data: [UInt8], isReliable: Bool = true, to destinations: [ParticipantIdentity] = [], topic: String? = nil
     ) async throws(RoomError) {
+        if isReliable { await media?.waitForRoom() }
         do throws(RoomError) {
             try machine.sendData(
                 data, isReliable: isReliable, to: destinations, topic: topic, at: NetworkLoop.now)

@@ -1,6 +1,21 @@
 // How the page gets into a room: a token, for whoever may see the page.
 
+/** For guests, who did not start the server. */
+export const NO_ROOMS = 'This server has no rooms for many. Two can call each other directly all the same.';
+
 export class AccessError extends Error {}
+
+/** Whether there are rooms: false when the server says so, or does not know the question. */
+export async function hasRooms() {
+  try {
+    const response = await fetch('/rooms/token', { cache: 'no-store' });
+    // A proxy whose server is away says nothing about rooms.
+    if (response.status >= 500) return true;
+    return response.ok && (await response.json()).rooms === true;
+  } catch {
+    return navigator.onLine === false;
+  }
+}
 
 /**
  * @returns {Promise<{identity: string, token: string}>}
@@ -22,7 +37,8 @@ export async function requestToken(room, name) {
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok && typeof answer.token === 'string') return answer;
+  if (response.ok || [404, 405].includes(response.status)) throw new AccessError(NO_ROOMS);
   throw new AccessError(typeof answer.error === 'string'
     ? answer.error
-    : 'This server has no rooms for many. “roost serve --rooms” has them.');
+    : `The server does not let you in (status ${response.status}). Try again.`);
 }

@@ -2,6 +2,7 @@
 import { parseName, readableName } from '../names.js';
 import { preferences } from '../preferences.js';
 import { byID } from '../views/screens.js';
+import { hasRooms, NO_ROOMS } from './access.js';
 import { Attention } from './attention.js';
 import { canShareScreen, openDevices, openScreen } from './devices.js';
 import { ConnectionQuality, TrackSource, TrackType } from './messages.js';
@@ -60,11 +61,18 @@ export class RoomsApp {
 
   start() {
     const kept = preferences.load();
+    const { unusableRoom, isAutomatic, kinds } = this.#parameters;
     const name = this.#parameters.name ?? parseName(kept.name ?? '');
-    const room = this.#parameters.room ?? parseName(kept.manyRoom ?? '');
-    this.#login = { name, room, kinds: this.#parameters.kinds };
-    if (this.#parameters.isAutomatic && name && room) this.#join(this.#login);
-    else this.#lobbyView.show(this.#login);
+    const room = this.#parameters.room ?? unusableRoom ?? parseName(kept.manyRoom ?? '');
+    this.#login = { name, room, kinds };
+    if (isAutomatic && name) return this.#join(this.#login);
+    this.#lobbyView.show({ ...this.#login, isRoomFaulty: unusableRoom !== null });
+    this.#checkForRooms();
+  }
+
+  /** Whoever cannot meet here is told before they fill in the form. */
+  async #checkForRooms() {
+    if (!await hasRooms()) this.#lobbyView.notice(NO_ROOMS);
   }
 
   // In and out
@@ -289,8 +297,10 @@ export class RoomsApp {
 
   #tiles() {
     const { room } = this.#meeting;
+    // What was known of the connections is old while there is none to the server.
+    const qualityOf = (person) => (room.state === 'connected' ? QUALITIES[person?.quality] ?? 'good' : null);
     const tiles = room.roster.others.flatMap((person) => {
-      const { sid, info, isSpeaking, quality, pausedTracks } = person;
+      const { sid, info, isSpeaking, pausedTracks } = person;
       return [TrackSource.camera, TrackSource.screenShare].flatMap((source) => {
         const picture = trackOf(person, source);
         if (!picture && source === TrackSource.screenShare) return [];
@@ -298,7 +308,7 @@ export class RoomsApp {
           key: `${sid} ${source}`, name: nameOf(info), kind: source === TrackSource.camera ? 'camera' : 'screen',
           isOwn: false, isMirrored: false, isSpeaking: isSpeaking && source === TrackSource.camera,
           isMuted: trackOf(person, TrackSource.microphone)?.muted ?? true, isPaused: pausedTracks.has(picture?.sid),
-          quality: QUALITIES[quality] ?? 'good', track: picture && !picture.muted ? room.media(picture.sid) : null,
+          quality: qualityOf(person), track: picture && !picture.muted ? room.media(picture.sid) : null,
         }];
       });
     });
@@ -307,7 +317,7 @@ export class RoomsApp {
     tiles.push({
       key: 'own', name: this.#login.name, kind: 'camera', isOwn: true, isMirrored: !this.#parameters.pattern,
       isSpeaking: own?.isSpeaking ?? false, isMuted: this.#isOff(TrackSource.microphone), isPaused: false,
-      quality: QUALITIES[own?.quality] ?? 'excellent', track: this.#isOff(TrackSource.camera) ? null : camera?.track ?? null,
+      quality: qualityOf(own), track: this.#isOff(TrackSource.camera) ? null : camera?.track ?? null,
     });
     const keys = tiles.map(({ key }) => key);
     // A screen that somebody shares is what the others are to look at, unless they have chosen.

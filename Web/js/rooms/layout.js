@@ -7,24 +7,24 @@ const SMALLEST = 136;
 const STRIP = { least: 96, most: 240, part: 0.18 };
 const SMALLEST_IN_STRIP = 54;
 
-/** The grid whose tiles are largest; a short last row stands in the middle. */
+/** What is drawn in a cell: not wider than pictures are; a narrow cell is filled up to a square. */
+const tileIn = ({ width, height }) => ({ width: Math.min(width, height * RATIO), height: Math.min(height, width) });
+
+/** The grid whose tiles have the largest area; a short last row stands in the middle. */
 function grid(count, { left = 0, top = 0, width, height }, { canScroll }) {
   let best = null;
   for (let columns = 1; columns <= count; columns += 1) {
     const rows = Math.ceil(count / columns);
     const cell = { width: (width - GAP * (columns - 1)) / columns, height: (height - GAP * (rows - 1)) / rows };
-    const size = Math.min(cell.width, cell.height * RATIO);
-    if (!best || size > best.size) best = { columns, rows, cell, size };
+    const tile = tileIn(cell);
+    if (!best || tile.width * tile.height > best.tile.width * best.tile.height) best = { columns, rows, tile };
   }
-  if (canScroll && best.size < SMALLEST) {
+  if (canScroll && best.tile.width < SMALLEST) {
     const columns = Math.max(1, Math.floor((width + GAP) / (SMALLEST + GAP)));
     const cellWidth = (width - GAP * (columns - 1)) / columns;
-    best = { columns, rows: Math.ceil(count / columns), cell: { width: cellWidth, height: cellWidth / RATIO } };
+    best = { columns, rows: Math.ceil(count / columns), tile: tileIn({ width: cellWidth, height: cellWidth / RATIO }) };
   }
-  const { columns, cell } = best;
-  // Not wider than pictures are; a narrow cell is filled up to a square.
-  const tile = { width: Math.min(cell.width, cell.height * RATIO), height: Math.min(cell.height, cell.width) };
-  const rows = best.rows;
+  const { columns, rows, tile } = best;
   const spare = Math.max(0, height - rows * tile.height - GAP * (rows - 1)) / 2;
   return Array.from({ length: count }, (_, place) => {
     const row = Math.floor(place / columns);

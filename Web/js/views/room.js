@@ -38,7 +38,7 @@ export class RoomView {
     const isConnected = connection === 'connected' || connection === 'reconnecting';
     setText(byID('room-number'), String(state.room));
     setText(byID('room-name'), state.name);
-    setNotice(byID('room-notice'), state.notice);
+    this.#notice(state.notice);
 
     const isFixed = connection !== 'closed';
     const hadFocus = byID('room-role').contains(document.activeElement);
@@ -61,6 +61,14 @@ export class RoomView {
     button.disabled = !state.canCall;
     setText(byID('room-call-text'), callText(state));
     setText(byID('room-call-hint'), callHint(state));
+  }
+
+  /** A fault is said at once; what somebody wanted waits its turn, and looks like it. */
+  #notice(notice) {
+    const element = byID('room-notice');
+    element.setAttribute('role', notice?.isFault ? 'alert' : 'status');
+    element.classList.toggle('neutral', notice !== null && !notice.isFault);
+    setNotice(element, notice?.text);
   }
 
   #people({ role, partners, others }) {

@@ -2,6 +2,8 @@
 import { parseName } from '../../names.js';
 import { byID, setNotice, setText, setTitle, showScreen } from '../../views/screens.js';
 
+const ROOM_FAULT = 'Please enter the room’s name, at most 64 characters.';
+
 export class LobbyView {
   #name = byID('lobby-name');
   #room = byID('lobby-room');
@@ -16,16 +18,22 @@ export class LobbyView {
     for (const input of [this.#name, this.#room]) input.addEventListener('input', () => this.#fault(input, null));
   }
 
-  show({ name, room, kinds, notice = null }) {
+  show({ name, room, kinds, notice = null, isRoomFaulty = false }) {
     this.#name.value = name ?? '';
     this.#room.value = room ?? '';
+    this.#fault(this.#room, isRoomFaulty ? ROOM_FAULT : null);
     byID('lobby-camera').checked = kinds.includes('video');
     byID('lobby-microphone').checked = kinds.includes('audio');
     this.busy(false);
-    setNotice(byID('lobby-notice'), notice);
+    this.notice(notice);
     setTitle('Rooms');
     showScreen('lobby');
-    (this.#name.value === '' ? this.#name : this.#room.value === '' ? this.#room : byID('lobby-join')).focus();
+    const isRoomWanted = isRoomFaulty || this.#room.value === '';
+    (this.#name.value === '' ? this.#name : isRoomWanted ? this.#room : byID('lobby-join')).focus();
+  }
+
+  notice(text) {
+    setNotice(byID('lobby-notice'), text);
   }
 
   /** While devices open, so that the button does not ask twice. */
@@ -38,7 +46,7 @@ export class LobbyView {
     const name = parseName(this.#name.value);
     const room = parseName(this.#room.value);
     this.#fault(this.#name, name === null ? 'Please enter a name, at most 64 characters.' : null);
-    this.#fault(this.#room, room === null ? 'Please enter the room’s name, at most 64 characters.' : null);
+    this.#fault(this.#room, room === null ? ROOM_FAULT : null);
     if (name === null || room === null) {
       (name === null ? this.#name : this.#room).focus();
       return null;

@@ -1,5 +1,6 @@
 // The messages of the room, beside the stage.
 import { byID, setText } from '../../views/screens.js';
+import { withLinks } from './links.js';
 
 /** Older ones go: the page is not where they are kept. */
 const SHOWN = 500;
@@ -54,10 +55,10 @@ export class MessagesView {
   add({ name, text, date, isOwn = false }) {
     const isSeen = this.isOpen && (isOwn || this.#isAtEnd);
     const who = document.createElement('b');
-    who.textContent = `${name}, ${date.toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })}`;
+    who.textContent = `${name}, ${date.toLocaleTimeString([], { hour: 'numeric', minute: '2-digit' })}`;
     const words = document.createElement('span');
     words.dir = 'auto';
-    words.textContent = text;
+    words.append(...withLinks(text));
     const entry = document.createElement('li');
     entry.append(who, words);
     this.#list.append(entry);

@@ -23,8 +23,8 @@ export class TilesView {
 
   /**
    * @param {{key: string, name: string, kind: 'camera' | 'screen', isOwn: boolean, isMirrored: boolean, isMuted: boolean,
-   *   isPaused: boolean, isSpeaking: boolean, quality: string, track: ?MediaStreamTrack, isEnlarged: boolean}[]} tiles
-   *   in their order; `track` is null while there is no picture
+   *   isPaused: boolean, isSpeaking: boolean, quality: ?string, track: ?MediaStreamTrack, isEnlarged: boolean}[]} tiles
+   *   in their order; `track` is null while there is no picture, `quality` while nobody knows it
    */
   render(tiles) {
     const keys = new Set(tiles.map(({ key }) => key));
@@ -115,14 +115,15 @@ class Tile {
     this.#enlarge.setAttribute('aria-label', `Enlarge ${shownName}`);
     this.#enlarge.setAttribute('aria-pressed', String(isEnlarged));
     this.#muted.toggleAttribute('hidden', !isMuted || kind === 'screen');
-    this.#quality.toggleAttribute('hidden', isOwn && quality === 'excellent' || kind === 'screen');
-    this.#quality.dataset.quality = quality;
+    const isQualityShown = quality !== null && !(isOwn && quality === 'excellent') && kind !== 'screen';
+    this.#quality.toggleAttribute('hidden', !isQualityShown);
+    this.#quality.dataset.quality = quality ?? '';
     this.#note.hidden = !isPaused;
     const words = [];
     if (kind === 'camera') {
       if (isMuted) words.push('muted');
       if (!track) words.push('camera off');
-      words.push(QUALITY_TEXT[quality]);
+      if (quality) words.push(QUALITY_TEXT[quality]);
     }
     setText(this.#words, words.map((word) => `, ${word}`).join(''));
     if (track !== this.#track) {
