@@ -6,7 +6,10 @@ from support.waiting import PATIENCE
 
 # What a screen reader and a reader with weak eyes need, of each visible element; returns the faults.
 ACCESSIBILITY = """
-() => {
+async () => {
+  // A colour on its way to another is none to be read by.
+  const passing = document.getAnimations().filter((animation) => animation instanceof CSSTransition);
+  await Promise.allSettled(passing.map((transition) => transition.finished));
   const faults = [];
   const visible = (element) => element.checkVisibility({ visibilityProperty: true });
   const name = (element) => {

@@ -8,8 +8,8 @@ internal import SocketIO
 /// `POST /rooms/token`: lets whoever sees the page into a room for many, as `/socket.io` lets them into call rooms.
 ///
 /// Takes `{"room": …, "name": …}`, and answers `{"identity": …, "token": …}` or, with a status, `{"error": …}`. An
-/// answer costs a signature, and of it nothing is kept but how often an address asks: each token may make a room. A `GET`
-/// is answered `{"rooms": …}`, whether there are any.
+/// answer costs a signature, and of it nothing is kept but how often an address asks: each token may make a room. A
+/// `GET` is answered `{"rooms": …}`, whether there are any.
 struct RoomTokenRoute: Sendable {
     static let path = "/rooms/token"
     /// Two names and what JSON makes of them.
@@ -40,7 +40,9 @@ struct RoomTokenRoute: Sendable {
 
     func answer(_ request: SocketIOHTTPRequest, at now: Date = Date()) -> SocketIOHTTPResponse {
         if request.method == "GET" { return Self.json(["rooms": key != nil], status: 200) }
-        guard request.method == "POST" else { return Self.refusal("This address answers GET and POST only.", status: 405) }
+        guard request.method == "POST" else {
+            return Self.refusal("This address answers GET and POST only.", status: 405)
+        }
         guard isAllowed(request) else {
             return Self.refusal("Pages of this origin may not ask this server for a room.", status: 403)
         }
