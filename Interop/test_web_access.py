@@ -108,7 +108,10 @@ def test_each_screen_is_readable_and_fits(width, height, scheme, new_page, brows
             assert 0 <= box["x"] and box["x"] + box["width"] <= width and box["y"] + box["height"] <= height
             assert min(box["width"], box["height"]) >= 44
         page.click("#chat-end")
-        assert text(page, "#room-notice") == "You ended the call." and page.evaluate(ACCESSIBILITY) == []
+        assert text(page, "#room-notice") == "You ended the call."
+        # The button is there again, and has its colours.
+        page.locator("#room-call:enabled").wait_for()
+        assert page.evaluate(ACCESSIBILITY) == []
     finally:
         partner.close()
     assert set(page.lines) <= {NO_ROOMS}
