@@ -59,7 +59,7 @@ def test_without_the_test_film_there_is_no_echo_peer_and_all_else(tmp_path):
     """As of a program that was copied somewhere without its files."""
     program = shutil.copy(find_roost(), tmp_path / "roost")
     text = said_at_the_start(program, cwd=tmp_path, env={**os.environ, "ROOST_HOME": str(tmp_path)})
-    assert "There is no echo peer: its film was not found" in text
+    assert "There is no echo peer: its film (Media) was not found" in text
     assert "An echo peer waits" not in text
 
 

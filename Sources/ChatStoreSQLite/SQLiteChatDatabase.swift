@@ -78,8 +78,9 @@ package final class SQLiteChatDatabase: ChatDatabase {
             guard let first = steps.first else { return }
             if let path, steps.count < Schema.steps.count {
                 let copy = SQLiteCopy(of: path, before: first.name, at: now)
-                try db.execute(sql: "VACUUM INTO ?", arguments: [copy.path])
+                // SQLite takes a file that is empty.
                 Self.keepPrivate(copy.path)
+                try db.execute(sql: "VACUUM INTO ?", arguments: [copy.path])
                 // Only now: a disk that is full leaves the old ones.
                 copy.removeOlder()
             }

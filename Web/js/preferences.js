@@ -43,7 +43,7 @@ export function readParameters({ search, hash }) {
   };
   return {
     room,
-    unusableRoom: room === null ? query.get('room') : null,
+    unusableRoom: room === null ? query.get('room') || null : null,
     name: parseName(query.get('name') ?? ''),
     role: oneOf('role', 'caller', 'callee'),
     // A remembered room is not the one that the link is about.

@@ -27,7 +27,8 @@ actor MediaConnections {
     private nonisolated let queuedBytes = Atomic(0)
     /// Beyond it senders wait (`waitForRoom`).
     private static let queueLimit = 4 << 20
-    private var waiters: [CheckedContinuation<Void, Never>] = []
+    private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    private var nextWaiter = 0
 
     private var channels: [DataLabel: DataChannel] = [:]
     private var senders: [LocalTrackID: RTPTransceiver] = [:]
@@ -91,16 +92,24 @@ actor MediaConnections {
         }
     }
 
-    /// Back when not too many reliable messages wait for their channel, or it is over.
+    /// Back when not too many reliable messages wait for their channel, when it is over, or the task is cancelled.
     func waitForRoom() async {
-        while !isClosed, queuedBytes.load(ordering: .relaxed) > Self.queueLimit {
-            await withCheckedContinuation { waiters.append($0) }
+        while !isClosed, !Task.isCancelled, queuedBytes.load(ordering: .relaxed) > Self.queueLimit {
+            nextWaiter += 1
+            let number = nextWaiter
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { waiters[number] = $0 }
+            } onCancel: {
+                Task { await self.resumeWaiter(number) }
+            }
         }
     }
 
+    private func resumeWaiter(_ number: Int) { waiters.removeValue(forKey: number)?.resume() }
+
     private func resumeWaiters() {
-        let resumed = waiters
-        waiters = []
+        let resumed = waiters.values
+        waiters = [:]
         for waiter in resumed { waiter.resume() }
     }
 

@@ -25,7 +25,13 @@ extension RoomMachine {
             receive(bytes, label, from: connection.participant, at: now)
         case .closed:
             for (label, id) in connection.channels where id == channel { connection.channels[label] = nil }
-        case .bufferedAmount, .closing: break
+            reliableClosed(of: connection, at: now)
+        case .closing:
+            // Nothing more can be sent on it, though what was given to it may still go out.
+            guard connection.channels[.reliable] == channel else { return }
+            connection.channels[.reliable] = nil
+            reliableClosed(of: connection, at: now)
+        case .bufferedAmount: break
         }
     }
 
@@ -115,7 +121,7 @@ extension RoomMachine {
 
     /// The receiver takes less than is sent: the sender waits for it.
     private func hold(_ message: HeldMessage, for participant: Participant, at now: Instant) {
-        guard participant.primary?.channels[.reliable] != nil else {
+        guard openReliable(of: participant) != nil else {
             // Nobody waits for one who is still coming: it has a few of the first, or the last ones by `replay`.
             let unowned = HeldMessage(message.bytes, sender: nil)
             _ = participant.outbox.hold(unowned, limit: Outbox.maximumCostUnopened)
@@ -146,6 +152,24 @@ extension RoomMachine {
         for sender in senders where !sender.hasLeft { tellHeld(of: sender, at: now) }
     }
 
+    /// The way for reliable messages to somebody, when it is there. The room's own channels have their names before
+    /// they are open.
+    private func openReliable(of participant: Participant) -> (connection: Connection, channel: DataChannelID)? {
+        guard let connection = participant.primary, let channel = connection.channels[.reliable],
+            media.withMachine(of: connection.id, { $0.dataChannel(channel)?.state == .open }) == true
+        else { return nil }
+        return (connection, channel)
+    }
+
+    /// What waits cannot be sent any more, nor what is sent after it: a stream with a hole is of no use.
+    private func reliableClosed(of connection: Connection, at now: Instant) {
+        let participant = connection.participant
+        guard connection === participant.primary, connection.channels[.reliable] == nil, !participant.outbox.isEmpty
+        else { return }
+        dropOutbox(of: participant, at: now)
+        tooSlow.append(participant)
+    }
+
     /// Nothing is sent to one who has left, and nobody waits for it.
     func dropOutbox(of participant: Participant, at now: Instant) {
         var released: [HeldMessage] = []
@@ -157,10 +181,10 @@ extension RoomMachine {
 
     /// Whether others wait for one who takes next to nothing.
     func isStuck(_ participant: Participant, at now: Instant) -> Bool {
-        guard !participant.outbox.isEmpty, let connection = participant.primary,
-            let channel = connection.channels[.reliable]
-        else { return false }
-        let waiting = media.withMachine(of: connection.id) { $0.bufferedAmount(of: channel) } ?? 0
+        guard !participant.outbox.isEmpty, participant.phase == .active, let way = openReliable(of: participant) else {
+            return false
+        }
+        let waiting = media.withMachine(of: way.connection.id) { $0.bufferedAmount(of: way.channel) } ?? 0
         return participant.outbox.isStuck(waiting: waiting, at: now)
     }
 

@@ -37,7 +37,7 @@ final class SignalConnection: SignalLink, WebSocketPeer {
     /// room each change is an offer of up to a megabyte.
     static let terms = WebSocketTerms(
         messageLimit: 2 << 20, outboundLimit: 8 << 20, pingInterval: .seconds(10),
-        flood: .init(messagesPerSecond: 100, messageBurst: 1_000, bytesPerSecond: 2_097_152, byteBurst: 33_554_432))
+        flood: .init(messagesPerSecond: 100, messageBurst: 1_000, bytesPerSecond: 2_097_152, byteBurst: 16_777_216))
 
     init(inbox: SignalInbox, tokenExpires: Date) {
         self.inbox = inbox

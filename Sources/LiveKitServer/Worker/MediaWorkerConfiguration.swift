@@ -65,7 +65,9 @@ package enum MediaWorkerError: Error, Sendable, Equatable, CustomStringConvertib
         switch self {
         case .port(let transport, let address, let error):
             "Media cannot come in by \(transport) on \(address): "
-                + (error.isAddressInUse ? "the port is taken by another program." : "\(error).")
+                + (error.isAddressInUse
+                    ? "the port is taken by another program."
+                    : error.isAddressMissing ? "this machine has no such address." : "\(error).")
         case .noAddress: "There is no address for media to come in on."
         }
     }

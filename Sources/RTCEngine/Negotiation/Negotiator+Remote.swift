@@ -96,6 +96,9 @@ extension Negotiator {
         }
     }
 
+    /// A track is in one stream, or in a few.
+    private static let maximumStreams = 64
+
     /// What the peer sends in a section: whether, in which streams, under which id (W3C WebRTC §5.1.1).
     mutating func noteRemoteTrack(_ place: Int, _ section: MediaDescription, _ direction: SDP.Direction) {
         let isSent = direction.sends && !section.isRejected
@@ -108,7 +111,9 @@ extension Negotiator {
                 .compactMap { $0.value.flatMap { SDP.MediaStreamID(attributeValue: $0) } }
         }
         var streams: [String] = []
-        for msid in msids where msid.stream != "-" && !streams.contains(msid.stream) { streams.append(msid.stream) }
+        for msid in msids where msid.stream != "-" && streams.count < Self.maximumStreams {
+            if !streams.contains(msid.stream) { streams.append(msid.stream) }
+        }
         transceivers[place].association.remoteStreamIDs = streams
         transceivers[place].association.remoteTrackID = msids.compactMap(\.track).first
     }

@@ -117,6 +117,13 @@ extension Negotiator {
         let ssrc = makeSSRC(except: 0)
         transceivers[index].ssrc = ssrc
         transceivers[index].rtxSSRC = makeSSRC(except: ssrc)
+        for layer in transceivers[index].layers.indices {
+            let isFirst = layer == 0
+            let source = isFirst ? ssrc : makeSSRC(except: 0)
+            transceivers[index].layers[layer].ssrc = source
+            transceivers[index].layers[layer].rtxSSRC =
+                isFirst ? transceivers[index].rtxSSRC : makeSSRC(except: source)
+        }
     }
 
     /// The transceiver of an id; nil once it has ended.

@@ -26,6 +26,8 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// Another socket has the port.
     package var isAddressInUse: Bool { code == EADDRINUSE }
+    /// No interface of this machine has the address.
+    package var isAddressMissing: Bool { code == EADDRNOTAVAIL }
 
     public var description: String { "\(call) failed: \(String(cString: strerror(code)))" }
 }

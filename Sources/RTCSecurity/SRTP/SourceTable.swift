@@ -16,7 +16,8 @@ struct SourceTable: ~Copyable {
     }
 
     /// How many senders of a peer's are kept: it cannot make us keep more. The one that was heard least recently makes
-    /// room for a new one, and is a new one itself if it comes again.
+    /// room for a new one. If it comes again, it is a new one itself, whose rollover counter is guessed to be zero:
+    /// when it is not, it is not understood any more. Between two packets of it the peer has used a thousand others.
     static let receivedLimit = 1_024
     /// Sources of ours that were forgotten and are refused all the same, the last ones.
     private static let endedLimit = 64

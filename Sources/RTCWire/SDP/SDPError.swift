@@ -7,7 +7,7 @@ public struct SDPError: Error, Hashable, Sendable {
         case tooLong
         /// More `m=` lines than `SDPLimits.mediaSections`.
         case tooManyMediaSections
-        /// More lines in one section than `SDPLimits.linesPerSection`.
+        /// More lines in one section than `SDPLimits.linesPerSection`, or in all than `SDPLimits.lines`.
         case tooManyLines
         /// Not of the form `x=value` with a lower-case letter.
         case notALine
@@ -50,7 +50,7 @@ extension SDPError.Reason {
         switch self {
         case .tooLong: "longer than \(SDPLimits.bytes) bytes"
         case .tooManyMediaSections: "more than \(SDPLimits.mediaSections) media sections"
-        case .tooManyLines: "more than \(SDPLimits.linesPerSection) lines in a section"
+        case .tooManyLines: "more than \(SDPLimits.linesPerSection) lines in a section, or \(SDPLimits.lines) in all"
         case .notALine: "not of the form x=value"
         case .forbiddenCharacter: "a character that may not be in a line"
         case .expected(let type): "a line \(type)= is missing here"

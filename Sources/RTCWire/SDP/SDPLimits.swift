@@ -9,6 +9,8 @@ public enum SDPLimits {
     public static let candidates = 256
     /// Candidates of all media sections of a description together.
     public static let candidatesOfAllSections = 1_024
+    /// Lines of the whole text: hundreds of sections of libwebrtc's have some forty thousand.
+    public static let lines = 65_536
     /// Lines of the session section, and of each media section.
     public static let linesPerSection = 2_048
 }

@@ -34,6 +34,7 @@ private struct SDPParser {
         guard text.utf8.count <= SDPLimits.bytes else { throw error(.tooLong) }
         for line in text.sdpLines {
             lineNumber += 1
+            guard lineNumber <= SDPLimits.lines else { throw error(.tooManyLines) }
             try read(line)
         }
     }

@@ -4,6 +4,7 @@ internal import LiveKitProtocol
 internal import LiveKitRecorder
 internal import LiveKitServer
 internal import Logging
+internal import RTCNetwork
 internal import RTCSecurity
 internal import RTCWire
 internal import SocketIO
@@ -212,9 +213,15 @@ struct LiveKitOptions: ParsableArguments {
         } catch let error as CommandError {
             throw error
         } catch let error as MediaWorkerError {
-            guard case .port(let transport, _, _) = error else { throw CommandError("\(error)") }
+            guard case .port(let transport, _, let reason) = error else { throw CommandError("\(error)") }
+            if reason.isAddressInUse {
+                let option = transport == "TCP" ? "--media-tcp-port" : "--media-port"
+                throw CommandError("\(error) \(option) takes another one.")
+            }
             throw CommandError(
-                "\(error) \(transport == "TCP" ? "--media-tcp-port" : "--media-port") takes another one.")
+                reason.isAddressMissing
+                    ? "\(error) --media-address takes addresses of this machine, --media-public-address others."
+                    : "\(error)")
         } catch {
             throw CommandError("\(error)")
         }

@@ -392,7 +392,8 @@ struct Serve: AsyncParsableCommand {
                 lines.append("An echo peer waits in room \(echoRoom): call it as caller to try everything alone.")
             }
             if echo, !hasEchoPeer {
-                lines.append("There is no echo peer: its film was not found (Media, looked for where --web is).")
+                lines.append(
+                    "There is no echo peer: its film (Media) was not found in $ROOST_HOME or beside the program.")
             }
             lines.append("Ctrl-C ends it.")
             Console.say(lines.joined(separator: "\n"))

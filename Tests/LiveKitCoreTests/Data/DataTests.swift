@@ -257,6 +257,59 @@ import Testing
         #expect(venue.room.people.first?.heldData == 0)
     }
 
+    @Test func `who closes its channel while others wait for it is sent away, and they go on`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single), ("cid", .single)])
+        let (ann, bob, cid) = (clients[0], clients[1], clients[2])
+        let (sender, receiver) = (venue.room.people[0], venue.room.people[1])
+        // Bob hears nothing, until Ann is made to wait.
+        venue.isLost = { client, bytes in client === bob && (20...63).contains(bytes[0]) }
+        var next = 0
+        while sender.heldData < 2 << 20, venue.now < Instant.zero + .seconds(Int64(20)) {
+            if try ann.sayIfThereIsRoom("\(next) " + String(repeating: "x", count: 60_000)) { next += 1 }
+            venue.run(for: .milliseconds(20))
+        }
+        #expect(sender.heldData >= 2 << 20 && !receiver.hasLeft)
+        venue.isLost = { _, _ in false }
+        bob.closeReliable()
+        #expect(venue.run(atMost: .seconds(Int64(5))) { receiver.hasLeft })
+        #expect(sender.heldData == 0)
+        while next < 80, venue.now < Instant.zero + .seconds(Int64(60)) {
+            if try ann.sayIfThereIsRoom("\(next) " + String(repeating: "x", count: 60_000)) { next += 1 }
+            venue.run(for: .milliseconds(20))
+        }
+        #expect(venue.run(atMost: .seconds(Int64(10))) { cid.heard.count == 80 })
+    }
+
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `nobody waits for one who is still coming`(_ mode: ConnectionMode) throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("cid", .single)])
+        let (ann, cid) = (clients[0], clients[1])
+        // Signaling alone: no datagram of Bob's arrives.
+        venue.isLost = { client, _ in client !== ann && client !== cid }
+        _ = try venue.join("bob", mode)
+        let sender = try #require(venue.room.people.first)
+        var next = 0
+        while next < 80, venue.now < Instant.zero + .seconds(Int64(30)) {
+            if try ann.sayIfThereIsRoom("\(next) " + String(repeating: "x", count: 60_000)) { next += 1 }
+            venue.run(for: .milliseconds(20))
+            #expect(sender.heldData == 0)
+        }
+        #expect(next == 80)
+        venue.run(for: .seconds(Int64(30)))
+        #expect(cid.heard.count == 80)
+        // A minute is given to come.
+        let bob = try #require(venue.room.people.last)
+        #expect(bob.identity == "bob" && !bob.hasLeft)
+        var held = 0
+        while bob.outbox.next != nil {
+            _ = bob.outbox.removeFirst()
+            held += 1
+        }
+        #expect((10...17).contains(held))
+    }
+
     @Test func `what waits for one who is still coming is bounded, and so is what waits for anybody`() {
         var outbox = Outbox()
         for limit in [Outbox.maximumCostUnopened, Outbox.maximumCost] {

@@ -369,6 +369,11 @@ final class TestClient {
         return true
     }
 
+    func closeReliable() {
+        guard let channel = up["_reliable"] else { return }
+        publisher.closeDataChannel(channel, at: venue.now)
+    }
+
     /// What came, as `sender: text`.
     var heard: [String] {
         messages.map { "\($0.packet.participantIdentity): \(String(decoding: $0.packet.user.payload, as: UTF8.self))" }

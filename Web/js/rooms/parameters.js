@@ -13,7 +13,7 @@ export function readParameters(search) {
   const room = parseName(query.get('room') ?? '');
   return {
     room,
-    unusableRoom: room === null ? query.get('room') : null,
+    unusableRoom: room === null ? query.get('room') || null : null,
     name: parseName(query.get('name') ?? ''),
     // A remembered room is not the one that the link is about.
     isAutomatic: query.get('join') === '1' && room !== null,

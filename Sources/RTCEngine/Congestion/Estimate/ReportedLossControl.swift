@@ -24,7 +24,9 @@ struct ReportedLossControl {
     private static let startFactor = 6.0
     /// Fewer packets say nothing about the share of losses.
     private static let fewest = 20
-    private static let mostSources = 32
+    private static let mostSources = 256
+    /// Of one that has ended nothing is reported any more.
+    private static let longestSilence = Interval.seconds(Int64(30))
 
     private let start: Bitrate
     private(set) var rate: Bitrate
@@ -62,9 +64,8 @@ struct ReportedLossControl {
                 ssrc: block.ssrc, highest: block.highestSequenceNumber, lost: block.cumulativeLost, reportedAt: now)
             if sources.count < Self.mostSources {
                 sources.append(new)
-            } else if let oldest = sources.indices.min(by: { sources[$0].reportedAt < sources[$1].reportedAt }) {
-                // Of those that have ended nothing is reported any more.
-                sources[oldest] = new
+            } else if let ended = sources.firstIndex(where: { now - $0.reportedAt > Self.longestSilence }) {
+                sources[ended] = new
             }
             return
         }

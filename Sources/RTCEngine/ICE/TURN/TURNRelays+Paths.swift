@@ -133,11 +133,23 @@ extension TURNRelays {
         var index = relays.count
         if index < configuration.maximumAllocations {
             relays.append(relay)
-        } else if let ended = relays.firstIndex(where: \.hasEnded) {
+        } else if let ended = placeOfEnded {
             index = ended
             relays[index] = relay
         }
         startIfReady(index, at: now)
+    }
+
+    /// One that a restart has no use for, if there is one: its socket is gone. Those over streams are the last to go,
+    /// for no new socket asks for them again.
+    private var placeOfEnded: Int? {
+        func worth(_ relay: Relay) -> Int {
+            switch relay.path {
+            case .datagrams(let base): bases.contains(base) ? 1 : 0
+            case .connecting, .stream: 2
+            }
+        }
+        return relays.indices.filter { relays[$0].hasEnded }.min { worth(relays[$0]) < worth(relays[$1]) }
     }
 
     mutating func makeAllocation(_ server: TURNServer) -> TURNAllocation {
