@@ -68,7 +68,7 @@ def test_a_body_that_is_not_right_is_refused_with_its_reason(team, body):
     ("/api/v1/users/../users/me", 404), ("/api/v1/users/me%2f", 404), ("/api/v1/users%2fme", 404),
     ("/api/v1/%252e%252e/users/me", 404), ("/api/v1/users/%2525", 404), ("/api/v1/users/" + "a" * 20_000, 404),
     ("/api/v1/" + "a/" * 5_000, 404), ("/api/v1", 404), ("/api/v1/", 404), ("/api/v1/users/me;x=1", 404),
-    ("/api/v1/users/ME", 404), ("/api/v1/ws", 404), ("/api/v1/users/me#x", 404),
+    ("/api/v1/users/ME", 404), ("/api/v1/ws/", 404), ("/api/v1/users/me#x", 404),
 ])
 def test_an_address_is_what_it_says_and_nothing_else(team, chat, target, status):
     answer = raw(chat, "GET", target, **bearer(team[0]))
