@@ -179,6 +179,7 @@ def test_who_is_never_watched_sends_no_pictures_and_is_seen_at_once_by_who_comes
 
     def is_silent():
         before = sfu.metrics()["roost_livekit_received_packets_total"]
+        # A rate, and so over a time.
         time.sleep(1)
         return sfu.metrics()["roost_livekit_received_packets_total"] - before < 10
 

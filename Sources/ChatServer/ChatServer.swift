@@ -9,6 +9,8 @@ package import SocketIO
 package final class ChatServer: Sendable {
     /// Where all of it is.
     package static let path = "/api/v1"
+    /// Of the realtime socket.
+    package static let socketPath = path + "/ws"
     /// The largest body of a request, in bytes.
     static let bodyLimit = 256 * 1_024
 
@@ -146,7 +148,7 @@ package final class ChatServer: Sendable {
 
     /// Takes a WebSocket on `/api/v1/ws`; nil for other paths.
     package func webSocket(_ request: SocketIOHTTPRequest) async -> WebSocketAnswer? {
-        guard request.path == Self.path + "/ws" else { return nil }
+        guard request.path == Self.socketPath else { return nil }
         do {
             try checkOrigin(of: request)
             let caller: Caller?

@@ -5,7 +5,8 @@ package import SocketIO
 
 /// The paths that clients know.
 extension LiveKitServer {
-    private static let joining: Set<String> = ["/rtc", "/rtc/v1"]
+    /// Of WebSockets.
+    package static let joining: Set<String> = ["/rtc", "/rtc/v1"]
     private static let validating: Set<String> = ["/rtc/validate", "/rtc/v1/validate"]
 
     /// Takes a WebSocket on `/rtc` or `/rtc/v1`, after the room has accepted; nil for other paths.

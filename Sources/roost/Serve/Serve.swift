@@ -306,9 +306,9 @@ struct Serve: AsyncParsableCommand {
             page: folder.map(StaticFiles.init), metrics: metrics, readiness: readiness,
             iceServers: ICEServersRoute(iceServers: iceServers),
             roomToken: roomToken)
-        let sockets = Set(
-            (chat == nil ? [] : [ChatServer.path + "/ws"]) + (livekit == nil ? [] : ["/rtc", "/rtc/v1"]))
-        configuration.fallback = { request in
+        var sockets = livekit == nil ? [] : LiveKitServer.joining
+        if chat != nil { sockets.insert(ChatServer.socketPath) }
+        configuration.fallback = { [sockets] request in
             if sockets.contains(request.path) { return .upgradeRequired }
             if let answer = await chat?.answer(request) { return answer }
             if let answer = await livekit?.answer(request) { return answer }
