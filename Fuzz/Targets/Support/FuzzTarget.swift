@@ -30,6 +30,7 @@ struct FuzzTarget: Sendable, CustomStringConvertible {
         FuzzTarget(name: "MP4") { fuzzMP4($0) },
         FuzzTarget(name: "Ogg") { fuzzOgg($0) },
         FuzzTarget(name: "Opus") { fuzzOpus($0) },
+        FuzzTarget(name: "PeerMachine") { fuzzPeerMachine($0) },
         FuzzTarget(name: "RED") { fuzzRED($0) },
         FuzzTarget(name: "RTCP") { fuzzRTCP($0) },
         FuzzTarget(name: "RTP") { fuzzRTP($0) },
