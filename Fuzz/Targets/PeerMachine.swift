@@ -2,9 +2,9 @@ import RTCEngine
 import RTCWire
 
 /// A connection's whole life with a peer that says what it likes, and an application that asks for what it likes: two
-/// machines are connected, and then each step has two bytes, what happens and how, and for some the bytes of a datagram,
-/// of a line or of a change behind their length. Nothing crashes, spins, answers without measure, or speaks when it is
-/// closed.
+/// machines are connected, and then each step has two bytes, what happens and how, and for some the bytes of a
+/// datagram, of a line or of a change behind their length. Nothing crashes, spins, answers without measure, or speaks
+/// when it is closed.
 func fuzzPeerMachine(_ bytes: RawSpan) {
     var reader = ByteReader(bytes)
     guard let kind = reader.readUInt8(), var call = FuzzedCall(kind) else { return }
