@@ -275,8 +275,8 @@ let package = Package(
         tests(
             "LiveKitServerTests",
             [
-                "LiveKitServer", "LiveKitCore", "LiveKitProtocol", "SFUCore", "RTCNetwork", "RTCEngine",
-                "RTCSecurity", "RTCWire", "SocketIO",
+                "LiveKitServer", "LiveKitClient", "LiveKitCore", "LiveKitProtocol", "SFUCore", "RTCNetwork",
+                "RTCEngine", "RTCSecurity", "RTCWire", "SocketIO",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ] + nio),
         tests(

@@ -1,6 +1,7 @@
 import Foundation
+import LiveKitClient
 import LiveKitProtocol
-import SocketIO
+import RTCWire
 import SwiftProtobuf
 import Testing
 
@@ -9,47 +10,21 @@ import Testing
 /// A recorder that is really in the room, over sockets on loopback, of tracks of which nothing is sent. Files come in
 /// `Interop`.
 @Suite(.timeLimit(.minutes(2))) struct RecordingTests {
-    private static let offer = [
-        "v=0", "o=- 1 1 IN IP4 0.0.0.0", "s=-", "t=0 0", "a=group:BUNDLE 0", "m=video 9 UDP/TLS/RTP/SAVPF 96",
-        "c=IN IP4 0.0.0.0", "a=mid:0", "a=sendonly", "a=rtcp-mux", "a=setup:actpass", "a=ice-ufrag:abcd",
-        "a=ice-pwd:abcdefghijklmnopqrstuvwx",
-        "a=fingerprint:sha-256 " + Array(repeating: "00", count: 32).joined(separator: ":"), "a=rtpmap:96 VP8/90000",
-    ].map { $0 + "\r\n" }.joined()
-
     /// Somebody with a camera of which nothing comes.
     private final class Publisher {
-        let socket: TestWebSocket
-        private(set) var track = ""
+        private let room = Room()
+        let track: String
 
         init(_ server: TestServer, letsEverybody: Bool) async throws {
-            socket = try await server.openWebSocket(
-                "/rtc?protocol=16&access_token=\(try TestServer.token(identity: "ann"))")
-            try await say(
-                .subscriptionPermission(.with { $0.allParticipants = letsEverybody }))
-            try await say(
-                .addTrack(
-                    .with {
-                        $0.cid = "camera"
-                        $0.type = .video
-                        $0.source = .camera
-                    }))
-            try await say(
-                .offer(
-                    .with {
-                        $0.type = "offer"
-                        $0.sdp = RecordingTests.offer
-                    }))
-            // With the answer it is published.
-            while let message = try await socket.next() {
-                guard case .binary(let bytes) = message else { continue }
-                let response = try LiveKitSignalResponse(serializedBytes: bytes)
-                if case .trackPublished(let published)? = response.message { track = published.track.sid }
-                if case .answer? = response.message { break }
-            }
-        }
-
-        private func say(_ message: LiveKitSignalRequest.OneOf_Message) async throws {
-            await socket.send(try LiveKitSignalRequest.with { $0.message = message }.serializedBytes())
+            try await room.connect(
+                url: "ws://127.0.0.1:\(server.port)", token: try TestServer.token(identity: "ann"))
+            await room.setTrackSubscriptionPermissions(allowing: letsEverybody ? nil : [])
+            track = try await room.publish(.vp8, options: TrackPublishOptions(name: "camera", source: .camera))
+                .sid.rawValue
+            // Others may have it once there is a path for it.
+            while await server.livekit.workers[0].look(at: "kitchen")?.people.contains(where: { $0.isPublisher })
+                != true
+            { try await Task.sleep(for: .milliseconds(5)) }
         }
     }
 
@@ -106,9 +81,9 @@ import Testing
             let ann = try await Publisher(server, letsEverybody: true)
             let begun = try await egresses.start(track: ann.track, inRoom: "kitchen", template: "")
             // The recorder is in the room, and longer than it waits for a track.
-            while await server.livekit.workers[0].look(at: "kitchen")?.people.contains(where: { $0.state == .active })
-                != true
-            { try await Task.sleep(for: .milliseconds(10)) }
+            while await server.livekit.workers[0].look(at: "kitchen")?.people.contains(where: {
+                $0.kind == .egress && $0.state == .active
+            }) != true { try await Task.sleep(for: .milliseconds(10)) }
             try await Task.sleep(for: .seconds(4))
             let info = await egresses.list(.with { $0.egressID = begun.egressID }).items.first
             #expect(info?.status == .egressStarting)

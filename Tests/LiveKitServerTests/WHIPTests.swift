@@ -1,5 +1,6 @@
 import Foundation
 import LiveKitProtocol
+import RTCEngine
 import RTCNetwork
 import SwiftProtobuf
 import Testing
@@ -117,7 +118,11 @@ import Testing
     @Test func `a room that begins with a publisher by WHIP is recorded as its token asks`() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "roost-whip-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        func post(_ server: TestServer, _ identity: String, _ template: String) async throws -> Int {
+        func publish(_ server: TestServer, _ identity: String, _ template: String) async throws -> PeerConnection {
+            let connection = PeerConnection(configuration: try PeerConnectionConfiguration(addresses: .all))
+            _ = try await connection.addTransceiver(.video, direction: .sendonly)
+            try await connection.setLocalDescription()
+            let offer = await connection.localDescription?.sdp ?? ""
             var grants = VideoGrants()
             grants.roomJoin = true
             grants.room = "kitchen"
@@ -126,16 +131,19 @@ import Testing
             claims.roomConfig = .with { $0.egress.tracks.filepath = template }
             let key = try #require(TestServer.key)
             let token = try AccessToken(identity: identity, claims: claims, at: Date(), validFor: 600).signed(with: key)
-            return try await server.ask(
+            let answer = try await server.ask(
                 "/whip", method: "POST",
                 headers: ["Authorization": "Bearer \(token)", "Content-Type": "application/sdp"],
-                body: Array(Self.offer.utf8)
-            ).status
+                body: Array(offer.utf8))
+            #expect(answer.status == 201)
+            try await connection.setRemoteDescription(SessionDescriptionInit(type: .answer, sdp: answer.body))
+            return connection
         }
         try await TestServer.run({ $0.recordings = RecordingConfiguration(folder: folder.path) }) { server in
-            #expect(try await post(server, "first", "one/") == 201)
-            #expect(try await post(server, "second", "two/") == 201)
-            // News of the second one's track takes its way.
+            let publishers = [
+                try await publish(server, "first", "one/"), try await publish(server, "second", "two/"),
+            ]
+            // There is a track once there is a path for it, and news of it takes its way.
             var infos: [LiveKitEgressInfo] = []
             while infos.count < 2 {
                 try await Task.sleep(for: .milliseconds(5))
@@ -143,6 +151,7 @@ import Testing
             }
             // Of the room that its bearer brings into being.
             #expect(infos.map(\.track.file.filepath) == ["one/", "one/"])
+            for publisher in publishers { await publisher.close() }
         }
     }
 

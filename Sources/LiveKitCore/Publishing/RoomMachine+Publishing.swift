@@ -114,9 +114,12 @@ extension RoomMachine {
         }
     }
 
-    /// Publishes the tracks whose sections were answered.
+    /// Publishes the tracks whose sections were answered, once media can flow: nobody is told of, or subscribed to,
+    /// what its publisher may never be able to send.
     func publishBoundTracks(of participant: Participant, at now: Instant) {
-        guard let connection = participant.publisher else { return }
+        guard participant.hasBeenActive, let connection = participant.publisher, connection.hasBeenConnected else {
+            return
+        }
         guard participant.changes.count < Self.maximumChanges else {
             participant.changes.hasUnpublished = true
             return

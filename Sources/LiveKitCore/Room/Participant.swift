@@ -126,6 +126,14 @@ final class Participant {
 
     var hasLeft: Bool { phase == .left }
 
+    /// Whether its media could flow, and still can or may again.
+    var hasBeenActive: Bool {
+        switch phase {
+        case .active, .interrupted: true
+        case .joined, .left: false
+        }
+    }
+
     var published: [Track] { tracks.filter { $0.publication != nil } }
 
     /// Both, or the one.
@@ -209,6 +217,8 @@ final class Connection {
     let role: Role
     unowned let participant: Participant
     var state = PeerConnectionState.new
+    /// Media could flow, whatever has come since.
+    var hasBeenConnected = false
     /// The username fragment that the owner was told last.
     var fragment: String?
     var channels: [DataLabel: DataChannelID] = [:]

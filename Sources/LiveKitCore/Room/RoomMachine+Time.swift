@@ -97,6 +97,7 @@ extension RoomMachine {
         let participant = connection.participant
         switch state {
         case .connected:
+            connection.hasBeenConnected = true
             switch participant.phase {
             case .joined:
                 guard connection === participant.primary else { return }
@@ -108,6 +109,7 @@ extension RoomMachine {
                 if !isBroken { participant.phase = .active }
             case .active, .left: break
             }
+            publishBoundTracks(of: participant, at: now)
         case .failed, .closed:
             guard participant.phase == .active else { return }
             participant.phase = .interrupted(until: now + timeToReturn(of: participant, after: state))

@@ -16,8 +16,12 @@ import Testing
         #expect(venue.run { venue.room.participants.first?.state == .active })
         _ = ann.news()
         let obs = try venue.open("obs", Self.both)
-        #expect(ann.news().prefix(2) == ["< update obs joined", "< update obs joined [camera, microphone]"])
-        #expect(venue.run { venue.room.participants.last?.state == .active })
+        #expect(venue.run { ann.others["obs"]?.isPublisher == true })
+        // Nobody is told of its tracks before there is a path for them.
+        #expect(
+            ann.news().prefix(3) == [
+                "< update obs joined", "< update obs active", "< update obs active [camera, microphone]",
+            ])
         let info = try #require(ann.others["obs"])
         #expect(info.kind == .ingress && info.isPublisher)
         #expect(info.tracks.map(\.source) == [.camera, .microphone])
@@ -171,9 +175,11 @@ import Testing
         let venue = Venue()
         // Also what somebody might take for the numbers of other sections.
         try venue.open("obs", [OfferedSection(title: "1", kind: .video), .init(title: "0", kind: .audio)])
+        #expect(venue.run { venue.room.participants.last?.isPublisher == true })
         let tracks = try #require(venue.room.participants.first).tracks
         #expect(tracks.map(\.source) == [.camera, .microphone])
         try venue.open("other", [OfferedSection(title: "camera", kind: .video), .init(title: "0", kind: .video)])
+        #expect(venue.run { venue.room.participants.last?.isPublisher == true })
         #expect(venue.room.participants.last?.tracks.map(\.source) == [.camera, .screenShare])
     }
 
@@ -190,6 +196,7 @@ import Testing
     @Test func `a token for the screen alone publishes the screen`() throws {
         let venue = Venue()
         try venue.open("obs", Self.both, grants: { $0.canPublishSources = ["screen_share", "screen_share_audio"] })
+        #expect(venue.run { venue.room.participants.last?.isPublisher == true })
         #expect(venue.room.participants.first?.tracks.map(\.source) == [.screenShare, .screenShareAudio])
     }
 

@@ -237,7 +237,8 @@ import Testing
         let ann = try venue.join("ann")
         let bob = try venue.join("bob")
         try ann.publish("camera", .video)
-        #expect(first.news().filter { $0.hasPrefix("< update") } == ["< update ann disconnected, ann joined [camera]"])
+        venue.findPath(of: ann)
+        #expect(first.news().filter { $0.hasPrefix("< update") } == ["< update ann disconnected, ann active [camera]"])
         venue.run(for: .milliseconds(600))
         #expect(first.news().filter { $0.hasPrefix("< update") } == ["< update bob disconnected, bob joined"])
         for (client, old) in zip([ann, bob], former) {

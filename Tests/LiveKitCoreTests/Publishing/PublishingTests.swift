@@ -27,6 +27,7 @@ import Testing
         let (ann, bob) = (clients[0], clients[1])
         try ann.publish("camera", .video)
         #expect(ann.news() == ["> add_track camera", "< track_published camera", "> offer", "< answer"])
+        #expect(venue.run { bob.others["ann"]?.isPublisher == true })
         try ann.publish("voice", .audio)
         #expect(venue.run { bob.lines.contains { $0.hasSuffix("with camera, voice") } })
         // The others hear of a track before its media are offered to them.
@@ -43,6 +44,23 @@ import Testing
         #expect(bob.numbers(of: ann.track("camera")) == (1...60).map { UInt8($0) })
         #expect(bob.numbers(of: ann.track("voice")) == (1...60).map { UInt8($0) })
         #expect(!(ann.lines + bob.lines).contains { $0.hasPrefix("!") })
+    }
+
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `nobody is told of a track before there is a path for it`(_ mode: ConnectionMode) throws {
+        let venue = Venue()
+        let bob = try venue.join("bob")
+        let ann = try venue.join("ann", mode)
+        #expect(venue.run { mode == .single || bob.others["ann"]?.state == .active })
+        venue.isLost = { client, _ in client === ann }
+        try ann.publish("camera", .video)
+        venue.run(for: .seconds(Int64(2)))
+        #expect(ann.lines.firstIndex(of: "> offer").map { ann.lines[$0 + 1] } == "< answer")
+        #expect(bob.others["ann"]?.isPublisher == false)
+        #expect(!venue.webhooks.map(\.event).contains("track_published"))
+        venue.isLost = { _, _ in false }
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        #expect(venue.webhooks.map(\.event).suffix(2) == ["participant_joined", "track_published"])
     }
 
     @Test func `over a bad path every picture comes all the same`() throws {
@@ -220,6 +238,8 @@ import Testing
                 }
             }
         }
+        // Nobody is behind the offer who could check a path.
+        venue.findPath(of: python)
         let answer = try SessionDescription(parsing: try #require(python.answers.first).sdp)
         let video = try #require(answer.media.first { $0.kind == "video" && $0.direction == .recvonly })
         #expect(video.first(SDP.Simulcast.self)?.receive == [["f"], ["h"], ["q"]])

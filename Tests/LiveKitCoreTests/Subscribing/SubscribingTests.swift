@@ -213,6 +213,7 @@ import Testing
         for name in ["ghost", "ann"] {
             let publisher = try venue.join(name, grants: { $0.hidden = name == "ghost" })
             try publisher.publish("\(name)'s", .audio)
+            #expect(venue.run { venue.room.participants.last?.isPublisher == true })
             venue.send(.subscriptionPermission(.init()), from: publisher)
         }
         func told(_ client: TestClient) -> [String] { client.lines.filter { $0.contains("subscription_permission") } }

@@ -180,6 +180,13 @@ final class Venue {
         cut(client)
     }
 
+    /// As if a path had been found for what a client publishes, where nobody could check one.
+    func findPath(of client: TestClient) {
+        guard let connection = room.people.last(where: { $0.identity == client.name })?.publisher else { return }
+        room.connectionChanged(connection, to: .connected, at: now)
+        drain()
+    }
+
     /// The client has left, and is heard no more.
     func forget(_ client: TestClient) { clients.removeAll { $0 === client } }
 
