@@ -6,11 +6,11 @@ import SwiftProtobuf
 
 /// The client's offers: for the connection it publishes on, or for its only one.
 extension RoomMachine {
-    func takeOffer(_ offer: LiveKitSessionDescription, from participant: Participant, at now: Instant) {
-        guard let description = try? SessionDescription(parsing: offer.sdp) else {
-            return negotiationFailed(participant, at: now)
-        }
-        participant.publisher?.offered = OfferedSize(of: offer.sdp)
+    func takeOffer(
+        _ offer: LiveKitSessionDescription, _ said: ClientMessage, from participant: Participant, at now: Instant
+    ) {
+        guard let description = said.description else { return negotiationFailed(participant, at: now) }
+        participant.publisher?.offered = said.offered
         answer(description, id: offer.id, from: participant, at: now)
     }
 

@@ -64,13 +64,16 @@ extension RoomMachine {
     }
 
     /// The client's answer to an offer of ours.
-    func takeAnswer(_ answer: LiveKitSessionDescription, from participant: Participant, at now: Instant) {
+    func takeAnswer(
+        _ answer: LiveKitSessionDescription, _ description: SessionDescription?, from participant: Participant,
+        at now: Instant
+    ) {
         guard let connection = participant.subscriber, connection.role == .subscriber,
             // Some clients do not count. What answers an offer that another has replaced is of no use.
             answer.id == 0 || answer.id == connection.lastOffer
         else { return }
-        do {
-            let description = try SessionDescription(parsing: answer.sdp)
+        guard let description else { return negotiationFailed(participant, at: now) }
+        do throws(PeerError) {
             try media.withMachine(of: connection.id) { machine throws(PeerError) in
                 guard machine.signalingState == .haveLocalOffer else { return }
                 try machine.setRemoteDescription(.answer, description, at: now)

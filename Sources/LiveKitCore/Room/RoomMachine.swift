@@ -1,4 +1,4 @@
-package import LiveKitProtocol
+import LiveKitProtocol
 package import RTCEngine
 package import RTCWire
 package import SFUCore
@@ -84,12 +84,12 @@ package final class RoomMachine {
     // MARK: Messages
 
     /// A client's message. What is of a connection that is over is ignored.
-    package func receive(_ request: LiveKitSignalRequest, from signal: SignalID, at now: Instant) {
-        guard let participant = bySignal[signal], let message = request.message else { return }
+    package func receive(_ said: ClientMessage, from signal: SignalID, at now: Instant) {
+        guard let participant = bySignal[signal], let message = said.request.message else { return }
         participant.contact.heardAt = now
         switch message {
-        case .offer(let offer): takeOffer(offer, from: participant, at: now)
-        case .answer(let answer): takeAnswer(answer, from: participant, at: now)
+        case .offer(let offer): takeOffer(offer, said, from: participant, at: now)
+        case .answer(let answer): takeAnswer(answer, said.description, from: participant, at: now)
         case .trickle(let candidate): takeCandidate(candidate, from: participant, at: now)
         case .addTrack(let request): addTrack(request, of: participant, at: now)
         case .mute(let request): mute(request, by: participant, at: now)

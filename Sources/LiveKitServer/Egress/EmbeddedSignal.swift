@@ -82,7 +82,7 @@ final class EmbeddedSignal: SignalLink, Sendable {
         guard let request = try? LiveKitSignalRequest(serializedBytes: message),
             let address = phase.withLock({ phase in if case .open(let address) = phase { address } else { nil } })
         else { return }
-        inbox.append(.request(request, from: self), at: address)
+        inbox.append(.message(ClientMessage(request), from: self), at: address)
     }
 
     func closedByClient() {

@@ -143,7 +143,7 @@ final class SignalConnection: SignalLink, WebSocketPeer {
             return (address, socket)
         }
         if let paused { updateReading(paused) }
-        if let address { inbox.append(.request(request, from: self), at: address) }
+        if let address { inbox.append(.message(ClientMessage(request), from: self), at: address) }
     }
 
     func webSocketClosed() {

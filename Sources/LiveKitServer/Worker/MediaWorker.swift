@@ -256,10 +256,10 @@ package actor MediaWorker {
         for (address, news) in entries {
             let room = rooms[address.room]
             switch news {
-            case .request(let request, let link):
+            case .message(let message, let link):
                 link.messageTaken()
                 guard let room, room.signals[address.signal] != nil else { continue }
-                room.machine.receive(request, from: address.signal, at: now)
+                room.machine.receive(message, from: address.signal, at: now)
                 touch(room)
             case .closed:
                 guard let room, room.signals.removeValue(forKey: address.signal) != nil else { continue }

@@ -30,7 +30,7 @@ struct SignalAddress: Sendable {
 /// Guarded by its lock. It cannot grow without end: a connection with much in here is not read from.
 final class SignalInbox: LoopCall {
     enum News {
-        case request(LiveKitSignalRequest, from: any SignalLink)
+        case message(ClientMessage, from: any SignalLink)
         case closed
     }
 

@@ -223,7 +223,7 @@ import Testing
         #expect(venue.room.participants.map(\.identity) == ["bob"])
         #expect(bob.lines.last == "< update ann disconnected")
         // And what comes of it later is ignored.
-        venue.room.receive(.with { $0.ping = 1 }, from: SignalID(rawValue: 1), at: venue.now)
-        venue.room.receive(.init(), from: SignalID(rawValue: 99), at: venue.now)
+        venue.room.receive(ClientMessage(.with { $0.ping = 1 }), from: SignalID(rawValue: 1), at: venue.now)
+        venue.room.receive(ClientMessage(.init()), from: SignalID(rawValue: 99), at: venue.now)
     }
 }

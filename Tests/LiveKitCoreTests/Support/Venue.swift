@@ -163,7 +163,7 @@ final class Venue {
     func send(_ message: LiveKitSignalRequest.OneOf_Message, from client: TestClient) {
         guard let signal = client.signal else { return }
         client.note(message)
-        room.receive(.with { $0.message = message }, from: signal, at: now)
+        room.receive(ClientMessage(.with { $0.message = message }), from: signal, at: now)
         drain()
     }
 
