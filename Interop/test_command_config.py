@@ -37,7 +37,7 @@ def clean(more):
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "roost.conf"
-    path.write_text(SETTINGS)
+    path.write_text(SETTINGS + f"data = {tmp_path}\n")
     return path
 
 
@@ -60,7 +60,8 @@ def test_what_the_environment_has_besides_options_is_no_slip_of_the_pen():
 
 def test_a_list_repeats_its_name_and_is_replaced_as_a_whole(file):
     found = settings("--config", file)
-    assert [value for value, _ in found["allow-origin"]] == ["https://one.example", "https://two.example"]
+    assert found["allow-origin"] == [
+        ("https://one.example", f"{file}, line 8"), ("https://two.example", f"{file}, line 9")]
     found = settings(ROOST_CONFIG=str(file), ROOST_ALLOW_ORIGIN="https://a.example https://b.example")
     assert [value for value, _ in found["allow-origin"]] == ["https://a.example", "https://b.example"]
     found = settings("--config", file, "--allow-origin", "https://c.example")
@@ -153,10 +154,28 @@ def test_a_slip_in_the_environment_is_told_and_other_variables_are_not_ours():
 
 
 def test_a_value_that_the_option_refuses_is_refused(file):
-    file.write_text("port = many")
+    """Whoever has to mend it is told where."""
+    file.write_text("# many\nport = many")
     for command in ("serve", "config"):
         done = run(command, "--config", file, env=clean({}))
-        assert done.returncode == 64 and "--port" in done.stderr, done.stderr
+        assert done.returncode == 64 and f"--port is 'many' in {file}, line 2." in done.stderr, done.stderr
+        done = run(command, env=clean({"ROOST_MEDIA_WORKERS": "65", "ROOST_PORT": "8081"}))
+        assert done.returncode == 64 and done.stderr.rstrip().endswith("--media-workers is '65' in ROOST_MEDIA_WORKERS.")
+        assert "8081" not in done.stderr
+    # What was just typed is known.
+    done = run("serve", "--port", "many", env=clean({}))
+    assert done.returncode == 64 and "--port is" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["serve", "config"])
+def test_what_is_about_the_chat_is_refused_without_one(command, tmp_path):
+    fails(command, "--no-registration", says="--no-registration needs --data: it is about the chat", status=64)
+    fails(command, "--max-file-size", "5M", says="--max-file-size needs --data", status=64)
+    file = tmp_path / "roost.conf"
+    file.write_text("# a name\npublic-url = https://chat.example.org")
+    fails(command, "--config", file, says="line 2: 'public-url' needs 'data'", status=64)
+    done = run(command, env=clean({"ROOST_RING_TIME": "20s"}))
+    assert done.returncode == 64 and "ROOST_RING_TIME: 'ring-time' needs 'data'" in done.stderr, done.stderr
 
 
 def test_a_server_is_as_the_file_and_the_environment_say(roost, file, tmp_path):

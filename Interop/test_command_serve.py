@@ -100,6 +100,7 @@ def test_a_sample_is_made_once_and_said_to_be_missing_afterwards(tmp_path):
         (["--web", "/nowhere"], "no web page in /nowhere"),
         (["--tls-certificate", "/nowhere.pem", "--tls-key", "/nowhere.key"], "/nowhere"),
         (["--address", "here"], '"here" is not an IP address'),
+        (["--address", "203.0.113.7"], "203.0.113.7 is not an address of this machine"),
         (["--data", "/etc/hostname"], "--data takes a folder, and /etc/hostname is a file."),
     ],
 )

@@ -245,7 +245,7 @@ package final class ChatServer: Sendable {
         case .nothing: throw ChatError.notFound("route")
         case .otherMethod(let methods):
             var response = APIResponse(
-                ChatError(.invalid, code: "wrong_method", "This address takes other methods."))
+                ChatError(.invalid, code: "wrong_method", "This address takes \(methods.joined(separator: ", "))."))
             response.status = 405
             response.headers.append(("Allow", methods.joined(separator: ", ")))
             return response

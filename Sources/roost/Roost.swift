@@ -31,8 +31,10 @@ enum Main {
     static func main() async {
         Lifeline.holdIfAsked()
         Console.prepare()
+        let settings = serveSettings()
         do {
-            try await run(Roost.asyncParseAsRoot(arguments()))
+            let arguments = settings.map { ["serve"] + $0.arguments } ?? Array(CommandLine.arguments.dropFirst())
+            try await run(Roost.asyncParseAsRoot(arguments))
             _exit(EXIT_SUCCESS)
         } catch {
             let status = Roost.exitCode(for: error)
@@ -40,7 +42,7 @@ enum Main {
             switch status {
             case _ where message.isEmpty: break
             case .success: Console.say(message)
-            default: Console.log(message)
+            default: Console.log(settings?.explained(message) ?? message)
             }
             _exit(status.rawValue)
         }
@@ -51,20 +53,19 @@ enum Main {
         if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
     }
 
-    /// With what the environment and a file say of `roost serve`.
-    private static func arguments() -> [String] {
-        let arguments = Array(CommandLine.arguments.dropFirst())
+    /// What the command line, the environment and a file say of `roost serve`; nil for other commands.
+    private static func serveSettings() -> Settings? {
+        let arguments = CommandLine.arguments.dropFirst()
         guard arguments.first == "serve", !arguments.contains(where: { ["--help", "-h"].contains($0) }) else {
-            return arguments
+            return nil
         }
         do {
-            let given = Array(arguments.dropFirst())
-            return try ["serve"] + Settings(given, environment: ProcessInfo.processInfo.environment).arguments
+            return try Settings(Array(arguments.dropFirst()), environment: ProcessInfo.processInfo.environment)
         } catch let error as CommandError {
             Console.fail(error.description)
             _exit(error.status)
         } catch {
-            return arguments
+            return nil
         }
     }
 }

@@ -21,11 +21,12 @@ struct Config: ParsableCommand {
             do {
                 _ = try Roost.parseAsRoot(["serve"] + settings.arguments)
             } catch {
-                Roost.exit(withError: error)
+                throw CommandError(settings.explained(Roost.message(for: error)), status: 64)
             }
             for setting in settings.settings {
                 for value in setting.values {
-                    Console.say("\(setting.definition.name) = \(setting.definition.shown(value))  (\(setting.origin))")
+                    Console.say(
+                        "\(setting.definition.name) = \(setting.definition.shown(value.text))  (\(value.origin.place))")
                 }
             }
         }

@@ -16,6 +16,8 @@ struct SettingDefinition: Sendable, Equatable {
     let defaultValue: String?
     /// What a value is, as the help has it: `file`, `name:secret`.
     let valueName: String
+    /// The heading that it stands under in the help.
+    let group: String?
 
     var variable: String { "ROOST_" + name.uppercased().replacing("-", with: "_") }
 
@@ -37,7 +39,7 @@ struct SettingDefinition: Sendable, Equatable {
                 name: name, kind: isFlag ? .flag(hasNegation: names.contains("no-\(name)")) : .option,
                 isRepeating: argument.isRepeating,
                 defaultValue: isFlag ? String(argument.defaultValue != nil) : argument.defaultValue,
-                valueName: argument.valueName ?? name)
+                valueName: argument.valueName ?? name, group: argument.sectionTitle)
         }
     }
 
@@ -53,6 +55,7 @@ struct SettingDefinition: Sendable, Equatable {
             let isRepeating: Bool
             let defaultValue: String?
             let valueName: String?
+            let sectionTitle: String?
         }
 
         struct Name: Decodable {

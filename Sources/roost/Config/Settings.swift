@@ -5,9 +5,29 @@ internal import Foundation
 struct Settings {
     struct Setting {
         let definition: SettingDefinition
-        let values: [String]
+        let values: [Value]
+    }
+
+    struct Value {
+        let text: String
+        let origin: Origin
+    }
+
+    enum Origin: Equatable {
+        case commandLine
+        case environment(variable: String)
+        case file(path: String, line: Int)
+        case usual
+
         /// For people.
-        let origin: String
+        var place: String {
+            switch self {
+            case .commandLine: "command line"
+            case .environment(let variable): variable
+            case .file(let path, let line): "\(path), line \(line)"
+            case .usual: "default"
+            }
+        }
     }
 
     /// Of all that is set, or has a usual value.
@@ -38,18 +58,20 @@ struct Settings {
         var more: [String] = []
         for definition in definitions {
             if let values = given[definition.name] {
-                settings.append(Setting(definition: definition, values: values, origin: "command line"))
+                settings.append(Setting(definition, values, .commandLine))
                 continue
             }
             guard let found = Self.find(definition, environment, file) else {
                 if let value = definition.defaultValue {
-                    settings.append(Setting(definition: definition, values: [value], origin: "default"))
+                    settings.append(Setting(definition, [value], .usual))
                 }
                 continue
             }
             settings.append(found)
-            more += try definition.arguments(for: found.values, from: found.origin)
+            more += try definition.arguments(
+                for: found.values.map(\.text), from: found.values.last?.origin.place ?? "")
         }
+        try Self.checkUse(of: settings)
         self.settings = settings
         self.arguments = more + arguments
     }
@@ -60,13 +82,26 @@ struct Settings {
     ) -> Setting? {
         if let text = environment[definition.variable], !text.isEmpty {
             let values = definition.isRepeating ? text.split(whereSeparator: \.isWhitespace).map { String($0) } : [text]
-            return Setting(definition: definition, values: values, origin: definition.variable)
+            return Setting(definition, values, .environment(variable: definition.variable))
         }
-        guard let file else { return nil }
-        let entries = file.entries.filter { $0.name == definition.name }
-        guard let first = entries.first else { return nil }
-        return Setting(
-            definition: definition, values: entries.map(\.value), origin: "\(file.path), line \(first.line)")
+        let values = (file?.entries ?? []).filter { $0.name == definition.name }.map { entry in
+            Value(text: entry.value, origin: .file(path: file?.path ?? "", line: entry.line))
+        }
+        return values.isEmpty ? nil : Setting(definition: definition, values: values)
+    }
+
+    /// What ArgumentParser, or a command, says of wrong values, with the places of those that nobody has just typed.
+    func explained(_ message: String) -> String {
+        var lines: [String] = []
+        // Behind the first line is help, which speaks of other options, too.
+        let fault = message.prefix { !$0.isNewline }
+        for setting in settings where fault.names("--\(setting.definition.name)") {
+            for value in setting.values where ![.commandLine, .usual].contains(value.origin) {
+                let shown = setting.definition.shown(value.text)
+                lines.append("--\(setting.definition.name) is '\(shown)' in \(value.origin.place).")
+            }
+        }
+        return ([message] + lines).joined(separator: "\n")
     }
 
     /// What the command line says, as far as it is understood; of the rest ArgumentParser speaks.
@@ -90,6 +125,30 @@ struct Settings {
             }
         }
         return given
+    }
+
+    // MARK: What is of no use
+
+    /// Groups of options that say how something is done, and the option that asks for it.
+    private static let purposes = ["Chat": "data", "Files of the chat": "data"]
+
+    /// Nobody is left to believe that something holds which is not looked at.
+    private static func checkUse(of settings: [Setting]) throws {
+        let set = settings.filter { $0.values.contains { $0.origin != .usual } }
+        let names = Set(set.map(\.definition.name))
+        for setting in set {
+            let name = setting.definition.name
+            guard let group = setting.definition.group, let purpose = purposes[group], purpose != name,
+                !names.contains(purpose)
+            else { continue }
+            guard let value = setting.values.last, value.origin != .commandLine else {
+                let isNegated = setting.definition.kind != .option && setting.values.last?.text == "false"
+                throw CommandError(
+                    "--\(isNegated ? "no-" : "")\(name) needs --\(purpose): it is about the chat.", status: 64)
+            }
+            throw CommandError(
+                "\(value.origin.place): '\(name)' needs '\(purpose)': it is about the chat.", status: 64)
+        }
     }
 
     // MARK: Names that are wrong
@@ -143,5 +202,20 @@ struct Settings {
             }
         }
         return row[other.count]
+    }
+}
+
+extension Settings.Setting {
+    fileprivate init(_ definition: SettingDefinition, _ values: [String], _ origin: Settings.Origin) {
+        self.init(definition: definition, values: values.map { Settings.Value(text: $0, origin: origin) })
+    }
+}
+
+extension Substring {
+    /// Whether an option stands in it, and not as the beginning of another one's name.
+    fileprivate func names(_ option: String) -> Bool {
+        ranges(of: option).contains { range in
+            range.upperBound == endIndex || !(self[range.upperBound].isLetter || self[range.upperBound] == "-")
+        }
     }
 }
