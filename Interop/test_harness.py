@@ -129,6 +129,39 @@ def test_the_wire_loses_and_delays_datagrams_and_nothing_else_passes_the_namespa
     assert is_shuffled == "True"
 
 
+def test_the_wire_carries_no_more_than_it_is_told_to():
+    wire = Wire(loss=0, delay=0, jitter=0)
+    sender, receiver = wire.ends
+    # What came from the first datagram on, in two seconds.
+    listen = (
+        "import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('192.0.2.2', 5000))\n"
+        "print('ready', flush=True); s.recv(2000); end, got = time.monotonic() + 2, 0\n"
+        "while time.monotonic() < end: got += len(s.recv(2000)) + 28\n"
+        "print(got * 8 / 2)"
+    )
+    send = (
+        "import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "while True: s.sendto(bytes(972), ('192.0.2.2', 5000)); time.sleep(0.002)\n"
+    )
+    try:
+        for limit, is_right in [(200_000, lambda rate: 140_000 < rate < 220_000), (0, lambda rate: rate > 500_000)]:
+            wire.limit(limit)
+            listening = receiver.command(sys.executable, "-c", listen)
+            listener = subprocess.Popen(listening, stdout=subprocess.PIPE, text=True)
+            assert listener.stdout.readline() == "ready\n"
+            speaker = subprocess.Popen(sender.command(sys.executable, "-c", send))
+            try:
+                rate = float(listener.communicate(timeout=PATIENCE)[0])
+            finally:
+                speaker.kill()
+                speaker.wait()
+                listener.kill()
+            assert is_right(rate), f"{rate} bits a second where {limit} were allowed"
+    finally:
+        carried, lost = wire.close()
+    assert lost > 0.2 * carried
+
+
 def test_no_process_survives_the_tests_that_started_it():
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"

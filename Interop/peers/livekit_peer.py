@@ -91,6 +91,7 @@ class Peer(Streams):
         on("reconnecting", lambda: say("reconnecting"))
         on("reconnected", lambda: say("reconnected"))
         on("token_refreshed", lambda: say("token"))
+        on("e2ee_state_changed", self.encryption_changed)
         on("disconnected", self.disconnected)
 
     def start(self, work):
@@ -110,7 +111,8 @@ class Peer(Streams):
             stream = rtc.AudioStream(track, sample_rate=RATE, num_channels=1)
             self.start(self.take(stream, received.hear))
         self.streams[publication.sid] = stream
-        say("subscribed", who=who.identity, name=publication.name, codec=publication.mime_type)
+        say("subscribed", who=who.identity, name=publication.name, codec=publication.mime_type,
+            encryption=rtc.EncryptionType.Name(publication.encryption_type))
 
     def unsubscribed(self, _, publication, who):
         # libwebrtc uses a receiver again, and whoever looked at the old track would see the new one.
@@ -132,6 +134,9 @@ class Peer(Streams):
     def permissions_changed(self, who, permission):
         say("permission", who=who.identity, may_publish=permission.can_publish, may_subscribe=permission.can_subscribe)
 
+    def encryption_changed(self, who, state):
+        say("encryption", who=who.identity, state=rtc.EncryptionState.Name(state))
+
     def disconnected(self, reason):
         say("disconnected", reason=rtc.DisconnectReason.Name(reason))
         self.ended.set()
@@ -146,6 +151,9 @@ class Peer(Streams):
             # The servers are those that the room names.
             relay = rtc.IceTransportType.TRANSPORT_RELAY
             options.rtc_config = rtc.RtcConfiguration(ice_transport_type=relay)
+        if self.arguments.key:
+            keys = rtc.KeyProviderOptions(shared_key=self.arguments.key.encode())
+            options.encryption = rtc.E2EEOptions(key_provider_options=keys)
         await self.room.connect(self.arguments.url, self.arguments.token, options)
         local = self.room.local_participant
         local.register_rpc_method("shout", self.shout)
@@ -164,7 +172,7 @@ class Peer(Streams):
         return call.payload.upper()
 
     async def publish_video(self, name="camera", codec="VP8", width=640, height=360, simulcast=False, bitrate=None,
-                            scalability=None):
+                            scalability=None, rough=False):
         source = rtc.VideoSource(width, height)
         track = rtc.LocalVideoTrack.create_video_track(name, source)
         options = rtc.TrackPublishOptions(
@@ -174,15 +182,20 @@ class Peer(Streams):
         if bitrate:
             options.video_encoding.max_bitrate = bitrate
             options.video_encoding.max_framerate = frame_counter.RATE
-        self.start(self.draw(source, width, height))
+        self.start(self.draw(source, width, height, rough))
         await self.publish(name, track, options)
 
-    async def draw(self, source, width, height):
+    async def draw(self, source, width, height, rough):
+        """`rough`: with noise, so that coders need all the bits that they may use."""
+        noise = np.random.default_rng(1).integers(-48, 48, width * height // 2, np.int8).view(np.uint8)
         loop = asyncio.get_running_loop()
         begun = loop.time()
         number = 0
         while True:
             data = picture(number % FRAMES, width, height)
+            if rough:
+                half = np.frombuffer(data, np.uint8, noise.size) + np.roll(noise, 7919 * number)
+                data = half.tobytes() + data[noise.size :]
             source.capture_frame(rtc.VideoFrame(width, height, rtc.VideoBufferType.I420, data))
             number += 1
             await asyncio.sleep(max(0, begun + number / frame_counter.RATE - loop.time()))
@@ -265,6 +278,25 @@ class Peer(Streams):
             old = self.received[name]
             old.counters, old.sizes, old.hertz, old.samples = [], [], [], []
 
+    async def traffic(self, name):
+        """What the network has brought of a track, whether or not it could be decoded."""
+        track = self.remote(name).track
+        statistics = await track.get_stats() if track else []
+        inbound = [one.inbound_rtp for one in statistics if one.WhichOneof("stats") == "inbound_rtp"]
+        say("traffic", name=name, number=self.arguments.traffics,
+            packets=sum(one.received.packets_received for one in inbound),
+            bytes=sum(one.inbound.bytes_received for one in inbound))
+        self.arguments.traffics += 1
+
+    async def own_traffic(self, name):
+        """What has left for the network of a track of ours."""
+        statistics = await self.tracks[name][0].get_stats()
+        outbound = [one.outbound_rtp for one in statistics if one.WhichOneof("stats") == "outbound_rtp"]
+        say("own_traffic", name=name, number=self.arguments.traffics,
+            frames=sum(one.outbound.frames_encoded for one in outbound),
+            packets=sum(one.sent.packets_sent for one in outbound))
+        self.arguments.traffics += 1
+
     async def leave(self):
         await self.room.disconnect()
         self.ended.set()
@@ -299,7 +331,8 @@ def main():
     parser.add_argument("--dynacast", action="store_true")
     parser.add_argument("--no-subscribe", action="store_true", help="subscribe to nothing unasked")
     parser.add_argument("--relay-only", action="store_true", help="by way of TURN servers, or not at all")
-    parser.set_defaults(reports=0)
+    parser.add_argument("--key", help="everything is encrypted from end to end with this")
+    parser.set_defaults(reports=0, traffics=0)
     asyncio.run(run(parser.parse_args()))
 
 

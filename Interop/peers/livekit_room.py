@@ -54,9 +54,9 @@ class Server:
     def new_room(self):
         return f"room {next(self.numbers)}"
 
-    def join(self, room, identity, *options, wait=True, **grants):
-        """A process that is in the room when this returns."""
-        peer = Participant(self, room, identity, options, grants)
+    def join(self, room, identity, *options, wait=True, namespace=None, **grants):
+        """A process that is in the room when this returns; in the server's namespace, if no other is named."""
+        peer = Participant(self, room, identity, options, grants, namespace=namespace)
         self.peers.append(peer)
         if wait:
             peer.wait_for("joined")
@@ -99,16 +99,16 @@ class Front(Server):
 
 
 class Participant:
-    def __init__(self, server, room, identity, options, grants, ticket=None):
+    def __init__(self, server, room, identity, options, grants, ticket=None, namespace=None):
         """`ticket`: a URL and a token that somebody else has made."""
         self.identity = identity
         url, jwt = ticket or (server.url, token(room, identity, **grants))
-        command = server.namespace.command(sys.executable, PEER, "--url", url, "--token", jwt, *options)
+        command = (namespace or server.namespace).command(sys.executable, PEER, "--url", url, "--token", jwt, *options)
         environment = {"SSL_CERT_FILE": str(server.trusts)} if server.trusts else {}
         self.process = JSONProcess(
             f"{identity} in {room}", command, stdin=subprocess.PIPE, env={**os.environ, **environment})
         self.wait_for = self.process.wait_for
-        self.reports = 0
+        self.reports = self.traffics = 0
 
     def do(self, what, **fields):
         self.process.tell({"do": what, **fields})
@@ -123,6 +123,18 @@ class Participant:
         self.do("report", name=name, fresh=fresh)
         self.reports += 1
         return self.wait_for("report", number=self.reports - 1)
+
+    def traffic(self, name):
+        """Packets and bytes that have come of a track."""
+        self.do("traffic", name=name)
+        self.traffics += 1
+        return self.wait_for("traffic", number=self.traffics - 1)
+
+    def own_traffic(self, name):
+        """Frames that were encoded of an own track, and packets that were sent."""
+        self.do("own_traffic", name=name)
+        self.traffics += 1
+        return self.wait_for("own_traffic", number=self.traffics - 1)
 
     def wait_until(self, name, check, what):
         """Until a track's report is as it should be."""
@@ -146,11 +158,12 @@ class Participant:
         evidence = Evidence(self.identity, counters=self.report(name)["counters"])
         evidence.check_picture(least=frames, **limits)
 
-    def check_sound(self, hertz, seconds=2.0, name="microphone"):
+    def check_sound(self, hertz, seconds=2.0, name="microphone", **limits):
         pieces = int(seconds * 2) + 1
         self.wait_until(name, lambda report: len(report["hertz"]) >= pieces, f"{seconds} s of {name}")
         # The first piece has the jitter buffer's beginning in it.
-        Evidence(self.identity, hertz=self.report(name)["hertz"][1:]).check_sound([hertz], seconds - 0.5)
+        evidence = Evidence(self.identity, hertz=self.report(name)["hertz"][1:])
+        evidence.check_sound([hertz], seconds - 0.5, **limits)
 
     def leave(self):
         self.do("leave")

@@ -104,6 +104,11 @@ class Wire:
             end.ip("addr", "add", end.address, "peer", other.address, "dev", "wire0")
             end.ip("link", "set", "wire0", "mtu", "1400", "up")
 
+    def limit(self, rate):
+        """So many bits of UDP a second from now on, each way; 0 for as many as come."""
+        self.process.stdin.write(f"{rate}\n")
+        self.process.stdin.flush()
+
     def close(self):
         """Ends the wire; returns how many datagrams it carried and how many it lost.
 

@@ -7,6 +7,9 @@ Of each kind of DTLS flight that FLIGHTS names, with commas between, the first d
 named by what its first datagram begins with: client_hello, server_hello, certificate (a client's last flight, where it
 shows one) or change_cipher_spec (a server's last).
 
+A line of its standard input says how many bits of UDP a second it carries from then on, each way; 0 for as many as
+come. What comes faster waits, and is lost where it would wait too long.
+
 Ends with its standard input and then says how many datagrams it carried and lost, and in JSON how many of each kind of
 flight have come to it.
 """
@@ -25,6 +28,8 @@ import time
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 UDP = 17
+QUEUE = 0.3
+"""Seconds that a datagram waits at most for those before it."""
 
 HANDSHAKE, CHANGE_CIPHER_SPEC = 22, 20
 MESSAGES = {1: "client_hello", 2: "server_hello", 11: "certificate"}
@@ -63,12 +68,15 @@ ends = [open_end(pid) for pid in pids]
 print("ready", flush=True)
 chance = random.Random(seed)
 queue, order, carried, lost, flights = [], 0, 0, 0, {}
+rate, free_at = 0, [0.0, 0.0]
 
 while True:
     wait = max(0, queue[0][0] - time.monotonic()) if queue else None
     readable, _, _ = select.select([*ends, sys.stdin], [], [], wait)
     if sys.stdin in readable:
-        break
+        if not (line := sys.stdin.readline()):
+            break
+        rate = float(line)
     for device in ends:
         while device in readable:
             try:
@@ -82,10 +90,15 @@ while True:
                 kind = flight(packet)
                 if kind:
                     flights[kind] = flights.get(kind, 0) + 1
-                if chance.random() < loss or kind in to_lose:
+                way = ends.index(device)
+                begins = max(due, free_at[way])
+                is_full = rate > 0 and begins - due > QUEUE
+                if is_full or chance.random() < loss or kind in to_lose:
                     to_lose.discard(kind)
                     lost += 1
                     continue
+                if rate > 0:
+                    due = free_at[way] = begins + 8 * len(packet) / rate
                 due += delay + chance.random() * jitter
             order += 1
             heapq.heappush(queue, (due, order, ends[1 - ends.index(device)], packet))
