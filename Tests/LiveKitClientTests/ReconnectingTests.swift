@@ -134,6 +134,32 @@ import Testing
         #expect((43.9...45).contains(seconds), "\(seconds)")
     }
 
+    @Test func `a connection that is lost as soon as it is there is made later and later, and in the end no more`() {
+        let dialogue = Dialogue.connected()
+        let begun = dialogue.now
+        var connections = 0
+        while dialogue.machine.connectionState != .disconnected, connections < 100 {
+            var lines = dialogue.signalLost()
+            while case .waiting = dialogue.machine.phase { lines += dialogue.pass(.milliseconds(100)) }
+            guard lines.contains(where: { $0.hasPrefix("! open /rtc reconnect=1") }) else { break }
+            connections += 1
+            _ = dialogue.server(Self.reconnect)
+        }
+        // At once, after 0.3, 1.2 and 2.7 seconds: then the session is given up, as after attempts that have failed.
+        #expect(connections == 4)
+        #expect((4.2...4.6).contains((dialogue.now - begun).seconds - 4.8))
+        _ = dialogue.signalLost()
+    }
+
+    @Test func `a connection that has lasted is made again at once`() {
+        let dialogue = Dialogue.connected()
+        for _ in 0..<20 {
+            _ = dialogue.pass(.seconds(Int64(11)))
+            #expect(dialogue.signalLost().contains("! open /rtc reconnect=1 sid=PA_me"))
+            _ = dialogue.server(Self.reconnect)
+        }
+    }
+
     @Test func `a token that is no longer good ends it`() {
         let dialogue = Dialogue.connected()
         _ = dialogue.signalLost()

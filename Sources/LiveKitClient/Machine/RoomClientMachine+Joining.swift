@@ -14,6 +14,7 @@ extension RoomClientMachine {
         self.token = token
         requests.connecting = request
         attempt = 0
+        shortConnections = 0
         openSignal(.join, at: now)
     }
 
@@ -133,6 +134,7 @@ extension RoomClientMachine {
         guard case .connecting(let purpose, _) = phase, mediaIsUp else { return }
         move(to: .connected)
         attempt = 0
+        connectedAt = now
         switch purpose {
         case .join:
             put(.tell(.connected))

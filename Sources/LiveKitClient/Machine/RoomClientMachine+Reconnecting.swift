@@ -10,6 +10,9 @@ extension RoomClientMachine {
     /// Of these, so many for the same session: a server keeps it for seconds.
     static let resumeAttempts = 4
 
+    /// A connection that lasts so long was no mistake.
+    static let steadyTime = Interval.seconds(Int64(10))
+
     /// As LiveKit's SDKs wait: 0, 0.3, 1.2, 2.7, 4.8 and then 7 seconds.
     static func wait(before attempt: Int) -> Interval {
         let number = Int64(min(max(attempt, 0), 5))
@@ -52,8 +55,14 @@ extension RoomClientMachine {
         case .signaling(.join, _), .connecting(.join, _), .waiting(.join, _):
             return end(.joinFailure, because: error)
         case .connected:
-            attempt = 0
             put(.tell(.reconnecting))
+            shortConnections = now - connectedAt < Self.steadyTime ? shortConnections + 1 : 0
+            // One that is lost again as soon as it is there was as good as not made.
+            guard shortConnections < 2 else {
+                attempt = shortConnections - 2
+                return tryAgain(purpose, at: now)
+            }
+            attempt = 0
             begin(purpose, at: now)
         case .signaling, .connecting, .waiting:
             // The server has just answered: it is there, and what it wants can be done at once, but not for ever.

@@ -41,6 +41,9 @@ struct RoomClientMachine {
     var token = ""
     /// How often we have tried to come back.
     var attempt = 0
+    /// Since when we are in, the last time; and how often in a row that has not lasted.
+    var connectedAt = Instant.zero
+    var shortConnections = 0
 
     /// Of the session: from `join` on.
     var session = Session()

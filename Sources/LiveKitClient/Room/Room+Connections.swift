@@ -29,6 +29,8 @@ extension Room {
         var target = BinarySocket.Target(url: url, path: path.path)
         target.query = path.query.map { ($0.name, $0.value) }
         target.headers = [("Authorization", "Bearer \(path.token)")]
+        // Who joins a large room is told of everybody, with their metadata.
+        target.messageLimit = 16 << 20
         target.verifiesCertificates = options.verifiesCertificates
         socket = BinarySocket(to: target, report: tell)
     }

@@ -28,10 +28,14 @@ public struct Interval: Hashable, Comparable, Sendable {
 
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
+    /// What is longer than a century is a century: such a time means "without end", and is added to others.
     public init(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
+        let longest = Duration.seconds(Self.longest)
+        let (seconds, attoseconds) = min(max(duration, .zero - longest), longest).components
         self.nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
+
+    private static let longest = 3_155_760_000
 
     public static let zero = Interval(nanoseconds: 0)
     public static func microseconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000) }

@@ -103,7 +103,8 @@ extension JoinRunner {
         do throws(RPCError) {
             let answer = try await room.performRPC(
                 method, payload: command.payload ?? "", of: ParticipantIdentity(who),
-                responseTimeout: command.timeout.map { .milliseconds(Int64($0 * 1_000)) })
+                // More than a day is cut down further on in any case.
+                responseTimeout: command.timeout.map { .milliseconds(Int64(min(max($0, 0), 86_400) * 1_000)) })
             output.say(
                 "rpc_answered", "\(who) answers \(method): \(answer)",
                 ["method": .text(method), "participant": .text(who), "payload": .text(answer)])

@@ -1,0 +1,14 @@
+import RTCEngine
+import Testing
+
+@Suite struct IntervalTests {
+    @Test func `a duration without end becomes a long time, which can be added to any other`() {
+        let now = Instant.zero + .seconds(Int64(1_000_000))
+        for duration: Duration in [.seconds(Int64.max), .milliseconds(Int64.max), .nanoseconds(Int64.max)] {
+            #expect(now + Interval(duration) > now + .seconds(Int64(3_000_000_000)))
+            #expect(Instant.zero + Interval(.zero - duration) < Instant.zero)
+        }
+        #expect(Interval(.seconds(15)) == .seconds(Int64(15)))
+        #expect(Interval(.milliseconds(-3)) == .milliseconds(-3))
+    }
+}
