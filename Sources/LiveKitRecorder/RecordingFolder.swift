@@ -120,6 +120,7 @@ package actor RecordingFolder {
         }
         var place: Int?
         var failure: RecordingFailure?
+        var firstAt: Instant?
         for await frame in frames {
             guard !isFinished else { break }
             do throws(MediaFileError) {
@@ -129,9 +130,16 @@ package actor RecordingFolder {
                         failure = .tooManyFiles(limit: limit)
                         break
                     }
-                    // A recording begins at a picture that can be decoded by itself.
+                    // A recording begins at a picture that can be decoded by itself, and of the size that was
+                    // announced: what converts the file keeps to the first one's, and publishers begin small.
+                    let waited = now - (firstAt ?? now)
+                    firstAt = firstAt ?? now
+                    let isPatient = waited < Self.sizePatience
+                    if frame.isKeyFrame, isPatient, frame.isSmaller(than: track.publication) { continue }
                     guard frame.isKeyFrame else {
-                        await track.requestKeyFrame()
+                        if !isPatient || !frame.format.isVideo || track.publication.width == 0 {
+                            await track.requestKeyFrame()
+                        }
                         continue
                     }
                     let opened = try open(track, frame.format, template)
@@ -153,6 +161,9 @@ package actor RecordingFolder {
         await indexing?.value
         return (file, failure ?? problem)
     }
+
+    /// How long pictures may stay smaller than announced before they are taken as they are.
+    private static let sizePatience = Interval.seconds(Int64(3))
 
     private func open(
         _ track: RemoteTrack, _ format: PayloadFormat, _ template: String
@@ -251,7 +262,11 @@ package actor RecordingFolder {
         indexing = nil
         indexWrites += 1
         let encoder = JSONEncoder()
-        encoder.dateEncodingStrategy = .iso8601
+        // Tracks of one person are put side by side by these.
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        }
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         do {
             try encoder.encode(Index(room: room, recordings: entries)).write(to: index, options: .atomic)
@@ -275,5 +290,13 @@ package actor RecordingFolder {
             if isTaken(middle) { taken = middle } else { free = middle }
         }
         return url(free)
+    }
+}
+
+extension EncodedFrame {
+    /// Whether a key frame is smaller than what its publisher has announced, however it is held; publishers round.
+    fileprivate func isSmaller(than publication: RemoteTrackPublication) -> Bool {
+        guard let size = pictureSize, publication.width > 0, publication.height > 0 else { return false }
+        return max(size.width, size.height) * 10 < max(publication.width, publication.height) * 9
     }
 }

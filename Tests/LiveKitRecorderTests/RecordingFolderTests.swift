@@ -39,6 +39,46 @@ import Testing
         }
     }
 
+    /// A camera that was announced larger than its first key frames are.
+    private static func camera(_ widths: [UInt16]) throws -> (RemoteTrack, AsyncStream<EncodedFrame>) {
+        var info = LiveKitTrackInfo()
+        info.sid = "TR_camera"
+        info.type = .video
+        info.mimeType = "video/VP8"
+        (info.width, info.height) = (1_280, 720)
+        var person = LiveKitParticipantInfo()
+        person.identity = "ann"
+        let track = RemoteTrack(
+            publication: try #require(RemoteTrackPublication(info)), participant: RemoteParticipant(person),
+            receiver: RTPReceiver(kind: .video), askForKeyFrame: {})
+        let (frames, more) = AsyncStream.makeStream(of: EncodedFrame.self)
+        for (number, width) in widths.enumerated() {
+            let height = width / 16 * 9
+            let size = [UInt8(width & 0xff), UInt8(width >> 8), UInt8(height & 0xff), UInt8(height >> 8)]
+            more.yield(
+                EncodedFrame(
+                    payload: [0x10, 0, 0, 0x9d, 0x01, 0x2a] + size + [0, 0, 0], timestamp: UInt32(number) * 3_000,
+                    isKeyFrame: true, format: .vp8))
+        }
+        more.finish()
+        return (track, frames)
+    }
+
+    @Test func `a file begins at a picture of the size that was announced`() async throws {
+        try await Self.inFolder { url in
+            let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await folder.begin(room: "kitchen")
+            let (track, frames) = try Self.camera([320, 640, 1_280, 320])
+            let name = try #require(await folder.record(track, frames).file).path
+            // Matroska's PixelWidth: two bytes, 1280.
+            let file = try Data(contentsOf: url.appending(path: name))
+            #expect(file.firstRange(of: Data([0xb0, 0x82, 0x05, 0x00])) != nil)
+            // Of one that never becomes as large, nothing is recorded in so short a time.
+            let (small, few) = try Self.camera([320, 640])
+            #expect(await folder.record(small, few).file == nil)
+        }
+    }
+
     private static func inFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "roost-folder-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

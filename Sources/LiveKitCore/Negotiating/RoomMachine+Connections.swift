@@ -37,6 +37,10 @@ extension RoomMachine {
             ice: ice, negotiation: negotiation, wallClockOffset: transport.wallClockOffset,
             congestion: transport.congestion)
         configuration.unit = .packets
+        // Recorders sit beside the server, and what they do not get at first is never in the file.
+        if participant.claims.participantKind == .egress {
+            configuration.congestion.startBitrate = configuration.congestion.maximumBitrate
+        }
         var machine = PeerMachine(configuration: configuration, security: transport.security, random: random.split())
         if !participant.prefersStreams || transport.streamHosts.isEmpty {
             for host in transport.datagramHosts { machine.addLocalHost(host, at: now) }

@@ -2,10 +2,10 @@ import RTCEngine
 import RTCWire
 
 /// Writes Opus as Ogg (RFC 7845). A hole in time is filled with packets of silence, 20 ms each: RFC 7845 §4.1 wants
-/// every sample accounted for by a packet, and players go by packets, not by granule positions. Beyond ten minutes of
-/// silence the position jumps, as if pages had been lost.
+/// every sample accounted for by a packet, and players go by packets, not by granule positions. An hour of silence is
+/// less than a megabyte. Beyond half a day the position jumps, as if pages had been lost.
 struct OggOpusWriter: ContainerWriter {
-    private static let maximumSilence = 30_000
+    private static let maximumSilence = 12 * 3_600 * 50
     private static let silenceSamples: Int64 = 960
     /// One stream in one file: any number serves.
     private static let serial: UInt32 = 0x526f_6f73

@@ -32,11 +32,14 @@ public final class RecordingFile {
         try apply()
     }
 
-    /// Ends the file.
+    /// Ends the file. What it holds is on the disk afterwards, whatever happens to the machine.
     public func finish() throws(MediaFileError) {
         if let failure { throw failure }
         recorder.finish()
         try apply()
+        guard fsync(handle.fileDescriptor) != 0, errno != EINVAL, errno != EROFS else { return }
+        failure = .unwritable(file: path)
+        throw .unwritable(file: path)
     }
 
     private func apply() throws(MediaFileError) {

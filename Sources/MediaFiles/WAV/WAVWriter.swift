@@ -8,8 +8,8 @@ struct WAVWriter: ContainerWriter {
     private var length: Int64 = 0
 
     private static let headerSize = 58
-    /// Filled at once at most, in samples: a sender whose clock leaps must not fill the disk.
-    private static let longestSilence: Int64 = 8_000 * 600
+    /// Filled at once at most, in samples, which is two hours: it is made in memory.
+    private static let longestSilence: Int64 = 8_000 * 7_200
 
     init?(format: PayloadFormat) {
         guard format == .pcmu || format == .pcma else { return nil }
