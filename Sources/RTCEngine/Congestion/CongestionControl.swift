@@ -8,8 +8,10 @@ struct CongestionControl {
     /// will be known of is not slowed down.
     private var isInformed = false
     private var hasStarted = false
+    private var hasSettled = false
     private var plan = ProbePlan()
     private(set) var pacer: Pacer
+    private var repeats = RepeatBudget()
     private(set) var estimator: BandwidthEstimator
     private let configuration: CongestionConfiguration
     /// What the senders could use; nil when they have not said.
@@ -34,6 +36,16 @@ struct CongestionControl {
 
     /// Whether the target rests on anything that the peer has said.
     var isKnown: Bool { estimator.hasFeedback || estimator.peerEstimate != nil }
+
+    /// Whether the target is more than where it began: the first probes have come out, or the path was seen to be full.
+    /// Once it is, it stays so.
+    mutating func isSettled(at now: Instant) -> Bool {
+        if hasSettled { return true }
+        hasSettled =
+            isKnown
+            && (!isPacing || estimator.peerEstimate != nil || plan.hasSettled(at: now) || !estimator.isCalm(at: now))
+        return hasSettled
+    }
 
     /// Whether `pace` may begin a probe or go on with one.
     var mayProbe: Bool { isPacing && (!hasStarted || pacer.isProbing || plan.hasWaiting) }
@@ -78,6 +90,7 @@ struct CongestionControl {
                     queue.append(packet)
                     continue
                 }
+                if packet.priority == .retransmission { repeats.repeated(packet.bytes.count) }
                 pacer.enqueue(packet, at: now)
             }
         }
@@ -110,6 +123,11 @@ struct CongestionControl {
     /// - Returns: whether an answer is waited for since now.
     @discardableResult
     mutating func sent(_ bytes: Int, at now: Instant) -> Bool { estimator.sent(bytes, at: now) }
+
+    /// How many packets of pictures may be repeated now.
+    mutating func repeatLimit(at now: Instant) -> Int {
+        isPacing && isInformed ? repeats.packets(over: target, at: now) : .max
+    }
 
     /// Whether a packet may leave at once, past the queue: nothing is ahead of it, and it begins nothing.
     ///

@@ -80,14 +80,6 @@ public struct RTPDemultiplexer: Sendable {
     /// The transceiver of a source that is known, as an RTCP packet names it.
     public func transceiver(ofSSRC ssrc: UInt32) -> TransceiverID? { learned[ssrc] ?? signaled[ssrc] }
 
-    /// The source has said goodbye (RFC 3550 §6.6).
-    public mutating func forget(ssrc: UInt32) {
-        recent = nil
-        guard learned.removeValue(forKey: ssrc) != nil else { return }
-        order = (order[oldest...] + order[..<oldest]).filter { $0 != ssrc }
-        oldest = 0
-    }
-
     private mutating func learn(_ ssrc: UInt32, _ transceiver: TransceiverID) {
         recent = nil
         if learned.updateValue(transceiver, forKey: ssrc) != nil { return }

@@ -114,6 +114,12 @@ extension PeerMachine {
         congestion.isKnown ? congestion.target.value : nil
     }
 
+    /// What the path is thought to carry, once the peer's answers and the first probes have said it, or losses and
+    /// delays say that it is full; nil before.
+    package mutating func settledBitrate(at now: Instant) -> Bitrate? {
+        congestion.isSettled(at: now) ? congestion.target : nil
+    }
+
     /// What a sender wants of the bitrate. Nothing is refused: limits are wishes.
     public mutating func setBitrateLimits(
         _ limits: SenderBitrateLimits, of id: TransceiverID, at now: Instant

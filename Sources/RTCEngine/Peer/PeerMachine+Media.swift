@@ -234,17 +234,19 @@ extension PeerMachine {
         receiveCongestion(packet, at: now)
         // The most frequent one says nothing to streams.
         if case .transportFeedback = packet { return }
+        var repeatLimit = Int.max
+        if case .nack = packet { repeatLimit = congestion.repeatLimit(at: now) }
         for place in senders.entries.indices {
-            senders.entries[place].value?.stream.receive(packet, into: &packets, at: now)
+            senders.entries[place].value?.stream.receive(packet, repeatLimit: repeatLimit, into: &packets, at: now)
             drainSender(at: place)
         }
         for place in receivers.entries.indices {
             receivers.entries[place].value?.stream?.receive(packet, at: now)
             drainReceiver(at: place)
         }
-        forEachLayerSender { $0.receive(packet, into: &$1, at: now) }
+        forEachLayerSender { $0.receive(packet, repeatLimit: repeatLimit, into: &$1, at: now) }
+        // Which section a source is of is known also after its goodbye: it may come back.
         forEachLayerStream { stream, _ in stream.receive(packet, at: now) }
-        if case .goodbye(let goodbye) = packet { for ssrc in goodbye.ssrcs { demultiplexer.forget(ssrc: ssrc) } }
     }
 
     private mutating func drainSender(at place: Int) {

@@ -4,14 +4,18 @@ internal import RTCWire
 struct SimulcastReceiver {
     struct Layer {
         let layer: ReceiveLayer
-        /// Nil until its first packet.
+        /// Nil until its first packet, and after a goodbye.
         var stream: ReceiveStream?
+        /// The last stream's source. After its goodbye it may go on, without saying its layer's name again: libwebrtc
+        /// says goodbye for a layer that is switched off, and names it until the first report only.
+        private(set) var source: UInt32?
         var rtxSSRC: UInt32?
         /// When its present source was first heard.
         var begunAt: Instant?
 
         /// A source takes the place of the present one, if there is one.
         mutating func begin(_ next: consuming ReceiveStream) {
+            source = next.ssrc
             next.takeOver(from: stream)
             stream = next
         }
@@ -41,7 +45,7 @@ struct SimulcastReceiver {
     /// The layer of a source that is known.
     func place(ofSSRC ssrc: UInt32) -> Int? {
         layers.firstIndex { layer in
-            layer.stream?.ssrc == ssrc || layer.rtxSSRC == ssrc || layer.layer.sources?.primary == ssrc
+            layer.source == ssrc || layer.rtxSSRC == ssrc || layer.layer.sources?.primary == ssrc
         }
     }
 

@@ -3,7 +3,11 @@ public import RTCWire
 /// What the receiver tells: losses, wishes for key frames, reports.
 extension SendStream {
     /// Takes one packet of RTCP; what is not about this stream is ignored.
-    public mutating func receive(_ packet: RTCPPacket, into queue: inout PacketQueue, at now: Instant) {
+    ///
+    /// - Parameter repeatLimit: of pictures' packets no more than this are sent again.
+    public mutating func receive(
+        _ packet: RTCPPacket, repeatLimit: Int = .max, into queue: inout PacketQueue, at now: Instant
+    ) {
         switch packet {
         case .senderReport(let report): receive(report.blocks, at: now)
         case .receiverReport(let report): receive(report.blocks, at: now)
@@ -12,6 +16,7 @@ extension SendStream {
             counters.nackCount += 1
             // RFC 4585 §6.2.1 names no limit; more than the history holds is not looked at.
             var left = configuration.historyCount
+            if configuration.format.isVideo { left = min(left, repeatLimit) }
             for entry in nack.entries where left > 0 { resend(entry, limit: &left, into: &queue, at: now) }
         case .pictureLossIndication(let indication):
             guard indication.mediaSSRC == ssrc else { return }

@@ -140,21 +140,22 @@ public struct SubscriberHints: Sendable, Hashable {
 
 extension LayerBitrates {
     /// The steps of a publication for `StreamDemand`: every live spatial layer with each of its temporal layers up to a
-    /// limit. Left out are those that cost no more than the one before; of simulcast, where a larger picture is a
-    /// stream of its own and may cost less than a smaller one, those that cost no less than a larger one.
+    /// limit. Left out are those of which nobody knows yet what they cost; those that cost no more than the one before;
+    /// of simulcast, where a larger picture is a stream of its own and may cost less than a smaller one, those that
+    /// cost no less than a larger one.
     public func steps(_ arrangement: LayerArrangement, limit: LayerTarget, at now: Instant) -> [LayerStep] {
         var steps: [LayerStep] = []
         let live = live
         guard live != 0 else { return [] }
         let lowest = live.trailingZeroBitCount
         let highest = max(min(Int(limit.spatial), Self.maximumSpatialLayers - 1), lowest)
-        for spatial in lowest...highest where live >> UInt8(spatial) & 1 != 0 {
+        for spatial in lowest...highest where live >> UInt8(spatial) & 1 != 0 && isMeasured(spatial: spatial, at: now) {
             let count = max(temporalLayerCount(spatial: spatial), 1)
             for temporal in 0..<count where temporal <= Int(limit.temporal) {
                 let bitrate =
                     arrangement == .simulcast
-                    ? bitrate(spatial: spatial, temporal: temporal, at: now)
-                    : cumulativeBitrate(spatial: spatial, temporal: temporal, at: now)
+                    ? cost(spatial: spatial, temporal: temporal, at: now)
+                    : cumulativeCost(spatial: spatial, temporal: temporal, at: now)
                 // What nothing came of is no better than what is below it.
                 while bitrate > .zero, let last = steps.last, last.target.spatial < spatial, last.bitrate >= bitrate,
                     arrangement == .simulcast

@@ -1,6 +1,7 @@
 public import RTCEngine
 
-/// What arrives of each layer of a publication: its bitrate in the last second, and whether it is being sent at all.
+/// What arrives of each layer of a publication: its bitrate in the last second, what it costs to have it, and whether
+/// it is being sent at all.
 ///
 /// A layer is a simulcast stream or a spatial layer inside one, and in it temporal layers. Costs one addition a packet
 /// and no storage that grows.
@@ -11,6 +12,9 @@ public struct LayerBitrates: Sendable {
     /// The window slides by this much.
     private static let step = Interval.milliseconds(100)
     private static let steps = 10
+    /// So many windows, one behind the other, are remembered.
+    private static let windows = 3
+    private static let rows = steps * windows
     /// A layer that is silent for so long while others go on has been stopped by its sender.
     ///
     /// Longer than a picture of the slowest layer takes (a screen's lowest layer may have one a second), and short
@@ -18,13 +22,17 @@ public struct LayerBitrates: Sendable {
     public static let patience = Interval.milliseconds(1_500)
 
     /// Bytes of each cell in each step.
-    private var bytes = [Int32](repeating: 0, count: Self.steps * Self.cells)
+    private var bytes = [Int32](repeating: 0, count: Self.rows * Self.cells)
     private var totals = [Int](repeating: 0, count: Self.cells)
+    /// Of the windows before that one, the latest first.
+    private var earlier = [Int](repeating: 0, count: (Self.windows - 1) * Self.cells)
     /// The step that is being filled.
     private var current: Int64 = 0
     private var beginning: Instant?
     /// When each layer was last heard of.
     private var heard: [Instant?] = Array(repeating: nil, count: Self.maximumSpatialLayers)
+    /// When each began, or began again.
+    private var began: [Instant?] = Array(repeating: nil, count: Self.maximumSpatialLayers)
     private var lastPacket: Instant?
 
     public init() {}
@@ -42,12 +50,13 @@ public struct LayerBitrates: Sendable {
         advance(to: now)
         let spatial = min(spatial, Self.maximumSpatialLayers - 1)
         let cell = spatial * Self.maximumTemporalLayers + min(temporal, Self.maximumTemporalLayers - 1)
-        bytes[Int(current % Int64(Self.steps)) * Self.cells + cell] &+= Int32(clamping: count)
+        bytes[Int(current % Int64(Self.rows)) * Self.cells + cell] &+= Int32(clamping: count)
         totals[cell] += count
         if let lastPacket, now - lastPacket >= Self.patience {
             // All were silent: whichever comes first afterwards, the others have the same time to come as before.
             for layer in heard.indices { heard[layer] = heard[layer].map { $0 + (now - lastPacket) } }
         }
+        if heard[spatial].map({ now - $0 >= Self.patience }) ?? true { began[spatial] = now }
         heard[spatial] = now
         lastPacket = now
     }
@@ -61,16 +70,23 @@ public struct LayerBitrates: Sendable {
             return
         }
         guard step > current else { return }
-        let passed = Int(min(step - current, Int64(Self.steps)))
-        for offset in 1...passed {
-            let row = Int((current + Int64(offset)) % Int64(Self.steps)) * Self.cells
-            // After a longer silence every row goes, whichever it is.
-            for cell in 0..<Self.cells {
-                totals[cell] -= Int(bytes[row + cell])
-                bytes[row + cell] = 0
-            }
-        }
+        // After a longer silence every row goes, whichever it is.
+        let passed = Int(min(step - current, Int64(Self.rows)))
+        for offset in 1...passed { begin(Int((current + Int64(offset)) % Int64(Self.rows))) }
         current = step
+    }
+
+    /// A row is to be filled anew: one leaves each window for the one before it.
+    private mutating func begin(_ row: Int) {
+        for cell in 0..<Self.cells {
+            let last = Int(bytes[(row + 2 * Self.steps) % Self.rows * Self.cells + cell])
+            let second = Int(bytes[(row + Self.steps) % Self.rows * Self.cells + cell])
+            let third = Int(bytes[row * Self.cells + cell])
+            totals[cell] -= last
+            earlier[cell] += last - second
+            earlier[Self.cells + cell] += second - third
+            bytes[row * Self.cells + cell] = 0
+        }
     }
 
     /// The bitrate of one layer with the temporal layers up to `temporal`.
@@ -84,6 +100,47 @@ public struct LayerBitrates: Sendable {
         let length = min(max(now - beginning, .milliseconds(500)), Self.step * Int64(Self.steps))
         return Bitrate(bytes: sum, in: length)
     }
+
+    /// What it takes to be sent a layer: the middle one of the last three seconds, so that a key frame, which whoever
+    /// is switched to a layer needs, is not taken for what the layer always costs. Of a younger layer, which has begun
+    /// with one, the least.
+    public func cost(
+        spatial: Int, temporal: Int = Self.maximumTemporalLayers - 1, at now: Instant
+    ) -> Bitrate {
+        guard (0..<Self.maximumSpatialLayers).contains(spatial), let began = began[spatial] else { return .zero }
+        let length = Self.step * Int64(Self.steps)
+        guard now - began >= length * 2 else { return bitrate(spatial: spatial, temporal: temporal, at: now) }
+        var sums = (0, 0, 0)
+        for layer in 0...min(max(temporal, 0), Self.maximumTemporalLayers - 1) {
+            let cell = spatial * Self.maximumTemporalLayers + layer
+            sums.0 += totals[cell]
+            sums.1 += earlier[cell]
+            sums.2 += earlier[Self.cells + cell]
+        }
+        let (low, high) = (min(sums.0, sums.1), max(sums.0, sums.1))
+        return Bitrate(bytes: now - began >= length * 3 ? max(low, min(high, sums.2)) : low, in: length)
+    }
+
+    /// Of a stream whose spatial layers need each other: what this one and those below it cost.
+    public func cumulativeCost(
+        spatial: Int, temporal: Int = Self.maximumTemporalLayers - 1, at now: Instant
+    ) -> Bitrate {
+        var sum = Bitrate.zero
+        for layer in 0...min(max(spatial, 0), Self.maximumSpatialLayers - 1) {
+            sum = sum + cost(spatial: layer, temporal: temporal, at: now)
+        }
+        return sum
+    }
+
+    /// Whether enough has come of a layer to know what it costs. One that is switched on while others go on begins with
+    /// next to nothing, or with a key frame.
+    public func isMeasured(spatial: Int, at now: Instant) -> Bool {
+        guard heard.indices.contains(spatial), let began = began[spatial], let beginning else { return false }
+        return now - began >= Self.step * Int64(Self.steps) || began - beginning < Self.togetherness
+    }
+
+    /// Layers that begin with the publication come one after the other.
+    private static let togetherness = Interval.milliseconds(200)
 
     /// Of a stream whose spatial layers need each other: this one and those below it.
     public func cumulativeBitrate(

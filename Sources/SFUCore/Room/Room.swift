@@ -339,7 +339,8 @@ public final class Room {
             )
         }
         // Before anything is known nobody is held back: the first pictures are what is measured.
-        let allocation = peer.allocator.divide(peer.available ?? .megabits(100), among: demands, at: now)
+        let available = peer.machine.settledBitrate(at: now) ?? .megabits(100)
+        let allocation = peer.allocator.divide(available, among: demands, at: now)
         peer.machine.setProbeGoal(allocation.nextStep, at: now)
         peer.touch()
         for (subscription, (demand, target)) in zip(peer.subscriptions, zip(demands, allocation.targets)) {
@@ -353,9 +354,9 @@ public final class Room {
         var given = target
         if case .video(let steps) = demand.media, steps.isEmpty {
             // Nothing is measured yet, or nothing is sent: what was, or what is wanted, so that it begins when it
-            // comes.
+            // comes. What was paused stays so until it is seen to fit.
             let isWanted = subscription.wantedQuality != .off && !subscription.publication.isMuted
-            given = isWanted ? subscription.target ?? .highest : nil
+            given = isWanted && !subscription.isPaused ? subscription.target ?? .highest : nil
         } else if subscription.publication.isMuted || subscription.hints.isDisabled {
             given = nil
         }
@@ -395,9 +396,7 @@ public final class Room {
                 guard let subscription = peer.subscription(on: transceiver) else { continue }
                 subscription.wantKeyFrame(at: now)
                 subscription.publication.askForKeyFrames(at: now)
-            case .targetBitrateChanged(let target):
-                peer.available = target.available
-                allocate(peer, at: now)
+            case .targetBitrateChanged: allocate(peer, at: now)
             default:
                 events.append(.peer(peer.id, event))
             }

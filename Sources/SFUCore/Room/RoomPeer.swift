@@ -25,8 +25,6 @@ final class RoomPeer {
     var carriers: [PublicationID: Set<TransceiverID>] = [:]
     /// Where the streams on those have got to, for a subscription that goes on with one.
     var ended: [TransceiverID: StreamRewriter.End] = [:]
-    /// What its path is thought to carry; nil before anything is known.
-    var available: Bitrate?
     var allocator = StreamAllocator()
 
     init(id: RoomPeerID, machine: consuming PeerMachine, mayPause: Bool, room: Room) {

@@ -23,12 +23,16 @@ final class Venue {
     private(set) var fragments: [String: RoomPeerID] = [:]
     private var addresses: [TransportAddress: RoomPeerID] = [:]
     private var forwarded = DatagramOutbox()
-    private var down: [(bytes: [UInt8], from: TransportAddress, to: TransportAddress)] = []
+    private typealias Down = (bytes: [UInt8], from: TransportAddress, to: TransportAddress)
+    private var down: [Down] = []
     private(set) var removed: Set<RoomPeerID> = []
     private var lastHost = 0
 
     /// Datagrams for a client, as the room sends them.
     var watch: (TestClient, [UInt8]) -> Void = { _, _ in }
+    /// How long a datagram takes to a client; those of one client stay in their order.
+    var delay: (TestClient, [UInt8]) -> Interval = { _, _ in .zero }
+    private var travelling: [(due: Instant, client: TestClient, datagram: Down)] = []
     /// Datagrams on their way up or down that are lost.
     var isLost: (TestClient, [UInt8]) -> Bool = { _, _ in false }
 
@@ -213,6 +217,11 @@ final class Venue {
 
     private func step() {
         now = now + tact
+        let arrived = travelling.filter { $0.due <= now }
+        travelling.removeAll { $0.due <= now }
+        for (_, client, datagram) in arrived {
+            client.receive(datagram.bytes, from: datagram.from, to: datagram.to, at: now)
+        }
         for client in clients { client.tick(at: now) { up($0, of: client) } }
         if let wake = room.nextWake, wake <= now { room.tick(at: now) }
         drain()
@@ -242,7 +251,7 @@ final class Venue {
     }
 
     func drain() {
-        var datagrams: [(bytes: [UInt8], from: TransportAddress, to: TransportAddress)]
+        var datagrams: [Down]
         repeat {
             room.forwardReceived(into: &forwarded, at: now, sending: send)
             send(&forwarded)
@@ -254,7 +263,12 @@ final class Venue {
                 guard let client = clients.first(where: { $0.owns(to) }) else { continue }
                 watch(client, bytes)
                 guard !isLost(client, bytes) else { continue }
-                client.receive(bytes, from: from, to: to, at: now)
+                let delay = delay(client, bytes)
+                if delay > .zero {
+                    travelling.append((now + delay, client, (bytes, from, to)))
+                } else {
+                    client.receive(bytes, from: from, to: to, at: now)
+                }
             }
         } while !datagrams.isEmpty
     }

@@ -76,8 +76,6 @@ import Testing
         #expect(table.transceiver(ofSSRC: 1_000) == nil)
         #expect(table.transceiver(ofSSRC: 1_001) == nil)
         #expect(table.transceiver(ofSSRC: 1_002) == Self.audio)
-        table.forget(ssrc: 1_002)
-        #expect(table.transceiver(ofSSRC: 1_002) == nil)
         #expect(route(&table, 5, 111) == Self.audio)
         #expect(table.transceiver(ofSSRC: 1_003) == Self.audio)
     }

@@ -94,6 +94,12 @@ private final class SimulcastDuet {
         right.receive(&bytes, from: Self.addresses[0], to: Self.addresses[1], at: now)
     }
 
+    func inject(rtcp packet: [UInt8]) throws {
+        var bytes = packet
+        try left.secure.srtp?.protectRTCP(&bytes)
+        right.receive(&bytes, from: Self.addresses[0], to: Self.addresses[1], at: now)
+    }
+
     func count(_ rid: String?) -> Int { received.filter { $0.metadata.rid == rid }.count }
 }
 
@@ -298,6 +304,27 @@ private final class SimulcastDuet {
         for number in 1..<20 { try duet.send(number, layers: Self.names) }
         let inbound = duet.right.stats(at: duet.now).inboundRTP.first { $0.rid == "h" }
         #expect(once ? inbound?.nackCount == 1 : (inbound?.nackCount ?? 0) > 3)
+    }
+
+    @Test func `a layer that said goodbye comes back under its source, without its name`() throws {
+        let duet = try SimulcastDuet(Self.layers)
+        let ssrc = try #require(duet.left.transceivers.first?.layers[2].ssrc)
+        var last: UInt16 = 0
+        duet.isLost = { bytes in
+            if bytes.count > 12, bytes.span.bytes.uint32(at: 8) == ssrc {
+                last = bytes.span.bytes.uint16(at: 2) ?? 0
+            }
+            return false
+        }
+        try duet.send(0, layers: Self.names, isKeyFrame: true)
+        var goodbye: [UInt8] = []
+        RTCPPacket.goodbye(Goodbye(ssrcs: [ssrc])).write(into: &goodbye)
+        try duet.inject(rtcp: goodbye)
+        let frame = CodedBytes.frame(.vp8, isKeyFrame: true, body: [7])
+        try duet.inject(last &+ 1, ssrc: ssrc, timestamp: 90_000, [0x10] + frame)
+        for _ in 0..<50 { duet.step() }
+        #expect(duet.received.last?.metadata.rid == "f" && duet.received.last?.payload.last == 7)
+        #expect(duet.count("f") == 2)
     }
 
     @Test func `probes are filled with what layers sent last`() throws {

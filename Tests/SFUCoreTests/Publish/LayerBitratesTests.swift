@@ -43,6 +43,37 @@ import Testing
         #expect(bitrates.bitrate(spatial: 2, at: start + .seconds(Int64(501))) == .zero)
     }
 
+    @Test func `a key frame is not what a layer costs`() {
+        var bitrates = LayerBitrates()
+        for time in stride(from: Int64(0), through: 6_000, by: 10) {
+            let isKeyFrame = (3_000..<3_100).contains(time)
+            bitrates.receive(
+                bytes: isKeyFrame ? 26_250 : 1_250, spatial: 0, temporal: 0, at: start + .milliseconds(time))
+            let cost = bitrates.cost(spatial: 0, at: start + .milliseconds(time))
+            #expect(time < 2_000 || cost < .kilobits(1_100), "after \(time) ms")
+        }
+        // More that lasts is told before three seconds are over.
+        fill(&bitrates, spatial: 0, perSecond: 300, from: .milliseconds(6_010), to: .milliseconds(8_300))
+        #expect(bitrates.cost(spatial: 0, at: start + .milliseconds(8_300)) > .megabits(2))
+    }
+
+    @Test func `a layer that is switched on is no step before it is known what it costs`() {
+        func steps(_ milliseconds: Int64) -> [Int] {
+            var bitrates = LayerBitrates()
+            for time in stride(from: Int64(0), through: milliseconds, by: 10) {
+                bitrates.receive(bytes: 250, spatial: 0, temporal: 0, at: start + .milliseconds(time))
+                guard time >= 7_000 else { continue }
+                bitrates.receive(bytes: 2_125, spatial: 2, temporal: 0, at: start + .milliseconds(time))
+            }
+            return bitrates.steps(
+                .simulcast, limit: .highest, at: start + .milliseconds(milliseconds)
+            ).map { Int($0.target.spatial) }
+        }
+        #expect(steps(6_990) == [0])
+        for time: Int64 in [7_000, 7_050, 7_500, 7_990] { #expect(steps(time) == [0], "\(time)") }
+        #expect(steps(8_000) == [0, 2])
+    }
+
     @Test func `a key frame alone is no rate`() {
         var bitrates = LayerBitrates()
         for _ in 0..<10 { bitrates.receive(bytes: 1_250, spatial: 0, temporal: 0, at: start) }

@@ -26,7 +26,7 @@ struct ProbePlan {
     private static let deepFall = 0.66
     /// Older falls are how the path is now.
     private static let recoveryTime = Interval.seconds(Int64(60))
-    /// Without a maximum, no further than this.
+    /// Where nobody has said how much is wanted, no further than this.
     private static let ceiling = Bitrate.megabits(5)
     private static let mostWaiting = 4
     /// A probe shows a little less than its rate.
@@ -44,6 +44,9 @@ struct ProbePlan {
         didSet { hasWaiting = !waiting.isEmpty }
     }
     private var state = State.unstarted
+    /// Of the first clusters, and of those that followed from them, how many are under way.
+    private var unsettled = 0
+    private var begunAt: Instant?
     private var fall: Fall?
     private var peak: (rate: Bitrate, at: Instant)?
     private var lastID: Int32 = 0
@@ -61,7 +64,15 @@ struct ProbePlan {
     /// Media flows for the first time, or over another path.
     mutating func begin(start: Bitrate, maximum: Bitrate, at now: Instant) {
         guard case .unstarted = state else { return }
-        probe(Self.firstFactors.map { start * $0 }, maximum: maximum, at: now)
+        begunAt = now
+        probe(Self.firstFactors.map { start * $0 }, limit: min(maximum, Self.ceiling), at: now)
+        unsettled = waiting.count
+    }
+
+    /// Whether the first clusters have come out, as far up as they lead, or have had the time to. Before anything was
+    /// probed nothing is settled.
+    func hasSettled(at now: Instant) -> Bool {
+        begunAt.map { unsettled == 0 || now - $0 > Self.patience } ?? false
     }
 
     /// Nothing is known of the path any more.
@@ -74,12 +85,19 @@ struct ProbePlan {
         goalInterval = Self.recoveryInterval
         failedGoal = nil
         waiting = []
+        unsettled = 0
+        begunAt = nil
     }
 
     /// A probe has come out.
     mutating func resulted(in estimate: Bitrate, maximum: Bitrate, at now: Instant) {
-        guard case .waiting(_, let threshold) = state, estimate > threshold, threshold > .zero else { return }
-        probe([estimate * Self.furtherFactor], maximum: maximum, at: now)
+        unsettled = max(unsettled - 1, 0)
+        let limit = min(maximum, Self.ceiling)
+        guard case .waiting(_, let threshold) = state, estimate > threshold, threshold > .zero, estimate < limit else {
+            return
+        }
+        if let begunAt, now - begunAt <= Self.patience { unsettled += 1 }
+        probe([estimate * Self.furtherFactor], limit: limit, at: now)
     }
 
     /// The estimate has moved.
@@ -104,19 +122,18 @@ struct ProbePlan {
         let wanted = wanted ?? .zero
         defer { lastWanted = wanted }
         if wanted > lastWanted, lastWanted > .zero, wanted > estimate {
-            return probe([wanted], maximum: maximum, at: now)
+            return probe([wanted], limit: maximum, at: now)
         }
         if let fall, isRested, now - fall.lastTry >= Self.recoveryInterval {
             if now - fall.at > Self.recoveryTime || estimate > fall.from * Self.deepFall {
                 self.fall = nil
             } else {
                 self.fall?.lastTry = now
-                probe(
-                    [min(fall.from * Self.recoveryShare, estimate * Self.furtherFactor)], maximum: maximum, at: now)
+                probe([min(fall.from * Self.recoveryShare, estimate * Self.furtherFactor)], limit: maximum, at: now)
             }
         } else if isLimited, isRested, wanted > estimate {
             // What the application sends cannot show that there is room for more; a probe can.
-            probe([min(wanted, estimate * Self.furtherFactor)], maximum: maximum, at: now)
+            probe([min(wanted, estimate * Self.furtherFactor)], limit: maximum, at: now)
         } else if isRested, let goal {
             probe(forGoal: goal, over: estimate, maximum: maximum, at: now)
         }
@@ -131,7 +148,7 @@ struct ProbePlan {
         if let goalTrial { goalFailed(goalTrial.rate) }
         goalTrial = (goal, nil)
         lastGoalProbe = now
-        probe([goal * Self.goalMargin], maximum: maximum, at: now)
+        probe([goal * Self.goalMargin], limit: maximum, at: now)
     }
 
     private mutating func goalFailed(_ goal: Bitrate) {
@@ -166,8 +183,7 @@ struct ProbePlan {
         }
     }
 
-    private mutating func probe(_ rates: [Bitrate], maximum: Bitrate, at now: Instant) {
-        let limit = min(maximum, Self.ceiling)
+    private mutating func probe(_ rates: [Bitrate], limit: Bitrate, at now: Instant) {
         lastProbe = now
         var threshold = Bitrate.zero
         for rate in rates {

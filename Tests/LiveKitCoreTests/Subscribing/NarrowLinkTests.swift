@@ -1,0 +1,77 @@
+import CongestionLinks
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import Testing
+
+@testable import LiveKitCore
+
+/// A link that carries so much and has a short queue, of which the rest is lost.
+private final class NarrowLink {
+    /// Bits a second; nil for as much as comes.
+    var rate: Int?
+    private var queued = 0.0
+    private var last = Instant.zero
+    /// In what follows.
+    private(set) var offered: [UInt32: Int] = [:]
+    var all: Int { offered.values.reduce(0, +) }
+
+    /// How long what has been let in last waits in the queue.
+    private(set) var wait = Interval.zero
+
+    func loses(_ bytes: [UInt8], at now: Instant) -> Bool {
+        guard let rate else {
+            wait = .zero
+            return false
+        }
+        if bytes.count >= 12, bytes[0] >> 6 == 2, let ssrc = bytes.span.bytes.uint32(at: 8), bytes.count > 200 {
+            offered[ssrc, default: 0] += bytes.count
+        }
+        queued = max(queued - Double(rate) / 8 * Double((now - last).nanoseconds) / 1e9, 0)
+        last = now
+        guard queued + Double(bytes.count) <= Double(rate) / 8 * 0.3 else { return true }
+        queued += Double(bytes.count)
+        wait = Interval(nanoseconds: Int64(queued / Double(rate) * 8 * 1e9))
+        return false
+    }
+}
+
+@Suite struct NarrowLinkTests {
+    private static let layers = ["q", "h", "f"]
+
+    @Test func `a link that becomes narrow is not filled with what it loses`() throws {
+        let venue = Venue(security: NullSecurity(seed: 1))
+        let link = NarrowLink()
+        let (ann, bob) = (try venue.join("ann", .dual), try venue.join("bob", .dual))
+        venue.isLost = { client, bytes in
+            client === bob && bytes.count > 200 && link.loses(bytes, at: venue.now)
+        }
+        venue.delay = { client, _ in client === bob ? .milliseconds(10) + link.wait : .zero }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video, layers: Self.layers)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        var number = 0
+        func show(_ pictures: Int) throws {
+            for _ in 0..<pictures {
+                try ann.picture(number, "camera", layers: Self.layers, size: 1_300)
+                number += 1
+                venue.run(for: .milliseconds(32))
+            }
+        }
+        func newest() -> [UInt8] {
+            (bob.frames[ann.track("camera")?.sid ?? ""] ?? []).suffix(30).compactMap { $0.payload.dropLast().last }
+        }
+        try show(150)
+        #expect(Set(newest()) == [3])
+        link.rate = 450_000
+        try show(62)
+        let sid = try #require(ann.track("camera")).sid
+        let count = bob.frames[sid]?.count ?? 0
+        try show(124)
+        #expect(Set(newest()) == [1])
+        #expect((bob.frames[sid]?.count ?? 0) - count >= 120, "from the second second on nothing stands still")
+        // The stream itself comes first and is more; what is repeated has a source of its own.
+        let repeated = try #require(link.offered.values.min())
+        #expect(link.offered.count == 2 && repeated < 450_000 / 8 * 3 / 2, "a second and a half of the link")
+    }
+}
