@@ -179,14 +179,15 @@ package actor RecordingFolder {
         subject.trackType = publication.kind.rawValue
         subject.trackSource = publication.source.rawValue
         let path = RecordingPath(template, of: subject)
-        let url = Self.free(path.components, container.fileExtension, in: folder)
         do {
             try FileManager.default.createDirectory(
-                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+                at: folder.appending(path: path.components.dropLast().joined(separator: "/")),
+                withIntermediateDirectories: true)
         } catch {
             throw (error as NSError).code == CocoaError.Code.fileWriteOutOfSpace.rawValue
                 ? .diskFull(file: path.description) : .unwritable(file: path.description)
         }
+        let url = Self.claim(path.components, container.fileExtension, in: folder)
         let file = try RecordingFile(path: url.path, video: video, audio: audio, container: container)
         entries.append(
             Entry(
@@ -272,6 +273,20 @@ package actor RecordingFolder {
             try encoder.encode(Index(room: room, recordings: entries)).write(to: index, options: .atomic)
         } catch {
             notice(.index(index.path))
+        }
+    }
+
+    /// A name that is free, with an empty file: whoever records into the same folder has another one. What hinders that,
+    /// the recording finds out.
+    static func claim(_ components: [String], _ fileExtension: String, in folder: URL) -> URL {
+        while true {
+            let url = free(components, fileExtension, in: folder)
+            let descriptor = Foundation.open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+            guard descriptor < 0 else {
+                Foundation.close(descriptor)
+                return url
+            }
+            guard errno == EEXIST else { return url }
         }
     }
 

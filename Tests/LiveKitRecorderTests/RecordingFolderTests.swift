@@ -136,6 +136,9 @@ import Testing
                 #expect(next() == (number == 1 ? "film.ogg" : "film-\(number).ogg"))
                 try Data().write(to: url.appending(path: next()))
             }
+            // Nobody else has a name that was taken.
+            let claimed = (0..<3).map { _ in RecordingFolder.claim(["film"], "ogg", in: url).lastPathComponent }
+            #expect(claimed == ["film-101.ogg", "film-102.ogg", "film-103.ogg"])
             // What was taken away in between is passed over or taken again, and nothing is written over.
             try FileManager.default.removeItem(at: url.appending(path: "film-50.ogg"))
             #expect(!FileManager.default.fileExists(atPath: url.appending(path: next()).path))

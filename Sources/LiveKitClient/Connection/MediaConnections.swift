@@ -32,6 +32,8 @@ actor MediaConnections {
 
     private var channels: [DataLabel: DataChannel] = [:]
     private var senders: [LocalTrackID: RTPTransceiver] = [:]
+    /// Of tracks that are over.
+    private var idle: [RTPTransceiver] = []
     private var receivers: [TransceiverID: RTPTransceiver] = [:]
     private static let earlyLimit = 256
     /// Candidates of the server's that came before its first description.
@@ -176,6 +178,7 @@ actor MediaConnections {
         case .removeTrack(let id):
             guard let transceiver = senders.removeValue(forKey: id) else { return }
             try? await publisher.setDirection(.inactive, of: transceiver)
+            idle.append(transceiver)
         }
     }
 
@@ -194,11 +197,20 @@ actor MediaConnections {
         // What was encoded already can be sent as nothing else.
         let codecs = (Self.audioCodecs + Self.videoCodecs).filter { $0.payloadFormat == format }
         guard !codecs.isEmpty else { return await report(.trackRefused(id, "\(format.codecName) is not sent")) }
-        let transceiver = try await publisher.addTransceiver(kind, direction: .sendonly)
+        let transceiver = try await makeSender(kind)
         try await publisher.setCodecPreferences(codecs, of: transceiver)
         senders[id] = transceiver
         let name = await publisher.trackID(of: transceiver) ?? ""
         await report(.trackAdded(id, cid: name))
+    }
+
+    private func makeSender(_ kind: MediaKind) async throws(PeerConnectionError) -> RTPTransceiver {
+        for (place, transceiver) in idle.enumerated() where transceiver.kind == kind {
+            guard try await publisher.sendAnother(on: transceiver) else { continue }
+            idle.remove(at: place)
+            return transceiver
+        }
+        return try await publisher.addTransceiver(kind, direction: .sendonly)
     }
 
     private func addCandidate(_ target: SignalTarget, _ json: String) async {

@@ -22,6 +22,7 @@ package final class RoomMachine {
 
     package internal(set) var configuration: RoomConfiguration
     let transport: RoomTransport
+    private var wallClockOffset: Interval
     let media: Room
     let sid: String
     let createdAt: Instant
@@ -71,6 +72,7 @@ package final class RoomMachine {
         var random = random
         self.configuration = configuration
         self.transport = transport
+        wallClockOffset = transport.wallClockOffset
         media = Room(random: random.split())
         sid = random.sid("RM_")
         serverFrameTrailer = random.bytes(18)
@@ -247,5 +249,12 @@ package final class RoomMachine {
     }
 
     /// Nanoseconds since 1970.
-    func wallClock(_ now: Instant) -> Int64 { (now + transport.wallClockOffset).nanoseconds }
+    func wallClock(_ now: Instant) -> Int64 { (now + wallClockOffset).nanoseconds }
+
+    /// What to add to the time now. The wall clock is set, and goes on while the machine sleeps: what is told of times
+    /// follows it, but not each of its ticks, so that one time is told as the same.
+    package func follow(wallClockOffset: Interval) {
+        let change = wallClockOffset - self.wallClockOffset
+        if max(change, .zero - change) > .seconds(Int64(1)) { self.wallClockOffset = wallClockOffset }
+    }
 }

@@ -208,6 +208,7 @@ package actor MediaWorker {
         guard surroundings.claim(configuration.name) else { throw .elsewhere }
         lastNumber += 1
         let machine = RoomMachine(configuration: configuration, transport: transport, random: .system, at: now)
+        machine.follow(wallClockOffset: NetworkLoop.wallClockOffset)
         let room = HostedRoom(number: lastNumber, name: configuration.name, machine: machine, worker: self)
         rooms[room.number] = room
         numbers[room.name] = room.number
@@ -304,6 +305,7 @@ package actor MediaWorker {
 
     func timerFired(ofRoom number: Int, at now: Instant) {
         guard let room = rooms[number] else { return }
+        room.machine.follow(wallClockOffset: NetworkLoop.wallClockOffset)
         room.machine.tick(at: now)
         touch(room)
         settleAll(at: now)

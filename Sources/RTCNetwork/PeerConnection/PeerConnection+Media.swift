@@ -50,6 +50,24 @@ extension PeerConnection {
         try setDirection(.stopped, of: transceiver)
     }
 
+    /// Sends another track on a transceiver on which nothing is sent any more: with sources and a name of its own. Else
+    /// descriptions would have a section for each track that there ever was.
+    ///
+    /// - Returns: false when the peer may still take it for the track before.
+    package func sendAnother(on transceiver: RTPTransceiver) throws(PeerConnectionError) -> Bool {
+        guard let known = machine.transceivers.first(where: { $0.id == transceiver.id }),
+            known.direction == .inactive, known.currentDirection == .inactive
+        else { return false }
+        defer { flush() }
+        let name = String(UInt64.random(in: .min ... .max), radix: 16)
+        try refusing { () throws(PeerError) in
+            try machine.renewSources(of: transceiver.id)
+            try machine.setStreams(known.streamIDs, trackID: name, of: transceiver.id)
+            try machine.setDirection(.sendonly, of: transceiver.id, at: NetworkLoop.now)
+        }
+        return true
+    }
+
     /// Which codecs the next negotiation uses on a transceiver, and in which order (W3C: setCodecPreferences). It
     /// changes what is offered, and what is answered to the peer's offers.
     ///

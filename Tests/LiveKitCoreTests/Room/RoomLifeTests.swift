@@ -226,4 +226,18 @@ import Testing
         venue.room.receive(ClientMessage(.with { $0.ping = 1 }), from: SignalID(rawValue: 1), at: venue.now)
         venue.room.receive(ClientMessage(.init()), from: SignalID(rawValue: 99), at: venue.now)
     }
+
+    @Test func `times that are told follow the wall clock when it is set`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.first?.state == .active })
+        let offset = Interval.seconds(Venue.start)
+        // A clock that is drawn along is not followed.
+        venue.room.follow(wallClockOffset: offset + .milliseconds(400))
+        #expect(venue.room.participants.first?.joinedAtMs == Venue.start * 1_000 + 1_000)
+        venue.room.follow(wallClockOffset: offset + .seconds(Int64(3_600)))
+        venue.send(.leave(.init()), from: ann)
+        let left = try #require(venue.webhooks.first { $0.event == "participant_left" })
+        #expect((3_600...3_610).contains(left.createdAt - Venue.start))
+    }
 }
