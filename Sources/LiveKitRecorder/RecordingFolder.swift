@@ -276,8 +276,8 @@ package actor RecordingFolder {
         }
     }
 
-    /// A name that is free, with an empty file: whoever records into the same folder has another one. What hinders that,
-    /// the recording finds out.
+    /// A name that is free, with an empty file: whoever records into the same folder has another one. What hinders
+    /// that, the recording finds out.
     static func claim(_ components: [String], _ fileExtension: String, in folder: URL) -> URL {
         while true {
             let url = free(components, fileExtension, in: folder)

@@ -132,13 +132,16 @@ extension RoomMachine {
                 // compared with what is known now, which is at least as late: nothing is held against it by mistake.
                 counts.own = max(before.own, before.lost - (track.lost - counts.base))
                 let lost = counts.own - before.own
-                observations.append(
-                    observation(
-                        stream.kind == "video" ? .video : hasRedundancy(track, participant) ? .redundantAudio : .audio,
-                        QualityRecord.Counts(
-                            packets: max(counts.packets - lost, before.packets), lost: before.lost + lost),
-                        since: QualityRecord.Counts(packets: before.packets, lost: before.lost),
-                        jitter: stream.jitter, roundTrip: stream.roundTripTime ?? 0, maySleep: true))
+                var observed = observation(
+                    stream.kind == "video" ? .video : hasRedundancy(track, participant) ? .redundantAudio : .audio,
+                    QualityRecord.Counts(
+                        packets: max(counts.packets - lost, before.packets), lost: before.lost + lost),
+                    since: QualityRecord.Counts(packets: before.packets, lost: before.lost),
+                    jitter: stream.jitter, roundTrip: stream.roundTripTime ?? 0, maySleep: true)
+                if let publication = track.publication {
+                    observed.missingLayers = media.missingLayers(to: connection.id, of: publication)
+                }
+                observations.append(observed)
             }
         }
         participant.quality.outbound = counted

@@ -265,6 +265,11 @@ public final class Room {
     /// Packets of a publication that were lost on their way here, and that subscribers were sent nevertheless.
     public func recoveredPackets(of id: PublicationID) -> Int64 { publications[id]?.recovered ?? 0 }
 
+    /// How many spatial layers less somebody is sent of a publication than it could use and its publisher sends.
+    public func missingLayers(to id: RoomPeerID, of publicationID: PublicationID) -> Int {
+        peers[id]?.subscriptions.first { $0.publication.id == publicationID }?.missingLayers ?? 0
+    }
+
     /// The layers of a publication that go to a subscriber now; nil when none does.
     public func forwardedLayers(to id: RoomPeerID, of publicationID: PublicationID) -> LayerTarget? {
         peers[id]?.subscriptions.first { $0.publication.id == publicationID }?.forwarded

@@ -206,6 +206,13 @@ final class Subscription {
     /// The layers that go out now; nil when none does.
     var forwarded: LayerTarget? { video?.selector.forwarded(of: publication.track) }
 
+    /// How many spatial layers less go out than could be used and come in.
+    var missingLayers: Int {
+        guard let limit, let forwarded else { return 0 }
+        let live = publication.track.bitrates.live & UInt8(truncatingIfNeeded: (2 << Int(min(limit.spatial, 7))) - 1)
+        return max(7 - live.leadingZeroBitCount - Int(forwarded.spatial), 0)
+    }
+
     /// The most layers that the subscriber could use.
     private var limit: LayerTarget? {
         let description = publication.description

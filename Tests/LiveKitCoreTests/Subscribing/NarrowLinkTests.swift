@@ -64,11 +64,14 @@ private final class NarrowLink {
         try show(150)
         #expect(Set(newest()) == [3])
         link.rate = 450_000
+        _ = bob.news()
         try show(62)
         let sid = try #require(ann.track("camera")).sid
         let count = bob.frames[sid]?.count ?? 0
         try show(124)
         #expect(Set(newest()) == [1])
+        // What is lost on the way down, and two layers less than there are.
+        #expect(bob.lines.last { $0.hasPrefix("< quality") }?.contains("bob excellent") == false)
         #expect((bob.frames[sid]?.count ?? 0) - count >= 120, "from the second second on nothing stands still")
         // The stream itself comes first and is more; what is repeated has a source of its own.
         let repeated = try #require(link.offered.values.min())
