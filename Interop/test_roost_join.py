@@ -102,8 +102,10 @@ def test_what_the_sdk_publishes_is_recorded(sfu, room, join, tmp_path):
         bob.wait_for("track_subscribed", participant="ann", name=name)
     wait_until(lambda: len(recordings(tmp_path)) == 2, "both tracks are in the index")
     # Files grow while they are recorded.
-    sound = tmp_path / recordings(tmp_path)["microphone"]["file"]
+    sound, pictures = (tmp_path / recordings(tmp_path)[source]["file"] for source in ("microphone", "camera"))
     wait_until(lambda: sound.stat().st_size > 15_000, lambda: f"enough is recorded\n{bob.transcript()}")
+    # A publisher that begins with smaller pictures than it has announced is given three seconds.
+    wait_until(lambda: len(read_counters(pictures)) >= 45, lambda: f"enough is recorded\n{bob.transcript()}")
     bob.send(signal.SIGTERM)
     assert bob.wait() == 0
     ann.wait_for("gone", who="bob")
@@ -118,6 +120,22 @@ def test_what_the_sdk_publishes_is_recorded(sfu, room, join, tmp_path):
         hertz=read_tones(tmp_path / found["microphone"]["file"])[1:])
     evidence.check_picture(least=30)
     evidence.check_sound([880], 1.5)
+
+
+def test_a_recording_of_layers_has_the_size_that_was_announced(sfu, room, join, tmp_path):
+    """Who publishes layers begins with the smallest, and what converts a file keeps to the size that it begins with."""
+    ann, bob = sfu.join(room, "ann"), join("bob", "--record", tmp_path)
+    bob.wait_for("joined")
+    ann.publish(width=960, height=540, simulcast=True)
+    wait_until(lambda: "camera" in recordings(tmp_path), "the picture is in the index")
+    pictures = tmp_path / recordings(tmp_path)["camera"]["file"]
+    wait_until(lambda: len(read_counters(pictures)) >= 30, lambda: f"enough is recorded\n{bob.transcript()}")
+    bob.send(signal.SIGTERM)
+    assert bob.wait() == 0
+    shown = subprocess.run(
+        ["ffprobe", "-v", "error", "-show_entries", "stream=width,height", "-of", "csv=p=0", pictures],
+        capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["960,540"]
 
 
 @pytest.mark.parametrize("mode", [(), ("--dual",)], ids=["single", "dual"])
