@@ -49,6 +49,8 @@ package actor RecordingFolder {
     private let folder: URL
     private let indexName: String
     private let limit: Int
+    /// How long pictures may stay smaller than announced before they are taken as they are.
+    private let sizePatience: Interval
     /// Once there is one.
     private var indexFile: URL?
     private let notice: @Sendable (RecordingNotice) -> Void
@@ -75,12 +77,14 @@ package actor RecordingFolder {
     ///   - loop: does the writing.
     ///   - notice: is called when a track cannot be recorded any more, or the index not be written.
     package init(
-        _ folder: String, index: String = "index", limit: Int = RecordingFolder.fileLimit, loop: NetworkLoop,
+        _ folder: String, index: String = "index", limit: Int = RecordingFolder.fileLimit,
+        sizePatience: Interval = .seconds(Int64(3)), loop: NetworkLoop,
         notice: @escaping @Sendable (RecordingNotice) -> Void
     ) {
         self.folder = URL(filePath: folder, directoryHint: .isDirectory)
         indexName = index
         self.limit = limit
+        self.sizePatience = sizePatience
         self.loop = loop
         self.notice = notice
     }
@@ -134,7 +138,7 @@ package actor RecordingFolder {
                     // announced: what converts the file keeps to the first one's, and publishers begin small.
                     let waited = now - (firstAt ?? now)
                     firstAt = firstAt ?? now
-                    let isPatient = waited < Self.sizePatience
+                    let isPatient = waited < sizePatience
                     if frame.isKeyFrame, isPatient, frame.isSmaller(than: track.publication) { continue }
                     guard frame.isKeyFrame else {
                         if !isPatient || !frame.format.isVideo || track.publication.width == 0 {
@@ -161,9 +165,6 @@ package actor RecordingFolder {
         await indexing?.value
         return (file, failure ?? problem)
     }
-
-    /// How long pictures may stay smaller than announced before they are taken as they are.
-    private static let sizePatience = Interval.seconds(Int64(3))
 
     private func open(
         _ track: RemoteTrack, _ format: PayloadFormat, _ template: String

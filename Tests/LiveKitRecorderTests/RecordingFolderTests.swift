@@ -66,7 +66,8 @@ import Testing
 
     @Test func `a file begins at a picture of the size that was announced`() async throws {
         try await Self.inFolder { url in
-            let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })
+            let folder = RecordingFolder(
+                url.path, sizePatience: .seconds(Int64(600)), loop: NetworkLoop(name: "test"), notice: { _ in })
             try await folder.begin(room: "kitchen")
             let (track, frames) = try Self.camera([320, 640, 1_280, 320])
             let name = try #require(await folder.record(track, frames).file).path
@@ -76,6 +77,11 @@ import Testing
             // Of one that never becomes as large, nothing is recorded in so short a time.
             let (small, few) = try Self.camera([320, 640])
             #expect(await folder.record(small, few).file == nil)
+            let impatient = RecordingFolder(
+                url.path, index: "other", sizePatience: .zero, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await impatient.begin(room: "kitchen")
+            let (still, more) = try Self.camera([320, 640])
+            #expect(await impatient.record(still, more).file != nil)
         }
     }
 

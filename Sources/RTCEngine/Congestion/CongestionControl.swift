@@ -11,7 +11,6 @@ struct CongestionControl {
     private var hasSettled = false
     private var plan = ProbePlan()
     private(set) var pacer: Pacer
-    private var repeats = RepeatBudget()
     private(set) var estimator: BandwidthEstimator
     private let configuration: CongestionConfiguration
     /// What the senders could use; nil when they have not said.
@@ -20,6 +19,7 @@ struct CongestionControl {
     private var goal: Bitrate?
     private var toldTarget: Bitrate?
     private var toldAt: Instant?
+    private var repeats = RepeatBudget()
 
     init(_ configuration: CongestionConfiguration) {
         let configuration = configuration.inOrder

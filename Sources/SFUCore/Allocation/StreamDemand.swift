@@ -151,6 +151,7 @@ extension LayerBitrates {
         let highest = max(min(Int(limit.spatial), Self.maximumSpatialLayers - 1), lowest)
         for spatial in lowest...highest where live >> UInt8(spatial) & 1 != 0 && isMeasured(spatial: spatial, at: now) {
             let count = max(temporalLayerCount(spatial: spatial), 1)
+            var ofThis = 0
             for temporal in 0..<count where temporal <= Int(limit.temporal) {
                 let bitrate =
                     arrangement == .simulcast
@@ -162,8 +163,14 @@ extension LayerBitrates {
                 {
                     steps.removeLast()
                 }
-                if let last = steps.last, bitrate <= last.bitrate { continue }
-                steps.append(LayerStep(LayerTarget(spatial: spatial, temporal: temporal), bitrate))
+                let target = LayerTarget(spatial: spatial, temporal: temporal)
+                if let last = steps.last, bitrate <= last.bitrate {
+                    // More pictures for nothing, as far as is known: while a layer begins again little has come of it.
+                    if ofThis > 0 { steps[steps.count - 1].target = target }
+                    continue
+                }
+                steps.append(LayerStep(target, bitrate))
+                ofThis += 1
             }
         }
         return steps

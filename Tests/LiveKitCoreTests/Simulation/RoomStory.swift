@@ -438,7 +438,12 @@ final class RoomStory {
         allowance = (client, Double(seen.count) * 16_000, 0, venue.now)
         var hasFallen = false
         wait(atMost: 400) {
-            hasFallen = hasFallen || seen.contains { self.forwarded($0, to: client)?.spatial != 2 }
+            // Smaller, or a quarter of the pictures.
+            hasFallen =
+                hasFallen
+                || seen.contains { track in
+                    self.forwarded(track, to: client).map { $0.spatial != 2 || $0.temporal == 0 } ?? true
+                }
             return hasFallen
         }
         if hasFallen { events.note("narrow path") } else { violations.append("\(client.name) is sent too much") }
