@@ -412,10 +412,9 @@ private struct FuzzedCall: ~Copyable {
 
     private mutating func takeCandidate(_ how: UInt8, _ line: [UInt8]) {
         let text = String(decoding: line, as: UTF8.self)
-        let fragments: [String?] = [nil, theirs.localDescription.map { _ in "other" }]
         try? ours.addICECandidate(
             text, mid: how & 1 != 0 ? "0" : nil, mLineIndex: how & 2 != 0 ? Int(how >> 2) : nil,
-            usernameFragment: fragments[Int(how >> 7)], at: now)
+            usernameFragment: how & 0x80 != 0 ? "other" : nil, at: now)
     }
 
     private mutating func changePaths(_ how: UInt8) {

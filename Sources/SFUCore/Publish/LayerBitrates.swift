@@ -142,17 +142,6 @@ public struct LayerBitrates: Sendable {
     /// Layers that begin with the publication come one after the other.
     private static let togetherness = Interval.milliseconds(200)
 
-    /// Of a stream whose spatial layers need each other: this one and those below it.
-    public func cumulativeBitrate(
-        spatial: Int, temporal: Int = Self.maximumTemporalLayers - 1, at now: Instant
-    ) -> Bitrate {
-        var sum = Bitrate.zero
-        for layer in 0...min(max(spatial, 0), Self.maximumSpatialLayers - 1) {
-            sum = sum + bitrate(spatial: layer, temporal: temporal, at: now)
-        }
-        return sum
-    }
-
     /// The layers that are being sent, a bit each. Silence of all of them is no sign: a still screen sends nothing, and
     /// so does a publisher whose path is broken.
     public var live: UInt8 {

@@ -26,7 +26,8 @@ import Testing
         let now = start + .milliseconds(3_950)
         #expect(bitrates.bitrate(spatial: 1, temporal: 0, at: now) == .kilobits(480))
         #expect(bitrates.bitrate(spatial: 1, at: now) == .kilobits(960))
-        #expect(bitrates.cumulativeBitrate(spatial: 1, at: now) == .kilobits(960))
+        // What the lower one cost in the two seconds before counts.
+        #expect(bitrates.cumulativeCost(spatial: 1, at: now) == .kilobits(1_060))
         #expect(bitrates.temporalLayerCount(spatial: 1) == 2)
         #expect(bitrates.temporalLayerCount(spatial: 0) == 0)
     }
