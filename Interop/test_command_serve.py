@@ -101,6 +101,10 @@ def test_a_sample_is_made_once_and_said_to_be_missing_afterwards(tmp_path):
         (["--tls-certificate", "/nowhere.pem", "--tls-key", "/nowhere.key"], "/nowhere"),
         (["--address", "here"], '"here" is not an IP address'),
         (["--address", "203.0.113.7"], "203.0.113.7 is not an address of this machine"),
+        (
+            ["--address", "203.0.113.7", "--address", "203.0.113.8"],
+            "none of 203.0.113.7, 203.0.113.8 is an address of this machine",
+        ),
         (["--data", "/etc/hostname"], "--data takes a folder, and /etc/hostname is a file."),
     ],
 )

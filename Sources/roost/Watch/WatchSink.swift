@@ -23,6 +23,8 @@
         private var entries: [WebRTCConnectionID: Entry] = [:]
         private(set) var tallies: [String: Tally] = [:]
         private var files: [(name: String, file: URL)] = []
+        /// Recordings that are being completed, which takes a while.
+        private var completions: [Task<Void, Never>] = []
         private var failure: CommandError?
 
         /// - Parameters:
@@ -70,17 +72,25 @@
         /// All is over. The recordings, in the order in which they ended, and what one of them failed of.
         func finish() async -> (files: [(name: String, file: URL)], failure: CommandError?) {
             for connection in entries.keys.sorted(by: { $0.userId < $1.userId }) { await finish(connection) }
+            // Also those of tracks that ended a moment ago.
+            for completion in completions { await completion.value }
             return (files, failure)
         }
 
         private func finish(_ connection: WebRTCConnectionID) async {
             guard let recorder = entries.removeValue(forKey: connection)?.recorder else { return }
+            let completion = Task { await complete(recorder, of: connection.userId) }
+            completions.append(completion)
+            await completion.value
+        }
+
+        private func complete(_ recorder: CallRecorder, of name: String) async {
             do {
-                if let file = try await recorder.file() { files.append((connection.userId, file)) }
+                if let file = try await recorder.file() { files.append((name, file)) }
             } catch let error as CommandError {
                 failure = error
             } catch {
-                failure = CommandError("The recording of \(connection.userId) failed.")
+                failure = CommandError("The recording of \(name) failed.")
             }
         }
     }
