@@ -121,6 +121,11 @@ struct BandwidthEstimator {
 
     /// So long after a rise, what arrives has not caught up with it.
     private static let catchingUp = Interval.milliseconds(500)
+    /// Of the rate: who sends no more than this does not fill the path, unless it has become narrower; then its queue
+    /// is soon longer than this, in milliseconds. One large packet at 250 kbit/s is 40.
+    private static let sparse = 0.8
+    private static let shortQueue = 80.0
+    private static let packetQueue = 40.0
     /// Of the rate: a path that carries less has changed, and left a queue behind.
     private static let deepFall = 0.66
     private static let peakTime = Interval.seconds(Int64(3))
@@ -135,6 +140,11 @@ struct BandwidthEstimator {
     private mutating func decrease(acknowledged: Bitrate?, at now: Instant) {
         guard delayControl.mayDecrease(acknowledged: acknowledged, roundTrip: roundTrip, at: now) else { return }
         var acknowledged = acknowledged
+        // What arrives is what was sent, not what the path carries: a large picture may have made the short queue.
+        if let arriving = acknowledged, arriving < delayControl.rate * Self.sparse, trend.queue < Self.shortQueue {
+            guard trend.queue >= Self.packetQueue else { return }
+            acknowledged = delayControl.rate
+        }
         if let rise, now - rise.at < Self.catchingUp + roundTrip { acknowledged = max(acknowledged ?? .zero, rise.to) }
         delayControl.update(.over, acknowledged: acknowledged, roundTrip: roundTrip, at: now)
         if let peak, delayControl.rate < peak.rate * Self.deepFall {

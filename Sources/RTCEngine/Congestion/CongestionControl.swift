@@ -222,7 +222,21 @@ struct CongestionControl {
         plan.update(
             estimate: target, wanted: wanted, goal: isCalm ? goal : nil, maximum: configuration.maximumBitrate,
             isLimited: estimator.isLimited, isCalm: isCalm && !estimator.isLossLimited, at: now)
-        pacer.rate = target * configuration.pacingFactor
+        pacer.isTight = isTight
+        let factor = configuration.pacingFactor
+        pacer.rate = target * (pacer.isTight ? min(Self.tightFactor, factor) : factor)
+    }
+
+    /// Of the estimate: forwarded pictures that are more than this are let out evenly, hardly faster than the path
+    /// carries them.
+    private static let tightShare = 0.5
+    private static let tightFactor = 1.25
+
+    private var isTight: Bool {
+        guard configuration.pacing == .forwarded, let acknowledged = estimator.acknowledgedBitrate.bitrate else {
+            return false
+        }
+        return acknowledged > target * Self.tightShare
     }
 
     // MARK: Telling the encoders

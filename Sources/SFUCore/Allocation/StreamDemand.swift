@@ -143,7 +143,12 @@ extension LayerBitrates {
     /// limit. Left out are those of which nobody knows yet what they cost; those that cost no more than the one before;
     /// of simulcast, where a larger picture is a stream of its own and may cost less than a smaller one, those that
     /// cost no less than a larger one.
-    public func steps(_ arrangement: LayerArrangement, limit: LayerTarget, at now: Instant) -> [LayerStep] {
+    ///
+    /// - Parameter prefersMotion: a larger picture is not worth fewer than half of the pictures: then its lowest
+    ///   temporal layers are no steps of their own, where there are smaller pictures to be had.
+    public func steps(
+        _ arrangement: LayerArrangement, limit: LayerTarget, prefersMotion: Bool = false, at now: Instant
+    ) -> [LayerStep] {
         var steps: [LayerStep] = []
         let live = live
         guard live != 0 else { return [] }
@@ -152,7 +157,8 @@ extension LayerBitrates {
         for spatial in lowest...highest where live >> UInt8(spatial) & 1 != 0 && isMeasured(spatial: spatial, at: now) {
             let count = max(temporalLayerCount(spatial: spatial), 1)
             var ofThis = 0
-            for temporal in 0..<count where temporal <= Int(limit.temporal) {
+            let fewest = prefersMotion && !steps.isEmpty ? min(max(count - 2, 0), Int(limit.temporal)) : 0
+            for temporal in fewest..<count where temporal <= Int(limit.temporal) {
                 let bitrate =
                     arrangement == .simulcast
                     ? cost(spatial: spatial, temporal: temporal, at: now)

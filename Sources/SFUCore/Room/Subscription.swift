@@ -254,7 +254,10 @@ final class Subscription {
         }
         var steps: [LayerStep] = []
         if let limit, !publication.isMuted {
-            steps = publication.track.bitrates.steps(publication.track.arrangement, limit: limit, at: now)
+            // Text is to be read; a face is to move.
+            steps = publication.track.bitrates.steps(
+                publication.track.arrangement, limit: limit, prefersMotion: !publication.description.isScreenShare,
+                at: now)
             // Nothing came lately of the highest layer that is sent, or of any: what that costs is no measure.
             let live =
                 publication.track.bitrates.live & UInt8(truncatingIfNeeded: (2 << Int(min(limit.spatial, 7))) - 1)

@@ -77,4 +77,47 @@ private final class NarrowLink {
         let repeated = try #require(link.offered.values.min())
         #expect(link.offered.count == 2 && repeated < 450_000 / 8 * 3 / 2, "a second and a half of the link")
     }
+
+    /// Pictures with layers in time, of which every fourth is five times as large as its neighbours: what fits on the
+    /// average does not fit at once.
+    @Test(arguments: [(250_000, 1, 0.9), (400_000, 2, 0.75), (600_000, 3, 0.6)])
+    func `on a narrow link the largest layer that fits is shown most of the time, and no picture is missing`(
+        rate: Int, layer: Int, share: Double
+    ) throws {
+        let venue = Venue(security: NullSecurity(seed: 1))
+        let link = NarrowLink()
+        let (ann, bob) = (try venue.join("ann", .dual), try venue.join("bob", .dual))
+        venue.isLost = { client, bytes in
+            client === bob && bytes.count > 100 && link.loses(bytes, at: venue.now)
+        }
+        venue.delay = { client, _ in client === bob ? .milliseconds(10) + link.wait : .zero }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video, layers: Self.layers)
+        try ann.publish("microphone", .audio)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        let sid = try #require(ann.track("camera")).sid
+        var (number, sounds) = (0, 0)
+        func show(seconds: Int) throws {
+            for _ in 0..<(seconds * 15) {
+                // 120, 240 and 360 kbit/s.
+                let size = [2_200, 400, 1_000, 400][number % 4]
+                try ann.picture(number, "camera", layers: Self.layers, size: size)
+                number += 1
+                for _ in 0..<3 {
+                    try ann.sound(sounds, "microphone")
+                    sounds += 1
+                    venue.run(for: .milliseconds(22))
+                }
+            }
+        }
+        try show(seconds: 8)
+        link.rate = rate
+        try show(seconds: 4)
+        let before = bob.frames[sid]?.count ?? 0
+        try show(seconds: 30)
+        let shown = (bob.frames[sid] ?? []).dropFirst(before).compactMap { $0.payload.dropLast().last.map(Int.init) }
+        let best = shown.count { $0 == layer }
+        #expect(shown.count >= 435, "of 450 pictures")
+        #expect(Double(best) >= share * Double(shown.count), "\(best) of \(shown.count) are of layer \(layer)")
+    }
 }

@@ -319,4 +319,24 @@ import Testing
                 LayerTarget(spatial: 2, temporal: 0)
             ])
     }
+
+    @Test func `a larger picture is no step up with fewer than half of the pictures`() {
+        var bitrates = LayerBitrates()
+        for spatial in 0...1 {
+            for temporal in 0...2 {
+                bitrates.receive(bytes: 5_000 * (1 + spatial), spatial: spatial, temporal: temporal, at: Self.start)
+            }
+        }
+        func steps(upTo temporal: Int) -> [[UInt8]] {
+            bitrates.steps(
+                .simulcast, limit: LayerTarget(spatial: 1, temporal: temporal), prefersMotion: true, at: Self.start
+            ).map { [$0.target.spatial, $0.target.temporal] }
+        }
+        #expect(steps(upTo: 2) == [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2]])
+        // Who wants a few pictures only has them large.
+        #expect(steps(upTo: 0) == [[0, 0], [1, 0]])
+        // Nothing smaller is sent.
+        bitrates.stopped(spatial: 0)
+        #expect(steps(upTo: 2) == [[1, 0], [1, 1], [1, 2]])
+    }
 }

@@ -18,6 +18,8 @@ struct DelayTrend {
     /// becomes comparable to the threshold, in milliseconds.
     private static let mostGroups = 60
     private static let gain = 4.0
+    /// The path may become longer, and clocks differ: what was quickest is forgotten by a thousandth of the time.
+    private static let drift = 0.001
 
     private var points: [Point] = []
     /// The oldest point.
@@ -27,6 +29,10 @@ struct DelayTrend {
     private var delay = 0.0
     private var smoothedDelay = 0.0
     private var slope = 0.0
+    private var shortest = 0.0
+
+    /// How much longer the last group was on its way than the quickest, in milliseconds: the path's queue.
+    var queue: Double { delay - shortest }
 
     /// Takes the next group.
     ///
@@ -36,6 +42,7 @@ struct DelayTrend {
         self.origin = origin
         groups = min(groups + 1, 1_000)
         delay += (delta.arrived - delta.sent).milliseconds
+        shortest = min(shortest + delta.arrived.milliseconds * Self.drift, delay)
         smoothedDelay = Self.smoothing * smoothedDelay + (1 - Self.smoothing) * delay
         let point = Point(time: (delta.at - origin).milliseconds, delay: smoothedDelay)
         if points.count < Self.window {

@@ -16,7 +16,7 @@ struct Pacer {
     /// queue which sound stands in.
     private static let fastBurst = Interval.milliseconds(20)
     /// Of pictures that another's pacer has let out already: a whole one at the rate that is sent, for the pacer's is a
-    /// multiple of that. What is left to do here is a path that carries less than the one that they came by.
+    /// multiple of that. What is left to do here is a path that carries less than the one that they came by (`isTight`).
     private static let forwardedBurst = Interval.milliseconds(40)
     private static let fastRate = Bitrate.megabits(10)
     private static let burstBytes = 63_000.0
@@ -77,6 +77,9 @@ struct Pacer {
     /// The bucket has drained to its bottom since it was last full: a burst may leave.
     private var isOpen = true
     private let isForwarding: Bool
+    /// What is forwarded is much of what the path carries, so it is let out evenly: a picture that reaches a narrow
+    /// path at once makes a queue there, in which sound stands, and which looks as if the path were full.
+    var isTight = false
     /// A cluster is being sent, or waits for packets to be sent with: `probe`, known here without a look at it.
     private(set) var isProbing = false
     private var retransmissions = FIFO<Waiting>()
@@ -241,7 +244,7 @@ struct Pacer {
 
     private mutating func fill(_ bytes: Int) {
         debt += Double(bytes)
-        let burst = isForwarding ? Self.forwardedBurst : rate >= Self.fastRate ? Self.fastBurst : Self.burst
+        let burst = isForwarding && !isTight ? Self.forwardedBurst : rate >= Self.fastRate ? Self.fastBurst : Self.burst
         if debt >= min(currentRate(at: last).bytes(in: burst), Self.burstBytes) { isOpen = false }
     }
 
