@@ -6,14 +6,15 @@ internal import RTCWire
 struct Acquaintances: Sendable {
     private var present: [TransportAddress] = []
     private var former: [TransportAddress] = []
-    /// Beyond this nobody is learned any more: only the peer itself can fill it.
+    /// Beyond this the oldest is forgotten; its next check brings it back. Only the peer itself can fill it.
     private let limit: Int
 
     /// - Parameter limit: of one generation.
     init(limit: Int) { self.limit = limit }
 
     mutating func learn(_ address: TransportAddress) {
-        guard present.count < limit, !present.contains(address) else { return }
+        guard !present.contains(address) else { return }
+        if present.count >= limit { present.removeFirst() }
         present.append(address)
     }
 

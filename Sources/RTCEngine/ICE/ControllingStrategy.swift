@@ -23,6 +23,8 @@ struct ControllingStrategy: Sendable {
 
     /// The pair to nominate now, if any.
     mutating func decide(over checklist: Checklist, delay: Interval, at now: Instant) -> PairID? {
+        // Its address is gone, and its answer will not come.
+        if case .requested(let id) = phase, checklist[id] == nil { phase = .watching }
         guard let best = checklist.valid.first else {
             // What worked has failed since: waiting is over, and begins again with the next pair that works.
             if case .waiting = phase { phase = .watching }

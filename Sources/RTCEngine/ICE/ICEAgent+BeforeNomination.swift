@@ -43,6 +43,12 @@ extension ICEAgent {
         pair.validity.map { now - $0.confirmedAt < configuration.consentInterval } ?? false
     }
 
+    /// What worked some time ago may have gone with what has failed now. Nominated as it is, it would be asked for long
+    /// before it is given up.
+    mutating func checkStalePairs(at now: Instant) {
+        for pair in session.checklist.valid where !isFresh(pair, at: now) { session.checklist.trigger(pair.id) }
+    }
+
     /// The best of the others takes over, and those that have not been heard of for a while are checked again. Until
     /// one works the search goes on as if there had been none (W3C RTCIceTransportState, "checking": consent checks
     /// have failed on all previously successful pairs).
@@ -55,7 +61,7 @@ extension ICEAgent {
         self.path = nil
         noteRoute()
         useBestPair(at: now)
-        for pair in session.checklist.valid where !isFresh(pair, at: now) { session.checklist.trigger(pair.id) }
+        checkStalePairs(at: now)
         if self.path == nil { move(to: .checking, because: "the pair in use has failed before any was nominated") }
     }
 }

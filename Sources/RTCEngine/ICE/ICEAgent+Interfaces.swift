@@ -56,6 +56,7 @@ extension ICEAgent {
         session.searchesAgain = true
         // A lite agent waits for the peer's checks.
         guard !configuration.isLite else { return }
+        checkStalePairs(at: now)
         for host in session.hosts { for remote in session.remotes { pair(host, remote, at: now) } }
     }
 
@@ -83,6 +84,7 @@ extension ICEAgent {
         guard role == .controlling, let path, path.route != route, isPathQuiet(at: now) else { return false }
         // It may come back, but would be nominated again at once if it counted as working.
         if let old = session.checklist.pair(over: path.route) { session.checklist.fail(old.id) }
+        checkStalePairs(at: now)
         session.nomination.reset()
         session.phase = .checking(since: now, lastPairAt: now)
         return true
@@ -99,7 +101,7 @@ extension ICEAgent {
     /// silent, the peer has moved.
     mutating func followMove(at now: Instant) {
         guard let due = moveAt, due <= now, let pair = awaitedMove else { return }
-        select(pair.id, because: "the peer moved to another pair and the one before is silent", at: now)
+        followNomination(of: pair, at: now)
     }
 
     /// When `followMove` has something to do.

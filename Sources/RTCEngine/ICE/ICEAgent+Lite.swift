@@ -1,7 +1,8 @@
 internal import RTCWire
 
 /// The lite role (RFC 8445 §2.5): this agent answers checks and makes none, and its peer, which is full, does the rest.
-/// What it may send of its own accord (`ICEConfiguration.checksBack`) only spares the peer its waiting.
+/// What it may send of its own accord spares the peer its waiting (`ICEConfiguration.checksBack`), or finds out whether the
+/// peer is where its nomination of another pair came from.
 extension ICEAgent {
     /// RFC 8445 §5.2: a lite agent has no more than one candidate of IPv4, and one for each address of IPv6.
     func mayGather(from base: TransportAddress) -> Bool {
@@ -23,6 +24,14 @@ extension ICEAgent {
         }
         guard isNominated else { return }
         if isSettled, path?.route == route { return }
+        // Whoever has seen a nomination can send it again from elsewhere, and the peer can write a stranger's address on
+        // its own. What flows already goes to another place only when an answer of the peer's has come from there.
+        guard !isSettled || path == nil else { return askBack(over: route, priority) }
+        selectLite(over: route, priority, at: now)
+    }
+
+    private mutating func selectLite(over route: ICERoute, _ priority: UInt32, at now: Instant) {
+        session.moves.removeAll()
         // What was selected before makes room, or a peer that moves often would find the list full.
         for pair in session.checklist.pairs where pair.route != route { session.checklist.fail(pair.id) }
         guard let pair = session.checklist.pair(over: route) ?? formPair(over: route, priority: priority, at: now)
@@ -32,17 +41,49 @@ extension ICEAgent {
         select(pair.id, because: "the peer nominated a pair", at: now)
     }
 
+    /// How many moves may wait for an answer at once.
+    private static let maximumMoves = 4
+
+    /// A full agent answers (RFC 8445 §7.3), and until it does it nominates again.
+    private mutating func askBack(over route: ICERoute, _ priority: UInt32) {
+        guard let id = request(over: route) else { return }
+        if session.moves.count >= Self.maximumMoves { session.moves.removeFirst() }
+        session.moves.append(LiteMove(id: id, route: route, priority: priority))
+    }
+
+    /// An answer came that no check of ours waits for.
+    ///
+    /// - Returns: whether it was the peer's, from where it moves to.
+    mutating func completesMove(_ response: STUNMessage, _ datagram: RawSpan, over route: ICERoute, at now: Instant)
+        -> Bool
+    {
+        guard let move = session.moves.first(where: { $0.id == response.transactionID }), move.route == route,
+            response.kind == .success, let peer = session.peer, response.isAuthentic(in: datagram, key: peer.key)
+        else { return false }
+        counters.responsesReceived += 1
+        selectLite(over: route, move.priority, at: now)
+        return true
+    }
+
     /// To where an authentic check came from, and one for each. It is not repeated, and its answer is awaited by
     /// nobody. There are so few in all because the peer may have written a stranger's address on its check.
     private mutating func checkBack(over route: ICERoute) {
         guard session.checksBack < configuration.maximumChecksBack else { return }
         session.checksBack += 1
-        guard let peer = session.peer, let local = session.hosts.first(where: { $0.base == route.base }) else { return }
+        _ = request(over: route)
+    }
+
+    private mutating func request(over route: ICERoute) -> STUNTransactionID? {
+        guard let peer = session.peer, let local = session.hosts.first(where: { $0.base == route.base }) else {
+            return nil
+        }
+        let id = STUNTransactionID(using: &random)
         let request = checkRequest(
-            STUNTransactionID(using: &random), from: session.local.usernameFragment, to: peer,
+            id, from: session.local.usernameFragment, to: peer,
             priority: Self.reflexivePriority(of: local.candidate), nominates: false)
         counters.requestsSent += 1
         outputs.append(.send(request, from: route.base, to: route.remote))
+        return id
     }
 
     /// RFC 7675 §5: a lite agent makes no consent checks of its own. The peer's authentic checks on the selected pair

@@ -37,7 +37,7 @@ extension ICEAgent {
     /// Nothing at all has come over the selected pair for a while.
     func isPathQuiet(at now: Instant) -> Bool {
         guard let path else { return true }
-        return now - path.heardAt > Self.quietAfter
+        return now - path.heardAt >= Self.quietAfter
     }
 
     /// The one door for the selected pair (RFC 8445 §8.1.2): everything else is left unchecked.

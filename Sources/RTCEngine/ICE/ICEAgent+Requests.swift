@@ -173,16 +173,28 @@ extension ICEAgent {
         if let known {
             remote = known
         } else {
-            guard session.remotes.count < configuration.maximumRemoteCandidates else { return nil }
+            guard session.remotes.count < configuration.maximumRemoteCandidates || forgetOldRemote() else { return nil }
             // A foundation of its own, different from all others.
             let candidate = ICECandidate(
-                foundation: "prflx\(session.remotes.count)", transport: transport, priority: priority,
+                foundation: "prflx\(session.reflexiveRemotes)", transport: transport, priority: priority,
                 address: .ip(route.remote), type: .peerReflexive, tcpType: transport == .tcp ? .active : nil)
             remote = RemoteCandidate(candidate: candidate, address: route.remote)
             session.remotes.append(remote)
+            session.reflexiveRemotes += 1
         }
         guard let id = session.checklist.add(local, remote, role: role) else { return nil }
         notePair(at: now)
         return session.checklist[id]
+    }
+
+    /// Makes room for an address of a peer that moves often: the oldest that it was found at, and is no more.
+    private mutating func forgetOldRemote() -> Bool {
+        let oldest = session.remotes.firstIndex { remote in
+            remote.candidate.type == .peerReflexive
+                && !session.checklist.pairs.contains { $0.route.remote == remote.address }
+        }
+        guard let oldest else { return false }
+        session.remotes.remove(at: oldest)
+        return true
     }
 }

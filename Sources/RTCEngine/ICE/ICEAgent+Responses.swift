@@ -10,6 +10,7 @@ extension ICEAgent {
         }
         // Late, repeated or forged: nobody asked.
         guard let transaction = session.transactions.find(response.transactionID) else {
+            if configuration.isLite, completesMove(response, datagram, over: route, at: now) { return }
             counters.datagramsIgnored += 1
             return
         }

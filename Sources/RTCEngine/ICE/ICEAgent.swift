@@ -148,8 +148,7 @@ public struct ICEAgent: Sendable {
         route?.remote == remote || path?.route.remote == remote || acquaintances.contains(remote)
     }
 
-    /// A hint that something other than STUN came over a route: tells a quiet pair from a busy one. It does not
-    /// renew consent.
+    /// A hint that something other than STUN came over a route, whoever sent it (`mediaAuthenticated`).
     ///
     /// - Returns: whether it is the route of the selected pair.
     @discardableResult
@@ -160,16 +159,17 @@ public struct ICEAgent: Sendable {
             followPeer(to: ICERoute(base: base, remote: remote), at: now)
             return false
         }
-        path?.heardAt = now
         return true
     }
 
-    /// What came over the selected pair was the peer's: nobody else can have protected it. A lite agent, which makes no
-    /// checks, takes that for a check of the peer's (`consentHeard`); to a full one it says nothing.
+    /// What came over the selected pair was the peer's: nobody else can have protected it. It tells a quiet pair from a
+    /// busy one; a lite agent, which makes no checks, takes it for a check of the peer's besides (`consentHeard`). A full
+    /// one's consent is not renewed by it.
     ///
     /// - Returns: whether there is something to be told (`pollOutput`).
     @discardableResult
     public mutating func mediaAuthenticated(at now: Instant) -> Bool {
+        path?.heardAt = now
         guard configuration.isLite else { return false }
         let former = connectionState
         consentHeard(at: now)

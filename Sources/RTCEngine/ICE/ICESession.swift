@@ -23,6 +23,14 @@ struct EarlyCheck: Hashable, Sendable {
     let remoteFragment: String
 }
 
+/// Where the peer of a lite agent seems to have moved.
+struct LiteMove: Sendable {
+    /// Of the question that is to be answered from there.
+    let id: STUNTransactionID
+    let route: ICERoute
+    let priority: UInt32
+}
+
 /// What the peer said of its candidates before they could be used.
 struct RemoteTrickle: Sendable {
     enum End: Hashable, Sendable {
@@ -54,6 +62,10 @@ struct ICESession: Sendable {
     var phase = Phase.awaitingPeer
     /// As a lite agent: how many checks were checked back.
     var checksBack = 0
+    /// As a lite agent: nominations of other pairs than the one in use, which are asked back about.
+    var moves: [LiteMove] = []
+    /// At how many addresses the peer was found that it had not told.
+    var reflexiveRemotes = 0
     /// The selected pair was lost, and another one is looked for.
     var searchesAgain = false
     var peer: ICERemotePeer?

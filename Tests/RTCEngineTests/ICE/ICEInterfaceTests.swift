@@ -6,12 +6,13 @@ import Testing
 @Suite struct ICEInterfaceTests {
     private static let first = endpoint("192.0.2.1", 4_000)
     private static let second = endpoint("192.0.2.9", 4_009)
+    private static let third = endpoint("192.0.2.17", 4_017)
     private static let onWayOut: [ICERole] = [.controlling, .controlled]
 
     /// Left has two addresses; its sockets are at the given ones.
     private func connected(_ role: ICERole, left: [TransportAddress], seed: UInt64 = 1) -> ICEDuet {
         var network = VirtualNetwork(seed: seed)
-        let hosts = (network.addHost(["192.0.2.1", "192.0.2.9"]), network.addHost(["198.51.100.1"]))
+        let hosts = (network.addHost(["192.0.2.1", "192.0.2.9", "192.0.2.17"]), network.addHost(["198.51.100.1"]))
         var duet = ICEDuet(
             network: network, hosts: hosts, roles: (role, role == .controlling ? .controlled : .controlling))
         duet.begin(left: left)
@@ -34,9 +35,12 @@ import Testing
         #expect(duet[.right].agent.route?.remote == base, sourceLocation: sourceLocation)
     }
 
-    @Test(arguments: onWayOut)
-    func `the pair moves to the address that is left, on both sides`(role: ICERole) {
+    @Test(arguments: onWayOut, [Interval.zero, .seconds(Int64(60))])
+    func `the pair moves to the address that is left, on both sides, however old the call is`(
+        role: ICERole, age: Interval
+    ) {
         var duet = connected(role, left: [Self.first, Self.second])
+        duet.run(for: age)
         expect(duet, at: Self.first)
         #expect(change(&duet, lost: [Self.first]).map(\.address) == [.ip(Self.first)])
         #expect(duet[.left].agent.connectionState == .disconnected)
@@ -66,6 +70,33 @@ import Testing
         expect(duet, at: Self.second)
         duet.run(for: .milliseconds(120_000))
         #expect(duet.bothCompleted)
+    }
+
+    @Test(arguments: onWayOut)
+    func `a peer that leaves all the addresses that once worked is followed to a new one`(role: ICERole) {
+        var duet = connected(role, left: [Self.first, Self.second])
+        duet.run(for: .seconds(Int64(60)))
+        _ = change(&duet, lost: [Self.first, Self.second], found: [Self.third])
+        // The other side has a pair of each old address, which worked a minute ago.
+        #expect(duet.run(within: .milliseconds(12_000)) { $0[.right].agent.route?.remote == Self.third })
+        #expect(duet.run(within: .milliseconds(1_000)) { $0.bothConnected })
+        expect(duet, at: Self.third)
+        duet.run(for: .milliseconds(120_000))
+        #expect(duet.bothCompleted)
+    }
+
+    @Test func `a peer that comes from new addresses again and again is always followed`() {
+        var configuration = ICEConfiguration()
+        configuration.maximumRemoteCandidates = 5
+        configuration.isLite = true
+        var peer = ScriptedPeer(role: .controlled, configuration: configuration)
+        peer.introduce()
+        for number in 0..<20 {
+            let address = endpoint("198.51.100.\(100 + number)", 9)
+            peer.move(to: address)
+            #expect(peer.agent.selectedPair?.remote == address)
+            peer.wait(.milliseconds(1_000))
+        }
     }
 
     @Test func `without any address the agent fails in the end, and a restart with a new one connects`() {

@@ -85,19 +85,38 @@ import Testing
         #expect(peer.selections == [])
         let addresses = [peer.address, endpoint("198.51.100.7", 7), peer.address]
         for address in addresses {
-            peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: address)
+            peer.move(to: address)
             peer.check([.iceControlling(tieBreaker: 1)], from: endpoint("198.51.100.9", 9))
         }
         #expect(peer.selections.map(\.remote) == addresses)
         #expect(peer.agent.selectedPair?.localCandidate.type == .host)
-        #expect(peer.takeSent().allSatisfy { $0.kind == .success })
-        // A peer that moves for ever is followed as far as its candidates go.
+        // A peer that moves for ever is followed.
         for port in 1_000..<1_300 as Range<UInt16> {
-            peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: endpoint("198.51.100.8", port))
+            peer.move(to: endpoint("198.51.100.8", port))
+            #expect(peer.agent.selectedPair?.remote.port == port)
         }
-        #expect(peer.selections.count < 110)
-        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        peer.move(to: peer.address)
         #expect(peer.agent.selectedPair?.remote == peer.address)
+    }
+
+    @Test func `moves to another address only when the peer has answered from there`() {
+        var peer = lite()
+        peer.introduce()
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        _ = peer.takeSent()
+        // Somebody else sends a nomination again that he has seen, or the peer writes a stranger's address on one.
+        let stranger = endpoint("198.51.100.7", 7)
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: stranger)
+        let sent = peer.takeSent()
+        #expect(sent.map(\.kind) == [.success, .request])
+        #expect(peer.agent.selectedPair?.remote == peer.address)
+        // Nobody but the peer can answer, and not from somewhere else.
+        peer.confirm(sent[1], from: stranger, password: "a guess of the right length")
+        peer.confirm(sent[1])
+        #expect(peer.agent.selectedPair?.remote == peer.address)
+        peer.confirm(sent[1], from: stranger)
+        #expect(peer.agent.selectedPair?.remote == stranger)
+        #expect(peer.selections.count == 2)
     }
 
     @Test func `checks back, if it is to, until a pair is selected, and nothing comes of the answer`() throws {

@@ -117,6 +117,12 @@ struct ScriptedPeer {
         send(response.encoded(key: HMACSHA1(password: password ?? parameters.password)))
     }
 
+    /// Nominates, as the controlling side, the pair from `source` on, and answers what a lite agent asks there.
+    mutating func move(to source: TransportAddress) {
+        check([.iceControlling(tieBreaker: 1), .useCandidate], from: source)
+        for request in takeRequests() { confirm(request, from: source) }
+    }
+
     /// Answers the agent's requests until its pair is nominated, by the agent if it is the controlling one.
     mutating func connect() {
         introduce()
