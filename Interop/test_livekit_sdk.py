@@ -338,6 +338,11 @@ def test_whoever_leaves_is_gone_and_nothing_is_kept(sfu, room, mode):
     sfu.wait_empty()
 
 
+def test_a_token_may_be_as_long_as_its_metadata(sfu, room):
+    """Longer than a header field of SwiftNIO's server is unless it is told otherwise."""
+    sfu.join(room, "ann", metadata="m" * 70_000)
+
+
 def test_a_token_that_is_not_good_lets_nobody_in(sfu, room):
     late = sfu.join(room, "ann", wait=False, valid=-120)
     late.wait_for("refused")

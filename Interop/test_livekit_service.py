@@ -57,6 +57,7 @@ def test_rooms_are_made_and_ended(service, room):
     assert [one["sid"] for one in listed] == [made["sid"]]
     assert service("delete_room", "DeleteRoomRequest", room=room) == {"answer": {}}
     assert service("list_rooms", "ListRoomsRequest", names=[room])["answer"].get("rooms", []) == []
+    assert service("list_participants", "ListParticipantsRequest", room=room) == {"answer": {}}
     assert service("delete_room", "DeleteRoomRequest", room=room)["code"] == "not_found"
 
 

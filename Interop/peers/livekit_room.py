@@ -21,10 +21,10 @@ PEER = Path(__file__).with_name("livekit_peer.py")
 FETCH = "import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())"
 
 
-def token(room, identity, valid=600, **grants):
+def token(room, identity, valid=600, metadata="", **grants):
     """By LiveKit's own package."""
     video = api.VideoGrants(room_join=True, room=room, **grants)
-    made = api.AccessToken(KEY, SECRET).with_identity(identity).with_grants(video)
+    made = api.AccessToken(KEY, SECRET).with_identity(identity).with_grants(video).with_metadata(metadata)
     return made.with_ttl(datetime.timedelta(seconds=valid)).to_jwt()
 
 

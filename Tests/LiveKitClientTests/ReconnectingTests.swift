@@ -71,6 +71,22 @@ import Testing
         #expect(dialogue.media(.channelOpen(.reliable)) == ["> _reliable \"a\""])
     }
 
+    @Test func `messages that wait for a new session go with the room, and are not said in the next one`() throws {
+        let dialogue = Dialogue.connected()
+        _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        try dialogue.machine.sendData(Array("a".utf8), isReliable: true, to: [], topic: nil, at: dialogue.now)
+        dialogue.machine.leave(at: dialogue.now)
+        _ = dialogue.said()
+        dialogue.machine.connect(token: "another", request: dialogue.request(), at: dialogue.now)
+        _ = dialogue.said()
+        #expect(dialogue.server(Dialogue.join()) == ["! media"])
+        _ = dialogue.media(.stateChanged(.subscriber, .connected))
+        #expect(dialogue.media(.channelOpen(.reliable)).isEmpty)
+        try dialogue.machine.sendData(Array("b".utf8), isReliable: true, to: [], topic: nil, at: dialogue.now)
+        #expect(dialogue.said() == ["> _reliable \"b\"", "! offer #1"])
+        #expect(dialogue.packets.map(\.sequence) == [1])
+    }
+
     @Test func `a session that the server does not know is begun anew, with all that we publish`() {
         let dialogue = Dialogue.connected([Dialogue.info("ann"), Dialogue.info("bob")])
         dialogue.publish()

@@ -1,10 +1,10 @@
 import Foundation
-import LiveKitClient
 import LiveKitCore
 import LiveKitProtocol
 import RTCWire
 import Testing
 
+@testable import LiveKitClient
 @testable import LiveKitServer
 
 /// Our client and our server, over real sockets on loopback.
@@ -35,6 +35,38 @@ import Testing
             #expect(await room.localParticipant.sid == session)
             #expect(await room.connectionState == .connected)
             await room.disconnect()
+        }
+    }
+
+    @Test func `who reads events slowly misses no reliable message, and who sends them waits`() async throws {
+        try await TestServer.run { server in
+            let url = "ws://127.0.0.1:\(server.port)"
+            let (speaker, listener) = (Room(), Room())
+            let events = listener.events
+            try await listener.connect(url: url, token: try TestServer.token(identity: "ann"))
+            try await speaker.connect(url: url, token: try TestServer.token(identity: "bob"))
+            // The first one has its channel made.
+            try await speaker.publish(data: [1], topic: "0")
+            for await event in events {
+                if case .dataReceived = event { break }
+            }
+            let count = 12_000
+            let sending = Task {
+                for number in 1...count {
+                    try await speaker.publish(data: [UInt8](repeating: 1, count: 400), topic: "\(number)")
+                }
+            }
+            while listener.broadcast.readerCount == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            var heard: [String] = []
+            for await event in events {
+                guard case .dataReceived(let message) = event else { continue }
+                heard.append(message.topic ?? "")
+                if heard.count == count { break }
+            }
+            #expect(heard == (1...count).map { "\($0)" })
+            try await sending.value
+            await speaker.disconnect()
+            await listener.disconnect()
         }
     }
 }

@@ -185,6 +185,24 @@ import Testing
         }
     }
 
+    @Test func `who comes back too often is sent away for a while, and may join, and others come back`() async throws {
+        try await TestServer.run({ $0.joinRates.resume = Pace(perSecond: 0.01, burst: 2) }) { server in
+            let target = "/rtc?protocol=16&reconnect=1&sid=PA_x"
+            let headers = Self.bearer(try TestServer.token())
+            for _ in 0..<2 { #expect(await (try server.openWebSocket(target, headers: headers)).isOpen) }
+            let late = try await server.openWebSocket(target, headers: headers)
+            #expect(late.answer.hasPrefix("HTTP/1.1 503"))
+            let fields = late.answer.split(whereSeparator: \.isNewline)
+            let wait = try #require(fields.first { $0.hasPrefix("Retry-After: ") }.flatMap { Int($0.dropFirst(13)) })
+            #expect((1...100).contains(wait))
+            #expect(await (try server.openWebSocket("/rtc?protocol=16", headers: headers)).isOpen)
+            let others = [try TestServer.token(identity: "bob"), try TestServer.token(room: "cellar")]
+            for other in others {
+                #expect(await (try server.openWebSocket(target, headers: Self.bearer(other))).isOpen)
+            }
+        }
+    }
+
     @Test func `whoever comes back to a session that is over is told to begin anew`() async throws {
         try await TestServer.run { server in
             let socket = try await server.openWebSocket(

@@ -157,8 +157,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "ListParticipants", "GetParticipant", "RemoveParticipant", "MutePublishedTrack", "UpdateParticipant",
-        "UpdateSubscriptions", "SendData", "UpdateRoomMetadata", "PerformRpc",
+        "GetParticipant", "RemoveParticipant", "MutePublishedTrack", "UpdateParticipant", "UpdateSubscriptions",
+        "SendData", "UpdateRoomMetadata", "PerformRpc",
     ])
     func `a room that does not exist is not found`(method: String) async throws {
         try await TestServer.run { server in
@@ -167,6 +167,18 @@ import Testing
                 $0.room = "nowhere"
             }
             #expect(try await Self.failure(server, method, #"{"room":"nowhere"}"#, token: admin) == "404 not_found")
+        }
+    }
+
+    @Test func `nobody is in a room that does not exist, as LiveKit's server has it`() async throws {
+        try await TestServer.run { server in
+            let admin = try TestServer.serviceToken {
+                $0.roomAdmin = true
+                $0.room = "nowhere"
+            }
+            let listed = try await Self.call(server, "ListParticipants", #"{"room":"nowhere"}"#, token: admin)
+            #expect(listed.status == 200 && listed.body == #"{"participants":[]}"#)
+            #expect(server.livekit.statistics.rooms == 0)
         }
     }
 

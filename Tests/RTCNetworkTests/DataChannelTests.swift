@@ -1,6 +1,7 @@
 import RTCEngine
-import RTCNetwork
 import Testing
+
+@testable import RTCNetwork
 
 /// Data channels of connections of this process, over 127.0.0.1 with the real DTLS.
 @Suite(.timeLimit(.minutes(2))) struct DataChannelTests {
@@ -132,6 +133,53 @@ import Testing
         }
         try await sender.value
         #expect(next == count)
+        await pair.close()
+    }
+
+    @Test func `small messages that nobody reads make the sender wait as well, and none is missed`() async throws {
+        let pair = try Pair()
+        let ours = try await pair.left.createDataChannel("game")
+        try await pair.negotiate()
+        let theirs = try await pair.channel()
+        try await ours.waitUntilOpen()
+        let count = 30_000
+        for number in 0..<count { try await ours.send("\(number)") }
+        // Their bytes alone are less than a tenth of the window.
+        while (await pair.left.getStats()).sctpTransport?.receiverWindow ?? .max > 65_536 { await Task.yield() }
+        #expect(theirs.readyState == .open)
+        var heard: [DataChannelMessage] = []
+        for await message in theirs.messages {
+            heard.append(message)
+            if heard.count == count { break }
+        }
+        #expect(heard == (0..<count).map { .text("\($0)") })
+        await pair.close()
+    }
+
+    @Test func `what a closed channel has left does not hold up the others, and may still be read`() async throws {
+        let pair = try Pair()
+        let first = try await pair.left.createDataChannel("first")
+        let second = try await pair.left.createDataChannel("second")
+        try await pair.negotiate()
+        let announced = [try await pair.channel(), try await pair.channel()]
+        let closed = try #require(announced.first { $0.label == "first" })
+        let other = try #require(announced.first { $0.label == "second" })
+        try await first.waitUntilOpen()
+        try await second.waitUntilOpen()
+        // As much as the window takes, but for a little.
+        let count = 31
+        for number in 0..<count { try await first.send([UInt8](repeating: UInt8(number), count: 65_536)) }
+        await first.close()
+        for await _ in closed.events {}
+        #expect(closed.readyState == .closed)
+        while (await pair.left.getStats()).sctpTransport?.receiverWindow ?? 0 < 1 << 20 { await Task.yield() }
+        let large = DataChannelMessage.binary([UInt8](repeating: 7, count: 262_144))
+        try await second.send(large)
+        var messages = other.messages.makeAsyncIterator()
+        #expect(await messages.next() == large)
+        var heard: [DataChannelMessage] = []
+        for await message in closed.messages { heard.append(message) }
+        #expect(heard == (0..<count).map { .binary([UInt8](repeating: UInt8($0), count: 65_536)) })
         await pair.close()
     }
 
@@ -276,5 +324,64 @@ import Testing
         }
         #expect(await pair.left.dataChannels.count == 301)
         await pair.close()
+    }
+}
+
+/// What is received and not read, as the peer is told of it.
+@Suite struct UnreadDataTests {
+    private static let overhead = UnreadData.overhead
+
+    private static func mebibyte() -> DataChannelMessage { .binary([UInt8](repeating: 0, count: 1 << 20)) }
+
+    @Test func `a message counts for more than its bytes, until it is taken or nobody can take it any more`() async {
+        let unread = UnreadData()
+        var inboxes = [DataChannelInbox(unread: unread)]
+        for text in ["a", "b", "c"] { #expect(inboxes[0].append(.text(text))) }
+        #expect(unread.count == 3 * (1 + Self.overhead))
+        #expect(await inboxes[0].next() == .text("a"))
+        #expect(unread.count == 2 * (1 + Self.overhead))
+        inboxes.removeAll()
+        #expect(unread.count == 0)
+    }
+
+    @Test func `what a closed channel has left counts no more, and not once again when it is taken`() async {
+        let unread = UnreadData()
+        let relieved = Counter()
+        unread.whenRelieved { relieved.increment() }
+        var inboxes = [DataChannelInbox(unread: unread), DataChannelInbox(unread: unread)]
+        for _ in 0..<3 { #expect(inboxes[0].append(Self.mebibyte())) }
+        #expect(inboxes[1].append(.text("b")))
+        inboxes[0].finish()
+        inboxes[0].finish()
+        #expect(unread.count == 1 + Self.overhead)
+        // The peer has to hear of it.
+        #expect(relieved.value == 1)
+        #expect(await inboxes[0].next() == Self.mebibyte())
+        #expect(unread.count == 1 + Self.overhead)
+        inboxes.removeFirst()
+        #expect(unread.count == 1 + Self.overhead)
+        #expect(await inboxes[0].next() == .text("b"))
+        #expect(unread.count == 0)
+    }
+
+    @Test func `channels that are filled and closed one after the other count from a limit on`() async {
+        let unread = UnreadData()
+        let relieved = Counter()
+        unread.whenRelieved { relieved.increment() }
+        var inboxes: [DataChannelInbox] = []
+        for _ in 0..<6 {
+            let inbox = DataChannelInbox(unread: unread)
+            for _ in 0..<3 { #expect(inbox.append(Self.mebibyte())) }
+            inbox.finish()
+            inboxes.append(inbox)
+        }
+        // 18 MiB, of which 16 are let pass.
+        #expect(unread.count == 2 << 20 + 18 * Self.overhead)
+        let before = relieved.value
+        for _ in 0..<2 { #expect(await inboxes[0].next() == Self.mebibyte()) }
+        #expect(unread.count == 16 * Self.overhead)
+        #expect(relieved.value == before + 1)
+        inboxes.removeAll()
+        #expect(unread.count == 0)
     }
 }

@@ -15,6 +15,8 @@ actor MediaConnections {
     private let publisher: PeerConnection
     private let subscriber: PeerConnection
     private let report: @Sendable (MediaFact) async -> Void
+    /// Back when those who listen have room for another reliable message.
+    private let waitForListeners: @Sendable () async -> Void
 
     private nonisolated let commands: AsyncStream<MediaCommand>.Continuation
     private let commandStream: AsyncStream<MediaCommand>
@@ -44,11 +46,13 @@ actor MediaConnections {
     private let keyFrameRequested: @Sendable (LocalTrackID) async -> Void
 
     init(
-        configuration: PeerConnectionConfiguration, report: @escaping @Sendable (MediaFact) async -> Void,
+        configuration: PeerConnectionConfiguration, waitForListeners: @escaping @Sendable () async -> Void,
+        report: @escaping @Sendable (MediaFact) async -> Void,
         keyFrameRequested: @escaping @Sendable (LocalTrackID) async -> Void
     ) {
         publisher = PeerConnection(configuration: configuration)
         subscriber = PeerConnection(configuration: configuration)
+        self.waitForListeners = waitForListeners
         self.report = report
         self.keyFrameRequested = keyFrameRequested
         (commandStream, commands) = AsyncStream.makeStream()
@@ -291,10 +295,13 @@ actor MediaConnections {
 
     private func listen(to channel: DataChannel, _ label: DataLabel) {
         tasks.append(
-            Task { [report] in
+            Task { [report, waitForListeners] in
                 for await message in channel.messages {
                     // A text is nothing that LiveKit sends.
-                    if case .binary(let bytes) = message { await report(.message(label, bytes)) }
+                    guard case .binary(let bytes) = message else { continue }
+                    // What is not taken out of the channel closes its window, and its sender waits.
+                    if label == .reliable { await waitForListeners() }
+                    await report(.message(label, bytes))
                 }
             })
     }

@@ -175,6 +175,8 @@ extension RoomClientMachine {
         for sid in subscribing.takeAll() { put(.unsubscribed(sid)) }
         negotiation = Negotiation()
         publishing = Publishing()
+        // What has not gone out was meant for this room, not for the next one.
+        data = DataQueue()
         if wasInRoom { put(.tell(.disconnected(reason))) }
     }
 

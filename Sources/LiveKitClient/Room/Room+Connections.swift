@@ -57,7 +57,10 @@ extension Room {
         await closeMedia()
         let generation = mediaGeneration
         do throws(PeerConnectionError) {
-            let connections = MediaConnections(configuration: try configuration(servers)) { [weak self] fact in
+            let connections = MediaConnections(
+                configuration: try configuration(servers),
+                waitForListeners: { [broadcast] in await broadcast.waitForRoom() }
+            ) { [weak self] fact in
                 await self?.mediaHappened(fact, generation)
             } keyFrameRequested: { [weak self] track in
                 await self?.publications[track]?.keyFrameRequested()

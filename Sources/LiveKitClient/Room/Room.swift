@@ -19,8 +19,7 @@ internal import SwiftProtobuf
 public actor Room {
     var machine: RoomClientMachine
     let options: ConnectOptions
-    /// A listener that is so many events behind loses the oldest.
-    let broadcast = EventBroadcast<RoomEvent>(backlog: 8_192)
+    nonisolated let broadcast = RoomEventBroadcast()
     var url = ""
 
     var socket: (any SignalChannel)?
@@ -72,7 +71,13 @@ public actor Room {
     // MARK: State
 
     /// What happens, in order, from now on; each access is a stream of its own, and the first one has what came before
-    /// it. It ends when the room is left for good.
+    /// it: of messages the last MiB. It ends when the room is left for good.
+    ///
+    /// No reliable message is lost to a stream that is read slowly: when 4 MiB wait for it, no more are read, and those
+    /// who send them wait. So whoever reads no more lets go of the stream: one that is kept and not read holds up all
+    /// reliable messages, calls of methods and their answers among them, until the server sends us away for it. What the
+    /// network still has when a session ends goes with it. Of lossy messages the last MiB waits, of other events the last
+    /// 8,192.
     nonisolated public var events: AsyncStream<RoomEvent> { broadcast.stream() }
 
     public var connectionState: ConnectionState { machine.connectionState }

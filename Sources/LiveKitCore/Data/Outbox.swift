@@ -20,7 +20,8 @@ final class HeldMessage {
 /// Reliable messages that wait to be sent to somebody. None in the middle is ever left out: who takes too little for
 /// too long is sent away (`isStuck`), and comes back with a connection that is new.
 struct Outbox {
-    private var messages: [HeldMessage] = []
+    /// None where one was taken: it is not to be kept until the places before `head` go.
+    private var messages: [HeldMessage?] = []
     private var head = 0
     private var cost = 0
     /// What the receiver had taken when it was looked at last, and when that was.
@@ -50,6 +51,7 @@ struct Outbox {
     /// - Returns: the message, if nobody else holds it.
     mutating func removeFirst() -> HeldMessage? {
         guard let message = next else { return nil }
+        messages[head] = nil
         head += 1
         cost -= message.cost
         taken += message.bytes.count
@@ -62,6 +64,9 @@ struct Outbox {
         }
         return message.holders == 0 ? message : nil
     }
+
+    /// The receiver cannot take anything at present: what it took before says nothing of it afterwards.
+    mutating func forgetMark() { mark = nil }
 
     /// - Parameter waiting: bytes that have left the outbox, and that the receiver has not taken.
     /// - Returns: whether the receiver takes too little.

@@ -3,7 +3,7 @@ import RTCEngine
 import SFUCore
 import SwiftProtobuf
 
-/// Messages from one to others. Who sent one is filled in, to whom it goes is looked at, and nothing else.
+/// Messages from one to others. Who sent one is filled in, its kind and to whom it goes are looked at, and no more.
 extension RoomMachine {
     func take(_ event: DataChannelEvent, on channel: DataChannelID, of connection: Connection, at now: Instant) {
         switch event {
@@ -14,6 +14,8 @@ extension RoomMachine {
             if connection === connection.participant.publisher { tellHeld(of: connection.participant, at: now) }
         case .open, .bufferedAmountLow:
             guard connection.channels[.reliable] == channel else { return }
+            connection.hasHadReliable = true
+            connection.lostReliableAt = nil
             media.withMachine(of: connection.id) {
                 $0.setBufferedAmountLowThreshold(Self.lowBuffer, of: channel)
             }
@@ -24,8 +26,9 @@ extension RoomMachine {
             else { return }
             receive(bytes, label, from: connection.participant, at: now)
         case .closed:
+            let wasReliable = connection.channels[.reliable] == channel
             for (label, id) in connection.channels where id == channel { connection.channels[label] = nil }
-            reliableClosed(of: connection, at: now)
+            if wasReliable { reliableClosed(of: connection, at: now) }
         case .closing:
             // Nothing more can be sent on it, though what was given to it may still go out.
             guard connection.channels[.reliable] == channel else { return }
@@ -53,9 +56,13 @@ extension RoomMachine {
         else { return }
         if label == .reliable, !sender.messages.isNew(packet.sequence) { return }
         guard !completesCall(packet, from: sender, at: now) else { return }
+        // What somebody has said is an agent's to write down.
+        if case .transcription? = packet.value, !sender.isAgent { return }
         packet.kind = label == .reliable ? .reliable : .lossy
         // Whoever sends cannot say that it was somebody else; and of whom nobody sees nobody hears.
-        packet.participantIdentity = sender.isHidden ? "" : sender.identity
+        if !isForAnother(&packet, from: sender) {
+            packet.participantIdentity = sender.isHidden ? "" : sender.identity
+        }
         packet.participantSid = sender.isHidden ? "" : sender.sid.rawValue
         var destinations = Set(packet.destinationIdentities)
         if case .user(var user)? = packet.value {
@@ -66,17 +73,40 @@ extension RoomMachine {
             packet.value = .user(user)
         }
         guard let forwarded: [UInt8] = try? packet.serializedBytes() else { return }
-        if label == .reliable, packet.sequence > 0 {
+        let isMetrics = if case .metrics? = packet.value { true } else { false }
+        // Not everybody may have metrics, and nobody misses them.
+        if label == .reliable, packet.sequence > 0, !isMetrics {
             sender.messages.keep(
                 MessageLog.Entry(sequence: packet.sequence, bytes: forwarded, destinations: destinations), limits)
         }
-        let isMetrics = if case .metrics? = packet.value { true } else { false }
         let message = HeldMessage(forwarded, sender: sender)
         for participant in people where participant !== sender {
             guard destinations.isEmpty || destinations.contains(participant.identity),
                 !isMetrics || participant.grants.maySubscribeToMetrics
             else { continue }
             deliver(message, label, to: participant, at: now)
+        }
+    }
+
+    /// What an agent writes for somebody else is that one's, and is marked as not written by them (LiveKit's
+    /// `handleReceivedDataMessage`).
+    private func isForAnother(_ packet: inout LiveKitDataPacket, from sender: Participant) -> Bool {
+        let identity = packet.participantIdentity
+        guard sender.isAgent, !identity.isEmpty, identity != sender.identity else { return false }
+        switch packet.value {
+        case .chatMessage(var message)?:
+            message.generated = true
+            packet.value = .chatMessage(message)
+            return true
+        case .streamHeader(var header)?:
+            guard case .textHeader(var text)? = header.contentHeader else { return false }
+            text.generated = true
+            header.contentHeader = .textHeader(text)
+            packet.value = .streamHeader(header)
+            return true
+        case .user?, .sipDtmf?, .transcription?, .metrics?, .rpcRequest?, .rpcAck?, .rpcResponse?, .streamChunk?,
+            .streamTrailer?, .encryptedPacket?, nil:
+            return false
         }
     }
 
@@ -109,6 +139,8 @@ extension RoomMachine {
         guard !participant.mode.isExchange else { return }
         switch label {
         case .reliable:
+            // Nothing comes after what was left out.
+            guard !participant.isGivenUp else { return }
             // Behind those that wait already.
             guard participant.outbox.isEmpty else { return hold(message, for: participant, at: now) }
             switch sendNow(message.bytes, label, to: participant, at: now) {
@@ -124,12 +156,15 @@ extension RoomMachine {
         guard openReliable(of: participant) != nil else {
             // Nobody waits for one who is still coming: it has a few of the first, or the last ones by `replay`.
             let unowned = HeldMessage(message.bytes, sender: nil)
-            _ = participant.outbox.hold(unowned, limit: Outbox.maximumCostUnopened)
+            let isHeld = participant.outbox.hold(unowned, limit: Outbox.maximumCostUnopened)
+            // It has had a channel: this is in the middle of what it was sent.
+            if !isHeld, participant.primary?.lostReliableAt != nil { participant.isGivenUp = true }
             return
         }
         guard participant.outbox.hold(message, limit: Outbox.maximumCost) else {
             // A stream with a hole is of no use to it.
-            return tooSlow.append(participant)
+            participant.isGivenUp = true
+            return
         }
         guard message.holders == 1, let sender = message.sender else { return }
         sender.heldData += message.cost
@@ -161,13 +196,45 @@ extension RoomMachine {
         return (connection, channel)
     }
 
-    /// What waits cannot be sent any more, nor what is sent after it: a stream with a hole is of no use.
+    /// What waits cannot be sent any more, nor what is sent after it: a stream with a hole is of no use. Where nothing
+    /// waits the client may make its channel anew, or be about to leave (`hasLostReliable`).
     private func reliableClosed(of connection: Connection, at now: Instant) {
         let participant = connection.participant
-        guard connection === participant.primary, connection.channels[.reliable] == nil, !participant.outbox.isEmpty
-        else { return }
-        dropOutbox(of: participant, at: now)
-        tooSlow.append(participant)
+        guard connection === participant.primary, !participant.mode.isExchange else { return }
+        guard participant.outbox.isEmpty else {
+            dropOutbox(of: participant, at: now)
+            participant.isGivenUp = true
+            return
+        }
+        connection.channels[.reliable] = openReliable(ofClient: connection)
+        // One that never came about is no loss: its client has media alone.
+        if connection.channels[.reliable] == nil, connection.hasHadReliable { connection.lostReliableAt = now }
+    }
+
+    /// A channel for reliable messages that the client has made before another one, and has not closed.
+    private func openReliable(ofClient connection: Connection) -> DataChannelID? {
+        guard connection.role != .subscriber else { return nil }
+        return media.withMachine(of: connection.id) { machine -> DataChannelID? in
+            machine.dataChannels.last { id in
+                guard let channel = machine.dataChannel(id) else { return false }
+                return channel.isRemote && channel.state == .open && channel.label == DataLabel.reliable.rawValue
+            }
+        } ?? nil
+    }
+
+    /// Whether somebody is to come back with a connection that is new: a reliable message was left out for it, it has
+    /// no channel for them any more, or others wait for it in vain.
+    func mustReturn(_ participant: Participant, at now: Instant) -> Bool {
+        participant.isGivenUp || hasLostReliable(participant, at: now) || isStuck(participant, at: now)
+    }
+
+    /// Whether media go on, but reliable messages never will: the room's own channels do not come again, and a client
+    /// has had the time to make one.
+    private func hasLostReliable(_ participant: Participant, at now: Instant) -> Bool {
+        guard participant.phase == .active, let connection = participant.primary, connection.state == .connected,
+            let lostAt = connection.lostReliableAt
+        else { return false }
+        return now - lostAt >= Self.channelTimeout
     }
 
     /// Nothing is sent to one who has left, and nobody waits for it.
@@ -181,7 +248,9 @@ extension RoomMachine {
 
     /// Whether others wait for one who takes next to nothing.
     func isStuck(_ participant: Participant, at now: Instant) -> Bool {
-        guard !participant.outbox.isEmpty, participant.phase == .active, let way = openReliable(of: participant) else {
+        guard !participant.outbox.isEmpty else { return false }
+        guard participant.phase == .active, let way = openReliable(of: participant) else {
+            participant.outbox.forgetMark()
             return false
         }
         let waiting = media.withMachine(of: way.connection.id) { $0.bufferedAmount(of: way.channel) } ?? 0

@@ -44,10 +44,7 @@ extension RoomMachine {
         }
         people.append(participant)
         bySignal[signal] = participant
-        if !participant.isDependent {
-            hasHadPeople = true
-            emptySince = nil
-        }
+        judgeEmptiness(at: now)
         nextCheck = now
     }
 
@@ -74,10 +71,9 @@ extension RoomMachine {
         }
         guard !isDraining || claims.isDependent || mayReturn.contains(arrival.identity) else { throw .roomDraining }
         let limit = configuration.maximumParticipants
-        // Players take as much as those whom everybody sees.
-        let others = people.count { (!$0.isHidden || $0.mode.isPlaying) && $0.identity != arrival.identity }
-        let isCounted = !grants.hidden || arrival.mode.isPlaying
-        guard limit == 0 || !isCounted || others < limit else { throw .roomFull(limit: limit) }
+        let others = people.count { $0.takesPlace && $0.identity != arrival.identity }
+        let takesPlace = arrival.mode.isPlaying || !grants.hidden && !claims.isDependent
+        guard limit == 0 || !takesPlace || others < limit else { throw .roomFull(limit: limit) }
         return claims
     }
 

@@ -70,10 +70,17 @@ extension RoomMachine {
             news = []
             departures = Departures()
         }
-        if emptySince == nil, people.allSatisfy(\.isDependent) {
-            emptySince = now
-            nextCheck = now
-        }
+        judgeEmptiness(at: now)
+    }
+
+    /// A room of those alone who are there for the others is empty. Somebody has come, has gone, or is there for
+    /// another reason than before.
+    func judgeEmptiness(at now: Instant) {
+        let isEmpty = people.allSatisfy(\.isDependent)
+        if !isEmpty { hasHadPeople = true }
+        guard isEmpty != (emptySince != nil) else { return }
+        emptySince = isEmpty ? now : nil
+        nextCheck = now
     }
 
     /// Ends the room: everybody is told to leave.

@@ -75,6 +75,8 @@ final class Participant {
     var messages = MessageLog()
     /// What waits for the channel to open or to empty.
     var outbox = Outbox()
+    /// A reliable message was left out for it: it has none after that, and is about to be sent away.
+    var isGivenUp = false
     /// What others hold of its reliable messages (`HeldMessage.cost`).
     var heldData = 0
     var quality = QualityRecord()
@@ -119,8 +121,14 @@ final class Participant {
 
     var isHidden: Bool { grants.hidden }
 
+    var isAgent: Bool { claims.isAgent }
+    var isRecorder: Bool { claims.isRecorder }
+
     /// Is there for the others' sake, as recorders and agents are: a room of such alone is empty, as in LiveKit.
     var isDependent: Bool { claims.isDependent }
+
+    /// Counts where a room takes so many and no more. Players take as much as those whom everybody sees.
+    var takesPlace: Bool { mode.isPlaying || !isHidden && !isDependent }
 
     var primary: Connection? { isSubscriberPrimary ? subscriber : publisher }
 
@@ -144,11 +152,12 @@ final class Participant {
 }
 
 extension AccessToken.Claims {
+    /// By kind or by grant, as in LiveKit; and so are recorders. A permission changes the grant alone.
+    var isAgent: Bool { participantKind == .agent || video?.agent == true }
+    var isRecorder: Bool { participantKind == .egress || video?.recorder == true }
+
     /// `Participant.isDependent`, of whoever comes with this token.
-    var isDependent: Bool {
-        let kind = participantKind
-        return kind == .egress || kind == .agent || video?.recorder == true || video?.agent == true
-    }
+    var isDependent: Bool { isAgent || isRecorder }
 }
 
 /// A track that the server took away from its publisher, whose client may go on sending it.
@@ -222,6 +231,10 @@ final class Connection {
     /// The username fragment that the owner was told last.
     var fragment: String?
     var channels: [DataLabel: DataChannelID] = [:]
+    /// It has had a channel for reliable messages that was open.
+    var hasHadReliable = false
+    /// Since when it has no channel for reliable messages any more; nil while there is one, and before there was one.
+    var lostReliableAt: Instant?
     /// Something has changed that the client is to hear of by a description.
     var needsNegotiation = false
 
@@ -282,8 +295,8 @@ struct AskedSections {
 /// Whom a participant lets subscribe to its tracks.
 enum SubscriberRule: Equatable {
     case everybody
-    /// Nobody but these, by session or by identity.
-    case named(sids: [String: Tracks], identities: [String: Tracks])
+    /// Nobody but these, by identity.
+    case named([String: Tracks])
 
     struct Tracks: Equatable {
         var includesAll = false

@@ -16,13 +16,13 @@ extension RoomMachine {
             $0.creationTimeMs = wallClock(createdAt) / 1_000_000
             $0.enabledCodecs = Self.publishableCodecs
             $0.metadata = configuration.metadata
-            $0.numParticipants = UInt32(clamping: people.count { !$0.isHidden })
+            $0.numParticipants = UInt32(clamping: people.count { !$0.isHidden && !$0.isDependent })
             $0.numPublishers = UInt32(clamping: people.count { !$0.isHidden && !$0.published.isEmpty })
             $0.activeRecording = isRecorded
         }
     }
 
-    private var isRecorded: Bool { people.contains { $0.grants.recorder } }
+    private var isRecorded: Bool { people.contains(where: \.isRecorder) }
 
     /// Tells everybody when somebody begins to record, and when nobody does any more.
     func tellRecording() {

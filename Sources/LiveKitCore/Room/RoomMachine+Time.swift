@@ -12,6 +12,8 @@ extension RoomMachine {
     static let restartTimeout = Interval.seconds(Int64(15))
     /// And so long one without signaling, as long as its media flow: it may not even have noticed.
     static let detachedTimeout = Interval.seconds(Int64(60))
+    /// So soon a client makes a channel anew that it has closed, or has left.
+    static let channelTimeout = Interval.seconds(Int64(2))
     /// A track is offered so soon after it was announced. Clients wait ten seconds for the answer, and then negotiate
     /// for up to fifteen.
     static let announcementTimeout = Interval.seconds(Int64(30))
@@ -46,10 +48,9 @@ extension RoomMachine {
         nextCheck = now + Self.checkInterval
         if let emptyDeadline, now >= emptyDeadline { return end(.roomEndIdleTimeout, at: now) }
         for participant in people { check(participant, at: now) }
-        for participant in tooSlow + people.filter({ isStuck($0, at: now) }) {
+        for participant in people.filter({ mustReturn($0, at: now) }) {
             remove(participant, because: .connectionTimeout, action: .reconnect, at: now)
         }
-        tooSlow = []
         departures.forget(before: now - Self.detachedTimeout - lossTime - lossTime)
         tellNews()
         checkCalls(at: now)

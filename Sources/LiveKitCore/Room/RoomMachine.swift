@@ -44,8 +44,6 @@ package final class RoomMachine {
     var calls: [ServerCall] = []
     /// Of the messages that services have sent.
     var nonces = Nonces()
-    /// Those who take too little of what is sent to them, and are about to be sent away.
-    var tooSlow: [Participant] = []
     /// Connections whose clients are to hear of a change by a description.
     var unsettled: [Connection] = []
     /// What the others have not been told yet, in a large room.

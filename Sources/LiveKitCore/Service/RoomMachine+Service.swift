@@ -57,13 +57,14 @@ extension RoomMachine {
         return info(of: participant)
     }
 
+    /// Tracks that are not there are passed over, as in LiveKit.
     package func updateSubscriptions(
         _ request: LiveKitUpdateSubscriptionsRequest, at now: Instant
     ) throws(RoomServiceError) {
         let participant = try known(request.identity)
         let names = request.trackSids + request.participantTracks.flatMap(\.trackSids)
-        guard names.allSatisfy({ tracks[TrackSID(rawValue: $0)] != nil }) else { throw .noSuchTrack }
-        updateSubscription(names, isWanted: request.subscribe, of: participant, at: now)
+        let present = names.filter { tracks[TrackSID(rawValue: $0)] != nil }
+        updateSubscription(present, isWanted: request.subscribe, of: participant, at: now)
         settle(at: now)
     }
 
@@ -154,6 +155,7 @@ extension RoomMachine {
         for track in participant.tracks where !grants.mayPublish(track.info.source) { withdraw(track, at: now) }
         tellOf(participant, alsoSelf: true)
         tellRecording()
+        judgeEmptiness(at: now)
         wantToken(for: participant, at: now)
         // Both ways: what others may have of somebody who is no longer hidden, too.
         for track in tracks.values.sorted(by: { $0.sid.rawValue < $1.sid.rawValue }) where track.publication != nil {

@@ -228,7 +228,7 @@ extension RoomMachine {
     /// Whom a publisher lets subscribe. Everybody's subscriptions may begin and end with it: of more than
     /// `maximumChanges` in an interval the last one holds, from its end on.
     func takePermission(_ permission: LiveKitSubscriptionPermission, of participant: Participant, at now: Instant) {
-        let rule = SubscriberRule(permission)
+        let rule = SubscriberRule(permission, among: people)
         guard participant.changes.count < Self.maximumChanges else {
             participant.changes.rule = rule
             return
@@ -258,36 +258,35 @@ extension SubscriberRule {
     /// So many people and tracks a publisher may name; nobody beyond them is let in.
     static let maximumNames = 4_096
 
-    init(_ permission: LiveKitSubscriptionPermission) {
+    /// - Parameter people: who is in the room now. A session stands for whoever has it, in later ones too; one that is
+    ///   over for nobody.
+    init(_ permission: LiveKitSubscriptionPermission, among people: [Participant]) {
         guard !permission.allParticipants else {
             self = .everybody
             return
         }
+        var identities: [String: String] = [:]
+        if permission.trackPermissions.contains(where: \.participantIdentity.isEmpty) {
+            for participant in people { identities[participant.sid.rawValue] = participant.identity }
+        }
         var left = Self.maximumNames
         var named: [String: Tracks] = [:]
-        var identified: [String: Tracks] = [:]
+        // Of several for one person the last counts, as in LiveKit.
         for entry in permission.trackPermissions where left > 0 {
             let tracks = entry.trackSids.prefix(left).map { TrackSID(rawValue: $0) }
             left -= tracks.count + 1
-            func add(to permitted: inout Tracks) {
-                permitted.includesAll = permitted.includesAll || entry.allTracks
-                permitted.sids.formUnion(tracks)
-            }
-            if entry.participantIdentity.isEmpty {
-                add(to: &named[entry.participantSid, default: Tracks()])
-            } else {
-                add(to: &identified[entry.participantIdentity, default: Tracks()])
-            }
+            let identity =
+                entry.participantIdentity.isEmpty ? identities[entry.participantSid] : entry.participantIdentity
+            guard let identity else { continue }
+            named[identity] = Tracks(includesAll: entry.allTracks, sids: Set(tracks))
         }
-        self = .named(sids: named, identities: identified)
+        self = .named(named)
     }
 
     func allow(_ participant: Participant, _ track: TrackSID) -> Bool {
         switch self {
         case .everybody: true
-        case .named(let sids, let identities):
-            sids[participant.sid.rawValue]?.contains(track) == true
-                || identities[participant.identity]?.contains(track) == true
+        case .named(let named): named[participant.identity]?.contains(track) == true
         }
     }
 }

@@ -7,6 +7,8 @@ internal import Synchronization
 package struct JoinRates: Sendable {
     /// One identity in one room. Who comes back again and again for a bad path stays below.
     package var identity = Pace(perSecond: 1, burst: 20)
+    /// The same for coming back to a session, which is told of everybody anew. Who has joined too often may do so.
+    package var resume = Pace(perSecond: 1, burst: 20)
     /// Everybody together.
     package var server = Pace(perSecond: 200, burst: 2_000)
 }
@@ -20,18 +22,22 @@ final class JoinGate: Sendable {
 
     private struct State {
         var identities: Paces<Place>
+        var resumes: Paces<Place>
         var spent: Instant?
     }
 
     private let server: Pace
     private let state: Mutex<State>
 
-    /// That are remembered.
+    /// That are remembered, of those who join and of those who come back.
     private static let identityLimit = 10_000
 
     init(_ rates: JoinRates) {
         server = rates.server
-        state = Mutex(State(identities: Paces(rates.identity, limit: Self.identityLimit)))
+        state = Mutex(
+            State(
+                identities: Paces(rates.identity, limit: Self.identityLimit),
+                resumes: Paces(rates.resume, limit: Self.identityLimit)))
     }
 
     func admit(_ identity: String, to room: String, at now: Instant = NetworkLoop.now) throws(HTTPRefusal) {
@@ -47,6 +53,15 @@ final class JoinGate: Sendable {
             return nil
         }
         if let refusal { throw refusal }
+    }
+
+    /// Somebody comes back to a session.
+    func readmit(_ identity: String, to room: String, at now: Instant = NetworkLoop.now) throws(HTTPRefusal) {
+        let wait = state.withLock { $0.resumes.take(Place(room: room, identity: identity), at: now) }
+        guard let wait else { return }
+        // A client that is told 4xx gives up for good.
+        throw HTTPRefusal(
+            503, "This participant comes back too often. Try again later.", retryAfter: wait.wholeSeconds)
     }
 }
 

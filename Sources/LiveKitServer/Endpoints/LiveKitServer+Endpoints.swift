@@ -33,6 +33,7 @@ extension LiveKitServer {
         var arrival = parameters.arrival
         arrival.iceServers = configuration.iceServers(request)
         if arrival.request.reconnect {
+            try gate.readmit(parameters.token.identity, to: parameters.room)
             let worker = worker(forRoom: parameters.room)
             let connection = SignalConnection(inbox: worker.inbox, tokenExpires: parameters.token.expires)
             await worker.resume(arrival, room: parameters.room, link: connection)

@@ -66,11 +66,7 @@ extension LiveKitServer {
                     try machine.updateMetadata(request.metadata, at: now)
                 })
         case "ListParticipants":
-            let request: LiveKitListParticipantsRequest = try call.administration(\.room)
-            return try call.response(
-                try await atExistingRoom(request.room) { machine, _ throws(RoomServiceError) in
-                    LiveKitListParticipantsResponse.with { $0.participants = machine.participants }
-                })
+            return try call.response(try await listParticipants(call.administration(\.room)))
         case "GetParticipant":
             let request: LiveKitRoomParticipantIdentity = try call.administration(\.room)
             return try call.response(
@@ -151,6 +147,20 @@ extension LiveKitServer {
         var rooms: [LiveKitRoom] = []
         for worker in workers { rooms += await worker.infos(named: names) }
         return LiveKitListRoomsResponse.with { $0.rooms = rooms }
+    }
+
+    /// Nobody is in a room that is not there, as LiveKit's server has it.
+    private func listParticipants(
+        _ request: LiveKitListParticipantsRequest
+    ) async throws(TwirpError) -> LiveKitListParticipantsResponse {
+        do throws(TwirpError) {
+            return try await atExistingRoom(request.room) { machine, _ throws(RoomServiceError) in
+                LiveKitListParticipantsResponse.with { $0.participants = machine.participants }
+            }
+        } catch {
+            guard error == .noSuchRoom else { throw error }
+            return LiveKitListParticipantsResponse()
+        }
     }
 
     private func performRPC(_ request: LiveKitPerformRpcRequest) async throws(TwirpError) -> LiveKitPerformRpcResponse {

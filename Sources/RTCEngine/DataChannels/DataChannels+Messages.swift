@@ -68,8 +68,8 @@ extension DataChannels {
         // RFC 8832 §6: who sends on the channel has seen it opened.
         channels[id]?.isAcknowledged = true
         switch payload {
-        case .string: complete(message.bytes, on: id, isText: true, at: now)
-        case .binary: complete(message.bytes, on: id, isText: false, at: now)
+        case .string: complete(message.bytes, on: id, isText: true)
+        case .binary: complete(message.bytes, on: id, isText: false)
         case .stringPartial, .binaryPartial: keep(message.bytes, on: id, at: now)
         case .stringEmpty: deliver(.text(""), on: id)
         case .binaryEmpty: deliver(.binary([]), on: id)
@@ -79,14 +79,12 @@ extension DataChannels {
         }
     }
 
-    private mutating func complete(_ bytes: [UInt8], on id: DataChannelID, isText: Bool, at now: Instant) {
+    private mutating func complete(_ bytes: [UInt8], on id: DataChannelID, isText: Bool) {
         totals.partialBytes -= channels[id]?.partial.bytes.count ?? 0
         let whole = channels[id]?.partial.complete(with: bytes) ?? bytes
         guard isText else { return deliver(.binary(whole), on: id) }
-        guard let text = String(validating: whole, as: UTF8.self) else {
-            return fail(id, .protocolViolation("a string that is not UTF-8"), at: now)
-        }
-        deliver(.text(text), on: id)
+        // W3C WebRTC §6.2: decoded as UTF-8, with U+FFFD for what is none, as browsers do.
+        deliver(.text(String(decoding: whole, as: UTF8.self)), on: id)
     }
 
     private mutating func keep(_ piece: [UInt8], on id: DataChannelID, at now: Instant) {

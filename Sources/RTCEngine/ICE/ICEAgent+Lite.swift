@@ -1,8 +1,8 @@
 internal import RTCWire
 
 /// The lite role (RFC 8445 §2.5): this agent answers checks and makes none, and its peer, which is full, does the rest.
-/// What it may send of its own accord spares the peer its waiting (`ICEConfiguration.checksBack`), or finds out whether the
-/// peer is where its nomination of another pair came from.
+/// What it may send of its own accord spares the peer its waiting (`ICEConfiguration.checksBack`), or finds out whether
+/// the peer is where its nomination of another pair came from.
 extension ICEAgent {
     /// RFC 8445 §5.2: a lite agent has no more than one candidate of IPv4, and one for each address of IPv6.
     func mayGather(from base: TransportAddress) -> Bool {
@@ -24,8 +24,8 @@ extension ICEAgent {
         }
         guard isNominated else { return }
         if isSettled, path?.route == route { return }
-        // Whoever has seen a nomination can send it again from elsewhere, and the peer can write a stranger's address on
-        // its own. What flows already goes to another place only when an answer of the peer's has come from there.
+        // Whoever has seen a nomination can send it again from elsewhere, and the peer can write a stranger's address
+        // on its own. What flows already goes to another place only when an answer of the peer's has come from there.
         guard !isSettled || path == nil else { return askBack(over: route, priority) }
         selectLite(over: route, priority, at: now)
     }

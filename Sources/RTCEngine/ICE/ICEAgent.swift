@@ -162,9 +162,9 @@ public struct ICEAgent: Sendable {
         return true
     }
 
-    /// What came over the selected pair was the peer's: nobody else can have protected it. It tells a quiet pair from a
-    /// busy one; a lite agent, which makes no checks, takes it for a check of the peer's besides (`consentHeard`). A full
-    /// one's consent is not renewed by it.
+    /// What came over the selected pair was the peer's: nobody else can have protected it. It tells a quiet pair from
+    /// a busy one; a lite agent, which makes no checks, takes it for a check of the peer's besides (`consentHeard`). A
+    /// full one's consent is not renewed by it.
     ///
     /// - Returns: whether there is something to be told (`pollOutput`).
     @discardableResult

@@ -12,9 +12,12 @@ struct LocalSection {
     var ice: ICEParameters
     var fingerprint: Fingerprint
     var cname: String
-    var transceiver: Transceiver
-    /// The layers of an offer; empty for an answer and without simulcast.
+    /// Nil for a section in which nobody sends or receives.
+    var transceiver: Transceiver?
+    /// The layers that are sent; empty without simulcast.
     var layers: [LayerSources] = []
+    /// The names of the layers that are received; empty without simulcast.
+    var receivedLayers: [String] = []
 
     /// The media section. Every section repeats the transport's attributes, as browsers do it: a peer that rejects the
     /// first one still finds them. For the same reason bundled sections of an offer have port 9 and no
@@ -41,16 +44,15 @@ struct LocalSection {
         for codec in codecs { appendCodec(codec, to: &section) }
         for codec in codecs { appendRetransmission(of: codec, to: &section) }
         // Layers are told apart by their names (RFC 8853 §5.5), as browsers do it.
-        if layers.count > 1 {
-            SimulcastNegotiation.offer(layers, to: &section)
-        } else if direction.sends {
-            appendSources(to: &section)
-        }
+        if direction.sends, layers.isEmpty { appendSources(to: &section) }
+        SimulcastNegotiation.describe(
+            sent: direction.sends ? layers : [], received: direction.receives ? receivedLayers : [], in: &section)
         return section
     }
 
     /// RFC 8830 §2: one line a stream, and `-` for a track in none.
     private func appendStreams(to section: inout MediaDescription) {
+        guard let transceiver else { return }
         let streams = transceiver.streamIDs.isEmpty ? ["-"] : transceiver.streamIDs
         for stream in streams { section.append(SDP.MediaStreamID(stream: stream, track: transceiver.trackID)) }
     }
@@ -77,6 +79,7 @@ struct LocalSection {
 
     /// RFC 5576 §4: our sources, so that the peer needs no learning.
     private func appendSources(to section: inout MediaDescription) {
+        guard let transceiver else { return }
         var sources = [transceiver.ssrc]
         if codecs.contains(where: { $0.rtxPayloadType != nil }) {
             sources.append(transceiver.rtxSSRC)
@@ -85,6 +88,23 @@ struct LocalSection {
         for source in sources {
             section.append(SDP.SourceAttribute(ssrc: source, attribute: "cname", value: cname))
         }
+    }
+
+    /// What only a sender's section says, and what an offer says anew.
+    private static let passing: [String] = [
+        "msid", "ssrc", "ssrc-group", "rid", "simulcast", "candidate", "end-of-candidates", "ice-ufrag", "ice-pwd",
+        "setup", "sendrecv", "sendonly", "recvonly", "inactive",
+    ]
+
+    /// A section of ours that goes on with the formats that were agreed, and in which nothing flows any more.
+    static func retired(like agreed: MediaDescription, setup: SDP.Setup, ice: ICEParameters) -> MediaDescription {
+        var section = agreed
+        for name in passing { section.removeAttributes(named: name) }
+        section.append(SDP.ICEUsernameFragment(ice.usernameFragment))
+        section.append(SDP.ICEPassword(ice.password))
+        section.append(setup)
+        section.append(SDP.Direction.inactive)
+        return section
     }
 
     /// A section that is refused or ended: port 0, and what names it (RFC 8829 §5.2.2, §5.3.1). It shows the transport

@@ -13,15 +13,16 @@ extension Negotiator {
             if ours.isRejected || theirs.isRejected {
                 if let place { reject(place, isFinal: isFinal) }
                 if index == data.mLineIndex, isFinal { data.refused() }
+                if index == retired?.mLineIndex, isFinal { retired = nil }
                 continue
             }
+            bundled.append(index)
             if index == data.mLineIndex {
-                bundled.append(index)
                 agreeData(local: ours, remote: theirs)
                 continue
             }
+            // Only the bundle stands on a section that has no transceiver any more.
             guard let place else { continue }
-            bundled.append(index)
             let theirDirection = remote.direction(ofSection: index)
             let answer = isAnswerLocal ? local.direction(ofSection: index) : theirDirection.reversed
             transceivers[place].association.currentDirection = TransceiverDirection(answer)
@@ -30,13 +31,31 @@ extension Negotiator {
                 local: ours, remote: theirs, isAnswerLocal: isAnswerLocal, direction: answer,
                 allowsMixedExtensions: local.has(.extmapAllowMixed) && remote.has(.extmapAllowMixed),
                 receivesSimulcast: configuration.receivesSimulcast)
-            transceivers[place].association.receiving = section.receiving(transceivers[place])
+            let receiving = section.receiving(transceivers[place])
+            transceivers[place].association.receiving = receiving
+            if let receiving {
+                let named = receiving.layers.filter { $0.sources == nil }
+                transceivers[place].association.receivedLayers = named.map(\.rid)
+            }
             transceivers[place].association.sending = section.sending(transceivers[place], cname: cname)
             if section.direction.sends { transceivers[place].hasSent = true }
+            if isFinal, isRetired(transceivers[place], by: section) {
+                reject(place, isFinal: true)
+                retired = transceivers[place]
+            }
         }
-        if let first = bundled.first {
-            try agreeTransport(local: local, remote: remote, section: first, isAnswerLocal: isAnswerLocal)
+        let tagged = (isAnswerLocal ? local : remote).taggedSection
+        if let section = bundled.first(where: { $0 == tagged }) ?? bundled.first {
+            try agreeTransport(local: local, remote: remote, section: section, isAnswerLocal: isAnswerLocal)
         }
+    }
+
+    /// Whether a transceiver ends though its section is accepted, because the bundle stands on that: stopped, and
+    /// offered as inactive; or offered without a codec that we know.
+    private func isRetired(_ transceiver: Transceiver, by section: AgreedSection) -> Bool {
+        guard section.local.direction == .inactive else { return false }
+        if section.isAnswerLocal { return commonCodecs(section.remote.codecs, transceiver).isEmpty }
+        return transceiver.phase == .stopping && transceiver.mLineIndex == transport.section
     }
 
     /// The section is refused by one side; with a final answer, its transceiver has ended (RFC 8829 §5.11).
@@ -132,18 +151,23 @@ private struct AgreedSection {
             layers: receivesSimulcast ? receivedLayers : [])
     }
 
-    /// What our answer took; or the sources of a peer that has the older form.
+    /// What our answer took, or the peer's sends of what our offer asked for; or the sources of a peer that has the
+    /// older form.
     private var receivedLayers: [ReceiveLayer] {
-        let wanted = isAnswerLocal ? SimulcastNegotiation.wanted(by: local) : []
+        var wanted = SimulcastNegotiation.wanted(by: local)
+        if !isAnswerLocal {
+            let sent = SimulcastNegotiation.sent(by: remote)
+            wanted.removeAll { !sent.contains($0) }
+        }
         guard wanted.isEmpty else { return wanted.map { ReceiveLayer(rid: $0, sources: nil) } }
         return SimulcastNegotiation.groupLayers(of: remote)
     }
 
-    /// Of the layers that we offered those that the answer takes (RFC 8853 §5.3.2).
+    /// Of the layers that our description sends those that the peer's takes (RFC 8853 §5.3.2).
     private func sentLayers(_ transceiver: Transceiver, hasRTX: Bool) -> [SendLayer] {
-        guard !isAnswerLocal, transceiver.layers.count > 1 else { return [] }
-        let wanted = SimulcastNegotiation.wanted(by: remote)
-        return transceiver.layers.filter { wanted.contains($0.encoding.rid) }.map { layer in
+        let sent = SimulcastNegotiation.sent(by: local)
+        let layers = SimulcastNegotiation.wanted(transceiver.layers, by: remote)
+        return layers.filter { sent.contains($0.encoding.rid) }.map { layer in
             SendLayer(
                 rid: layer.encoding.rid, ssrc: layer.ssrc, rtxSSRC: hasRTX ? layer.rtxSSRC : nil,
                 isActive: layer.encoding.isActive)

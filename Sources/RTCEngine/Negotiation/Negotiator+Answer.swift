@@ -32,24 +32,27 @@ extension Negotiator {
                         like: offered, setup: setup, ice: ice, fingerprint: configuration.fingerprint))
                 continue
             }
-            let takesLayers = configuration.receivesSimulcast && SimulcastNegotiation.sent(by: offered).count > 1
+            let sent = SimulcastNegotiation.wanted(transceiver?.layers ?? [], by: offered)
+            let received = configuration.receivesSimulcast ? SimulcastNegotiation.sent(by: offered) : []
             // A server takes their names in sections without layers too. libwebrtc leaves out of all its later offers
             // what the first answer did not take, and then finds that it cannot send layers.
             let extensions = HeaderExtensionNegotiation.answer(
                 offered: offered.all(SDP.ExtensionMap.self),
-                supported: configuration.extensions(withLayers: configuration.receivesSimulcast), kind: kind,
-                allowsMixed: allowsMixed || offered.has(.extmapAllowMixed))
+                supported: configuration.extensions(withLayers: configuration.receivesSimulcast || !sent.isEmpty),
+                kind: kind, allowsMixed: allowsMixed || offered.has(.extmapAllowMixed))
             // RFC 3264 §6.1: what the offer allows and we want.
-            let direction = offer.direction(ofSection: index).reversed.intersection(transceiver.direction.described)
+            let wanted = transceiver?.direction.described ?? .inactive
+            let direction = offer.direction(ofSection: index).reversed.intersection(wanted)
             let section = LocalSection(
                 mid: offered.mid, kind: kind, proto: offered.proto, direction: direction, codecs: codecs,
                 extensions: extensions, setup: setup, ice: ice, fingerprint: configuration.fingerprint, cname: cname,
-                transceiver: transceiver)
-            var description = section.description
-            if takesLayers { SimulcastNegotiation.answer(offered, to: &description) }
-            media.append(description)
+                transceiver: transceiver, layers: sent, receivedLayers: received.count > 1 ? received : [])
+            media.append(section.description)
         }
-        let answer = makeDescription(media: media, allowsMixedExtensions: allowsMixed)
+        // RFC 9143 §7.3: only what the offer has in a group, in its order, for the first stands for the bundle.
+        let accepting = Set(media.filter { !$0.isRejected }.compactMap(\.mid))
+        let bundle = offer.bundleGroups.joined().filter { accepting.contains($0) }
+        let answer = makeDescription(.answer, media: media, bundle: bundle, allowsMixedExtensions: allowsMixed)
         created = CreatedDescription(typed: TypedDescription(type: .answer, sdp: answer), plan: [])
         return answer
     }
@@ -68,19 +71,39 @@ extension Negotiator {
             }
             accepted[index] = answered
         }
+        // RFC 9143 §7.3.3: the section that stands for the bundle cannot be rejected alone. Without a codec that we
+        // know it is accepted with the offer's, and nothing flows in it.
+        if let tagged = bundle?.first.flatMap({ offer.mediaIndex(ofMid: $0) }), accepted[tagged] == nil {
+            accepted[tagged] = acceptInactive(offer.media[tagged])
+        }
         return accepted
     }
 
     private func accept(_ section: MediaDescription, at index: Int) -> AcceptedSection? {
         if !section.isRejected, section.dataChannelPort != nil, index == data.mLineIndex { return .data }
-        guard !section.isRejected, section.isSecureRTP, section.has(.rtcpMux),
-            let transceiver = transceivers.first(where: { $0.mLineIndex == index }), transceiver.phase == .active
-        else { return nil }
-        let codecs = CodecNegotiation.answer(
-            offered: section.codecs,
-            supported: transceiver.preferredCodecs ?? configuration.codecs(for: transceiver.kind),
+        guard section.isAcceptable else { return nil }
+        // W3C webrtc-pc #2220: one that we have stopped is inactive until an offer of ours ends it.
+        if let transceiver = transceivers.first(where: { $0.mLineIndex == index }), transceiver.phase != .stopped {
+            let codecs = commonCodecs(section.codecs, transceiver)
+            return codecs.isEmpty ? nil : .media(transceiver, codecs)
+        }
+        guard let retired, retired.mLineIndex == index else { return nil }
+        let codecs = commonCodecs(section.codecs, retired)
+        guard !codecs.isEmpty else { return acceptInactive(section) }
+        return .media(nil, codecs)
+    }
+
+    private func acceptInactive(_ section: MediaDescription) -> AcceptedSection? {
+        guard section.isAcceptable else { return nil }
+        let codecs = section.codecs
+        return codecs.isEmpty ? nil : .media(nil, codecs)
+    }
+
+    /// Of the offered codecs those that we know, as we answer them.
+    func commonCodecs(_ offered: [CodecParameters], _ transceiver: Transceiver) -> [CodecParameters] {
+        CodecNegotiation.answer(
+            offered: offered, supported: transceiver.preferredCodecs ?? configuration.codecs(for: transceiver.kind),
             isOurOrder: transceiver.preferredCodecs != nil)
-        return codecs.isEmpty ? nil : .media(transceiver, codecs)
     }
 
     /// RFC 8842 §5.3: an association that lives keeps its roles; otherwise we choose if we may.
@@ -107,11 +130,15 @@ extension Negotiator {
 
 /// What a section of an offer is accepted with.
 private enum AcceptedSection {
-    case media(Transceiver, [CodecParameters])
+    /// Without a transceiver nothing is sent or received.
+    case media(Transceiver?, [CodecParameters])
     case data
 }
 
 extension MediaDescription {
+    /// What we can take as far as its transport goes.
+    fileprivate var isAcceptable: Bool { !isRejected && isSecureRTP && has(.rtcpMux) }
+
     /// Sound or pictures over DTLS-SRTP. RFC 8829 §5.1.2 has all these names accepted and repeated.
     var isSecureRTP: Bool {
         guard MediaKind(rawValue: kind) != nil else { return false }

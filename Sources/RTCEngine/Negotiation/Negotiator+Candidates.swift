@@ -36,15 +36,18 @@ struct LocalCandidates: Sendable {
         isComplete = false
     }
 
-    /// Puts what is missing into the section that stands for the bundle (RFC 9143 §7.1.3: the tagged one).
-    func complete(_ description: inout SessionDescription) {
-        guard let index = description.firstUsableSection,
-            let fragment = description.media[index].iceUsernameFragment, fragment == usernameFragment
-        else { return }
-        let known = description.media[index].all(SDP.Candidate.self)
-        for line in lines where !known.contains(line) { description.media[index].append(line) }
-        if isComplete, !description.media[index].has(.endOfCandidates) {
-            description.media[index].append(.endOfCandidates)
+    /// Puts what is missing into the sections that show it.
+    ///
+    /// - Parameter section: the one that stands for the bundle; nil before an answer has chosen it.
+    func complete(_ description: inout SessionDescription, section: Int?) {
+        for index in description.sectionsWithCandidates(agreed: section) {
+            guard let fragment = description.media[index].iceUsernameFragment, fragment == usernameFragment
+            else { continue }
+            let known = description.media[index].all(SDP.Candidate.self)
+            for line in lines where !known.contains(line) { description.media[index].append(line) }
+            if isComplete, !description.media[index].has(.endOfCandidates) {
+                description.media[index].append(.endOfCandidates)
+            }
         }
     }
 }
@@ -81,18 +84,19 @@ extension Negotiator {
 
     private mutating func completeLocalDescriptions() {
         if var description = pendingLocalDescription {
-            localCandidates.complete(&description.sdp)
+            localCandidates.complete(&description.sdp, section: transport.section)
             pendingLocalDescription = description
         }
         if var description = currentLocalDescription {
-            localCandidates.complete(&description.sdp)
+            localCandidates.complete(&description.sdp, section: transport.section)
             currentLocalDescription = description
         }
     }
 
     private func localCandidatePlace(of fragment: String) -> CandidatePlace? {
         for description in [pendingLocalDescription, currentLocalDescription] {
-            guard let sdp = description?.sdp, let index = sdp.firstUsableSection,
+            guard let sdp = description?.sdp,
+                let index = sdp.sectionsWithCandidates(agreed: transport.section).first,
                 sdp.media[index].iceUsernameFragment == fragment
             else { continue }
             return CandidatePlace(mid: sdp.sectionName(index), mLineIndex: index, usernameFragment: fragment)

@@ -52,7 +52,7 @@ extension Negotiator {
             transport.remoteCandidates = []
             transport.isRemoteComplete = false
         }
-        localCandidates.complete(&offer)
+        localCandidates.complete(&offer, section: transport.section)
         pendingLocalDescription = TypedDescription(type: .offer, sdp: offer)
         signalingState = .haveLocalOffer
     }
@@ -80,7 +80,8 @@ extension Negotiator {
         }
         guard let offer = pendingRemoteDescription?.sdp else { throw .noRemoteDescription }
         var answer = try takeCreated(.answer, matching: description).typed.sdp
-        localCandidates.complete(&answer)
+        let tagged = answer.taggedSection
+        localCandidates.complete(&answer, section: tagged)
         try agree(local: answer, remote: offer, isAnswerLocal: true, isFinal: isFinal)
         if isFinal {
             currentLocalDescription = TypedDescription(type: .answer, sdp: answer)

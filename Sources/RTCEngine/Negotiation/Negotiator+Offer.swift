@@ -4,6 +4,8 @@ public import RTCWire
 enum SectionPlan: Sendable, Equatable {
     case transceiver(TransceiverID, mid: String)
     case data(mid: String)
+    /// Nobody's any more; it goes on, inactive, since the bundle stands on it.
+    case retired
     /// Kept in place, rejected: sections are never removed (RFC 3264 §8).
     case rejected
 }
@@ -28,13 +30,16 @@ extension Negotiator {
                 media.append(offerSection(transceiver, mid: mid, ice: ice))
             case .data(let mid):
                 media.append(LocalSection.data(mid: mid, setup: .actpass, ice: ice, configuration: configuration))
+            case .retired:
+                let agreed = currentLocalDescription?.sdp.media[index] ?? knownSection(index)
+                media.append(LocalSection.retired(like: agreed, setup: .actpass, ice: ice))
             case .rejected:
                 media.append(
                     LocalSection.rejected(
                         like: knownSection(index), setup: .actpass, ice: ice, fingerprint: configuration.fingerprint))
             }
         }
-        let offer = makeDescription(media: media, allowsMixedExtensions: true)
+        let offer = makeDescription(.offer, media: media, bundle: offeredBundle(media), allowsMixedExtensions: true)
         created = CreatedDescription(typed: TypedDescription(type: .offer, sdp: offer), plan: plan)
         return offer
     }
@@ -66,15 +71,25 @@ extension Negotiator {
         }
         for next in waiting { plan.append(.transceiver(next.id, mid: mids.make())) }
         if needsData { plan.append(.data(mid: mids.make())) }
+        // RFC 9143 §7.5 lets an offer choose another section to stand for the bundle. But libwebrtc has named the
+        // transport by this one, and ends both together.
+        if let tagged = transport.section, plan.indices.contains(tagged), plan[tagged] == .rejected,
+            isAgreed(tagged) == true, plan.contains(where: { $0 != .rejected })
+        {
+            plan[tagged] = .retired
+        }
         return plan
     }
 
     /// Rejected in either current description, so that its place may be used again (RFC 8829 §5.2.2).
-    private func isFree(_ index: Int) -> Bool {
+    private func isFree(_ index: Int) -> Bool { isAgreed(index) == false }
+
+    /// Whether both current descriptions accept a section; nil when one of them has not got it.
+    private func isAgreed(_ index: Int) -> Bool? {
         guard let local = currentLocalDescription?.sdp.media, let remote = currentRemoteDescription?.sdp.media,
             local.indices.contains(index), remote.indices.contains(index)
-        else { return false }
-        return local[index].isRejected || remote[index].isRejected
+        else { return nil }
+        return !local[index].isRejected && !remote[index].isRejected
     }
 
     private func knownSection(_ index: Int) -> MediaDescription {
@@ -93,7 +108,7 @@ extension Negotiator {
             if let assigned = payloadTypes.assign(codec) { codecs.append(assigned) }
         }
         var extensions: [SDP.ExtensionMap] = []
-        let capabilities = configuration.extensions(withLayers: transceiver.layers.count > 1)
+        let capabilities = configuration.extensions(withLayers: namesLayers(transceiver))
         for capability in capabilities where capability.kinds.contains(transceiver.kind) {
             guard let id = extensionIDs.assign(capability) else { continue }
             extensions.append(SDP.ExtensionMap(id: UInt16(id), uri: capability.uri))
@@ -103,8 +118,18 @@ extension Negotiator {
             mid: mid, kind: transceiver.kind, proto: "UDP/TLS/RTP/SAVPF", direction: transceiver.direction.described,
             codecs: codecs.withPayloadTypesOfRedundancy, extensions: extensions, setup: .actpass, ice: ice,
             fingerprint: configuration.fingerprint, cname: cname, transceiver: transceiver,
-            layers: transceiver.layers)
+            layers: transceiver.layers.count > 1 ? transceiver.layers : [],
+            receivedLayers: transceiver.association.receivedLayers)
         return section.description
+    }
+
+    /// Whether packets may name their layers: where there are some, and where an answer of ours has allowed it.
+    private func namesLayers(_ transceiver: Transceiver) -> Bool {
+        if transceiver.layers.count > 1 || !transceiver.association.receivedLayers.isEmpty { return true }
+        guard let index = transceiver.mLineIndex, let media = currentLocalDescription?.sdp.media,
+            media.indices.contains(index)
+        else { return false }
+        return media[index].all(SDP.ExtensionMap.self).contains { $0.uri == HeaderExtensionURI.rid }
     }
 
     /// What is in use goes first, in its order, so that a later offer of ours does not change the codec of a call.
@@ -116,18 +141,31 @@ extension Negotiator {
             .map(\.element)
     }
 
+    /// The names of an offer's bundle. RFC 9143 §7.5.3: rejected sections are not in it. §7.5: the first one stands for
+    /// it, and that stays the section which the last answer chose.
+    private func offeredBundle(_ media: [MediaDescription]) -> [String] {
+        var mids = media.filter { !$0.isRejected }.compactMap(\.mid)
+        guard let tagged = transport.section, media.indices.contains(tagged), let mid = media[tagged].mid,
+            let place = mids.firstIndex(of: mid)
+        else { return mids }
+        mids.remove(at: place)
+        mids.insert(mid, at: 0)
+        return mids
+    }
+
     /// The session section around media sections, with the candidates that belong in.
-    mutating func makeDescription(media: [MediaDescription], allowsMixedExtensions: Bool) -> SessionDescription {
+    mutating func makeDescription(
+        _ type: SDPType, media: [MediaDescription], bundle: [String], allowsMixedExtensions: Bool
+    ) -> SessionDescription {
         sessionVersion += 1
         var description = SessionDescription(
             origin: SDP.Origin(sessionID: sessionID, sessionVersion: sessionVersion), media: media)
-        // RFC 9143 §7: rejected sections are in no group.
-        let bundled = media.filter { !$0.isRejected }.compactMap(\.mid)
-        if !bundled.isEmpty { description.append(SDP.Group(semantics: "BUNDLE", mids: bundled)) }
+        if !bundle.isEmpty { description.append(SDP.Group(semantics: "BUNDLE", mids: bundle)) }
         if allowsMixedExtensions { description.append(.extmapAllowMixed) }
         if configuration.isICELite { description.append(.iceLite) }
         if !configuration.iceOptions.isEmpty { description.append(SDP.ICEOptions(configuration.iceOptions)) }
-        localCandidates.complete(&description)
+        let section = type == .offer ? transport.section : description.taggedSection
+        localCandidates.complete(&description, section: section)
         return description
     }
 }

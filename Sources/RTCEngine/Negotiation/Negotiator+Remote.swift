@@ -56,6 +56,12 @@ extension Negotiator {
             return associateData(section, named: name, at: index)
         }
         let direction = offer.direction(ofSection: index)
+        if let retired, retired.mLineIndex == index {
+            // The peer was not told that the section has ended, and may go on with what it sent there. Something else
+            // that it sends begins anew.
+            guard direction.sends, section.sentTracks.trackID != retired.remoteTrackID else { return }
+            self.retired = nil
+        }
         let known = transceivers.firstIndex { $0.mLineIndex == index && $0.mid == name }
         let free = transceivers.firstIndex {
             $0.mid == nil && $0.kind == kind && $0.phase == .active && $0.origin == .track && direction.receives
@@ -104,17 +110,28 @@ extension Negotiator {
         let isSent = direction.sends && !section.isRejected
         transceivers[place].association.receivesTrack = isSent && transceivers[place].phase == .active
         guard isSent else { return }
-        var msids = section.all(SDP.MediaStreamID.self)
-        if msids.isEmpty {
-            // The form of before RFC 8830, which some still write.
-            msids = section.all(SDP.SourceAttribute.self).filter { $0.attribute == "msid" }
-                .compactMap { $0.value.flatMap { SDP.MediaStreamID(attributeValue: $0) } }
-        }
+        let msids = section.sentTracks
         var streams: [String] = []
         for msid in msids where msid.stream != "-" && streams.count < Self.maximumStreams {
             if !streams.contains(msid.stream) { streams.append(msid.stream) }
         }
         transceivers[place].association.remoteStreamIDs = streams
-        transceivers[place].association.remoteTrackID = msids.compactMap(\.track).first
+        transceivers[place].association.remoteTrackID = msids.trackID
     }
+}
+
+extension MediaDescription {
+    /// The streams and the track that a section sends.
+    fileprivate var sentTracks: [SDP.MediaStreamID] {
+        let msids = all(SDP.MediaStreamID.self)
+        guard msids.isEmpty else { return msids }
+        // The form of before RFC 8830, which some still write.
+        return all(SDP.SourceAttribute.self).filter { $0.attribute == "msid" }
+            .compactMap { $0.value.flatMap { SDP.MediaStreamID(attributeValue: $0) } }
+    }
+}
+
+extension [SDP.MediaStreamID] {
+    /// All lines of a section name the same track, or leave it out.
+    fileprivate var trackID: String? { compactMap(\.track).first }
 }

@@ -5,7 +5,7 @@ extension Negotiator {
         stable = StableState(
             associations: Dictionary(uniqueKeysWithValues: transceivers.map { ($0.id, $0.association) }),
             transport: transport, payloadTypes: payloadTypes, extensionIDs: extensionIDs,
-            data: data.association)
+            data: data.association, retired: retired)
     }
 
     /// Back to the last stable state (RFC 8829 §4.1.10.2). Either side's offer may be rolled back by either call, as
@@ -32,6 +32,7 @@ extension Negotiator {
         payloadTypes = stable.payloadTypes
         extensionIDs = stable.extensionIDs
         data.association = stable.data
+        retired = stable.retired
         pendingLocalDescription = nil
         pendingRemoteDescription = nil
         self.stable = nil

@@ -17,6 +17,7 @@ public struct Negotiator: Sendable {
         var payloadTypes: PayloadTypeRegistry
         var extensionIDs: HeaderExtensionRegistry
         var data: DataSection.Association
+        var retired: Transceiver?
     }
 
     /// The last result of `createOffer` or `createAnswer` (W3C: [[LastCreatedOffer]]).
@@ -60,6 +61,8 @@ public struct Negotiator: Sendable {
     var localCandidates = LocalCandidates()
     /// The section for data channels.
     var data = DataSection()
+    /// A transceiver that has ended while its section goes on, inactive, since the bundle stands on it.
+    var retired: Transceiver?
 
     public init(configuration: NegotiatorConfiguration, random: EngineRandom = .system) {
         var random = random

@@ -34,9 +34,9 @@ struct PeerTransport: Equatable {
         let own = description.media[index]
         var places: [any SDPSection] = [own, description]
         if let mid = own.mid, let group = description.bundleGroups.first(where: { $0.contains(mid) }) {
-            let tagged = description.media.first { section in
-                !section.isRejected && section.mid.map(group.contains) ?? false
-            }
+            // §7.2.1: the first that the group names. Sections may be in another order.
+            let named = Dictionary(description.media.map { ($0.mid ?? "", $0) }) { first, _ in first }
+            let tagged = group.lazy.compactMap { named[$0] }.first { !$0.isRejected }
             if let tagged { places.append(tagged) }
         }
         return places
@@ -45,8 +45,21 @@ struct PeerTransport: Equatable {
 
 extension SessionDescription {
     /// The first section that is sound, pictures or data and not rejected: it stands for the bundle's transport.
-    var firstUsableSection: Int? {
-        media.firstIndex { !$0.isRejected && (MediaKind(rawValue: $0.kind) != nil || $0.dataChannelPort != nil) }
+    var firstUsableSection: Int? { media.firstIndex(where: \.isUsable) }
+
+    /// The section that an answer has chosen to stand for the bundle: the first of its group (RFC 9143 §7.3.1), or the
+    /// only one that it accepts.
+    var taggedSection: Int? {
+        let tagged = bundleGroups.joined().lazy.compactMap { mediaIndex(ofMid: $0) }
+            .first { !media[$0].isRejected }
+        return tagged ?? firstUsableSection
+    }
+
+    /// The sections of ours that show our candidates: the one that stands for the bundle (RFC 9143 §7.1.3). Before it
+    /// is agreed all, as browsers do it: who rejects the first section of an offer takes another one's transport.
+    func sectionsWithCandidates(agreed: Int?) -> [Int] {
+        if let agreed, media.indices.contains(agreed), media[agreed].isUsable { return [agreed] }
+        return media.indices.filter { media[$0].isUsable }
     }
 
     /// Our own credential as a description of ours has it.
@@ -62,5 +75,12 @@ extension SessionDescription {
     func sectionName(_ index: Int) -> String {
         guard media.indices.contains(index), let mid = media[index].mid else { return "section \(index)" }
         return mid
+    }
+}
+
+extension MediaDescription {
+    /// Sound, pictures or data, and not rejected.
+    fileprivate var isUsable: Bool {
+        !isRejected && (MediaKind(rawValue: kind) != nil || dataChannelPort != nil)
     }
 }

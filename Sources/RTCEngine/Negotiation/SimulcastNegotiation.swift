@@ -44,18 +44,21 @@ enum SimulcastNegotiation {
         }
     }
 
-    /// What an answer of ours adds to a section: the same layers, received.
-    static func answer(_ offered: MediaDescription, to section: inout MediaDescription) {
-        let layers = sent(by: offered)
-        guard layers.count > 1, section.direction?.receives == true else { return }
-        for layer in layers { section.append(SDP.RestrictionID(id: layer, direction: .recv)) }
-        section.append(SDP.Simulcast(receive: layers.map { [$0] }))
+    /// Of a transceiver's layers those that the peer's section wants (§5.3.2).
+    static func wanted(_ layers: [LayerSources], by section: MediaDescription) -> [LayerSources] {
+        guard layers.count > 1 else { return [] }
+        let names = wanted(by: section)
+        return layers.filter { names.contains($0.encoding.rid) }
     }
 
-    /// What an offer of ours adds to a section.
-    static func offer(_ layers: [LayerSources], to section: inout MediaDescription) {
-        guard layers.count > 1, section.direction?.sends == true else { return }
-        for layer in layers { section.append(SDP.RestrictionID(id: layer.encoding.rid, direction: .send)) }
-        section.append(SDP.Simulcast(send: layers.map { [($0.encoding.isActive ? "" : "~") + $0.encoding.rid] }))
+    /// What a section of ours says of layers: one line for both ways (§5.1).
+    static func describe(sent: [LayerSources], received: [String], in section: inout MediaDescription) {
+        guard !sent.isEmpty || !received.isEmpty else { return }
+        for layer in sent { section.append(SDP.RestrictionID(id: layer.encoding.rid, direction: .send)) }
+        for name in received { section.append(SDP.RestrictionID(id: name, direction: .recv)) }
+        section.append(
+            SDP.Simulcast(
+                send: sent.map { [($0.encoding.isActive ? "" : "~") + $0.encoding.rid] },
+                receive: received.map { [$0] }))
     }
 }

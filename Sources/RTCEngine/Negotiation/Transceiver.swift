@@ -39,6 +39,8 @@ public struct Transceiver: Sendable, Hashable, Identifiable {
         var remoteTrackID: String?
         var sending: SendParameters?
         var receiving: ReceiveParameters?
+        /// The names of the layers that we took last: what our offers ask for again, after a hold too.
+        var receivedLayers: [String] = []
     }
 
     public let id: TransceiverID

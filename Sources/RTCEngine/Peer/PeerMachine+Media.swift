@@ -13,9 +13,7 @@ extension PeerMachine {
         }
         guard format == frame.format else { throw .notSending }
         // A frame without a layer's name is of the first.
-        if let first = layerSenders[id]?.first?.stream.configuration.rid {
-            return try send(frame, layer: first, on: id, at: now)
-        }
+        if let first = firstLayer(of: id) { return try send(frame, layer: first, on: id, at: now) }
         guard secure.isProtected, ice.hasConsent else {
             senders.entries[place].value?.beginAnew()
             return

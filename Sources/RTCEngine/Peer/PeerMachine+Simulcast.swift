@@ -4,18 +4,21 @@ internal import RTCWire
 extension PeerMachine {
     // MARK: Sending
 
-    /// Packs a frame of one layer; see `send(_:on:at:)`. A layer that is not active, or that the answer left out,
-    /// passes it over.
+    /// Packs a frame of one layer; see `send(_:on:at:)`. A layer that is not active, or that the peer did not take,
+    /// passes it over; of a peer that takes one stream that is every layer but the first.
     public mutating func send(
         _ frame: EncodedFrame, layer rid: String, on id: TransceiverID, at now: Instant
     ) throws(PeerError) {
         guard connectionState != .closed else { throw .closed }
         guard let transceiver = negotiator.transceiver(id) else { throw .unknownTransceiver }
-        guard transceiver.encodings.contains(where: { $0.rid == rid }) else { throw .unknownLayer }
+        guard let encoding = transceiver.encodings.first(where: { $0.rid == rid }) else { throw .unknownLayer }
         guard let format = sendingFormat(of: id), format == frame.format else { throw .notSending }
-        guard let place = layerSenders[id]?.firstIndex(where: { $0.stream.configuration.rid == rid }),
-            transceiver.encodings.first(where: { $0.rid == rid })?.isActive == true
-        else { return }
+        guard encoding.isActive else { return }
+        guard layerSenders.place(of: id) != nil else {
+            guard rid == transceiver.encodings.first?.rid else { return }
+            return try send(frame, on: id, at: now)
+        }
+        guard let place = place(ofLayer: rid, on: id), layerSenders[id]?[place].phase != .held else { return }
         guard secure.isProtected, ice.hasConsent else {
             layerSenders[id]?[place].beginAnew()
             return
@@ -32,39 +35,89 @@ extension PeerMachine {
         guard connectionState != .closed else { throw .closed }
         guard negotiator.transceiver(id) != nil else { throw .unknownTransceiver }
         guard let wasActive = negotiator.setEncoding(rid, isActive: isActive, of: id) else { throw .unknownLayer }
-        guard isActive, !wasActive,
-            let place = layerSenders[id]?.firstIndex(where: { $0.stream.configuration.rid == rid })
+        guard isActive, !wasActive, let place = place(ofLayer: rid, on: id), layerSenders[id]?[place].phase != .held
         else { return }
         layerSenders[id]?[place].beginAnew()
         if secure.isProtected { events.append(.keyFrameRequested(id)) }
     }
 
-    /// The layers of a sender as the answer has them; none without simulcast.
+    /// The layer that frames without a name are of; nil where there are no streams of layers.
+    func firstLayer(of id: TransceiverID) -> String? {
+        guard layerSenders.place(of: id) != nil else { return nil }
+        return layerSenders[id]?.first?.stream.configuration.rid ?? negotiator.transceiver(id)?.encodings.first?.rid
+    }
+
+    /// The stream of a layer. One without a name is the first layer's: the peer takes one stream.
+    private func place(ofLayer rid: String, on id: TransceiverID) -> Int? {
+        let first = negotiator.transceiver(id)?.encodings.first?.rid
+        return layerSenders[id]?.firstIndex { ($0.stream.configuration.rid ?? first) == rid }
+    }
+
+    /// The layers of a sender as the descriptions have them; none without simulcast.
     mutating func configureLayers(_ id: TransceiverID, _ parameters: SendParameters?) {
-        guard let parameters, !parameters.layers.isEmpty, let first = SendStreamConfiguration(parameters) else {
+        guard let parameters, let whole = SendStreamConfiguration(parameters) else {
             for place in layerSenders[id]?.indices ?? 0..<0 { layerSenders[id]?[place].hold() }
             return
         }
+        var wanted = Self.configurations(of: parameters.layers, whole)
+        let old = layerSenders.take(id) ?? []
+        guard !wanted.isEmpty || !old.isEmpty else { return }
+        // RFC 8853 §5.3.4: the peer does not want layers any more. What goes on is the first one's source, which counts
+        // on where its stream stopped.
+        if wanted.isEmpty { wanted = [whole] }
         var next: [Sender] = []
-        let old = layerSenders[id] ?? []
-        for layer in parameters.layers {
-            var configuration = first
+        for configuration in wanted {
+            if configuration.retransmission == nil, configuration.historyCount > 0 {
+                sentPackets.keep(configuration.ssrc)
+            }
+            var known = old.first { $0.stream.ssrc == configuration.ssrc }
+            // RFC 3711 §9.1: SRTP must never see a number of a source twice. Before there were layers, the one stream
+            // had the first one's source.
+            if known == nil, senders[id]?.stream.ssrc == configuration.ssrc { known = senders.take(id) }
+            guard var sender = known else {
+                next.append(
+                    Sender(stream: SendStream(configuration: configuration, clock: clock, random: random.split())))
+                continue
+            }
+            // A packetizer begins anew with another name, which the receiver follows at a key frame alone.
+            let mustBeginAnew = sender.phase == .held || sender.stream.configuration.rid != configuration.rid
+            let isOtherCodec = sender.stream.reconfigure(configuration, random: random.split())
+            if isOtherCodec || mustBeginAnew { sender.beginAnew() }
+            next.append(sender)
+        }
+        keepLayers(of: old, besides: &next, id)
+        layerSenders[id] = next
+        if secure.isProtected { events.append(.keyFrameRequested(id)) }
+    }
+
+    /// How to send each layer, where one stream would be sent like this.
+    private static func configurations(
+        of layers: [SendLayer], _ whole: SendStreamConfiguration
+    ) -> [SendStreamConfiguration] {
+        layers.map { layer in
+            var configuration = whole
             configuration.ssrc = layer.ssrc
             configuration.rid = layer.rid
             configuration.retransmission?.ssrc = layer.rtxSSRC ?? 0
             if layer.rtxSSRC == nil { configuration.retransmission = nil }
-            if configuration.retransmission == nil, configuration.historyCount > 0 { sentPackets.keep(layer.ssrc) }
-            if var sender = old.first(where: { $0.stream.ssrc == layer.ssrc }) {
-                let wasHeld = sender.phase == .held
-                if sender.stream.reconfigure(configuration, random: random.split()) || wasHeld { sender.beginAnew() }
-                next.append(sender)
-            } else {
-                next.append(
-                    Sender(stream: SendStream(configuration: configuration, clock: clock, random: random.split())))
-            }
+            return configuration
         }
-        layerSenders[id] = next
-        if secure.isProtected { events.append(.keyFrameRequested(id)) }
+    }
+
+    /// Layers that are not wanted now may be again, and then count on where they stopped. Sources that were given up
+    /// never come again.
+    private mutating func keepLayers(of old: [Sender], besides next: inout [Sender], _ id: TransceiverID) {
+        let sources = negotiator.transceiver(id)?.layers.map(\.ssrc) ?? []
+        for var sender in old {
+            let ssrc = sender.stream.ssrc
+            if next.contains(where: { $0.stream.ssrc == ssrc }) { continue }
+            guard sources.contains(ssrc) else {
+                forget(sender.stream)
+                continue
+            }
+            sender.hold()
+            next.append(sender)
+        }
     }
 
     mutating func endLayers(_ id: TransceiverID, at now: Instant) {

@@ -1,9 +1,12 @@
 public import RTCEngine
 internal import Synchronization
 
-/// Bytes that the channels of one connection have received and nobody has taken.
+/// What the channels of one connection have received and nobody has taken. In bytes, as `cost` has it.
 final class UnreadData: Sendable {
-    private let bytes = Atomic(0)
+    /// In channels that more may come in.
+    private let ofOpen = Atomic(0)
+    /// In those that are over.
+    private let ofClosed = Atomic(0)
     /// Told when enough was taken for the peer to go on.
     private let onRelief = Mutex(Relief())
 
@@ -14,16 +17,45 @@ final class UnreadData: Sendable {
 
     /// Beyond this the peer is asked to hold back.
     static let highMark = 1 << 20
+    /// So much may be left in channels that are over without holding up the others. What is beyond it counts: a peer
+    /// could fill and close one channel after the other.
+    static let closedAllowance = DataChannelInbox.byteLimit
+    /// Small messages are mostly not their bytes. Counted by those alone, a peer that keeps to its window would get to
+    /// `DataChannelInbox.messageLimit`.
+    static let overhead = 128
 
-    var count: Int { bytes.load(ordering: .relaxed) }
+    static func cost(of message: DataChannelMessage) -> Int { message.byteCount + overhead }
+
+    /// What holds the peer back.
+    var count: Int { ofOpen.load(ordering: .relaxed) + Self.excess(ofClosed.load(ordering: .relaxed)) }
+
+    private static func excess(_ closed: Int) -> Int { max(closed - closedAllowance, 0) }
 
     func whenRelieved(_ body: @escaping @Sendable () -> Void) { onRelief.withLock { $0.body = body } }
 
-    func add(_ count: Int) { bytes.add(count, ordering: .relaxed) }
+    func add(_ cost: Int) { ofOpen.add(cost, ordering: .relaxed) }
 
-    func remove(_ count: Int) {
-        let before = bytes.subtract(count, ordering: .relaxed).oldValue
-        guard before > Self.highMark, before - count <= Self.highMark else { return }
+    func remove(_ cost: Int) {
+        let before = ofOpen.subtract(cost, ordering: .relaxed).oldValue
+        let others = Self.excess(ofClosed.load(ordering: .relaxed))
+        fell(from: before + others, to: before - cost + others)
+    }
+
+    /// A channel is over with so much in it.
+    func close(_ cost: Int) {
+        ofClosed.add(cost, ordering: .relaxed)
+        remove(cost)
+    }
+
+    /// From a channel that is over.
+    func removeClosed(_ cost: Int) {
+        let before = ofClosed.subtract(cost, ordering: .relaxed).oldValue
+        let others = ofOpen.load(ordering: .relaxed)
+        fell(from: others + Self.excess(before), to: others + Self.excess(before - cost))
+    }
+
+    private func fell(from before: Int, to after: Int) {
+        guard before > Self.highMark, after <= Self.highMark else { return }
         onRelief.withLock { $0.body }?()
     }
 }
@@ -45,8 +77,10 @@ final class DataChannelInbox: Sendable {
         var isFinished = false
 
         var count: Int { messages.count - head }
+        /// Of all messages, as `UnreadData` counts them.
+        var cost: Int { bytes + count * UnreadData.overhead }
 
-        mutating func popFirst() -> DataChannelMessage? {
+        mutating func popFirst() -> Taken? {
             guard head < messages.count, let message = messages[head] else { return nil }
             messages[head] = nil
             head += 1
@@ -55,8 +89,14 @@ final class DataChannelInbox: Sendable {
                 messages.removeFirst(head)
                 head = 0
             }
-            return message
+            return Taken(message: message, isOfClosed: isFinished)
         }
+    }
+
+    private struct Taken {
+        let message: DataChannelMessage
+        /// The channel was over already.
+        let isOfClosed: Bool
     }
 
     /// What one channel keeps for an application that does not take it. A peer gets that far only when it does not hold
@@ -70,7 +110,10 @@ final class DataChannelInbox: Sendable {
     init(unread: UnreadData) { self.unread = unread }
 
     // What nobody will take any more is not unread.
-    deinit { unread.remove(state.withLock { $0.bytes }) }
+    deinit {
+        let (cost, isFinished) = state.withLock { ($0.cost, $0.isFinished) }
+        if isFinished { unread.removeClosed(cost) } else { unread.remove(cost) }
+    }
 
     /// Keeps a message; `deliver` gives it to who waits. False when there is no room.
     func append(_ message: DataChannelMessage) -> Bool {
@@ -81,27 +124,27 @@ final class DataChannelInbox: Sendable {
             state.bytes += size
             return true
         }
-        if isTaken { unread.add(size) }
+        if isTaken { unread.add(UnreadData.cost(of: message)) }
         return isTaken
     }
 
     /// Wakes those who wait, as far as there are messages for them: after several messages, so that a reader is not
     /// woken for each.
     func deliver() {
-        while let (waiter, message) = state.withLock({ state in
+        while let (waiter, taken) = state.withLock({ state in
             state.waiters.isEmpty ? nil : state.popFirst().map { (state.waiters.removeFirst(), $0) }
         }) {
-            waiter.continuation.resume(returning: taken(message))
+            waiter.continuation.resume(returning: handOut(taken))
         }
     }
 
     /// The oldest message that waits, or the next one that comes; nil at the end, and for a cancelled task.
     func next() async -> DataChannelMessage? {
-        let (message, ticket) = state.withLock { state in
+        let (taken, ticket) = state.withLock { state in
             state.nextTicket &+= 1
             return (state.popFirst(), state.nextTicket)
         }
-        if let message { return taken(message) }
+        if let taken { return handOut(taken) }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in wait(ticket, continuation) }
         } onCancel: {
@@ -115,31 +158,35 @@ final class DataChannelInbox: Sendable {
     private func wait(_ ticket: UInt64, _ continuation: CheckedContinuation<DataChannelMessage?, Never>) {
         enum Step {
             case wait
-            case goOn(DataChannelMessage?)
+            case goOn(Taken?)
         }
         let step = state.withLock { state -> Step in
-            if let message = state.popFirst() { return .goOn(message) }
+            if let taken = state.popFirst() { return .goOn(taken) }
             // A cancellation that came before the waiter was there finds nobody to wake.
             if state.isFinished || Task.isCancelled { return .goOn(nil) }
             state.waiters.append(Waiter(ticket: ticket, continuation: continuation))
             return .wait
         }
-        if case .goOn(let message) = step { continuation.resume(returning: message.map(taken)) }
+        if case .goOn(let taken) = step { continuation.resume(returning: taken.map(handOut)) }
     }
 
-    private func taken(_ message: DataChannelMessage) -> DataChannelMessage {
-        unread.remove(message.byteCount)
-        return message
+    private func handOut(_ taken: Taken) -> DataChannelMessage {
+        let cost = UnreadData.cost(of: taken.message)
+        if taken.isOfClosed { unread.removeClosed(cost) } else { unread.remove(cost) }
+        return taken.message
     }
 
-    /// No more messages will come; those that wait may still be taken.
+    /// No more messages will come; those that wait may still be taken, and hold up no other channel.
     func finish() {
         deliver()
-        let waiters = state.withLock { state in
+        let (waiters, left) = state.withLock { state -> ([Waiter], Int) in
+            // The second time nothing is left to count.
+            let left = state.isFinished ? 0 : state.cost
             state.isFinished = true
             defer { state.waiters = [] }
-            return state.waiters
+            return (state.waiters, left)
         }
+        unread.close(left)
         for waiter in waiters { waiter.continuation.resume(returning: nil) }
     }
 }

@@ -4,7 +4,7 @@ internal import Synchronization
 /// kept for it (up to `backlog`), so that nothing is missed between making a connection and listening to it.
 ///
 /// Guarded by its lock; elements are yielded to who may be waiting after it is released, by the one thread that sends.
-package final class EventBroadcast<Element: Sendable>: Sendable {
+final class EventBroadcast<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<Element>.Continuation] = [:]
         var nextID = 0
@@ -18,10 +18,10 @@ package final class EventBroadcast<Element: Sendable>: Sendable {
 
     /// - Parameter backlog: how many elements are kept for a listener that is slow, or not there yet; older ones give
     ///   way.
-    package init(backlog: Int) { self.backlog = backlog }
+    init(backlog: Int) { self.backlog = backlog }
 
     /// A stream of what is sent from now on. It ends when the source finishes.
-    package func stream() -> AsyncStream<Element> {
+    func stream() -> AsyncStream<Element> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Element.self, bufferingPolicy: .bufferingNewest(backlog))
         state.withLock { state in
@@ -43,7 +43,7 @@ package final class EventBroadcast<Element: Sendable>: Sendable {
     /// How many listen now.
     var listenerCount: Int { state.withLock { $0.listeners.count } }
 
-    package func send(_ element: Element) {
+    func send(_ element: Element) {
         let listeners = state.withLock { state -> [AsyncStream<Element>.Continuation] in
             if !state.hasHadListener, !state.isFinished {
                 state.early.append(element)
@@ -54,7 +54,7 @@ package final class EventBroadcast<Element: Sendable>: Sendable {
         for listener in listeners { listener.yield(element) }
     }
 
-    package func finish() {
+    func finish() {
         let listeners = state.withLock { state in
             state.isFinished = true
             defer { state.listeners = [:] }

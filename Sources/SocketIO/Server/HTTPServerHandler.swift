@@ -22,6 +22,14 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// What is held of a connection that is not parsed on: more than any head has.
     static let bufferLimit = 3 << 20
 
+    /// A token of a LiveKit participant carries its metadata, and is one field or stands in the target: LiveKit's server
+    /// takes heads of 1 MiB.
+    static let headLimits = {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        limits.maxHeaderFieldSize = (1 << 20) + (16 << 10)
+        return limits
+    }()
+
     let server: SocketIOServer
     private let httpHandlers: HTTPHandlers
     private var phase = Phase.idle
@@ -39,7 +47,10 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
     struct HTTPHandlers {
         let encoder = HTTPResponseEncoder()
         let decoder = ByteToMessageHandler(
-            HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes), maximumBufferSize: HTTPServerHandler.bufferLimit)
+            HTTPRequestDecoder(
+                leftOverBytesStrategy: .forwardBytes, informationalResponseStrategy: .drop,
+                limitConfiguration: HTTPServerHandler.headLimits),
+            maximumBufferSize: HTTPServerHandler.bufferLimit)
         let pipelining = HTTPServerPipelineHandler()
         let errors = HTTPServerProtocolErrorHandler()
     }

@@ -86,6 +86,87 @@ import Testing
             ])
     }
 
+    @Test(arguments: [true, false])
+    func `what somebody has said only agents write down for the others`(_ isByKind: Bool) throws {
+        let venue = Venue()
+        let bob = try venue.join("bob")
+        let ann = try venue.join("ann")
+        let agent = try venue.join(
+            "agent", grants: { $0.agent = !isByKind }, claims: { $0.kind = isByKind ? "agent" : "" })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(300))
+        for client in [ann, agent] { try client.send(.with { $0.transcription.trackID = "TR_\(client.name)" }) }
+        venue.run(for: .milliseconds(200))
+        #expect(bob.messages.map(\.packet.transcription.trackID) == ["TR_agent"])
+        #expect(bob.messages.map(\.packet.participantIdentity) == ["agent"])
+    }
+
+    @Test func `an agent writes for somebody else, which is told, and nobody else does`() throws {
+        let venue = Venue()
+        let bob = try venue.join("bob")
+        let ann = try venue.join("ann")
+        let agent = try venue.join("agent", claims: { $0.kind = "agent" })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(300))
+        func write(_ client: TestClient, as name: String) throws {
+            let values: [LiveKitDataPacket.OneOf_Value] = [
+                .chatMessage(.with { $0.message = "chat" }),
+                .streamHeader(.with { $0.textHeader.version = 1 }),
+                .streamHeader(.with { $0.byteHeader.name = "file" }),
+                .user(.with { $0.payload = Data([1]) }),
+            ]
+            for value in values {
+                try client.send(
+                    .with {
+                        $0.value = value
+                        $0.participantIdentity = name
+                    })
+            }
+            venue.run(for: .milliseconds(200))
+        }
+        /// By whom the last four were, and which were marked.
+        func told() -> [String] {
+            bob.messages.suffix(4).map { message in
+                let packet = message.packet
+                let isMarked = packet.chatMessage.generated || packet.streamHeader.textHeader.generated
+                return packet.participantIdentity + (isMarked ? " by \(packet.participantSid)" : "")
+            }
+        }
+        try write(agent, as: "cat")
+        #expect(told() == ["cat by \(agent.sid)", "cat by \(agent.sid)", "agent", "agent"])
+        for name in ["", "agent"] {
+            try write(agent, as: name)
+            #expect(told() == ["agent", "agent", "agent", "agent"])
+        }
+        try write(ann, as: "cat")
+        #expect(told() == ["ann", "ann", "ann", "ann"])
+        #expect(bob.messages.count == 16)
+    }
+
+    @Test func `metrics go to those who may have them, and are not said again to those who come back`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        let cat = try venue.join("cat", grants: { $0.canSubscribeMetrics = true })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(300))
+        try ann.send(
+            .with {
+                $0.sequence = 1
+                $0.metrics.timestampMs = 7
+            })
+        try ann.say("hello", sequence: 2)
+        venue.run(for: .milliseconds(200))
+        #expect(cat.messages.map(\.packet.metrics.timestampMs) == [7, 0])
+        #expect(bob.heard == ["ann: hello"])
+        venue.cut(bob)
+        venue.resume(bob)
+        venue.send(
+            .syncState(.with { $0.datachannelReceiveStates = [.with { $0.publisherSid = ann.sid }] }), from: bob)
+        venue.run(for: .milliseconds(500))
+        #expect(bob.heard == ["ann: hello", "ann: hello"])
+    }
+
     @Test func `who may not send data is not heard, and who is hidden has no name`() throws {
         let venue = Venue()
         let bob = try venue.join("bob")
@@ -282,6 +363,91 @@ import Testing
     }
 
     @Test(arguments: [ConnectionMode.single, .dual])
+    func `who has no channel any more while media go on is sent away, to come back anew`(
+        _ mode: ConnectionMode
+    ) throws {
+        let venue = Venue()
+        let bob = try Self.gather(venue, [("ann", .single), ("bob", mode)])[1]
+        bob.closeReliable()
+        venue.run(for: .seconds(Int64(1)))
+        #expect(venue.room.people.count == 2)
+        venue.run(for: .seconds(Int64(3)))
+        #expect(bob.lines.suffix(2) == ["< leave connectionTimeout reconnect", "< closed"])
+        #expect(venue.room.people.map(\.identity) == ["ann"])
+    }
+
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `who closes its channels on leaving goes of its own accord`(_ mode: ConnectionMode) throws {
+        let venue = Venue()
+        let bob = try Self.gather(venue, [("ann", .single), ("bob", mode)])[1]
+        bob.closeReliable()
+        venue.run(for: .seconds(Int64(1)))
+        venue.send(.leave(.init()), from: bob)
+        venue.run(for: .seconds(Int64(3)))
+        #expect(!bob.lines.contains { $0.hasPrefix("< leave") })
+        let left = venue.webhooks.filter { $0.event == "participant_left" }
+        #expect(left.map(\.participant.disconnectReason) == [.clientInitiated])
+    }
+
+    @Test func `who makes its channel anew goes on with it, and misses nothing that was said meanwhile`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        bob.closeReliable()
+        venue.run(for: .milliseconds(200))
+        try ann.say("meanwhile")
+        venue.run(for: .milliseconds(200))
+        #expect(bob.heard.isEmpty)
+        try bob.openReliable()
+        venue.run(for: .seconds(Int64(5)))
+        try ann.say("afterwards")
+        try bob.say("here")
+        venue.run(for: .milliseconds(200))
+        #expect(bob.heard == ["ann: meanwhile", "ann: afterwards"])
+        #expect(ann.heard == ["bob: here"])
+    }
+
+    @Test func `who has another channel goes on with that`() throws {
+        let venue = Venue()
+        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        try bob.openReliable()
+        venue.run(for: .milliseconds(200))
+        bob.closeReliable()
+        venue.run(for: .seconds(Int64(5)))
+        try ann.say("hello")
+        venue.run(for: .milliseconds(200))
+        #expect(bob.heard == ["ann: hello"])
+    }
+
+    @Test func `after a message that was left out somebody has none, and is sent away once`() throws {
+        let venue = Venue()
+        let bob = try Self.gather(venue, [("bob", .single)])[0]
+        let receiver = try #require(venue.room.people.first)
+        func send(_ count: Int) throws {
+            try venue.room.sendData(.with { $0.data = Data(repeating: 0, count: count) }, at: venue.now)
+        }
+        // No time goes by, so that nothing of it arrives.
+        for _ in 0..<400 where !receiver.isGivenUp { try send(60_000) }
+        #expect(receiver.isGivenUp)
+        try send(60_000)
+        // For this one there would be room.
+        try send(10)
+        var last = 0
+        while let message = receiver.outbox.next {
+            last = message.bytes.count
+            _ = receiver.outbox.removeFirst()
+        }
+        #expect(last > 60_000)
+        // And now for any.
+        try send(20)
+        #expect(receiver.outbox.isEmpty)
+        venue.run(for: .seconds(Int64(1)))
+        #expect(bob.lines.filter { $0.hasPrefix("< leave") } == ["< leave connectionTimeout reconnect"])
+        #expect(bob.messages.allSatisfy { $0.packet.user.payload.count == 60_000 })
+    }
+
+    @Test(arguments: [ConnectionMode.single, .dual])
     func `nobody waits for one who is still coming`(_ mode: ConnectionMode) throws {
         let venue = Venue()
         let clients = try Self.gather(venue, [("ann", .single), ("cid", .single)])
@@ -341,6 +507,38 @@ import Testing
         #expect(isStuck(250_000, second: 41))
         while outbox.removeFirst() != nil {}
         #expect(!isStuck(250_000, second: 100))
+    }
+
+    @Test func `what was taken is not kept, though others wait behind it`() {
+        var outbox = Outbox()
+        weak var first: HeldMessage?
+        do {
+            let message = HeldMessage([1], sender: nil)
+            first = message
+            _ = outbox.hold(message, limit: .max)
+        }
+        _ = outbox.hold(HeldMessage([2], sender: nil), limit: .max)
+        #expect(first != nil)
+        _ = outbox.removeFirst()
+        #expect(first == nil)
+        #expect(outbox.next?.bytes == [2])
+    }
+
+    @Test func `who was away has as long to take something as anybody`() throws {
+        let venue = Venue()
+        _ = try Self.gather(venue, [("bob", .single)])
+        let bob = try #require(venue.room.people.first)
+        _ = bob.outbox.hold(HeldMessage([1], sender: nil), limit: .max)
+        func isStuck(after seconds: Int64) -> Bool {
+            venue.room.isStuck(bob, at: venue.now + .seconds(seconds))
+        }
+        #expect(!isStuck(after: 0))
+        bob.phase = .interrupted(until: venue.now + .seconds(Int64(15)))
+        #expect(!isStuck(after: 10))
+        bob.phase = .active
+        #expect(!isStuck(after: 21))
+        #expect(!isStuck(after: 40))
+        #expect(isStuck(after: 41))
     }
 
     @Test func `what is kept for those who were away is bounded`() {

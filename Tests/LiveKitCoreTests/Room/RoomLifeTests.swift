@@ -132,6 +132,66 @@ import Testing
         #expect(!ann.lines.contains { $0.contains("recorder") })
     }
 
+    @Test func `a recorder is one by its kind, whatever it is permitted`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let recorder = try joinRecorder(venue)
+        _ = try venue.room.updateParticipant(
+            .with {
+                $0.identity = "recorder"
+                $0.permission = .with {
+                    $0.hidden = true
+                    $0.canSubscribe = true
+                }
+            }, at: venue.now)
+        venue.drain()
+        #expect(venue.room.participants.last?.permission.recorder == false)
+        #expect(venue.room.info.activeRecording)
+        venue.send(.leave(.init()), from: recorder)
+        let told: [Bool] = ann.responses.compactMap {
+            if case .roomUpdate(let update) = $0 { update.room.activeRecording } else { nil }
+        }
+        #expect(told == [true, false])
+    }
+
+    @Test func `agents and recorders take nobody's place and are not counted, though everybody sees them`() throws {
+        let venue = Venue { $0.maximumParticipants = 1 }
+        try venue.join("agent", claims: { $0.kind = "agent" })
+        let ann = try venue.join("ann")
+        try venue.join("helper", grants: { $0.agent = true })
+        try venue.join("recorder", grants: { $0.recorder = true })
+        #expect(ann.others.keys.sorted() == ["agent", "helper", "recorder"])
+        #expect(venue.room.info.numParticipants == 1)
+        #expect(throws: JoinRefusal.roomFull(limit: 1)) { try venue.join("bob") }
+    }
+
+    @Test func `a room whose last one is made a recorder is empty, until that is taken back`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.first?.state == .active })
+        func permit(recorder isRecorder: Bool) throws {
+            _ = try venue.room.updateParticipant(
+                .with {
+                    $0.identity = "ann"
+                    $0.permission = .with {
+                        $0.canSubscribe = true
+                        $0.recorder = isRecorder
+                    }
+                }, at: venue.now)
+            venue.drain()
+        }
+        try permit(recorder: true)
+        venue.run(for: .seconds(Int64(15)))
+        try permit(recorder: false)
+        venue.run(for: .seconds(Int64(10)))
+        try permit(recorder: true)
+        venue.run(for: .seconds(Int64(19)))
+        #expect(venue.ending == nil)
+        venue.run(for: .seconds(Int64(2)))
+        #expect(venue.ending == .roomEndIdleTimeout)
+        #expect(ann.lines.suffix(2) == ["< leave roomClosed disconnect", "< closed"])
+    }
+
     @Test func `a room of a recorder alone is empty, and ends with it`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

@@ -185,7 +185,12 @@ import Testing
         #expect(bob.offers.last.map { Set($0.midToTrackID.values) } == [ann.track("voice")?.sid ?? ""])
         try update([sid], true)
         #expect(bob.offers.last?.midToTrackID.count == 2)
-        #expect(throws: RoomServiceError.noSuchTrack) { try update(["TR_x"], true) }
+        // What is not there is passed over.
+        _ = bob.news()
+        try update(["TR_x", sid], false)
+        #expect(bob.offers.last.map { Set($0.midToTrackID.values) } == [ann.track("voice")?.sid ?? ""])
+        try update(["TR_x"], true)
+        #expect(!bob.news().contains { $0.hasPrefix("< subscription_response") })
     }
 
     @Test func `data come from nobody, to all or to some`() throws {

@@ -127,6 +127,30 @@ import Testing
         #expect(ann.news().count == 1 + RoomMachine.maximumRefusals)
     }
 
+    @Test func `who was named by a session may have the tracks in the next one as well`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.send(
+            .subscriptionPermission(
+                .with {
+                    $0.trackPermissions = [
+                        .with {
+                            $0.participantSid = bob.sid
+                            $0.allTracks = true
+                        }
+                    ]
+                }), from: ann)
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        for name in ["bob", "cat"] { try venue.join(name) }
+        let sid = try #require(ann.track("camera")).sid
+        let people = venue.room.people.suffix(2)
+        #expect(people.map(\.identity) == ["bob", "cat"] && people.first?.sid.rawValue != bob.sid)
+        #expect(people.map { $0.subscriptions.keys.map(\.rawValue) } == [[sid], []])
+    }
+
     @Test func `who may have a track is named by session or identity, for all tracks or some`() throws {
         let venue = Venue()
         for name in ["ann", "bob", "cat"] { try venue.join(name) }
@@ -137,15 +161,21 @@ import Testing
                 $0.trackPermissions = [
                     .with {
                         $0.participantSid = ann.sid.rawValue
-                        $0.trackSids = [camera.rawValue]
+                        $0.allTracks = true
                     },
                     .with {
                         $0.participantIdentity = "bob"
                         $0.allTracks = true
                     },
+                    // The last one counts.
                     .with {
                         $0.participantIdentity = "bob"
                         $0.trackSids = [camera.rawValue]
+                    },
+                    // Of nobody.
+                    .with {
+                        $0.participantSid = "PA_gone"
+                        $0.allTracks = true
                     },
                     // The identity counts, where there are both.
                     .with {
@@ -154,10 +184,10 @@ import Testing
                         $0.allTracks = true
                     },
                 ]
-            })
+            }, among: venue.room.people)
         #expect([ann, bob, cat].map { rule.allow($0, camera) } == [true, true, false])
-        #expect([ann, bob, cat].map { rule.allow($0, voice) } == [false, true, false])
-        #expect(SubscriberRule(.with { $0.allParticipants = true }).allow(cat, voice))
+        #expect([ann, bob, cat].map { rule.allow($0, voice) } == [true, false, false])
+        #expect(SubscriberRule(.with { $0.allParticipants = true }, among: []).allow(cat, voice))
     }
 
     @Test func `a track that is named without end is looked at once`() throws {

@@ -369,9 +369,19 @@ final class TestClient {
         return true
     }
 
+    /// The one that it hears on.
     func closeReliable() {
+        if mode == .dual {
+            guard let channel = down.first(where: { $0.value == "_reliable" })?.key else { return }
+            return subscriber.closeDataChannel(channel, at: venue.now)
+        }
         guard let channel = up["_reliable"] else { return }
         publisher.closeDataChannel(channel, at: venue.now)
+    }
+
+    /// Makes another one.
+    func openReliable() throws {
+        up["_reliable"] = try publisher.createDataChannel("_reliable", DataChannelInit(), at: venue.now)
     }
 
     /// What came, as `sender: text`.

@@ -93,7 +93,7 @@ import Testing
 
     @Test(
         arguments: [
-            ([0xff, 0xfe], 51), ([1, 2, 3], 50), ([3, 0], 50), ([0], 58), ([0], 0),
+            ([1, 2, 3], 50), ([3, 0], 50), ([0], 58), ([0], 0),
             (DCEPMessage.open(.init(label: "")).bytes, 50),
         ] as [([UInt8], UInt32)])
     func `what the protocol does not allow closes the channel it came on`(bytes: [UInt8], payload: UInt32) throws {
@@ -109,6 +109,23 @@ import Testing
         try pair.send(.text("goes on"), on: other)
         pair.run()
         #expect(pair.journal(.right).messages(of: theirs[0]) == [.text("goes on")])
+    }
+
+    @Test func `a string that is not UTF-8 is read as browsers read it, and the channel goes on`() throws {
+        var pair = connected()
+        let id = try pair.create("x")
+        pair.run()
+        try pair.forge([0x61, 0xff, 0xfe, 0x62], as: 51, on: 0)
+        // The pieces of a character make it whole.
+        try pair.forge([0xc3], as: 54, on: 0)
+        try pair.forge([0xa4], as: 51, on: 0)
+        try pair.send(.text("goes on"), on: id)
+        pair.run()
+        let theirs = try #require(pair.journal(.right).announced.first)
+        #expect(
+            pair.journal(.right).messages(of: theirs)
+                == [.text("a\u{fffd}\u{fffd}b"), .text("ä"), .text("goes on")])
+        #expect(!pair.journal(.right).story(of: theirs).contains { $0.hasPrefix("failed") })
     }
 
     @Test func `messages and closings of streams without a channel leave nothing behind`() throws {

@@ -159,6 +159,52 @@ import Testing
         #expect(peer.agent.statistics.pairs.count == 1)
     }
 
+    private static let spare = endpoint("198.51.100.9", 9)
+
+    /// Connected at its address for a minute, with a spare one at which it was reached only in the beginning.
+    private func peerWithSpare(_ role: ICERole) -> ScriptedPeer {
+        var configuration = ICEConfiguration()
+        configuration.nominationDelay = .seconds(Int64(2))
+        var peer = ScriptedPeer(role: role, configuration: configuration)
+        peer.introduce()
+        let their = STUNAttribute.iceControlled(tieBreaker: 1)
+        peer.check(role == .controlling ? [their] : [.iceControlling(tieBreaker: 1)], from: Self.spare)
+        peer.live(for: .milliseconds(80), silent: [peer.address])
+        if role == .controlled { peer.check([.iceControlling(tieBreaker: 1), .useCandidate]) }
+        peer.live(for: .seconds(Int64(3)))
+        #expect(peer.agent.selectedPair?.remote == peer.address)
+        #expect(peer.agent.statistics.pairs.count == 2)
+        for _ in 0..<60 {
+            peer.check(role == .controlling ? [their] : [.iceControlling(tieBreaker: 1)])
+            peer.live(for: .seconds(Int64(1)))
+        }
+        return peer
+    }
+
+    @Test func `a pair that worked a minute ago is asked again before it carries media`() {
+        var peer = peerWithSpare(.controlled)
+        // The peer moves at once, and the agent follows when the old pair is silent.
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: Self.spare)
+        peer.live(for: .seconds(Int64(4)), silent: [peer.address])
+        #expect(peer.agent.selectedPair?.remote == Self.spare)
+        #expect(peer.agent.hasConsent)
+        peer.live(for: .seconds(Int64(60)), silent: [peer.address])
+        #expect(peer.agent.connectionState == .completed || peer.agent.connectionState == .connected)
+    }
+
+    @Test func `a pair that worked a minute ago is not nominated in place of one that works now`() {
+        var peer = peerWithSpare(.controlling)
+        let gone: Set<TransportAddress> = [peer.address, Self.spare]
+        peer.live(for: .milliseconds(3_100), silent: gone)
+        let new = endpoint("198.51.100.10", 10)
+        for _ in 0..<5 where peer.agent.selectedPair?.remote != new {
+            peer.check([.iceControlled(tieBreaker: 1)], from: new)
+            peer.live(for: .seconds(Int64(1)), silent: gone)
+        }
+        #expect(peer.agent.selectedPair?.remote == new)
+        #expect(peer.agent.hasConsent)
+    }
+
     @Test func `a search for another pair that finds none leaves the one that there is`() {
         var peer = ScriptedPeer(role: .controlling)
         peer.connect()

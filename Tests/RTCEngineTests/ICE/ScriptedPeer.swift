@@ -51,6 +51,15 @@ struct ScriptedPeer {
         }
     }
 
+    /// Lets time pass with a peer that answers at once, but not at its `silent` addresses.
+    mutating func live(for interval: Interval, silent: Set<TransportAddress> = []) {
+        let end = now + interval
+        while now < end {
+            confirmAll(except: silent)
+            wait(.milliseconds(20))
+        }
+    }
+
     /// Lets time pass, tick by tick.
     mutating func wait(_ interval: Interval) {
         let end = now + interval

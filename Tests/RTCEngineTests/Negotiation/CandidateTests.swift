@@ -14,9 +14,10 @@ import Testing
 
     @Test func `ours appear in the local description, in the section that stands for the bundle`() throws {
         var alice = Party("alice")
+        var bob = Party("bob")
         _ = try alice.negotiator.addTransceiver(.audio)
         _ = try alice.negotiator.addTransceiver(.video)
-        _ = try alice.offers()
+        try negotiate(&alice, &bob)
         let place = try alice.negotiator.addLocalCandidate(candidate("7"))
         #expect(place == CandidatePlace(mid: "0", mLineIndex: 0, usernameFragment: "alice-0"))
         _ = try alice.negotiator.addLocalCandidate(candidate("7"))
@@ -24,6 +25,28 @@ import Testing
         let media = try #require(alice.negotiator.localDescription?.sdp.media)
         #expect(media.map { $0.candidates.map(\.foundation) } == [["7"], []])
         #expect(media[0].has(.endOfCandidates))
+    }
+
+    @Test func `before an answer says which section stands for the bundle, ours are in all of an offer's`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        for kind in [MediaKind.audio, .video] { _ = try alice.negotiator.addTransceiver(kind) }
+        let offer = try alice.offers().sdp
+        #expect(try alice.negotiator.addLocalCandidate(candidate("7"))?.mid == "0")
+        _ = alice.negotiator.endOfLocalCandidates()
+        let offered = try #require(alice.negotiator.localDescription?.sdp.media)
+        #expect(offered.map { $0.candidates.map(\.foundation) } == [["7"], ["7"]])
+        #expect(offered.allSatisfy { $0.has(.endOfCandidates) })
+        // Whoever rejects the first finds them in the second.
+        _ = try bob.takes(offer)
+        var answer = try bob.answers().sdp
+        answer.media[0].port = 0
+        answer.removeAttributes(named: "group")
+        answer.append(SDP.Group(semantics: "BUNDLE", mids: ["1"]))
+        _ = try alice.negotiator.setRemote(.answer, answer)
+        #expect(try alice.negotiator.addLocalCandidate(candidate("8"))?.mid == "1")
+        let agreed = try #require(alice.negotiator.localDescription?.sdp.media)
+        #expect(agreed.map { $0.candidates.map(\.foundation) } == [["7"], ["7", "8"]])
     }
 
     @Test func `later descriptions of the same generation have them from the start, a restart has none`() throws {

@@ -144,12 +144,77 @@ import Testing
         _ = try bob.takes(offer)
         _ = try bob.negotiator.stop(bob.negotiator.transceivers[1].id)
         let (answer, _) = try bob.answers()
-        #expect(answer.outline == ["0 audio sendrecv opus", "1 video rejected"])
-        #expect(
-            try alice.negotiator.setRemote(.answer, answer).outline == [
-                "end receiver 1", "stopped 1", "stable",
-            ])
+        #expect(answer.outline == ["0 audio sendrecv opus", "1 video inactive H264+rtx VP8+rtx"])
+        #expect(try alice.negotiator.setRemote(.answer, answer).outline == ["end receiver 1", "stable"])
+        // Only an offer ends it.
+        #expect(bob.negotiator.transceivers.map(\.direction) == [.sendrecv, .stopped])
+        #expect(bob.negotiator.negotiationNeeded)
+        let end = try negotiate(&bob, &alice)
+        #expect(end.offer.outline == ["0 audio sendrecv opus", "1 video rejected"])
+        #expect(end.offererActions.outline == ["have-local-offer", "stopped 1", "stable"])
+        #expect(end.answererActions.outline == ["have-remote-offer", "stopped 1", "stable"])
         #expect(alice.negotiator.transceivers.count == 1 && bob.negotiator.transceivers.count == 1)
+        #expect(!bob.negotiator.negotiationNeeded)
+    }
+
+    /// libwebrtc names the transport by it and ends both together.
+    @Test func `the section that the bundle stands on is inactive when its transceiver is stopped, and keeps its name`()
+        throws
+    {
+        var (alice, bob) = try Self.call()
+        _ = try alice.negotiator.addTransceiver(.video)
+        try negotiate(&alice, &bob)
+        _ = try alice.negotiator.stop(alice.negotiator.transceivers[0].id)
+        #expect(alice.negotiator.negotiationNeeded)
+
+        let stopped = try negotiate(&alice, &bob)
+        #expect(stopped.offer.outline == ["0 audio inactive opus", "1 video sendrecv H264+rtx VP8+rtx"])
+        #expect(stopped.answer.outline == ["0 audio inactive opus", "1 video recvonly H264+rtx VP8+rtx"])
+        #expect(stopped.offer.bundleGroups == [["0", "1"]])
+        #expect(stopped.offererActions.outline == ["have-local-offer", "stopped 0", "stable"])
+        #expect(
+            stopped.answererActions.outline == [
+                "track gone 0", "have-remote-offer", "end receiver 0", "end sender 0", "stable",
+            ])
+        // To the application it has ended.
+        #expect(alice.negotiator.transceivers.map(\.mid) == ["1"])
+        #expect(!alice.negotiator.negotiationNeeded && !bob.negotiator.negotiationNeeded)
+
+        // The place is not another one's.
+        _ = try alice.negotiator.addTransceiver(.audio)
+        let added = try negotiate(&alice, &bob)
+        #expect(
+            added.offer.outline == [
+                "0 audio inactive opus", "1 video sendrecv H264+rtx VP8+rtx", "2 audio sendrecv opus",
+            ])
+        #expect(added.offer.media[0].values(of: "msid").isEmpty && added.offer.media[0].values(of: "ssrc").isEmpty)
+        // When all else has ended too, it need not stand for anything.
+        for transceiver in alice.negotiator.transceivers { _ = try alice.negotiator.stop(transceiver.id) }
+        #expect(
+            try negotiate(&alice, &bob).offer.outline == ["0 audio rejected", "1 video rejected", "2 audio rejected"])
+        #expect(alice.negotiator.transceivers.isEmpty && bob.negotiator.transceivers.isEmpty)
+    }
+
+    @Test func `what was stopped there does not come back with an offer of the peer's, but another track does`()
+        throws
+    {
+        var (alice, bob) = try Self.call()
+        _ = try alice.negotiator.addTransceiver(.video)
+        try negotiate(&alice, &bob)
+        _ = try alice.negotiator.stop(alice.negotiator.transceivers[0].id)
+        try negotiate(&alice, &bob)
+        let same = try negotiate(&bob, &alice)
+        #expect(same.offer.outline[0] == "0 audio sendrecv opus")
+        #expect(same.answer.outline[0] == "0 audio inactive opus")
+        #expect(alice.negotiator.transceivers.map(\.mid) == ["1"])
+
+        try bob.negotiator.setStreams([], trackID: "other", of: bob.negotiator.transceivers[0].id)
+        let (offer, _) = try bob.offers()
+        #expect(try alice.takes(offer).outline == ["added 2", "track 2", "have-remote-offer"])
+        _ = try alice.negotiator.setRemote(.rollback)
+        #expect(alice.negotiator.transceivers.map(\.mid) == ["1"])
+        #expect(try alice.takes(offer).outline == ["added 3", "track 3", "have-remote-offer"])
+        #expect(try alice.answers().sdp.outline[0] == "0 audio recvonly opus")
     }
 
     @Test func `stopping what the peer has never heard of needs no negotiation`() throws {
@@ -209,9 +274,15 @@ import Testing
         var (alice, bob) = try Self.call()
         try alice.negotiator.setStreams(["screen", "desk"], of: alice.negotiator.transceivers[0].id)
         #expect(alice.negotiator.negotiationNeeded)
-        try negotiate(&alice, &bob)
+        // The track goes on, in other streams.
+        let change = try negotiate(&alice, &bob)
+        #expect(change.answererActions.outline == ["have-remote-offer", "stable"])
         #expect(!alice.negotiator.negotiationNeeded)
         #expect(bob.negotiator.transceivers[0].remoteStreamIDs == ["screen", "desk"])
+        // Another track, and told by an answer.
+        try alice.negotiator.setStreams(["screen", "desk"], trackID: "film", of: alice.negotiator.transceivers[0].id)
+        #expect(try negotiate(&bob, &alice).offererActions.outline == ["have-local-offer", "stable"])
+        #expect(bob.negotiator.transceivers[0].remoteTrackID == "film")
     }
 
     @Test func `the session's version grows with every description`() throws {

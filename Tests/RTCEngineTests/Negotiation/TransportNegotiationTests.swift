@@ -137,4 +137,62 @@ import Testing
         let apart = text.replacing("BUNDLE 0 1", with: "BUNDLE 0\r\na=group:BUNDLE 1")
         #expect(try answered(apart) == ["0 audio recvonly opus", "1 video rejected"])
     }
+
+    @Test func `an answer bundles in the offer's order, and makes no group of its own`() throws {
+        var alice = Party("alice")
+        _ = try alice.negotiator.addTransceiver(.audio)
+        _ = try alice.negotiator.addTransceiver(.video)
+        let text = try alice.offers().sdp.text
+        var bob = Party("bob")
+        _ = try bob.takes(SessionDescription(parsing: text.replacing("BUNDLE 0 1", with: "BUNDLE 1 0")))
+        #expect(try bob.answers().sdp.bundleGroups == [["1", "0"]])
+        // What stands for the bundle by this answer does so in later offers.
+        #expect(try bob.offers().sdp.bundleGroups == [["1", "0"]])
+        var carol = Party("carol")
+        _ = try carol.takes(SessionDescription(parsing: text.replacing("a=group:BUNDLE 0 1\r\n", with: "")))
+        #expect(try carol.answers().sdp.bundleGroups.isEmpty)
+    }
+
+    @Test func `what stood for the bundle is still named first when a place before it is used again`() throws {
+        var (alice, bob) = try RenegotiationTests.call()
+        _ = try alice.negotiator.addTransceiver(.video)
+        try negotiate(&alice, &bob)
+        // A peer that ends the first section lets the second one stand for the bundle.
+        var (offer, _) = try bob.offers()
+        offer.media[0].port = 0
+        offer.removeAttributes(named: "group")
+        offer.append(SDP.Group(semantics: "BUNDLE", mids: ["1"]))
+        _ = try alice.takes(offer)
+        #expect(try alice.answers().sdp.bundleGroups == [["1"]])
+        _ = try alice.negotiator.addTransceiver(.audio)
+        let next = try alice.offers().sdp
+        #expect(next.outline == ["2 audio sendrecv opus", "1 video sendrecv H264+rtx VP8+rtx"])
+        #expect(next.bundleGroups == [["1", "2"]])
+        let place = try alice.negotiator.addLocalCandidate(ICECandidate(parsing: CandidateTests.host))
+        #expect(place == CandidatePlace(mid: "1", mLineIndex: 1, usernameFragment: "alice-0"))
+        let shown = try #require(alice.negotiator.localDescription?.sdp.media)
+        #expect(shown.map(\.candidates.count) == [0, 1])
+    }
+
+    @Test func `the section that stands for the bundle is accepted without a known codec, and nothing flows in it`()
+        throws
+    {
+        var alice = Party("alice") { $0.videoCodecs = [.av1] }
+        var bob = Party("bob")
+        _ = try alice.negotiator.addTransceiver(.video)
+        _ = try alice.negotiator.addTransceiver(.audio)
+        let first = try negotiate(&alice, &bob)
+        #expect(first.answer.outline == ["0 video inactive AV1+rtx", "1 audio recvonly opus"])
+        #expect(first.answer.bundleGroups == [["0", "1"]])
+        #expect(first.answererActions.outline.contains("stopped 0"))
+        #expect(bob.negotiator.transceivers.map(\.kind) == [.audio])
+        #expect(!alice.negotiator.negotiationNeeded && !bob.negotiator.negotiationNeeded)
+        // So it stays, whoever offers.
+        let second = try negotiate(&alice, &bob)
+        #expect(second.answer.outline == first.answer.outline)
+        #expect(bob.negotiator.transceivers.map(\.kind) == [.audio])
+        let third = try negotiate(&bob, &alice)
+        #expect(third.offer.outline == ["0 video inactive AV1+rtx", "1 audio recvonly opus"])
+        #expect(third.answer.outline == ["0 video inactive AV1+rtx", "1 audio sendonly opus"])
+    }
 }

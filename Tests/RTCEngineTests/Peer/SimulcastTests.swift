@@ -17,7 +17,11 @@ private final class SimulcastDuet {
     private static let addresses = ["192.0.2.1", "192.0.2.2"].compactMap { IPAddress($0) }
         .map { TransportAddress($0, port: 1_000) }
 
-    init(_ encodings: [SendEncoding], receivesSimulcast: Bool = true) throws {
+    /// - Parameter offered: what becomes of the first offer on its way.
+    init(
+        _ encodings: [SendEncoding], receivesSimulcast: Bool = true,
+        offered: (inout SessionDescription) -> Void = { _ in }
+    ) throws {
         func machine(_ seed: UInt64) -> PeerMachine {
             let security = ScriptedSecurityProvider(seed: seed)
             var negotiation = NegotiatorConfiguration(fingerprint: security.localFingerprint)
@@ -34,7 +38,9 @@ private final class SimulcastDuet {
         try left.setLocalDescription(.offer, try left.createOffer(iceRestart: false), at: now)
         left.addLocalHost(Self.addresses[0], at: now)
         left.localHostsComplete(at: now)
-        try right.setRemoteDescription(.offer, left.localDescription?.sdp, at: now)
+        guard var offer = left.localDescription?.sdp else { throw PeerError.closed }
+        offered(&offer)
+        try right.setRemoteDescription(.offer, offer, at: now)
         try right.setLocalDescription(.answer, try right.createAnswer(), at: now)
         right.addLocalHost(Self.addresses[1], at: now)
         right.localHostsComplete(at: now)
@@ -56,6 +62,31 @@ private final class SimulcastDuet {
         }
         while let event = right.pollEvent() { if case .frame(_, let frame) = event { received.append(frame) } }
         while let event = left.pollEvent() { if case .keyFrameRequested = event { keyFrameRequests += 1 } }
+    }
+
+    /// Who sends the layers offers again.
+    func offerFromLeft() throws {
+        try left.setLocalDescription(.offer, try left.createOffer(iceRestart: false), at: now)
+        try right.setRemoteDescription(.offer, left.localDescription?.sdp, at: now)
+        try right.setLocalDescription(.answer, try right.createAnswer(), at: now)
+        try left.setRemoteDescription(.answer, right.localDescription?.sdp, at: now)
+    }
+
+    /// The server offers.
+    ///
+    /// - Parameter change: what becomes of its offer on its way.
+    func offerFromRight(_ change: (inout SessionDescription) -> Void = { _ in }) throws {
+        var offer = try right.createOffer(iceRestart: false)
+        try right.setLocalDescription(.offer, offer, at: now)
+        change(&offer)
+        try left.setRemoteDescription(.offer, offer, at: now)
+        try left.setLocalDescription(.answer, try left.createAnswer(), at: now)
+        try right.setRemoteDescription(.answer, left.localDescription?.sdp, at: now)
+    }
+
+    /// A description that knows nothing of layers.
+    static func withoutLayers(_ description: inout SessionDescription) {
+        for name in ["simulcast", "rid"] { description.media[0].removeAttributes(named: name) }
     }
 
     /// A picture of each named layer, then 33 ms.
@@ -174,6 +205,62 @@ private final class SimulcastDuet {
         #expect(alice.transceiver(id)?.sendParameters?.layers.map(\.rid) == ["h", "f"])
     }
 
+    @Test func `a later offer of the server's asks for the layers again, and the answer goes on sending them`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob") { $0.receivesSimulcast = true }
+        let id = try alice.negotiator.addTransceiver(.video, direction: .sendonly, encodings: Self.layers)
+        try negotiate(&alice, &bob)
+        let before = try #require(alice.transceiver(id)?.sendParameters)
+        let exchange = try negotiate(&bob, &alice)
+        let offer = exchange.offer.media[0]
+        #expect(offer.values(of: "simulcast") == ["recv q;h;f"])
+        #expect(offer.values(of: "rid") == ["q recv", "h recv", "f recv"])
+        let names = [HeaderExtensionURI.rid, HeaderExtensionURI.repairedRID]
+        for section in [offer, exchange.answer.media[0]] {
+            #expect(Set(section.all(SDP.ExtensionMap.self).map(\.uri)).isSuperset(of: names))
+        }
+        let answer = exchange.answer.media[0]
+        #expect(answer.values(of: "simulcast") == ["send q;h;f"])
+        #expect(answer.values(of: "rid") == ["q send", "h send", "f send"])
+        #expect(answer.values(of: "ssrc").isEmpty)
+        #expect(alice.transceiver(id)?.sendParameters?.layers == before.layers)
+        #expect(bob.negotiator.transceivers[0].receiveParameters?.layers.map(\.rid) == Self.names)
+
+        // After a hold they come back.
+        let server = bob.negotiator.transceivers[0].id
+        try bob.negotiator.setDirection(.inactive, of: server)
+        try negotiate(&bob, &alice)
+        #expect(alice.transceiver(id)?.sendParameters == nil)
+        try bob.negotiator.setDirection(.recvonly, of: server)
+        try negotiate(&bob, &alice)
+        #expect(alice.transceiver(id)?.sendParameters?.layers == before.layers)
+    }
+
+    @Test func `an answer sends the layers that the offer wants, and one stream when it wants none`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob") { $0.receivesSimulcast = true }
+        let id = try alice.negotiator.addTransceiver(.video, direction: .sendonly, encodings: Self.layers)
+        try negotiate(&alice, &bob)
+        var (offer, _) = try bob.offers()
+        offer.media[0].removeAttributes(named: "simulcast")
+        offer.media[0].append(SDP.Simulcast(receive: [["f"]]))
+        _ = try alice.takes(offer)
+        let fewer = try alice.answers().sdp
+        #expect(fewer.media[0].values(of: "simulcast") == ["send f"])
+        #expect(alice.transceiver(id)?.sendParameters?.layers.map(\.rid) == ["f"])
+        _ = try bob.negotiator.setRemote(.answer, fewer)
+        #expect(bob.negotiator.transceivers[0].receiveParameters?.layers.map(\.rid) == ["f"])
+
+        offer = try bob.offers().sdp
+        #expect(offer.media[0].values(of: "simulcast") == ["recv f"])
+        SimulcastDuet.withoutLayers(&offer)
+        _ = try alice.takes(offer)
+        let one = try alice.answers().sdp.media[0]
+        #expect(one.values(of: "simulcast").isEmpty && one.values(of: "rid").isEmpty)
+        #expect(alice.transceiver(id)?.sendParameters?.layers == [])
+        #expect(one.signaledSources?.primary == alice.transceiver(id)?.ssrc)
+    }
+
     @Test func `encodings that are no layers are refused`() throws {
         var alice = Party("alice")
         for encodings in [
@@ -250,6 +337,66 @@ private final class SimulcastDuet {
         let outbound = duet.left.stats(at: duet.now).outboundRTP
         #expect(Set(outbound.compactMap(\.rid)) == Set(Self.names))
         #expect(duet.left.stats(at: duet.now).remoteInboundRTP.count == 3, "a report about each layer")
+    }
+
+    @Test func `layers go on after an offer of the server's`() throws {
+        let duet = try SimulcastDuet(Self.layers)
+        try duet.send(0, layers: Self.names, isKeyFrame: true)
+        try duet.offerFromRight()
+        try duet.send(1, layers: Self.names, isKeyFrame: true)
+        for number in 2..<10 { try duet.send(number, layers: Self.names) }
+        for rid in Self.names { #expect(duet.count(rid) == 10) }
+    }
+
+    @Test func `a peer that wants no layers any more gets the first one alone, until it wants them again`() throws {
+        let duet = try SimulcastDuet(Self.layers)
+        let ssrc = try #require(duet.left.transceivers.first?.layers.first?.ssrc)
+        var numbers: [UInt16] = []
+        duet.isLost = { bytes in
+            if bytes.count > 12, bytes.span.bytes.uint32(at: 8) == ssrc {
+                numbers.append(bytes.span.bytes.uint16(at: 2) ?? 0)
+            }
+            return false
+        }
+        for number in 0..<5 { try duet.send(number, layers: Self.names, isKeyFrame: number == 0) }
+        let asked = duet.keyFrameRequests
+        try duet.offerFromRight(SimulcastDuet.withoutLayers)
+        duet.step()
+        #expect(duet.keyFrameRequests > asked)
+        for number in 5..<10 { try duet.send(number, layers: Self.names, isKeyFrame: number == 5) }
+        #expect(duet.received.count == 20)
+        #expect(duet.count(nil) == 5)
+        #expect(duet.received.last?.payload.last == 1, "the first layer's")
+        // Switching on what the peer does not take sends nothing.
+        for isActive in [false, true] { try duet.left.setLayer("f", isActive: isActive, on: duet.video) }
+        try duet.send(10, layers: ["f"], isKeyFrame: true)
+        #expect(duet.received.count == 20)
+
+        try duet.offerFromLeft()
+        for number in 11..<16 { try duet.send(number, layers: Self.names, isKeyFrame: number == 11) }
+        for rid in Self.names { #expect(duet.count(rid) == 10) }
+        // SRTP has seen none of the source's numbers twice (RFC 3711 §9.1).
+        #expect(Set(numbers).count == numbers.count && !numbers.isEmpty)
+        #expect(duet.left.counters.protectFailures == 0 && duet.right.counters.unprotectFailures == 0)
+    }
+
+    @Test func `layers that are agreed later begin with the source of the one stream where that has stopped`() throws {
+        let duet = try SimulcastDuet(Self.layers, offered: SimulcastDuet.withoutLayers)
+        let ssrc = try #require(duet.left.transceivers.first?.layers.first?.ssrc)
+        var numbers: [UInt16] = []
+        duet.isLost = { bytes in
+            if bytes.count > 12, bytes.span.bytes.uint32(at: 8) == ssrc {
+                numbers.append(bytes.span.bytes.uint16(at: 2) ?? 0)
+            }
+            return false
+        }
+        for number in 0..<5 { try duet.send(number, layers: Self.names, isKeyFrame: number == 0) }
+        #expect(duet.count(nil) == 5 && duet.received.count == 5)
+        try duet.offerFromLeft()
+        for number in 5..<10 { try duet.send(number, layers: Self.names, isKeyFrame: number == 5) }
+        for rid in Self.names { #expect(duet.count(rid) == 5) }
+        #expect(Set(numbers).count == numbers.count && !numbers.isEmpty)
+        #expect(duet.left.counters.protectFailures == 0 && duet.right.counters.unprotectFailures == 0)
     }
 
     @Test func `a layer that is switched off sends nothing, and begins again at a key frame`() throws {

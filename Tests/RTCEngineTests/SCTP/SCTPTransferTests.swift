@@ -151,6 +151,28 @@ import Testing
         #expect(pair[.left].statistics.smoothedRoundTripTime.map { $0 >= .milliseconds(50) } == true)
     }
 
+    @Test func `a window that is not used decays, though what the peer sends meanwhile is acknowledged`() throws {
+        var left = SCTPConfiguration()
+        left.remoteMaximumMessageSize = 262_144
+        var pair = SCTPPair.connected(left: left)
+        for number in 0..<4 { try pair.send(numbered(number, count: 262_144)) }
+        #expect(pair.run(until: pair.now + .seconds(Int64(10))) { $0.received(by: .right).count == 4 })
+        pair.run(for: .milliseconds(300))
+        let grown = pair[.left].congestion.window
+        // Four packets: no silence makes it smaller.
+        let least = pair[.left].congestion.burst
+        #expect(grown > 4 * least)
+        for number in 0..<100 {
+            try pair.send(numbered(number, count: 8), from: .right)
+            pair.run(for: .milliseconds(100))
+        }
+        #expect(pair.received(by: .left).count == 100)
+        #expect(pair[.left].congestion.window == grown)
+        try pair.send(numbered(4, count: 8))
+        pair.run(for: .seconds(Int64(1)))
+        #expect(pair[.left].congestion.window == least)
+    }
+
     @Test func `what the send buffer does not hold is refused`() throws {
         var left = SCTPConfiguration()
         left.sendBuffer = 100_000

@@ -16,7 +16,8 @@ struct Pacer {
     /// queue which sound stands in.
     private static let fastBurst = Interval.milliseconds(20)
     /// Of pictures that another's pacer has let out already: a whole one at the rate that is sent, for the pacer's is a
-    /// multiple of that. What is left to do here is a path that carries less than the one that they came by (`isTight`).
+    /// multiple of that. What is left to do here is a path that carries less than the one that they came by
+    /// (`isTight`).
     private static let forwardedBurst = Interval.milliseconds(40)
     private static let fastRate = Bitrate.megabits(10)
     private static let burstBytes = 63_000.0

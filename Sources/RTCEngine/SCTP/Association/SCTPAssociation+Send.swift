@@ -39,6 +39,7 @@ extension SCTPAssociation {
         writeRetransmissions(into: &packet, lastChunk: &lastChunk)
         if flight.lostChunks == 0 { writeNewData(into: &packet, lastChunk: &lastChunk) }
         guard let lastChunk else { return }
+        congestion.sent(at: now)
         burst -= packet.count - start
         if timers.retransmission == nil { timers.retransmission = now + roundTrip.timeout }
         // RFC 7053 §4: a peer that waits for a second packet would wait in vain.
@@ -92,9 +93,6 @@ extension SCTPAssociation {
     }
 
     private mutating func writeNewData(into packet: inout [UInt8], lastChunk: inout Int?) {
-        if lastChunk == nil {
-            congestion.willSend(at: now, timeout: roundTrip.timeout, inFlight: flight.bytesInFlight)
-        }
         while isWindowOpen, !queue.isEmpty {
             let room =
                 configuration.maximumPacketSize - packet.count
@@ -106,6 +104,7 @@ extension SCTPAssociation {
             }
             switch next {
             case .fragment(let header, let message, let range):
+                if flight.bytesInFlight == 0 { congestion.willBegin(at: now, timeout: roundTrip.timeout) }
                 lastChunk = packet.count
                 write(header, tsn: flight.nextTSN, message.bytes, range, into: &packet)
                 if header.isLast { counters.messagesSent += 1 }

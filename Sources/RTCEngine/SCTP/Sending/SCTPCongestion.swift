@@ -8,6 +8,7 @@ struct SCTPCongestion: Sendable {
     /// §7.2.4: fast recovery ends when everything up to here is acknowledged.
     private(set) var recoveryEnd: UInt32?
     private let packet: Int
+    /// DATA, and nothing else: what acknowledges or asks whether the peer is there says nothing about the path.
     private var lastSentAt: Instant?
 
     /// §7.2.1.
@@ -64,10 +65,13 @@ struct SCTPCongestion: Sendable {
     /// §7.2.2: everything sent is acknowledged.
     mutating func ranDry() { partialBytes = 0 }
 
-    /// §7.2.1: a window that was not used for a time-out says less and less about the path.
-    mutating func willSend(at now: Instant, timeout: Interval, inFlight: Int) {
-        defer { lastSentAt = now }
-        guard inFlight == 0, let last = lastSentAt, timeout > .zero else { return }
+    /// DATA has been written.
+    mutating func sent(at now: Instant) { lastSentAt = now }
+
+    /// §7.2.1: a window that was not used for a time-out says less and less about the path. Before DATA is written while
+    /// none is on its way.
+    mutating func willBegin(at now: Instant, timeout: Interval) {
+        guard let last = lastSentAt, timeout > .zero else { return }
         let idle = (now - last).nanoseconds / timeout.nanoseconds
         guard idle > 0, window > 4 * packet else { return }
         window = max(window >> Int(min(idle, 32)), 4 * packet)
