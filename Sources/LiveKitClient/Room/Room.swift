@@ -75,9 +75,9 @@ public actor Room {
     ///
     /// No reliable message is lost to a stream that is read slowly: when 4 MiB wait for it, no more are read, and those
     /// who send them wait. So whoever reads no more lets go of the stream: one that is kept and not read holds up all
-    /// reliable messages, calls of methods and their answers among them, until the server sends us away for it. What the
-    /// network still has when a session ends goes with it. Of lossy messages the last MiB waits, of other events the last
-    /// 8,192.
+    /// reliable messages, calls of methods and their answers among them, until the server sends us away for it. What
+    /// the network still has when a session ends goes with it. Of lossy messages the last MiB waits, of other events
+    /// the last 8,192.
     nonisolated public var events: AsyncStream<RoomEvent> { broadcast.stream() }
 
     public var connectionState: ConnectionState { machine.connectionState }

@@ -146,8 +146,8 @@ public final class DataChannel: Sendable {
     /// Each message goes to one of those who listen. Ends when the channel is closed and all is taken.
     ///
     /// While too much is unread the peer is asked to hold back, on all channels of the connection. A peer that does not
-    /// is cut off: the channel closes with `DataChannelFailure.unread`. What is left in closed channels holds nobody up,
-    /// as long as it is no more than 16 MiB.
+    /// is cut off: the channel closes with `DataChannelFailure.unread`. What is left in closed channels holds nobody
+    /// up, as long as it is no more than 16 MiB.
     public var messages: DataChannelMessages { DataChannelMessages(inbox: inbox) }
 
     /// What happens to the channel, from now on; the first access also has what came before it. Ends with `close`.

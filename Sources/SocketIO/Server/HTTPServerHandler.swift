@@ -22,8 +22,8 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
     /// What is held of a connection that is not parsed on: more than any head has.
     static let bufferLimit = 3 << 20
 
-    /// A token of a LiveKit participant carries its metadata, and is one field or stands in the target: LiveKit's server
-    /// takes heads of 1 MiB.
+    /// A token of a LiveKit participant carries its metadata, and is one field or stands in the target: LiveKit's
+    /// server takes heads of 1 MiB.
     static let headLimits = {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldSize = (1 << 20) + (16 << 10)

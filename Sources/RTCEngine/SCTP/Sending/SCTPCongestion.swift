@@ -68,8 +68,8 @@ struct SCTPCongestion: Sendable {
     /// DATA has been written.
     mutating func sent(at now: Instant) { lastSentAt = now }
 
-    /// §7.2.1: a window that was not used for a time-out says less and less about the path. Before DATA is written while
-    /// none is on its way.
+    /// §7.2.1: a window that was not used for a time-out says less and less about the path. Before DATA is written
+    /// while none is on its way.
     mutating func willBegin(at now: Instant, timeout: Interval) {
         guard let last = lastSentAt, timeout > .zero else { return }
         let idle = (now - last).nanoseconds / timeout.nanoseconds
