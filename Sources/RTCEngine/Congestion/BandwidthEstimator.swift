@@ -45,6 +45,8 @@ struct BandwidthEstimator {
     var isLimited: Bool { limited.isLimited }
     var lossRatio: Double { lossControl.lossRatio }
     var isLossLimited: Bool { lossControl.limit != nil }
+    /// Whether the path was seen to be full, and has not been seen to carry more since.
+    var hasBeenFull: Bool { delayControl.hasCapacity || isLossLimited || standingQueue.limit != nil }
     /// What the delay alone would allow.
     var delayBased: Bitrate { delayControl.rate }
     /// Nothing says that the path is full, or has said so lately.
@@ -100,7 +102,7 @@ struct BandwidthEstimator {
         if sawGroup { lastGroupAt = now }
         let acknowledged = acknowledgedBitrate.bitrate
         notePeak(at: now)
-        if sawOveruse {
+        if sawOveruse || use == .over {
             decrease(acknowledged: acknowledged, at: now)
         } else if let probed, probed > delayControl.rate {
             delayControl.pathHasGrown()
@@ -126,6 +128,7 @@ struct BandwidthEstimator {
     private static let sparse = 0.8
     private static let shortQueue = 80.0
     private static let packetQueue = 40.0
+    private static let fewLosses = 0.02
     /// Of the rate: a path that carries less has changed, and left a queue behind.
     private static let deepFall = 0.66
     private static let peakTime = Interval.seconds(Int64(3))
@@ -142,7 +145,8 @@ struct BandwidthEstimator {
         var acknowledged = acknowledged
         // What arrives is what was sent, not what the path carries: a large picture may have made the short queue.
         if let arriving = acknowledged, arriving < delayControl.rate * Self.sparse, trend.queue < Self.shortQueue {
-            guard trend.queue >= Self.packetQueue else { return }
+            // Behind a short buffer there is never a long queue, but there are losses.
+            guard trend.queue >= Self.packetQueue || lossControl.lossRatio > Self.fewLosses else { return }
             acknowledged = delayControl.rate
         }
         if let rise, now - rise.at < Self.catchingUp + roundTrip { acknowledged = max(acknowledged ?? .zero, rise.to) }

@@ -201,6 +201,7 @@ struct CongestionControl {
         estimator = BandwidthEstimator(configuration, since: now)
         plan.reset()
         hasStarted = false
+        pacer.isTight = false
         pacer.rate = target * configuration.pacingFactor
     }
 
@@ -227,15 +228,15 @@ struct CongestionControl {
         pacer.rate = target * (pacer.isTight ? min(Self.tightFactor, factor) : factor)
     }
 
-    /// Of the estimate: forwarded pictures that are more than this are let out evenly, hardly faster than the path
-    /// carries them.
+    /// Of the estimate of a path that has been seen to be full: forwarded pictures that are more than this are let out
+    /// evenly, hardly faster than the path carries them.
     private static let tightShare = 0.5
     private static let tightFactor = 1.25
 
     private var isTight: Bool {
-        guard configuration.pacing == .forwarded, let acknowledged = estimator.acknowledgedBitrate.bitrate else {
-            return false
-        }
+        guard configuration.pacing == .forwarded, estimator.hasBeenFull,
+            let acknowledged = estimator.acknowledgedBitrate.bitrate
+        else { return false }
         return acknowledged > target * Self.tightShare
     }
 

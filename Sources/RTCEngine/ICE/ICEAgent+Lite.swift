@@ -22,16 +22,15 @@ extension ICEAgent {
             if configuration.checksBack, !isNominated { checkBack(over: route) }
         case .settled: break
         }
+        guard !isSettled || path == nil else {
+            return considerMove(to: route, priority, isNominated: isNominated, at: now)
+        }
         guard isNominated else { return }
-        if isSettled, path?.route == route { return }
-        // Whoever has seen a nomination can send it again from elsewhere, and the peer can write a stranger's address
-        // on its own. What flows already goes to another place only when an answer of the peer's has come from there.
-        guard !isSettled || path == nil else { return askBack(over: route, priority) }
+        noteNomination(of: route, priority)
         selectLite(over: route, priority, at: now)
     }
 
     private mutating func selectLite(over route: ICERoute, _ priority: UInt32, at now: Instant) {
-        session.moves.removeAll()
         // What was selected before makes room, or a peer that moves often would find the list full.
         for pair in session.checklist.pairs where pair.route != route { session.checklist.fail(pair.id) }
         guard let pair = session.checklist.pair(over: route) ?? formPair(over: route, priority: priority, at: now)
@@ -41,14 +40,35 @@ extension ICEAgent {
         select(pair.id, because: "the peer nominated a pair", at: now)
     }
 
-    /// How many moves may wait for an answer at once.
-    private static let maximumMoves = 4
+    /// So many nominated routes are remembered, the latest.
+    private static let maximumNominations = 8
+    /// Longer than a peer that checks the pair in use alone waits between two checks: that is another pair then.
+    private static let abandonedAfter = Interval.seconds(Int64(6))
 
-    /// A full agent answers (RFC 8445 §7.3), and until it does it nominates again.
-    private mutating func askBack(over route: ICERoute, _ priority: UInt32) {
-        guard let id = request(over: route) else { return }
-        if session.moves.count >= Self.maximumMoves { session.moves.removeFirst() }
-        session.moves.append(LiteMove(id: id, route: route, priority: priority))
+    /// Whoever has seen a nomination can send it again from elsewhere, and the peer can write a stranger's address on
+    /// its own. So what flows already goes to another place only when an answer of the peer's has come from there,
+    /// which a full agent gives (RFC 8445 §7.3). It is asked again with each of its checks there.
+    ///
+    /// A peer that nominates "aggressively" (RFC 5245 §8.1.1.2, Firefox) may use another than the last one: it is
+    /// followed to where its checks go on coming from.
+    private mutating func considerMove(to route: ICERoute, _ priority: UInt32, isNominated: Bool, at now: Instant) {
+        if isNominated { noteNomination(of: route, priority) }
+        guard let path, path.route != route else {
+            // The latest counts, and that is where media go.
+            if isNominated { for place in session.nominations.indices { session.nominations[place].question = nil } }
+            return
+        }
+        guard let place = session.nominations.firstIndex(where: { $0.route == route }) else { return }
+        let question = session.nominations[place].question
+        guard isNominated || question != nil || now - path.heardAt >= Self.abandonedAfter else { return }
+        session.nominations[place].question = request(over: route, question)
+    }
+
+    private mutating func noteNomination(of route: ICERoute, _ priority: UInt32) {
+        let place = session.nominations.firstIndex { $0.route == route }
+        let known = place.map { session.nominations.remove(at: $0) }
+        if session.nominations.count >= Self.maximumNominations { session.nominations.removeFirst() }
+        session.nominations.append(known ?? LiteNomination(route: route, priority: priority))
     }
 
     /// An answer came that no check of ours waits for.
@@ -57,11 +77,14 @@ extension ICEAgent {
     mutating func completesMove(_ response: STUNMessage, _ datagram: RawSpan, over route: ICERoute, at now: Instant)
         -> Bool
     {
-        guard let move = session.moves.first(where: { $0.id == response.transactionID }), move.route == route,
-            response.kind == .success, let peer = session.peer, response.isAuthentic(in: datagram, key: peer.key)
+        guard let place = session.nominations.firstIndex(where: { $0.question == response.transactionID }),
+            session.nominations[place].route == route, response.kind == .success, let peer = session.peer,
+            response.isAuthentic(in: datagram, key: peer.key)
         else { return false }
         counters.responsesReceived += 1
-        selectLite(over: route, move.priority, at: now)
+        // Of what was nominated after it the answer may still come.
+        for earlier in 0...place { session.nominations[earlier].question = nil }
+        selectLite(over: route, session.nominations[place].priority, at: now)
         return true
     }
 
@@ -73,11 +96,12 @@ extension ICEAgent {
         _ = request(over: route)
     }
 
-    private mutating func request(over route: ICERoute) -> STUNTransactionID? {
+    /// - Parameter id: of a request that is sent again; nil for a new one.
+    private mutating func request(over route: ICERoute, _ id: STUNTransactionID? = nil) -> STUNTransactionID? {
         guard let peer = session.peer, let local = session.hosts.first(where: { $0.base == route.base }) else {
             return nil
         }
-        let id = STUNTransactionID(using: &random)
+        let id = id ?? STUNTransactionID(using: &random)
         let request = checkRequest(
             id, from: session.local.usernameFragment, to: peer,
             priority: Self.reflexivePriority(of: local.candidate), nominates: false)

@@ -23,12 +23,12 @@ struct EarlyCheck: Hashable, Sendable {
     let remoteFragment: String
 }
 
-/// Where the peer of a lite agent seems to have moved.
-struct LiteMove: Sendable {
-    /// Of the question that is to be answered from there.
-    let id: STUNTransactionID
+/// A route that the peer of a lite agent has nominated.
+struct LiteNomination: Sendable {
     let route: ICERoute
     let priority: UInt32
+    /// What is to be answered from there before media go there; nil while nothing is asked.
+    var question: STUNTransactionID?
 }
 
 /// What the peer said of its candidates before they could be used.
@@ -62,8 +62,8 @@ struct ICESession: Sendable {
     var phase = Phase.awaitingPeer
     /// As a lite agent: how many checks were checked back.
     var checksBack = 0
-    /// As a lite agent: nominations of other pairs than the one in use, which are asked back about.
-    var moves: [LiteMove] = []
+    /// As a lite agent: what the peer has nominated, the latest last.
+    var nominations: [LiteNomination] = []
     /// At how many addresses the peer was found that it had not told.
     var reflexiveRemotes = 0
     /// The selected pair was lost, and another one is looked for.

@@ -69,7 +69,8 @@ extension Negotiator {
         }
     }
 
-    /// Ends a transceiver for good: its streams end now, its section with the next negotiation. Doing it twice is fine.
+    /// Ends a transceiver for good: its streams end now, its section with our next offer; who only ever answers keeps
+    /// it, inactive. Doing it twice is fine.
     @discardableResult
     public mutating func stop(_ id: TransceiverID) throws(NegotiationError) -> [NegotiationAction] {
         try change { next throws(NegotiationError) in

@@ -35,8 +35,8 @@ struct PeerTransport: Equatable {
         var places: [any SDPSection] = [own, description]
         if let mid = own.mid, let group = description.bundleGroups.first(where: { $0.contains(mid) }) {
             // §7.2.1: the first that the group names. Sections may be in another order.
-            let named = Dictionary(description.media.map { ($0.mid ?? "", $0) }) { first, _ in first }
-            let tagged = group.lazy.compactMap { named[$0] }.first { !$0.isRejected }
+            let tagged = group.lazy.compactMap { mid in description.media.first { $0.mid == mid } }
+                .first { !$0.isRejected }
             if let tagged { places.append(tagged) }
         }
         return places

@@ -44,8 +44,8 @@ extension PeerConnection {
         }
     }
 
-    /// Ends a transceiver for good: its streams end now, its section with the next negotiation (W3C: stop). Doing it
-    /// twice is fine.
+    /// Ends a transceiver for good: its streams end now, its section with our next offer (W3C: stop), so who only ever
+    /// answers keeps the section, inactive. Doing it twice is fine.
     public func stop(_ transceiver: RTPTransceiver) throws(PeerConnectionError) {
         try setDirection(.stopped, of: transceiver)
     }

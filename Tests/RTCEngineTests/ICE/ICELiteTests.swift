@@ -99,6 +99,43 @@ import Testing
         #expect(peer.agent.selectedPair?.remote == peer.address)
     }
 
+    @Test func `of several nominations the last that is answered counts, and a lost answer is asked for again`() {
+        var peer = lite()
+        peer.introduce()
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        _ = peer.takeSent()
+        let (second, third) = (endpoint("198.51.100.7", 7), endpoint("198.51.100.8", 8))
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: second)
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: third)
+        let questions = peer.takeRequests()
+        peer.confirm(questions[0], from: second)
+        #expect(peer.agent.selectedPair?.remote == second)
+        // The other question was lost. The peer checks there, without a nomination, as Firefox does.
+        peer.check([.iceControlling(tieBreaker: 1)], from: third)
+        for question in peer.takeRequests() { peer.confirm(question, from: third) }
+        #expect(peer.agent.selectedPair?.remote == third)
+        // An answer to what was asked before that comes too late.
+        peer.confirm(questions[0], from: second)
+        #expect(peer.agent.selectedPair?.remote == third)
+    }
+
+    @Test func `follows a peer that uses another pair than the last one it nominated`() {
+        var peer = lite()
+        peer.introduce()
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        peer.move(to: endpoint("198.51.100.7", 7))
+        for second in 0..<10 {
+            peer.wait(.milliseconds(1_000))
+            peer.check([.iceControlling(tieBreaker: 1)])
+            for question in peer.takeRequests() { peer.confirm(question) }
+            #expect((peer.agent.selectedPair?.remote == peer.address) == (second >= 5))
+        }
+        // A stranger's address that was never nominated is not asked.
+        peer.wait(.milliseconds(7_000))
+        peer.check([.iceControlling(tieBreaker: 1)], from: endpoint("198.51.100.9", 9))
+        #expect(peer.takeRequests() == [])
+    }
+
     @Test func `moves to another address only when the peer has answered from there`() {
         var peer = lite()
         peer.introduce()

@@ -33,6 +33,9 @@ struct RateControl {
         lastChange = now
     }
 
+    /// Whether it is known what the path carries when it is full.
+    var hasCapacity: Bool { capacity.estimate != nil }
+
     /// A probe has shown that the path carries more than it did when it was last full.
     mutating func pathHasGrown() { capacity.reset() }
 
