@@ -39,16 +39,22 @@ private final class NarrowLink {
 @Suite struct NarrowLinkTests {
     private static let layers = ["q", "h", "f"]
 
-    @Test func `a link that becomes narrow is not filled with what it loses`() throws {
+    /// Bob watches ann's camera over the link, which messages and short packets pass.
+    private static func watching(over link: NarrowLink) throws -> (venue: Venue, ann: TestClient, bob: TestClient) {
         let venue = Venue(security: NullSecurity(seed: 1))
-        let link = NarrowLink()
         let (ann, bob) = (try venue.join("ann", .dual), try venue.join("bob", .dual))
-        venue.isLost = { client, bytes in
-            client === bob && bytes.count > 200 && link.loses(bytes, at: venue.now)
+        venue.isLost = { [unowned venue] client, bytes in
+            client === bob && bytes.count > 100 && link.loses(bytes, at: venue.now)
         }
         venue.delay = { client, _ in client === bob ? .milliseconds(10) + link.wait : .zero }
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
-        try ann.publish("camera", .video, layers: Self.layers)
+        try ann.publish("camera", .video, layers: layers)
+        return (venue, ann, bob)
+    }
+
+    @Test func `a link that becomes narrow is not filled with what it loses`() throws {
+        let link = NarrowLink()
+        let (venue, ann, bob) = try Self.watching(over: link)
         #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
         var number = 0
         func show(_ pictures: Int) throws {
@@ -84,15 +90,8 @@ private final class NarrowLink {
     func `on a narrow link the largest layer that fits is shown most of the time, and no picture is missing`(
         rate: Int, layer: Int, share: Double
     ) throws {
-        let venue = Venue(security: NullSecurity(seed: 1))
         let link = NarrowLink()
-        let (ann, bob) = (try venue.join("ann", .dual), try venue.join("bob", .dual))
-        venue.isLost = { client, bytes in
-            client === bob && bytes.count > 100 && link.loses(bytes, at: venue.now)
-        }
-        venue.delay = { client, _ in client === bob ? .milliseconds(10) + link.wait : .zero }
-        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
-        try ann.publish("camera", .video, layers: Self.layers)
+        let (venue, ann, bob) = try Self.watching(over: link)
         try ann.publish("microphone", .audio)
         #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
         let sid = try #require(ann.track("camera")).sid
