@@ -120,6 +120,17 @@ final class Venue {
         return client
     }
 
+    /// They join one after the other, and their channels are open.
+    func gather(
+        _ people: [(String, ConnectionMode)], grants: (inout VideoGrants) -> Void = { _ in }
+    ) throws -> [TestClient] {
+        let clients = try people.map { try join($0.0, $0.1, grants: grants) }
+        for client in clients where client.mode == .dual { try client.offer() }
+        #expect(run { self.room.participants.allSatisfy { $0.state == .active } })
+        run(for: .milliseconds(500))
+        return clients
+    }
+
     /// Somebody comes by one offer and its answer.
     @discardableResult
     func open(

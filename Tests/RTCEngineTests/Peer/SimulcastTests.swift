@@ -13,9 +13,21 @@ private final class SimulcastDuet {
     var keyFrameRequests = 0
     /// Datagrams of left that are lost, counted by the bytes that tell them.
     var isLost: ([UInt8]) -> Bool = { _ in false }
+    /// Of the packets of the first layer's source, as far as they are noted.
+    private(set) var numbers: [UInt16] = []
 
     private static let addresses = ["192.0.2.1", "192.0.2.2"].compactMap { IPAddress($0) }
         .map { TransportAddress($0, port: 1_000) }
+
+    func noteNumbersOfFirstLayer() throws {
+        let ssrc = try #require(left.transceivers.first?.layers.first?.ssrc)
+        isLost = { [unowned self] bytes in
+            if bytes.count > 12, bytes.span.bytes.uint32(at: 8) == ssrc {
+                numbers.append(bytes.span.bytes.uint16(at: 2) ?? 0)
+            }
+            return false
+        }
+    }
 
     /// - Parameter offered: what becomes of the first offer on its way.
     init(
@@ -350,14 +362,7 @@ private final class SimulcastDuet {
 
     @Test func `a peer that wants no layers any more gets the first one alone, until it wants them again`() throws {
         let duet = try SimulcastDuet(Self.layers)
-        let ssrc = try #require(duet.left.transceivers.first?.layers.first?.ssrc)
-        var numbers: [UInt16] = []
-        duet.isLost = { bytes in
-            if bytes.count > 12, bytes.span.bytes.uint32(at: 8) == ssrc {
-                numbers.append(bytes.span.bytes.uint16(at: 2) ?? 0)
-            }
-            return false
-        }
+        try duet.noteNumbersOfFirstLayer()
         for number in 0..<5 { try duet.send(number, layers: Self.names, isKeyFrame: number == 0) }
         let asked = duet.keyFrameRequests
         try duet.offerFromRight(SimulcastDuet.withoutLayers)
@@ -376,26 +381,19 @@ private final class SimulcastDuet {
         for number in 11..<16 { try duet.send(number, layers: Self.names, isKeyFrame: number == 11) }
         for rid in Self.names { #expect(duet.count(rid) == 10) }
         // SRTP has seen none of the source's numbers twice (RFC 3711 §9.1).
-        #expect(Set(numbers).count == numbers.count && !numbers.isEmpty)
+        #expect(Set(duet.numbers).count == duet.numbers.count && !duet.numbers.isEmpty)
         #expect(duet.left.counters.protectFailures == 0 && duet.right.counters.unprotectFailures == 0)
     }
 
     @Test func `layers that are agreed later begin with the source of the one stream where that has stopped`() throws {
         let duet = try SimulcastDuet(Self.layers, offered: SimulcastDuet.withoutLayers)
-        let ssrc = try #require(duet.left.transceivers.first?.layers.first?.ssrc)
-        var numbers: [UInt16] = []
-        duet.isLost = { bytes in
-            if bytes.count > 12, bytes.span.bytes.uint32(at: 8) == ssrc {
-                numbers.append(bytes.span.bytes.uint16(at: 2) ?? 0)
-            }
-            return false
-        }
+        try duet.noteNumbersOfFirstLayer()
         for number in 0..<5 { try duet.send(number, layers: Self.names, isKeyFrame: number == 0) }
         #expect(duet.count(nil) == 5 && duet.received.count == 5)
         try duet.offerFromLeft()
         for number in 5..<10 { try duet.send(number, layers: Self.names, isKeyFrame: number == 5) }
         for rid in Self.names { #expect(duet.count(rid) == 5) }
-        #expect(Set(numbers).count == numbers.count && !numbers.isEmpty)
+        #expect(Set(duet.numbers).count == duet.numbers.count && !duet.numbers.isEmpty)
         #expect(duet.left.counters.protectFailures == 0 && duet.right.counters.unprotectFailures == 0)
     }
 
