@@ -172,13 +172,14 @@ def test_a_player_says_what_it_wants(sfu, room, aiortc):
     player.check_sound(554)
 
 
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "after a path works"])
 @pytest.mark.parametrize("path", ["/whip", "/whep"])
-def test_new_paths_by_patch(sfu, room, chromium, path):
+def test_new_paths_by_patch(sfu, room, chromium, path, late):
     ann = sfu.join(room, "ann")
     if path == "/whip":
         page = chromium(path, "page", publish=660)
         ann.check_picture(15)
-        page.restart()
+        page.restart(late)
         ann.report("camera", fresh=True)
         ann.report("microphone", fresh=True)
         ann.check_picture()
@@ -187,7 +188,7 @@ def test_new_paths_by_patch(sfu, room, chromium, path):
         ann.publish(hertz=880)
         page = chromium(path, "page")
         page.check(880, frames=15, seconds=1.5)
-        page.restart()
+        page.restart(late)
         page.forget()
         page.check(880)
 

@@ -67,6 +67,13 @@ async ([path, token, publish, layers]) => {
     connection.addEventListener('icegatheringstatechange', check);
     check();
   });
+  // The pair that media take, if it is one of the last restart's.
+  session.newPair = async () => {
+    const report = await connection.getStats();
+    const transport = [...report.values()].find(({ type }) => type === 'transport');
+    const pair = report.get(transport.selectedCandidatePairId);
+    return pair && report.get(pair.localCandidateId)?.usernameFragment === session.fragment ? pair : null;
+  };
   await connection.setLocalDescription();
   await session.gathered();
   const response = await fetch(path, {
@@ -87,12 +94,14 @@ async ([path, token, publish, layers]) => {
 
 # A new credential and its candidates, by PATCH; the answer is the one before with what comes back.
 RESTART = r"""
-async () => {
+async (late) => {
   const { connection, url, token, gathered } = session;
   const field = (text, name) => new RegExp(`^a=${name}:(.*?)\r?$`, 'm').exec(text)[1];
   await connection.setLocalDescription(await connection.createOffer({ iceRestart: true }));
   await gathered();
   const { sdp } = connection.localDescription;
+  session.fragment = field(sdp, 'ice-ufrag');
+  while (late && !(await session.newPair())) await new Promise((resolve) => setTimeout(resolve, 50));
   const lines = sdp.split('\r\n');
   const fragment = [
     `a=ice-ufrag:${field(sdp, 'ice-ufrag')}`, `a=ice-pwd:${field(sdp, 'ice-pwd')}`,
@@ -107,23 +116,19 @@ async () => {
   });
   if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`);
   const answered = await response.text();
-  session.former = session.tag;
   session.tag = response.headers.get('ETag');
-  session.ufrag = field(answered, 'ice-ufrag');
   session.answer = session.answer
-    .replaceAll(/^a=ice-ufrag:.*?$/gm, `a=ice-ufrag:${session.ufrag}`)
+    .replaceAll(/^a=ice-ufrag:.*?$/gm, `a=ice-ufrag:${field(answered, 'ice-ufrag')}`)
     .replaceAll(/^a=ice-pwd:.*?$/gm, `a=ice-pwd:${field(answered, 'ice-pwd')}`);
   await connection.setRemoteDescription({ type: 'answer', sdp: session.answer });
 }
 """
 
-# Of the pair that media takes.
-REMOTE_FRAGMENT = """
+# Whether that pair carries media both ways.
+ON_NEW_PATH = """
 async () => {
-  const report = await session.connection.getStats();
-  const transport = [...report.values()].find(({ type }) => type === 'transport');
-  const pair = report.get(transport.selectedCandidatePairId) ?? {};
-  return report.get(pair.remoteCandidateId)?.usernameFragment;
+  const pair = await session.newPair();
+  return Boolean(pair && pair.packetsSent > 0 && pair.packetsReceived > 0);
 }
 """
 
@@ -158,11 +163,11 @@ class ChromiumExchange:
     def forget(self):
         self.page.evaluate("Object.assign(seen, { counters: [], hertz: [] })")
 
-    def restart(self):
-        """Finds new paths, and waits until media takes one of them."""
-        self.page.evaluate(RESTART)
-        ufrag = self.page.evaluate("session.ufrag")
-        wait_until(lambda: self.page.evaluate(REMOTE_FRAGMENT) == ufrag, f"{self.name}: media on the new path")
+    def restart(self, late=False):
+        """Finds new paths, and waits until media takes one of them. `late`: it tells the server when a new path works
+        already, by the server's former credential. Chromium keeps that path then, and that credential."""
+        self.page.evaluate(RESTART, late)
+        wait_until(lambda: self.page.evaluate(ON_NEW_PATH), f"{self.name}: media on the new path, both ways")
 
     def close(self):
         self.page.context.close()

@@ -32,7 +32,7 @@ extension ICEAgent {
         let id = STUNTransactionID(using: &random)
         let priority = Self.reflexivePriority(of: pair.localCandidate)
         let datagram = checkRequest(
-            id, from: session.local.usernameFragment, to: peer, priority: priority, nominates: check.nominates)
+            id, from: credential(over: pair.route).fragment, to: peer, priority: priority, nominates: check.nominates)
         session.transactions.begin(
             id, .check(check), route: pair.route, datagram: datagram, role: role, priority: priority,
             patience: patience(for: check, over: pair.localCandidate.transport), at: now)

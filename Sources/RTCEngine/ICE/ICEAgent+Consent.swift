@@ -29,7 +29,7 @@ extension ICEAgent {
         let id = STUNTransactionID(using: &random)
         let nominates = role == .controlling && path.isNominated && path.generation == session.generation
         let datagram = checkRequest(
-            id, from: path.localFragment, to: path.peer,
+            id, from: path.local.fragment, to: path.peer,
             priority: Self.reflexivePriority(of: path.selection.localCandidate), nominates: nominates)
         self.path?.consent.checkSent(
             id, datagram: datagram, rto: configuration.minimumRTO, at: now, random: &random)

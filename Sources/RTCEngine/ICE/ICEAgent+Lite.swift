@@ -103,7 +103,7 @@ extension ICEAgent {
         }
         let id = id ?? STUNTransactionID(using: &random)
         let request = checkRequest(
-            id, from: session.local.usernameFragment, to: peer,
+            id, from: credential(over: route).fragment, to: peer,
             priority: Self.reflexivePriority(of: local.candidate), nominates: false)
         counters.requestsSent += 1
         outputs.append(.send(request, from: route.base, to: route.remote))

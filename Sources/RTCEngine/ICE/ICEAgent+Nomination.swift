@@ -58,7 +58,7 @@ extension ICEAgent {
         let isNews = path?.selection != pair.selection
         path = SelectedPath(
             pair, generation: session.generation, isNominated: isNominated,
-            localFragment: session.local.usernameFragment, peer: peer,
+            local: credential(over: pair.route), peer: peer,
             consent: ConsentFreshness(
                 confirmedAt: pair.validity?.confirmedAt ?? now, configuration: configuration, random: &random),
             heardAt: now)

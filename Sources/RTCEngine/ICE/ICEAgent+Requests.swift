@@ -2,11 +2,6 @@ internal import RTCWire
 
 /// What the peer asks of us: connectivity checks and consent checks (RFC 8445 §7.3).
 extension ICEAgent {
-    /// Which generation a request belongs to, by the user name it was sent to.
-    private enum Claim {
-        case present, retired
-    }
-
     mutating func receiveRequest(
         _ request: STUNMessage, _ datagram: RawSpan, over route: ICERoute, at now: Instant
     ) {
@@ -23,8 +18,8 @@ extension ICEAgent {
         }
         // RFC 8445 §7.2.2: ours first, then the peer's.
         let fragments = username.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard fragments.count == 2, let (claim, key) = credential(for: fragments[0]),
-            request.isAuthentic(in: datagram, key: key)
+        guard fragments.count == 2, let credential = credential(named: fragments[0]),
+            request.isAuthentic(in: datagram, key: credential.key)
         else {
             // RFC 8489 §9.1.3: an unknown name or a wrong code; without a key we cannot sign the answer.
             counters.datagramsIgnored += 1
@@ -33,34 +28,38 @@ extension ICEAgent {
         // RFC 8489 §6.3.1: only now that the sender is known.
         let unknown = request.unknownRequiredAttributes
         guard unknown.isEmpty else {
-            return refuse(request, .unknownAttribute, naming: unknown, key: key, over: route)
+            return refuse(request, .unknownAttribute, naming: unknown, key: credential.key, over: route)
         }
-        guard let priority = request.priority else { return refuse(request, .badRequest, key: key, over: route) }
+        guard let priority = request.priority else {
+            return refuse(request, .badRequest, key: credential.key, over: route)
+        }
         acquaintances.learn(route.remote)
 
-        switch claim {
-        case .retired:
+        let isOfPresentPeer = session.peer.map { fragments[1] == $0.parameters.usernameFragment } ?? false
+        let isPresent = credential.fragment == session.credential.fragment
+        guard isPresent || isOfPresentPeer && credential.fragment == session.retired?.fragment else {
             // The peer has not moved to the new pair yet: it keeps its consent, and nothing else comes of it.
-            confirm(request, key: key, over: route)
-            noteHeard(over: route, at: now)
-        case .present where session.phase == .failed:
+            confirm(request, key: credential.key, over: route)
+            return noteHeard(over: route, at: now)
+        }
+        guard session.phase != .failed else {
             // Having given up we send nothing; an answer would let the peer believe in a pair that only it uses.
             counters.datagramsIgnored += 1
-        case .present:
-            guard settleRoles(request) else { return refuse(request, .roleConflict, key: key, over: route) }
-            confirm(request, key: key, over: route)
-            noteHeard(over: route, at: now)
-            let check = EarlyCheck(
-                route: route, priority: priority, usesCandidate: request.usesCandidate,
-                remoteFragment: String(fragments[1]))
-            act(on: check, at: now)
+            return
         }
+        guard settleRoles(request) else { return refuse(request, .roleConflict, key: credential.key, over: route) }
+        confirm(request, key: credential.key, over: route)
+        noteHeard(over: route, at: now)
+        if isOfPresentPeer { note(credential, over: route) }
+        let check = EarlyCheck(
+            route: route, priority: priority, usesCandidate: request.usesCandidate,
+            remoteFragment: String(fragments[1]))
+        act(on: check, at: now)
     }
 
-    private func credential(for fragment: Substring) -> (Claim, HMACSHA1)? {
-        if fragment == session.local.usernameFragment { return (.present, session.localKey) }
-        if let retired, fragment == retired.fragment { return (.retired, retired.key) }
-        return nil
+    /// Ours that a check may name; after two restarts the path in use may still have that of the first.
+    private func credential(named fragment: Substring) -> LocalCredential? {
+        [session.credential, session.retired, path?.local].lazy.compactMap(\.self).first { $0.fragment == fragment }
     }
 
     private mutating func noteHeard(over route: ICERoute, at now: Instant) {

@@ -16,13 +16,13 @@ extension ICEAgent {
             return takeBackRestart(shelved, at: now)
         }
         if let path, path.generation == session.generation {
-            retired = RetiredCredential(fragment: session.local.usernameFragment, key: session.localKey)
             if path.consent.isFresh { shelved = session } else { self.path = nil }
             noteRoute()
         }
         acquaintances.beginGeneration()
         generations += 1
-        session = ICESession(generation: generations, local: local, configuration: configuration)
+        session = ICESession(
+            generation: generations, local: local, after: session.credential, configuration: configuration)
         // W3C RTCIceTransportState: a restart takes completed back to connected, and forgets a lost connection.
         switch connectionState {
         case .completed: move(to: .connected, because: "a restart gathers candidates anew")
@@ -48,7 +48,6 @@ extension ICEAgent {
     private mutating func takeBackRestart(_ former: ICESession, at now: Instant) {
         session = former
         shelved = nil
-        retired = nil
         for remote in session.remotes { acquaintances.learn(remote.address) }
         // The descriptions that follow show this generation's candidates again.
         for candidate in localCandidates { outputs.append(.localCandidate(candidate)) }
@@ -56,5 +55,31 @@ extension ICEAgent {
         noteGathering()
         moveToConnected(because: "a restart was taken back and the pair before it is in use")
         advance(at: now)
+    }
+
+    // MARK: A peer that goes on using the credential before
+
+    /// By what the peer names us over `route`, and is to be asked there.
+    func credential(over route: ICERoute) -> LocalCredential {
+        guard let retired = session.retired, session.retiredRoutes.contains(route) else { return session.credential }
+        return retired
+    }
+
+    /// So many are remembered: a peer has few addresses at a time.
+    private static let maximumRetiredRoutes = 8
+
+    /// The peer of the present generation has named us over `route`. Our addresses are the same after a restart, and
+    /// libwebrtc checks them from its new ports before it knows our new credential: a pair that works by then is kept
+    /// with the old credential for as long as it lives, and whatever else is asked over it is refused.
+    mutating func note(_ credential: LocalCredential, over route: ICERoute) {
+        let isRetired = credential.fragment != session.credential.fragment
+        guard session.retiredRoutes.contains(route) != isRetired else { return }
+        if isRetired {
+            if session.retiredRoutes.count == Self.maximumRetiredRoutes { session.retiredRoutes.removeFirst() }
+            session.retiredRoutes.append(route)
+        } else {
+            session.retiredRoutes.removeAll { $0 == route }
+        }
+        if path?.route == route, path?.generation == session.generation { path?.local = credential }
     }
 }

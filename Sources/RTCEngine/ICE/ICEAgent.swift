@@ -38,8 +38,6 @@ public struct ICEAgent: Sendable {
     /// What carries media; of the present generation or, during a restart, of the one before. Whoever sets it or
     /// changes its consent calls `noteRoute`.
     var path: SelectedPath?
-    /// Our credential of the generation before: its checks are still answered.
-    var retired: RetiredCredential?
     /// The settled generation that a restart has put aside: a restart that is taken back returns to it.
     var shelved: ICESession?
     var acquaintances: Acquaintances
@@ -62,7 +60,7 @@ public struct ICEAgent: Sendable {
         self.role = configuration.isLite ? .controlled : role
         self.tieBreaker = random.next()
         let local = ICEParameters(using: &random)
-        self.session = ICESession(generation: 0, local: local, configuration: configuration)
+        self.session = ICESession(generation: 0, local: local, after: nil, configuration: configuration)
         // Candidates that were told, and as many addresses again that only checks came from.
         self.acquaintances = Acquaintances(limit: configuration.maximumRemoteCandidates * 2)
         self.random = random
@@ -190,7 +188,6 @@ public struct ICEAgent: Sendable {
         staged = nil
         path = nil
         noteRoute()
-        retired = nil
         shelved = nil
         move(to: .closed, because: "closed by its owner")
     }

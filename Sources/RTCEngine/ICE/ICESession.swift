@@ -58,7 +58,11 @@ struct ICESession: Sendable {
     /// Counts restarts.
     let generation: Int
     let local: ICEParameters
-    let localKey: HMACSHA1
+    let credential: LocalCredential
+    /// That of the generation before: the peer may go on using it.
+    let retired: LocalCredential?
+    /// Over which the peer of this generation names us by `retired`, the latest last.
+    var retiredRoutes: [ICERoute] = []
     var phase = Phase.awaitingPeer
     /// As a lite agent: how many checks were checked back.
     var checksBack = 0
@@ -81,10 +85,11 @@ struct ICESession: Sendable {
     var gatherer = Gatherer()
     var nomination = ControllingStrategy()
 
-    init(generation: Int, local: ICEParameters, configuration: ICEConfiguration) {
+    init(generation: Int, local: ICEParameters, after retired: LocalCredential?, configuration: ICEConfiguration) {
         self.generation = generation
         self.local = local
-        self.localKey = HMACSHA1(password: local.password)
+        self.credential = LocalCredential(local)
+        self.retired = retired
         self.checklist = Checklist(limit: configuration.maximumPairs)
     }
 

@@ -8,7 +8,8 @@ struct SelectedPath: Sendable {
     let isNominated: Bool
     private(set) var selection: ICESelectedPair
     private(set) var pairPriority: UInt64
-    let localFragment: String
+    /// What the peer names us by on it.
+    var local: LocalCredential
     let peer: ICERemotePeer
     var consent: ConsentFreshness
     /// When anything authentic, or media, last came over it.
@@ -18,7 +19,7 @@ struct SelectedPath: Sendable {
     var route: ICERoute { selection.route }
 
     init(
-        _ pair: CandidatePair, generation: Int, isNominated: Bool, localFragment: String, peer: ICERemotePeer,
+        _ pair: CandidatePair, generation: Int, isNominated: Bool, local: LocalCredential, peer: ICERemotePeer,
         consent: ConsentFreshness, heardAt: Instant
     ) {
         selection = pair.selection
@@ -26,7 +27,7 @@ struct SelectedPath: Sendable {
         roundTripTime = pair.roundTripTime
         self.generation = generation
         self.isNominated = isNominated
-        self.localFragment = localFragment
+        self.local = local
         self.peer = peer
         self.consent = consent
         self.heardAt = heardAt
@@ -39,8 +40,14 @@ struct SelectedPath: Sendable {
     }
 }
 
-/// A credential of ours that the peer may still use for a moment after a restart.
-struct RetiredCredential: Sendable {
+/// A credential of ours, by which the peer's checks name us. One outlives its generation: the peer may go on using it
+/// after a restart (`ICEAgent+Restart`).
+struct LocalCredential: Sendable {
     let fragment: String
     let key: HMACSHA1
+
+    init(_ parameters: ICEParameters) {
+        fragment = parameters.usernameFragment
+        key = HMACSHA1(password: parameters.password)
+    }
 }

@@ -156,6 +156,66 @@ import Testing
         #expect(peer.selections.count == 2)
     }
 
+    /// libwebrtc checks our addresses from its new ports before it has our answer to its restart, and keeps what works.
+    @Test func `a peer that restarts is followed though it goes on naming us by the credential before`() {
+        var peer = lite()
+        peer.introduce()
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        let (former, fresh) = (peer.agent.localParameters, peer.agent.makeRestartParameters())
+        let (old, new, newer) = (peer.address, endpoint("198.51.100.7", 7), endpoint("198.51.100.8", 8))
+        peer.parameters = ICEParameters(usernameFragment: "peer2", password: "the peer's second password")
+        // Before the offer: answered, for the peer is who it says, and not followed, for it cannot be asked.
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: new)
+        #expect(peer.takeSent().map(\.kind) == [.success, .success])
+        #expect(peer.agent.selectedPair?.remote == old)
+
+        let parameters = peer.parameters
+        peer.tell { agent, now in
+            agent.restart(local: fresh, at: now)
+            agent.setRemote(parameters, isLite: false, at: now)
+        }
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: new, naming: former)
+        #expect(peer.agent.selectedPair?.remote == new)
+        _ = peer.takeSent()
+        // Who is asked whether it moves on is asked as it asks itself.
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: newer, naming: former)
+        #expect(peer.takeSent().compactMap(\.username) == ["peer2:\(former.usernameFragment)"])
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: newer)
+        #expect(peer.takeSent().compactMap(\.username) == ["peer2:\(fresh.usernameFragment)"])
+        // What its generation before asks is answered, and no more.
+        peer.check(
+            [.iceControlling(tieBreaker: 1), .useCandidate], from: old, username: "\(former.usernameFragment):peer",
+            naming: former)
+        #expect(peer.takeSent().map(\.kind) == [.success])
+        #expect(peer.agent.selectedPair?.remote == new)
+        // It lives by these checks.
+        for _ in 0..<20 {
+            peer.wait(.milliseconds(5_000))
+            peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: new, naming: former)
+        }
+        #expect(peer.agent.hasConsent)
+    }
+
+    /// A restart is what a peer tries whose connection is lost.
+    @Test func `a peer is followed by the credential before though its connection was lost`() {
+        var peer = lite()
+        peer.introduce()
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate])
+        peer.wait(.milliseconds(31_000))
+        #expect(peer.agent.connectionState == .failed)
+        let (former, fresh) = (peer.agent.localParameters, peer.agent.makeRestartParameters())
+        peer.parameters = ICEParameters(usernameFragment: "peer2", password: "the peer's second password")
+        let parameters = peer.parameters
+        peer.tell { agent, now in
+            agent.restart(local: fresh, at: now)
+            agent.setRemote(parameters, isLite: false, at: now)
+        }
+        let new = endpoint("198.51.100.7", 7)
+        peer.check([.iceControlling(tieBreaker: 1), .useCandidate], from: new, naming: former)
+        #expect(peer.agent.selectedPair?.remote == new)
+        #expect(peer.agent.hasConsent)
+    }
+
     @Test func `checks back, if it is to, until a pair is selected, and nothing comes of the answer`() throws {
         var peer = lite { $0.checksBack = true }
         peer.introduce()

@@ -170,4 +170,37 @@ import Testing
         #expect(duet[.left].agent.statistics.remoteCandidatesIgnored == 1)
         #expect(duet[.left].agent.statistics.pairs.isEmpty)
     }
+
+    /// As libwebrtc does that has checked our old credential from a new port before it had our new one: it keeps that
+    /// pair, and refuses what names it otherwise there.
+    @Test(arguments: [ICERole.controlling, .controlled])
+    func `a peer that goes on naming us by the credential before is asked the same way`(role: ICERole) {
+        var peer = ScriptedPeer(role: role)
+        peer.connect()
+        let (former, fresh) = (peer.agent.localParameters, peer.agent.makeRestartParameters())
+        peer.parameters = ICEParameters(usernameFragment: "peer2", password: "the peer's second password")
+        peer.address = endpoint("198.51.100.7", 7)
+        let (parameters, new) = (peer.parameters, peer.address)
+        peer.tell { agent, now in agent.restart(local: fresh, at: now) }
+        peer.introduce()
+        let side = role == .controlling ? STUNAttribute.iceControlled(tieBreaker: 1) : .iceControlling(tieBreaker: 1)
+        for _ in 0..<200 where !peer.agent.statistics.pairs.contains(where: \.isNominated) {
+            for request in peer.takeRequests() {
+                if request.username == "peer2:\(former.usernameFragment)" {
+                    peer.confirm(request)
+                } else if request.username == "peer2:\(fresh.usernameFragment)" {
+                    peer.refuse(request, .unauthenticated, password: parameters.password)
+                }
+            }
+            peer.check(role == .controlled ? [side, .useCandidate] : [side], naming: former)
+            peer.wait(.milliseconds(50))
+        }
+        #expect(peer.agent.selectedPair?.remote == new)
+        #expect(peer.agent.statistics.pairs.contains { $0.isNominated })
+        // The consent of that pair is asked in the same words.
+        _ = peer.takeSent()
+        peer.wait(.milliseconds(7_000))
+        let consents = peer.takeRequests().compactMap(\.username)
+        #expect(!consents.isEmpty && consents.allSatisfy { $0 == "peer2:\(former.usernameFragment)" })
+    }
 }

@@ -9,7 +9,7 @@ struct ScriptedPeer {
     private(set) var outputs: [ICEOutput] = []
     let base = endpoint("192.0.2.1", 4_000)
     var address = endpoint("198.51.100.1", 5_000)
-    let parameters = ICEParameters(usernameFragment: "peer", password: "the peer's long password")
+    var parameters = ICEParameters(usernameFragment: "peer", password: "the peer's long password")
     private var random = EngineRandom.seeded(99)
 
     init(role: ICERole, configuration: ICEConfiguration = ICEConfiguration(), seed: UInt64 = 2) {
@@ -102,13 +102,14 @@ struct ScriptedPeer {
     /// A check as an honest peer makes it; `change` makes it less honest.
     mutating func check(
         _ extra: [STUNAttribute] = [], from source: TransportAddress? = nil, password: String? = nil,
-        username: String? = nil, priority: UInt32 = 1_845_501_695
+        username: String? = nil, naming credential: ICEParameters? = nil, priority: UInt32 = 1_845_501_695
     ) {
-        let name = username ?? "\(agent.localParameters.usernameFragment):\(parameters.usernameFragment)"
+        let credential = credential ?? agent.localParameters
+        let name = username ?? "\(credential.usernameFragment):\(parameters.usernameFragment)"
         let request = STUNMessage(
             .request, transactionID: STUNTransactionID(using: &random),
             attributes: [.username(name), .priority(priority)] + extra)
-        send(request.encoded(key: HMACSHA1(password: password ?? agent.localParameters.password)), from: source)
+        send(request.encoded(key: HMACSHA1(password: password ?? credential.password)), from: source)
     }
 
     /// The honest answer to a request of the agent's.
