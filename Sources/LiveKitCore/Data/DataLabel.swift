@@ -25,12 +25,11 @@ struct Nonces {
     private var next = 0
 
     static let maximum = 1_000
-    /// Anything else is no number, and says nothing.
     static let length = 16
 
-    /// - Returns: false for one that has come before.
+    /// - Returns: false for one that has come before. Who has none is always new.
     mutating func isNew(_ nonce: Data) -> Bool {
-        guard nonce.count == Self.length else { return true }
+        guard !nonce.isEmpty else { return true }
         guard seen.insert(nonce).inserted else { return false }
         if order.count < Self.maximum {
             order.append(nonce)

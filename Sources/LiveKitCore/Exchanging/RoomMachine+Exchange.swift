@@ -13,6 +13,9 @@ extension RoomMachine {
     package func open(_ arrival: Arrival, at now: Instant) throws(JoinRefusal) -> ExchangeAnswer {
         guard phase == .open else { throw .roomEnded }
         guard case .exchange(let exchange) = arrival.mode else { throw .badOffer("there is nothing to exchange") }
+        // Who publishes takes a place, whatever its token says that it is.
+        var arrival = arrival
+        if exchange == .publishing { arrival.claims.kind = "ingress" }
         let claims = try admit(arrival)
         let offer = try judgeOffer(of: arrival, for: exchange)
         return try open(arrival, claims, exchange, offer, at: now)
@@ -25,13 +28,11 @@ extension RoomMachine {
         _ arrival: Arrival, _ claims: AccessToken.Claims, _ exchange: Exchange, _ offer: SessionDescription,
         at now: Instant
     ) throws(JoinRefusal) -> ExchangeAnswer {
-        var claims = claims
         let grants = claims.video ?? VideoGrants()
         var announcements: [LiveKitAddTrackRequest] = []
         switch exchange {
         case .publishing:
             announcements = try announce(offer, grants)
-            claims.kind = "ingress"
         case .playing:
             guard grants.maySubscribe else { throw .mayNotSubscribe }
         }

@@ -8,6 +8,7 @@ package enum RoomServiceError: Error, Sendable, Equatable {
     case attributesTooLong(limit: Int)
     case nameTooLong(limit: Int)
     case dataTooLong(limit: Int)
+    case badNonce(length: Int)
     case tooManyCalls(limit: Int)
 }
 
@@ -21,6 +22,7 @@ extension RoomServiceError: CustomStringConvertible {
         case .attributesTooLong(let limit): "the attributes are longer than \(limit) bytes"
         case .nameTooLong(let limit): "the name is longer than \(limit) bytes"
         case .dataTooLong(let limit): "the data are longer than \(limit) bytes"
+        case .badNonce(let length): "a nonce has \(length) bytes"
         case .tooManyCalls(let limit): "\(limit) calls are waiting for their answers"
         }
     }

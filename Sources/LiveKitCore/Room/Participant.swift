@@ -186,10 +186,16 @@ struct Contact {
     ///   while ours do not, until it misses the answer to a ping.
     /// - Returns: since when all that it was to know is to be told again.
     mutating func resume(lossTime: Interval, at now: Instant) -> Instant {
-        var since = heardAt - lossTime
-        // What it was told when it came back last may be lost as well.
-        if let former, former.at >= since { since = min(since, former.since) }
+        let since = missedSince(lossTime: lossTime)
         former = (now, since)
+        return since
+    }
+
+    /// What `resume` would return.
+    func missedSince(lossTime: Interval) -> Instant {
+        let since = heardAt - lossTime
+        // What it was told when it came back last may be lost as well.
+        if let former, former.at >= since { return min(since, former.since) }
         return since
     }
 }

@@ -51,11 +51,19 @@ extension RoomMachine {
         for participant in people.filter({ mustReturn($0, at: now) }) {
             remove(participant, because: .connectionTimeout, action: .reconnect, at: now)
         }
-        departures.forget(before: now - Self.detachedTimeout - lossTime - lossTime)
+        forgetDepartures(at: now)
         tellNews()
         checkCalls(at: now)
         judgeQuality(at: now)
         settle(at: now)
+    }
+
+    /// Nobody who comes back is to be told of them any more.
+    private func forgetDepartures(at now: Instant) {
+        guard !departures.isEmpty else { return }
+        let oldest = people.lazy.filter { !$0.mode.isExchange }.map { $0.contact.missedSince(lossTime: self.lossTime) }
+            .min()
+        departures.forget(before: oldest ?? now)
     }
 
     private func check(_ participant: Participant, at now: Instant) {

@@ -72,6 +72,7 @@ extension RoomMachine {
     package func sendData(_ request: LiveKitSendDataRequest, at now: Instant) throws(RoomServiceError) {
         let limit = configuration.limits.dataMessageBytes
         guard request.data.count <= limit else { throw .dataTooLong(limit: limit) }
+        guard [0, Nonces.length].contains(request.nonce.count) else { throw .badNonce(length: Nonces.length) }
         // A service that has had no answer asks again.
         guard nonces.isNew(request.nonce) else { return }
         let destinations = Set(request.destinationIdentities)

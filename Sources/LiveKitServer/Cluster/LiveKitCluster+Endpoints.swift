@@ -6,7 +6,7 @@ package import SocketIO
 /// refused here in its words, the rest is the cluster's to answer.
 extension LiveKitCluster {
     /// Of a message of the cluster's. Who is in a large room is told in one.
-    private static let messageLimit = 8 << 20
+    private static let messageLimit = 16 << 20
 
     /// Takes a WebSocket on `/rtc` or `/rtc/v1`, after the cluster has accepted; nil for other paths.
     package func webSocket(_ request: SocketIOHTTPRequest) async -> WebSocketAnswer? {

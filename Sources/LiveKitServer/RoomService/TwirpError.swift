@@ -64,7 +64,7 @@ struct TwirpError: Error, Equatable {
         switch error {
         case .noSuchParticipant, .noSuchTrack: self.init(.notFound, error.description)
         case .remoteUnmuteDisabled: self.init(.failedPrecondition, error.description)
-        case .metadataTooLong, .attributesTooLong, .nameTooLong, .dataTooLong:
+        case .metadataTooLong, .attributesTooLong, .nameTooLong, .dataTooLong, .badNonce:
             self.init(.invalidArgument, error.description)
         case .tooManyCalls: self.init(.resourceExhausted, error.description)
         }

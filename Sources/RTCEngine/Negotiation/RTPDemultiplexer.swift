@@ -61,7 +61,7 @@ public struct RTPDemultiplexer: Sendable {
         if let mid {
             // A mid that we do not know is of a section that is gone or still to come: not to be guessed about.
             guard let route = midRoutes.first(where: { Self.equals($0.mid, mid) }) else { return nil }
-            if learned[ssrc] != route.transceiver, signaled[ssrc] != route.transceiver {
+            if (learned[ssrc] ?? signaled[ssrc]) != route.transceiver {
                 signaled[ssrc] = nil
                 learn(ssrc, route.transceiver)
             }

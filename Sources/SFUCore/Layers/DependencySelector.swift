@@ -11,11 +11,18 @@ struct DependencySelector: Sendable {
     /// Which of the last 512 frames were forwarded, a bit each.
     private var sent = SIMD8<UInt64>(repeating: 0)
     private static let memory: UInt16 = 512
+    /// How many frames before `frame` the last one of each chain is.
+    private var chains = SIMD8<UInt8>(repeating: 0)
+    /// So many frames have come, 255 at most, none of which was a switch to the lower layers that are wanted.
+    private var framesAbove: UInt8 = 0
+    /// More than a second of three layers at 30 pictures a second.
+    private static let patience: UInt8 = 100
 
     mutating func keeps(_ video: VideoDescriptor, _ table: DependencyTable, wanted: LayerTarget) -> Bool {
         let dependency = video.dependency
         if dependency.frameNumber == frame { return keepsFrame }
         advance(to: dependency.frameNumber)
+        chains = dependency.chainDifferences
         if video.startsKeyFrame {
             sent = SIMD8(repeating: 0)
             target = Self.best(table, wanted: wanted, active: dependency.activeTargets)
@@ -35,8 +42,10 @@ struct DependencySelector: Sendable {
 
     private mutating func reconsider(_ dependency: FrameDependency, _ table: DependencyTable, _ wanted: LayerTarget) {
         guard let desired = Self.best(table, wanted: wanted, active: dependency.activeTargets), desired != target else {
+            framesAbove = 0
             return
         }
+        if framesAbove < .max { framesAbove += 1 }
         // Where the present target is still sent and not too much, only a better one is an improvement.
         var chosen: Int?
         if let target, isActive(target, dependency), Self.layers(target, table).isWithin(wanted) { chosen = target }
@@ -121,11 +130,20 @@ struct DependencySelector: Sendable {
         return video.endsFrame && video.spatialLayer == table.spatialLayer(of: target)
     }
 
-    /// Another spatial layer is wanted than is forwarded; inside a stream those are joined at key frames as a rule.
+    /// Another spatial layer is wanted than is forwarded. Higher ones are joined at key frames as a rule; a lower one
+    /// that the present one is predicted from is whole, and joined at its next frame that is marked as a switch.
     func needsKeyFrame(_ table: DependencyTable, active: UInt32, wanted: LayerTarget) -> Bool {
         guard let desired = Self.best(table, wanted: wanted, active: active) else { return false }
         guard let target else { return true }
-        return table.spatialLayer(of: desired) != table.spatialLayer(of: target)
+        let (goal, present) = (table.spatialLayer(of: desired), table.spatialLayer(of: target))
+        if goal < present, framesAbove < Self.patience { return !isWhole(desired, table) }
+        return goal != present
+    }
+
+    /// Whether all was sent that the target needs, as far as its chain tells.
+    private func isWhole(_ target: Int, _ table: DependencyTable) -> Bool {
+        guard let frame, let chain = table.chain(of: target) else { return false }
+        return wasSent(frame, back: UInt16(chains[chain]))
     }
 
     static let nothing: StreamRewriter.Admission = .max

@@ -10,6 +10,7 @@ public final class ServerWebSocket: Sendable {
     private let outboundLimit: Int
     /// Bytes of frames on their way to the channel's loop.
     private let handedOver = Atomic<Int>(0)
+    private let allowance = LargestMessage()
     /// Bytes of messages that were offered, and that the system has not taken.
     private let offered = Atomic<Int>(0)
 
@@ -57,8 +58,9 @@ public final class ServerWebSocket: Sendable {
 
     /// What is on its way counts like what the channel holds.
     private func handOver(_ message: WebSocketMessage) -> Bool {
-        let waiting = handedOver.wrappingAdd(message.frame.readableBytes, ordering: .relaxed).newValue
-        guard waiting <= outboundLimit else {
+        let count = message.frame.readableBytes
+        let waiting = handedOver.wrappingAdd(count, ordering: .relaxed).oldValue
+        guard allowance.permits(count, behind: waiting, limit: outboundLimit) else {
             link.channel.close(promise: nil)
             return false
         }

@@ -11,12 +11,14 @@ final class WebSocketLink: @unchecked Sendable {
 
     /// What NIO holds for this channel because the client's window is full. Written on the channel's loop.
     private let backlog = Atomic<Int>(0)
+    private let allowance = LargestMessage()
 
-    /// Whether `count` more bytes keep within the bound. Below the channel's high water mark there always is room.
+    /// Whether `count` more bytes, which are then written, keep within the bound. Below the channel's high water mark
+    /// there always is room.
     func hasRoom(for count: Int, limit: Int) -> Bool {
-        if channel.isWritable { return true }
+        if channel.isWritable { return allowance.permits(count, behind: 0, limit: limit) }
         if channel.eventLoop.inEventLoop { updateBacklog() }
-        return backlog.load(ordering: .relaxed) + count <= limit
+        return allowance.permits(count, behind: backlog.load(ordering: .relaxed), limit: limit)
     }
 
     /// From another loop the last known figure serves until the channel's own loop has looked again.
@@ -95,5 +97,19 @@ final class WebSocketLink: @unchecked Sendable {
         case .serverClosed: close(code: 1000, reason: reason.sentence)
         case .serverShutdown: close(code: 1001, reason: reason.sentence)
         }
+    }
+}
+
+/// The largest message that waits does not count against a bound on all that waits: who is slow is known by what gathers
+/// behind it, and in a large room one message can be larger than the bound. From any thread.
+final class LargestMessage: Sendable {
+    private let size = Atomic<Int>(0)
+
+    /// - Parameter waiting: what waits already, in bytes.
+    func permits(_ count: Int, behind waiting: Int, limit: Int) -> Bool {
+        let largest = waiting > 0 ? max(size.load(ordering: .relaxed), count) : count
+        guard waiting + count - largest <= limit else { return false }
+        size.store(largest, ordering: .relaxed)
+        return true
     }
 }

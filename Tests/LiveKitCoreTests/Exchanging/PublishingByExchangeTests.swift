@@ -106,6 +106,13 @@ import Testing
         #expect(venue.webhooks.map(\.event) == ["room_started"])
     }
 
+    @Test func `who publishes takes a place, also with an agent's token`() throws {
+        let venue = Venue { $0.maximumParticipants = 1 }
+        try venue.open("one", Self.both, kind: "agent")
+        #expect(venue.room.participants.map(\.kind) == [.ingress])
+        #expect(throws: JoinRefusal.roomFull(limit: 1)) { try venue.open("two", Self.both, kind: "agent") }
+    }
+
     @Test func `an offer that only the connection refuses leaves the one who has the identity in peace`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

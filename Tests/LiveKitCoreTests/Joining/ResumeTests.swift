@@ -144,6 +144,23 @@ import Testing
         #expect(bob.news().contains("< update bob active, ann active"))
     }
 
+    @Test func `who was silent before the connection was lost is told of all who went meanwhile, however late`() throws {
+        let venue = Venue()
+        for name in ["ann", "bob", "cat"] { try venue.join(name) }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        let bob = try #require(venue["bob"])
+        venue.run(for: .seconds(Int64(5)))
+        try venue.room.removeParticipant("cat", at: venue.now)
+        venue.drain()
+        venue.forget(try #require(venue["cat"]))
+        venue.run(for: .seconds(Int64(40)))
+        venue.cut(bob)
+        venue.run(for: .seconds(Int64(56)))
+        _ = bob.news()
+        venue.resume(bob)
+        #expect(bob.news().contains("< update bob active, cat disconnected, ann active"))
+    }
+
     @Test func `so many are remembered who have gone, and so long`() {
         var departures = Departures()
         let start = Instant.zero + .seconds(Int64(1))

@@ -230,11 +230,13 @@ import Testing
                     $0.nonce = Data(repeating: nonce, count: 16)
                 }, at: venue.now)
         }
-        // What is no such number says nothing.
-        for _ in 0..<2 { try venue.room.sendData(.with { $0.nonce = Data([1]) }, at: venue.now) }
+        for _ in 0..<2 { try venue.room.sendData(.with { $0.data = Data("three".utf8) }, at: venue.now) }
+        #expect(throws: RoomServiceError.badNonce(length: 16)) {
+            try venue.room.sendData(.with { $0.nonce = Data([1]) }, at: venue.now)
+        }
         venue.drain()
         venue.run(for: .milliseconds(100))
-        #expect(ann.heard == [": one", ": two", ": ", ": "])
+        #expect(ann.heard == [": one", ": two", ": three", ": three"])
     }
 
     @Test func `so many numbers of services are remembered`() {

@@ -136,7 +136,8 @@ final class Venue {
     func open(
         _ name: String, _ sections: [OfferedSection], _ exchange: Exchange = .publishing,
         codecs: [CodecParameters] = [.vp8, .h264], sound: [CodecParameters] = CodecParameters.defaultAudio,
-        grants change: (inout VideoGrants) -> Void = { _ in }, offer changeOffer: (String) -> String = { $0 }
+        kind: String = "", grants change: (inout VideoGrants) -> Void = { _ in },
+        offer changeOffer: (String) -> String = { $0 }
     ) throws -> TestClient {
         lastHost += 1
         let client = TestClient(
@@ -145,6 +146,7 @@ final class Venue {
         grants.roomJoin = true
         change(&grants)
         client.claims.video = grants
+        client.claims.kind = kind
         var request = LiveKitJoinRequest()
         request.publisherOffer = try client.onlyOffer(sections, at: now)
         request.publisherOffer.sdp = changeOffer(request.publisherOffer.sdp)

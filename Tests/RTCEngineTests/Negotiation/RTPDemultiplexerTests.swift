@@ -43,6 +43,17 @@ import Testing
         #expect(route(&table, 10, 96) == Self.video)
     }
 
+    @Test func `a source that was learned is moved by the mid of the section that it was signaled for`() {
+        var table = demultiplexer()
+        #expect(route(&table, 50, 96, "v2") == Self.screen)
+        table.update([
+            RTPDemultiplexer.Route(transceiver: Self.video, mid: "v1", payloadTypes: [96], ssrcs: [50]),
+            RTPDemultiplexer.Route(transceiver: Self.screen, mid: "v2", payloadTypes: [96], ssrcs: []),
+        ])
+        #expect(route(&table, 50, 96, "v1") == Self.video)
+        #expect(route(&table, 50, 96) == Self.video)
+    }
+
     @Test func `an unknown mid is nobody's, whatever else the packet says`() {
         var table = demultiplexer()
         #expect(route(&table, 10, 111, "x") == nil)

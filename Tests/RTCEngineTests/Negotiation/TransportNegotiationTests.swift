@@ -104,6 +104,24 @@ import Testing
         #expect(!bob.negotiator.answerNeedsNewICE)
     }
 
+    @Test func `the final answer to a restart has the credential of the provisional one`() throws {
+        var (alice, bob) = try RenegotiationTests.call()
+        alice.negotiator.restartICE()
+        alice.renewICE()
+        _ = try bob.takes(alice.offers().sdp)
+        bob.renewICE()
+        let provisional = try bob.negotiator.createAnswer(ice: bob.ice)
+        #expect(
+            try bob.negotiator.setLocal(.pranswer).outline == [
+                "restartICE bob-1", "setRemoteICE alice-1", "have-local-pranswer",
+            ])
+        #expect(try alice.negotiator.setRemote(.pranswer, overTheWire(provisional)).outline.contains("setRemoteICE bob-1"))
+        #expect(!bob.negotiator.answerNeedsNewICE)
+        let (answer, answering) = try bob.answers()
+        #expect(answering.outline == ["stable"])
+        #expect(try alice.negotiator.setRemote(.answer, answer).outline == ["stable"])
+    }
+
     @Test func `an offer without credentials or fingerprint is refused`() throws {
         var bob = Party("bob")
         for (name, error) in [

@@ -252,6 +252,44 @@ import Testing
         #expect(av1.peer.wishes() == nil)
     }
 
+    @Test func `AV1: to a lower layer that the others need it takes a switch, and no key picture`() {
+        var av1 = AV1Subscriber(target: .highest)
+        #expect(av1.key().count == 3)
+        #expect(av1.frame(0, 0, "SSSRRRRRR", back: [3], chains: [3, 2, 1]).count == 1)
+        av1.peer.forwarder.target = .lowest
+        #expect(av1.peer.wishes() == nil)
+        #expect(av1.frame(1, 0, "---SSSRRR", back: [1, 3], chains: [1, 1, 1]).count == 1)
+        #expect(av1.peer.wishes() == nil)
+        #expect(av1.frame(2, 0, "------SSS", back: [1, 3], chains: [2, 1, 1], isLast: true).count == 1)
+        #expect(av1.frame(0, 0, "SSSRRRRRR", back: [3], chains: [3, 2, 1]).count == 1)
+        #expect(av1.peer.forwarder.selector.forwarded(of: av1.peer.track)?.spatial == 0)
+        #expect(av1.peer.wishes() == nil)
+    }
+
+    @Test func `AV1: where no frame is marked as a switch down, a key picture is asked for after a while`() {
+        var av1 = AV1Subscriber(target: .highest)
+        #expect(av1.key().count == 3)
+        av1.peer.forwarder.target = .lowest
+        var unasked = 0
+        while av1.peer.wishes() == nil, unasked < 200 {
+            _ = av1.frame(0, 0, "RRRRRRRRR", back: [3], chains: [3, 2, 1])
+            _ = av1.frame(1, 0, "---RRRRRR", back: [1, 3], chains: [1, 1, 1])
+            _ = av1.frame(2, 0, "------RRR", back: [1, 3], chains: [2, 1, 1], isLast: true)
+            unasked += 1
+        }
+        #expect((30..<40).contains(unasked))
+    }
+
+    @Test func `AV1: where layers need each other in key pictures only, a lower one takes a key picture`() {
+        var av1 = AV1Subscriber(target: .highest)
+        #expect(av1.key().count == 3)
+        #expect(av1.frame(0, 0, "SSS------", back: [3], chains: [3, 2, 1]) == [])
+        #expect(av1.frame(1, 0, "---SSS---", back: [3], chains: [1, 3, 2]) == [])
+        #expect(av1.frame(2, 0, "------SSS", back: [3], chains: [2, 1, 3], isLast: true).count == 1)
+        av1.peer.forwarder.target = .lowest
+        #expect(av1.peer.wishes() == 0)
+    }
+
     @Test func `AV1: targets that are no longer sent are left for what is`() {
         var av1 = AV1Subscriber(target: .highest)
         #expect(av1.key().count == 3)

@@ -166,7 +166,7 @@ struct HostileInputTests {
         try await TestServer.run({ $0.outboundLimit = 200_000 }) { server in
             let slow = try await RawSocket.webSocket(port: server.port)
             slow.sendFrame("40")
-            slow.pauseReading()
+            slow.setReading(false)
             let text = RawJSON(string: String(repeating: "z", count: 100_000))
             let main = server.server.namespace("/")
             while server.server.statistics.closedByReason["slow_consumer"] == nil {

@@ -157,7 +157,7 @@ import Testing
         let configure: (inout SocketIOServerConfiguration) -> Void = { $0.fallback = { _ in .text(body) } }
         try await TestServer.run(configure) { server in
             let slow = try await RawSocket(port: server.port)
-            slow.pauseReading()
+            slow.setReading(false)
             slow.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
             while server.server.openChannels.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             await server.server.shutdown()
@@ -171,7 +171,7 @@ import Testing
             $0.requestTimeout = .milliseconds(200)
         }) { server in
             let slow = try await RawSocket(port: server.port)
-            slow.pauseReading()
+            slow.setReading(false)
             slow.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             while server.server.openChannels.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             let deadline = ContinuousClock.now + .seconds(60)
@@ -189,7 +189,7 @@ import Testing
         }) { server in
             let socket = try await RawSocket.webSocket(port: server.port)
             socket.sendFrame("40")
-            socket.pauseReading()
+            socket.setReading(false)
             let payload = String(repeating: "p", count: 125)
             while server.server.statistics.closedByReason["slow_consumer"] == nil {
                 for _ in 0..<100 { socket.sendFrame(payload, opcode: 9) }

@@ -202,7 +202,7 @@ import Testing
     @Test func `of a client that does not read, no more than the limit is kept`() async throws {
         try await Self.run(1) { pairs, _ in
             let socket = pairs[0].server
-            pairs[0].client.pauseReading()
+            pairs[0].client.setReading(false)
             let (limit, size) = (1 << 20, 64 << 10)
             let message = WebSocketMessage([UInt8](repeating: 7, count: size))
             // More than the system takes on both sides.

@@ -27,7 +27,8 @@ import Testing
 
         func wait() async { for await _ in ends { return } }
 
-        func flood() { for _ in 0..<64 { socket.withLock { $0 }?.send([UInt8](repeating: 7, count: 1 << 20)) } }
+        func send(_ messages: [[UInt8]]) { for message in messages { socket.withLock { $0 }?.send(message) } }
+        func flood() { send([[UInt8]](repeating: [UInt8](repeating: 7, count: 1 << 20), count: 64)) }
     }
 
     static func open(_ path: String, port: Int, version: Int = 13) async throws -> RawSocket {
@@ -149,9 +150,23 @@ import Testing
         try await Self.run(WebSocketTerms(outboundLimit: 1 << 20)) { server, echo in
             let socket = try await Self.open("/echo", port: server.port)
             _ = await socket.read(until: "welcome")
-            socket.pauseReading()
+            socket.setReading(false)
             echo.flood()
             await echo.wait()
+        }
+    }
+
+    @Test func `a message larger than the bound, and what follows it, reach whoever reads them`() async throws {
+        let large = 24 << 20
+        try await Self.run(WebSocketTerms(outboundLimit: 1 << 20)) { server, echo in
+            let socket = try await Self.open("/echo", port: server.port)
+            _ = await socket.read(until: "welcome")
+            socket.setReading(false)
+            echo.send([Array("before".utf8), [UInt8](repeating: 7, count: large), Array("after".utf8)])
+            socket.sendFrame("answered")
+            socket.setReading(true)
+            let count = 2 + 6 + 10 + large + 2 + 5 + 2 + 8
+            #expect(await socket.read(count: count) == count)
         }
     }
 

@@ -52,8 +52,18 @@ final class RawSocket: Sendable {
     /// Reads until the other side closes.
     func readToEnd() async -> String { await read(until: "no text has this \u{0}") }
 
-    /// Takes nothing off the socket any more.
-    func pauseReading() { channel.setOption(.autoRead, value: false).whenComplete { _ in } }
+    /// Reads so many bytes, or all until the other side closes; how many that were.
+    func read(count: Int) async -> Int {
+        var read = 0
+        for await chunk in chunks {
+            read += chunk.count
+            if read >= count { break }
+        }
+        return read
+    }
+
+    /// Takes nothing off the socket, or goes on.
+    func setReading(_ isWanted: Bool) { channel.setOption(.autoRead, value: isWanted).whenComplete { _ in } }
 
     /// Closes with a reset instead of an end.
     func reset() {
