@@ -89,8 +89,9 @@ public struct Negotiator: Sendable {
     /// The peer's offer restarts ICE, so `createAnswer` needs new credentials of ours too (RFC 8839 §4.4.2.1). After a
     /// provisional answer it has those of that one.
     public var answerNeedsNewICE: Bool {
-        guard signalingState == .haveRemoteOffer, let offer = pendingRemoteDescription, offer.type == .offer, let known = stable?.transport.remoteICE,
-            let index = offer.sdp.firstUsableSection, let peer = try? PeerTransport(reading: offer.sdp, section: index)
+        guard signalingState == .haveRemoteOffer, let offer = pendingRemoteDescription, offer.type == .offer,
+            let known = stable?.transport.remoteICE, let index = offer.sdp.firstUsableSection,
+            let peer = try? PeerTransport(reading: offer.sdp, section: index)
         else { return false }
         return peer.ice.parameters != known.parameters
     }

@@ -100,8 +100,8 @@ final class WebSocketLink: @unchecked Sendable {
     }
 }
 
-/// The largest message that waits does not count against a bound on all that waits: who is slow is known by what gathers
-/// behind it, and in a large room one message can be larger than the bound. From any thread.
+/// The largest message that waits does not count against a bound on all that waits: who is slow is known by what
+/// gathers behind it, and in a large room one message can be larger than the bound. From any thread.
 final class LargestMessage: Sendable {
     private let size = Atomic<Int>(0)
 

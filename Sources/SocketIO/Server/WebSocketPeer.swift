@@ -26,8 +26,7 @@ public enum WebSocketAnswer: Sendable {
 public struct WebSocketTerms: Sendable {
     /// The largest message that is taken, in bytes.
     public var messageLimit: Int
-    /// With more than this waiting to be sent besides the largest message, in bytes, the connection is dropped as a slow
-    /// consumer.
+    /// With more than this waiting to be sent beside the largest message, in bytes, the connection is dropped as slow.
     public var outboundLimit: Int
     /// How often it is pinged (RFC 6455 §5.5.2). Silent for three of them, it is closed.
     public var pingInterval: Duration

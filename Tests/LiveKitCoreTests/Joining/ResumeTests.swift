@@ -144,7 +144,8 @@ import Testing
         #expect(bob.news().contains("< update bob active, ann active"))
     }
 
-    @Test func `who was silent before the connection was lost is told of all who went meanwhile, however late`() throws {
+    @Test func `who was silent before the connection was lost is told of all who went meanwhile, however late`() throws
+    {
         let venue = Venue()
         for name in ["ann", "bob", "cat"] { try venue.join(name) }
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
