@@ -52,6 +52,8 @@ def test_who_calls_somebody_talks_to_them_in_a_room(pair, join):
     assert ticket["url"].startswith("ws://127.0.0.1:")
     page = chat_token(ann, ticket["room"])
     assert page.status_code == 403, page.text
+    # Nor by other letters that Unicode takes for the same: the sign of kelvin is a K.
+    assert chat_token(ann, ticket["room"].replace("K", "\u212a")).status_code == 403
     assert states(call) == {ann.id: "joined", bob.id: "ringing"}
     assert with_bob.wait_for("call_started", id=call["id"])["data"]["started_by"]["id"] == ann.id
     message = with_bob.wait_for("message_sent", kind="call")["data"]

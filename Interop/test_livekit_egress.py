@@ -5,6 +5,7 @@ is recorded is decoded.
 import datetime
 import json
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -168,6 +169,25 @@ def test_a_track_is_recorded_until_it_is_stopped(sfu, service, hooks, folder, ro
         ("egress_updated", "EGRESS_ENDING"), ("egress_ended", "EGRESS_COMPLETE")]
     for someone in (ann, bob):
         assert not any("EG_" in str(line) for line in someone.process.events)
+
+
+def test_layers_in_one_stream_are_recorded_as_pictures_of_the_largest(sfu, service, folder, room):
+    """A key picture of VP9 has a frame of each layer: what reads the file finds their ends, and shows only the last."""
+    ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob")
+    camera, _ = ann.publish(codec="VP9", width=960, height=540, scalability="L3T3_KEY")
+    bob.wait_for_picture(15)
+    begun = service.record(room, camera)["answer"]
+    active = service.wait_for(begun["egress_id"], "EGRESS_ACTIVE")
+    film = folder / active["file_results"][0]["filename"]
+    assert film.suffix == ".ivf"
+    wait_until(lambda: len(read_counters(film)) >= 45, "enough is recorded")
+    service.stop(begun["egress_id"])
+    assert service.wait_for(begun["egress_id"], *OVER)["status"] == "EGRESS_COMPLETE"
+    check_camera(film)
+    shown = subprocess.run(
+        ["ffprobe", "-v", "error", "-show_entries", "stream=width,height", "-of", "csv=p=0", film],
+        capture_output=True, text=True, check=True)
+    assert shown.stdout.split() == ["960,540"]
 
 
 def test_tracks_are_recorded_as_they_are_published(sfu, service, folder, room):

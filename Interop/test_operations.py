@@ -264,9 +264,8 @@ def test_what_each_thread_of_media_has_to_do_is_seen(roost):
     assert Publisher(server, "kitchen", "bob").status == 201
     for name, values in {
         "rooms": [1, 1], "rooms_total": [1, 1], "signaling_connections": [1, 2], "joins_total": [1, 2],
-        "peer_connections": [1, 2], "tcp_connections": [0, 0], "received_packets_total": [0, 0],
-        "sent_packets_total": [0, 0], "send_dropped_total": [0, 0],
-        "receive_overrun_total": [0, 0],
+        "peer_connections": [1, 2], "tcp_connections": [0, 0], "tcp_refused_total": [0, 0],
+        "received_packets_total": [0, 0], "sent_packets_total": [0, 0], "send_dropped_total": [0, 0], "receive_overrun_total": [0, 0],
     }.items():
         assert sorted(of_workers(server, name).values()) == values, name
 

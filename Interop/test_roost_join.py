@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -334,6 +335,67 @@ def test_a_server_that_is_not_there_is_a_sentence():
         capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1
     assert done.stderr == f"roost: There is no connection to the server: connection refused by 127.0.0.1:{port}.\n"
+
+
+def test_the_path_of_a_url_is_kept_and_a_query_refused():
+    """As LiveKit's SDKs do, for servers behind a proxy that has other things, too."""
+    def join(url):
+        command = [find_roost(), "join", "--url", url, "--livekit-dev", "--room", "r", "--as", "bot"]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(PATIENCE)
+        url = f"ws://127.0.0.1:{server.getsockname()[1]}"
+        for path, asked in [("", "/rtc"), ("/", "/rtc"), ("/meet", "/meet/rtc"), ("/a/meet/", "/a/meet/rtc")]:
+            process = join(url + path)
+            connection, _ = server.accept()
+            with connection, connection.makefile("rb") as lines:
+                assert lines.readline().decode().startswith(f"GET {asked}?protocol=")
+                connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+                _, said = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 1 and "404" in said
+        process = join(url + "/meet?key=1")
+        _, said = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 1
+        assert said == f'roost: "{url}/meet?key=1" has a query, which the URL of a server goes without.\n'
+
+
+def test_what_others_write_does_not_command_the_terminal(sfu, room):
+    ann = sfu.join(room, "ann")
+    command = sfu.namespace.command(find_roost(), "join", "--url", sfu.url, "--token", token(room, "bob"))
+    bob = JSONProcess("roost join", command)
+    try:
+        ann.wait_for("connected", who="bob")
+        ann.do("send", text="\x1b]0;mine\x07 \u202etxt\x9b\x7f\u2028\u2066\nJürgen 日本 the end")
+        wait_until(lambda: any("the end" in line for line in bob.text), "the message is shown")
+        line = next(line for line in bob.text if "the end" in line)
+        assert line.endswith(
+            r"ann: \u{1b}]0;mine\u{7} \u{202e}txt\u{9b}\u{7f}\u{2028}\u{2066}\u{a}Jürgen 日本 the end" + "\n")
+        bob.send(signal.SIGTERM)
+        assert bob.wait() == 0
+    finally:
+        bob.finish()
+
+
+def test_a_recording_that_cannot_be_written_is_told_and_is_no_success(sfu, room, tmp_path):
+    """A full disk, here a limit on the size of files."""
+    limit = 20_000
+    ann = sfu.join(room, "ann")
+    ann.publish()
+    command = sfu.namespace.command(
+        find_roost(), "join", "--url", sfu.url, "--token", token(room, "bob"), "--json", "--record", tmp_path)
+    bob = JSONProcess(
+        "roost join", command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    try:
+        assert "The file cannot be written." in bob.wait_for("notice")["message"]
+        bob.send(signal.SIGTERM)
+        assert bob.wait() == 1
+        end = bob.wait_for("error")["message"]
+        assert end.startswith("The recording is not complete. ann's ")
+        assert end.endswith(" is not recorded: The file cannot be written.")
+        assert bob.last("recorded") is None
+    finally:
+        bob.finish()
 
 
 @pytest.mark.parametrize("options, missing", [

@@ -57,6 +57,19 @@ def test_three_senders_at_once_one_adds_sound_one_sends_garbage_one_leaves(watch
     watcher.evidence("Bob").check_sound()
 
 
+def test_a_name_of_many_bytes_is_cut_to_what_a_file_may_be_called(watch):
+    name = "\U00020000" * 64
+    watcher = watch(Watcher, watch.folder)
+    watcher.wait_for("room", message="Connected")
+    watch(AiortcSender, name)
+    watcher.wait_for("peer", peer=name, state="connected")
+    watcher.wait_pictures(45, name)
+    assert watcher.finish() == 0, watcher.process.transcript()
+    watcher.evidence(name).check_picture()
+    (recording,) = watch.folder.iterdir()
+    assert recording.stem == "\U00020000" * 30 + "-received"
+
+
 def test_watching_an_empty_room_fails_with_a_sentence(watch):
     watcher = watch(Watcher, watch.folder, "--duration", "1s")
     watcher.wait_for("error", message=f"Nothing was received in room {watch.room}.")

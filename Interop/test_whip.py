@@ -211,6 +211,9 @@ def test_patches_are_about_paths_that_are_there(sfu, room, aiortc):
     assert restart.headers["ETag"] != session.tag and "a=ice-ufrag:" in restart.body
     assert session.patch(candidate, session.tag).status == 412
     assert session.patch(candidate, restart.headers["ETag"]).status == 204
+    # As the examples of RFC 9725 §4.3.3 have it.
+    again = session.patch("a=ice-ufrag:new2\r\na=ice-pwd:abcdefghijklmnopqrstuvwy\r\n" + candidate, '"*"')
+    assert again.status == 200 and again.headers["ETag"] not in (session.tag, restart.headers["ETag"]), again
 
 
 def test_who_is_sent_away_has_no_session_any_more(sfu, room, aiortc):

@@ -29,6 +29,14 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
         }
     }
 
+    /// Something was to be written and could not be.
+    var isLoss: Bool {
+        switch self {
+        case .diskFull, .unwritable: true
+        case .unsupported, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles, .notInRoom: false
+        }
+    }
+
     package var description: String {
         switch self {
         case .diskFull: "The disk is full."

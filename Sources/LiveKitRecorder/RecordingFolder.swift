@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 package import LiveKitClient
 internal import MediaFiles
 package import RTCEngine
@@ -65,6 +65,11 @@ package actor RecordingFolder {
     private var indexing: Task<Void, Never>?
     /// How often it was written.
     private(set) var indexWrites = 0
+    /// The first file that could not be written to its end, and the index while it is not what it should be.
+    private var fileLoss: RecordingNotice?
+    private var indexLoss: RecordingNotice?
+    /// What could not be written of all that came; nil when everything was.
+    package var loss: RecordingNotice? { fileLoss ?? indexLoss }
 
     /// Files in one index. Who publishes and withdraws tracks without end fills neither the index nor the folder.
     package static let fileLimit = 1_000
@@ -103,6 +108,8 @@ package actor RecordingFolder {
     /// Makes the folder if it is not there, and an index. Repeatable.
     package func begin(room: String, id: String = "") throws(RecordingFolderError) {
         (self.room, roomID) = (room, id)
+        // Until it is written.
+        indexLoss = .index(index.path)
         try Self.prepare(folder.path)
         indexChanged()
     }
@@ -122,48 +129,42 @@ package actor RecordingFolder {
             notice(.track(of: track.participant.identity, track.publication.source, .encrypted))
             return (nil, .encrypted)
         }
-        var place: Int?
-        var failure: RecordingFailure?
-        var firstAt: Instant?
-        for await frame in frames {
-            guard !isFinished else { break }
-            do throws(MediaFileError) {
-                let now = NetworkLoop.now
-                if place == nil {
-                    guard entries.count < limit else {
-                        failure = .tooManyFiles(limit: limit)
-                        break
-                    }
-                    // A recording begins at a picture that can be decoded by itself, and of the size that was
-                    // announced: what converts the file keeps to the first one's, and publishers begin small.
-                    let waited = now - (firstAt ?? now)
-                    firstAt = firstAt ?? now
-                    let isPatient = waited < sizePatience
-                    if frame.isKeyFrame, isPatient, frame.isSmaller(than: track.publication) { continue }
-                    guard frame.isKeyFrame else {
-                        if !isPatient || !frame.format.isVideo || track.publication.width == 0 {
-                            await track.requestKeyFrame()
-                        }
-                        continue
-                    }
-                    let opened = try open(track, frame.format, template)
-                    place = opened
-                    try files[opened]?.file.receive(frame, at: now)
-                    await began(entries[opened].file)
-                } else if let place {
-                    try files[place]?.file.receive(frame, at: now)
-                }
-            } catch {
-                failure = RecordingFailure(error, codec: track.publication.mimeType)
-            }
-            guard failure == nil else { break }
-        }
-        if let failure { notice(.track(of: track.participant.identity, track.publication.source, failure)) }
+        let (place, failure) = await write(track, frames, as: template, began: began)
+        if let failure { tell(.track(of: track.participant.identity, track.publication.source, failure), failure) }
         guard let place else { return (nil, failure) }
         let (file, problem) = close(place)
         // Whoever is told of the end is to find it in the index.
         await indexing?.value
         return (file, failure ?? problem)
+    }
+
+    /// - Returns: what has to be closed, if there is anything, and what has ended the writing before the track did.
+    private func write(
+        _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, as template: String,
+        began: @Sendable (String) async -> Void
+    ) async -> (place: Int?, failure: RecordingFailure?) {
+        var beginning = RecordingBeginning(of: track.publication, patience: sizePatience)
+        var place: Int?
+        for await frame in frames {
+            guard !isFinished else { break }
+            let now = NetworkLoop.now
+            let isFirst = place == nil
+            if isFirst {
+                guard entries.count < limit else { return (nil, .tooManyFiles(limit: limit)) }
+                let verdict = beginning.verdict(on: frame, at: now)
+                if verdict == .needsKeyFrame { await track.requestKeyFrame() }
+                guard verdict == .here else { continue }
+            }
+            do throws(MediaFileError) {
+                let current = if let place { place } else { try open(track, frame.format, template) }
+                place = current
+                try files[current]?.file.receive(frame, at: now)
+                if isFirst { await began(entries[current].file) }
+            } catch {
+                return (place, RecordingFailure(error, codec: track.publication.mimeType))
+            }
+        }
+        return (place, nil)
     }
 
     private func open(
@@ -213,7 +214,7 @@ package actor RecordingFolder {
         } catch {
             let reason = RecordingFailure(error, codec: entries[place].codec)
             failure = reason
-            notice(.file(entries[place].file, reason))
+            tell(.file(entries[place].file, reason), reason)
         }
         entries[place].frames = open.file.recorder.recordedFrames
         entries[place].duration = open.file.recorder.duration.seconds
@@ -272,14 +273,21 @@ package actor RecordingFolder {
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         do {
             try encoder.encode(Index(room: room, recordings: entries)).write(to: index, options: .atomic)
+            indexLoss = nil
         } catch {
+            indexLoss = .index(index.path)
             notice(.index(index.path))
         }
     }
 
+    private func tell(_ what: RecordingNotice, _ failure: RecordingFailure) {
+        if failure.isLoss { fileLoss = fileLoss ?? what }
+        notice(what)
+    }
+
     /// A name that is free, with an empty file: whoever records into the same folder has another one. What hinders
     /// that, the recording finds out.
-    static func claim(_ components: [String], _ fileExtension: String, in folder: URL) -> URL {
+    package static func claim(_ components: [String], _ fileExtension: String, in folder: URL) -> URL {
         while true {
             let url = free(components, fileExtension, in: folder)
             let descriptor = Foundation.open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
@@ -306,13 +314,5 @@ package actor RecordingFolder {
             if isTaken(middle) { taken = middle } else { free = middle }
         }
         return url(free)
-    }
-}
-
-extension EncodedFrame {
-    /// Whether a key frame is smaller than what its publisher has announced, however it is held; publishers round.
-    fileprivate func isSmaller(than publication: RemoteTrackPublication) -> Bool {
-        guard let size = pictureSize, publication.width > 0, publication.height > 0 else { return false }
-        return max(size.width, size.height) * 10 < max(publication.width, publication.height) * 9
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import LiveKitProtocol
 import RTCEngine
 import RTCWire
+import Synchronization
 import Testing
 
 @testable import LiveKitClient
@@ -39,49 +40,107 @@ import Testing
         }
     }
 
-    /// A camera that was announced larger than its first key frames are.
-    private static func camera(_ widths: [UInt16]) throws -> (RemoteTrack, AsyncStream<EncodedFrame>) {
+    /// How often a publisher was asked for a key frame.
+    private final class Asked: Sendable {
+        private let times = Mutex(0)
+        var count: Int { times.withLock { $0 } }
+        func ask() { times.withLock { $0 += 1 } }
+    }
+
+    /// A camera that was announced as 1280 by 720 pixels, and all that comes of it.
+    private static func camera(
+        _ payloads: [[UInt8]], _ format: PayloadFormat = .vp8, asked: Asked = Asked()
+    ) throws -> (RemoteTrack, AsyncStream<EncodedFrame>) {
         var info = LiveKitTrackInfo()
         info.sid = "TR_camera"
         info.type = .video
-        info.mimeType = "video/VP8"
+        info.mimeType = format == .vp8 ? "video/VP8" : "video/VP9"
         (info.width, info.height) = (1_280, 720)
         var person = LiveKitParticipantInfo()
         person.identity = "ann"
         let track = RemoteTrack(
             publication: try #require(RemoteTrackPublication(info)), participant: RemoteParticipant(person),
-            receiver: RTPReceiver(kind: .video), askForKeyFrame: {})
+            receiver: RTPReceiver(kind: .video), askForKeyFrame: { asked.ask() })
         let (frames, more) = AsyncStream.makeStream(of: EncodedFrame.self)
-        for (number, width) in widths.enumerated() {
-            let height = width / 16 * 9
-            let size = [UInt8(width & 0xff), UInt8(width >> 8), UInt8(height & 0xff), UInt8(height >> 8)]
+        for (number, payload) in payloads.enumerated() {
             more.yield(
                 EncodedFrame(
-                    payload: [0x10, 0, 0, 0x9d, 0x01, 0x2a] + size + [0, 0, 0], timestamp: UInt32(number) * 3_000,
-                    isKeyFrame: true, format: .vp8))
+                    payload: payload, timestamp: UInt32(number) * 3_000,
+                    isKeyFrame: format.isKeyFrame(payload.span.bytes), format: format))
         }
         more.finish()
         return (track, frames)
     }
 
+    /// VP8, of so many pixels and nine sixteenths.
+    private static func keyFrame(_ width: UInt16) -> [UInt8] {
+        let height = width / 16 * 9
+        let size = [UInt8(width & 0xff), UInt8(width >> 8), UInt8(height & 0xff), UInt8(height >> 8)]
+        return [0x10, 0, 0, 0x9d, 0x01, 0x2a] + size + [0, 0, 0]
+    }
+
+    private static let deltaFrame: [UInt8] = [0x11, 0, 0, 0]
+
+    /// Waits for the size that was announced for as long as it takes.
+    private static func patient(_ url: URL) -> RecordingFolder {
+        RecordingFolder(url.path, sizePatience: .seconds(Int64(600)), loop: NetworkLoop(name: "test"), notice: { _ in })
+    }
+
     @Test func `a file begins at a picture of the size that was announced`() async throws {
         try await Self.inFolder { url in
-            let folder = RecordingFolder(
-                url.path, sizePatience: .seconds(Int64(600)), loop: NetworkLoop(name: "test"), notice: { _ in })
+            let folder = Self.patient(url)
             try await folder.begin(room: "kitchen")
-            let (track, frames) = try Self.camera([320, 640, 1_280, 320])
+            let (track, frames) = try Self.camera([320, 640, 1_280, 320].map(Self.keyFrame))
             let name = try #require(await folder.record(track, frames).file).path
             // Matroska's PixelWidth: two bytes, 1280.
             let file = try Data(contentsOf: url.appending(path: name))
             #expect(file.firstRange(of: Data([0xb0, 0x82, 0x05, 0x00])) != nil)
             // Of one that never becomes as large, nothing is recorded in so short a time.
-            let (small, few) = try Self.camera([320, 640])
+            let (small, few) = try Self.camera([320, 640].map(Self.keyFrame))
             #expect(await folder.record(small, few).file == nil)
             let impatient = RecordingFolder(
                 url.path, index: "other", sizePatience: .zero, loop: NetworkLoop(name: "test"), notice: { _ in })
             try await impatient.begin(room: "kitchen")
-            let (still, more) = try Self.camera([320, 640])
+            let (still, more) = try Self.camera([320, 640].map(Self.keyFrame))
             #expect(await impatient.record(still, more).file != nil)
+        }
+    }
+
+    @Test
+    func `who comes in the midst of a track asks for a key frame at once, and not while it begins small`() async throws
+    {
+        try await Self.inFolder { url in
+            let folder = Self.patient(url)
+            try await folder.begin(room: "kitchen")
+            let asked = Asked()
+            let (track, frames) = try Self.camera(
+                [Self.deltaFrame, Self.keyFrame(1_280), Self.deltaFrame], asked: asked)
+            #expect(await folder.record(track, frames).file != nil)
+            #expect(asked.count == 1)
+            let left = Asked()
+            let (small, few) = try Self.camera([Self.keyFrame(320), Self.deltaFrame, Self.deltaFrame], asked: left)
+            #expect(await folder.record(small, few).file == nil)
+            #expect(left.count == 0)
+        }
+    }
+
+    @Test func `a key picture of three layers of VP9 is as large as the highest, and begins the file`() async throws {
+        try await Self.inFolder { url in
+            // The lowest is a key frame of 320 by 180 pixels; those above are predicted from it, and tell their size.
+            let layers: [[UInt8]] = [
+                [0x83, 0x49, 0x83, 0x42, 0x00, 0x13, 0xf0, 0x0b, 0x38],
+                [0x87, 0x02, 0x02, 0x00, 0x04, 0xfe, 0x02, 0xcf, 0x04],
+                [0x87, 0x04, 0x24, 0x00, 0x09, 0xfe, 0x05, 0x9e, 0x90],
+            ]
+            var picture = layers.flatMap { $0 }
+            VP9Superframe(sizes: layers.map(\.count)).appendIndex(to: &picture)
+            let folder = Self.patient(url)
+            try await folder.begin(room: "kitchen")
+            let (track, frames) = try Self.camera([picture], .vp9)
+            let name = try #require(await folder.record(track, frames).file).path
+            // The size in the header of an IVF.
+            let file = try Data(contentsOf: url.appending(path: name))
+            #expect([UInt8](file[12..<16]) == [0x00, 0x05, 0xd0, 0x02])
         }
     }
 

@@ -143,6 +143,34 @@ import Testing
         #expect(egress.info.status == .egressActive)
     }
 
+    @Test func `one that finds no place waits for it, and is left out no more once it has one`() {
+        var egress = Self.egress(.room(sound: true, pictures: true))
+        _ = egress.becameActive(at: 2)
+        #expect(egress.omit("TR_a", "Full.", waits: true, at: 3) == .updated)
+        #expect(egress.omit("TR_b", "Secret.", at: 3) == .updated)
+        #expect(egress.info.details == "Not recorded: TR_a: Full. TR_b: Secret.")
+        #expect(egress.wants(Self.track("TR_a")) && !egress.wants(Self.track("TR_b")))
+        egress.took("TR_a")
+        #expect(egress.info.details == "Not recorded: TR_b: Secret." && egress.waiting.isEmpty)
+        #expect(!egress.wants(Self.track("TR_a")))
+    }
+
+    @Test(arguments: [true, false])
+    func `a room of which all was left out has failed, and says why`(waits: Bool) {
+        var egress = Self.egress(.room(sound: true, pictures: true))
+        _ = egress.becameActive(at: 2)
+        _ = egress.omit("TR_a", "Full.", waits: waits, at: 3)
+        #expect(egress.stopRequested(at: 4) == .ended)
+        #expect(egress.info.status == .egressFailed && egress.info.error == "Not recorded: TR_a: Full.")
+        var other = Self.egress(.room(sound: true, pictures: true))
+        _ = other.becameActive(at: 2)
+        _ = other.omit("TR_a", "Full.", waits: waits, at: 3)
+        other.took("TR_b")
+        _ = other.fileBegan("b.webm", of: "TR_b", at: 4)
+        #expect(other.orphaned(nil, at: 5) == nil && other.trackEnded("TR_b", nil, at: 6) == .ended)
+        #expect(other.info.status == .egressComplete && other.info.details == "Not recorded: TR_a: Full.")
+    }
+
     @Test func `nothing of a recording grows without end`() {
         var egress = Self.egress(.room(sound: true, pictures: true))
         _ = egress.becameActive(at: 2)
@@ -156,7 +184,8 @@ import Testing
                 _ = egress.trackEnded(sid, nil, at: 4)
             }
         }
-        #expect(egress.known.count == Egress.trackLimit)
+        for number in 0..<Egress.trackLimit * 2 { _ = egress.omit("TR_w\(number)", "full", waits: true, at: 5) }
+        #expect(egress.known.count == Egress.trackLimit && egress.waiting.count == Egress.trackLimit)
         #expect(egress.info.fileResults.count == Egress.trackLimit)
         #expect(egress.info.details.utf8.count < 1_000)
     }

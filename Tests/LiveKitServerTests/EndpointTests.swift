@@ -85,12 +85,13 @@ import Testing
 
     enum Fault: CaseIterable {
         case noToken, wrongToken, expired, noGrant, noRoom, longRoom, noIdentity, longName, noJoinRequest
-        case badJoinRequest
+        case badJoinRequest, decomposedName, decomposedRoom, decomposedRoomOfQuery
 
         var status: Int {
             switch self {
             case .noToken, .wrongToken, .expired, .noGrant: 401
             case .noRoom, .longRoom, .noIdentity, .longName, .noJoinRequest, .badJoinRequest: 400
+            case .decomposedName, .decomposedRoom, .decomposedRoomOfQuery: 400
             }
         }
 
@@ -107,6 +108,10 @@ import Testing
                 "/rtc?access_token=\(try TestServer.token(identity: String(repeating: "n", count: 257)))"
             case .noIdentity: "/rtc?access_token=\(try TestServer.token(identity: ""))"
             case .noJoinRequest: "/rtc/v1?access_token=\(try TestServer.token())"
+            // To Swift these are equal to names with one letter in the place of two, or another letter.
+            case .decomposedName: "/rtc?access_token=\(try TestServer.token(identity: "Jose\u{301}"))"
+            case .decomposedRoom: "/rtc?access_token=\(try TestServer.token(room: "\u{212a}itchen"))"
+            case .decomposedRoomOfQuery: "/rtc?room=%E2%84%AAitchen&access_token=\(try TestServer.token(room: ""))"
             case .badJoinRequest: "/rtc/v1?join_request=!&access_token=\(try TestServer.token())"
             }
         }

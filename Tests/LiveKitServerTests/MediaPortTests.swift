@@ -117,17 +117,65 @@ import Testing
         }
     }
 
-    @Test func `one address has so many TCP connections and no more`() async throws {
-        try await TestServer.run({ $0.media.maximumStreamsPerAddress = 2 }) { server in
+    @Test func `one address has so many TCP connections without a credential and no more`() async throws {
+        try await TestServer.run({ $0.media.maximumStrangersPerAddress = 2 }) { server in
             let port = try #require(server.media.first?.streamPort)
             let sockets = [try await RawSocket(port: Int(port)), try await RawSocket(port: Int(port))]
             try await Self.eventually { server.livekit.statistics.streams == 2 }
             let third = try await RawSocket(port: Int(port))
             #expect(await third.readToEnd().isEmpty)
             #expect(server.livekit.statistics.streams == 2)
+            try await Self.eventually { server.livekit.statistics.streamsRefused == 1 }
             for socket in sockets { socket.close() }
             try await Self.eventually { server.livekit.statistics.streams == 0 }
         }
+    }
+
+    @Test func `who has shown a credential takes no stranger's place, and leaves none`() async throws {
+        try await TestServer.run({ $0.media.maximumStrangersPerAddress = 1 }) { server in
+            let port = Int(try #require(server.media.first?.streamPort))
+            let check = try await Self.check(of: server)
+            var members: [RawSocket] = []
+            for number in 1...3 {
+                let member = try await RawSocket(port: port)
+                member.send(try #require(StreamFraming.frame(check)))
+                var answers = member.chunks.makeAsyncIterator()
+                // RFC 4571 §2: two bytes of length, and a success behind them.
+                let answer = await answers.next() ?? []
+                #expect(STUNMessage.isBindingSuccess(Array(answer.dropFirst(2))))
+                members.append(member)
+                try await Self.eventually { server.livekit.statistics.streams == number }
+            }
+            let stranger = try await RawSocket(port: port)
+            try await Self.eventually { server.livekit.statistics.streams == 4 }
+            // One who has gone had no place among the strangers to give back.
+            members.removeLast().close()
+            try await Self.eventually { server.livekit.statistics.streams == 3 }
+            let refused = try await RawSocket(port: port)
+            #expect(await refused.readToEnd().isEmpty)
+            stranger.close()
+            try await Self.eventually { server.livekit.statistics.streams == 2 }
+            let next = try await RawSocket(port: port)
+            try await Self.eventually { server.livekit.statistics.streams == 3 }
+            for socket in members + [next] { socket.close() }
+        }
+    }
+
+    /// A check (RFC 8445 §7.2) of somebody who publishes by WHIP.
+    private static func check(of server: TestServer) async throws -> [UInt8] {
+        let answer = try await WHIPTests.post(server).body
+        func value(_ name: String) throws -> String {
+            let line = answer.split(separator: "\r\n").first { $0.hasPrefix("a=\(name):") }
+            return String(try #require(line).dropFirst(name.count + 3))
+        }
+        let (fragment, password) = (try value("ice-ufrag"), try value("ice-pwd"))
+        var random = SystemRandomNumberGenerator()
+        let check = STUNMessage(
+            .request, transactionID: STUNTransactionID(using: &random),
+            attributes: [
+                .username("\(fragment):\(WHIPTests.fragment)"), .priority(1), .iceControlling(tieBreaker: 1),
+            ])
+        return check.encoded(key: HMACSHA1(password: password))
     }
 
     @Test func `a port that is taken is named, and after the end it is free`() async throws {

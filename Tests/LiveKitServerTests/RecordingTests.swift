@@ -15,27 +15,30 @@ import Testing
         private let room = Room()
         let track: String
 
-        init(_ server: TestServer, letsEverybody: Bool) async throws {
+        init(_ server: TestServer, as identity: String = "ann", letsEverybody: Bool) async throws {
             try await room.connect(
-                url: "ws://127.0.0.1:\(server.port)", token: try TestServer.token(identity: "ann"))
+                url: "ws://127.0.0.1:\(server.port)", token: try TestServer.token(identity: identity))
             await room.setTrackSubscriptionPermissions(allowing: letsEverybody ? nil : [])
             track = try await room.publish(.vp8, options: TrackPublishOptions(name: "camera", source: .camera))
                 .sid.rawValue
             // Others may have it once there is a path for it.
-            while await server.livekit.workers[0].look(at: "kitchen")?.people.contains(where: { $0.isPublisher })
-                != true
-            { try await Task.sleep(for: .milliseconds(5)) }
+            while await server.livekit.workers[0].look(at: "kitchen")?.people.contains(where: {
+                $0.identity == identity && $0.isPublisher
+            }) != true { try await Task.sleep(for: .milliseconds(5)) }
         }
+
+        func leave() async { await room.disconnect() }
     }
 
     private static func run(
-        patience: Duration = .seconds(1), _ body: (TestServer, Egresses) async throws -> Void
+        patience: Duration = .seconds(1), limit: Int = 100, _ body: (TestServer, Egresses) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "roost-rec-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let change: (inout LiveKitServerConfiguration) -> Void = { configuration in
             var recordings = RecordingConfiguration(folder: folder.path)
             recordings.patience = patience
+            recordings.limit = limit
             configuration.recordings = recordings
         }
         try await TestServer.run(change) { server in
@@ -43,12 +46,19 @@ import Testing
         }
     }
 
-    private static func end(of id: String, _ egresses: Egresses) async throws -> LiveKitEgressInfo {
+    /// As soon as it is so.
+    private static func info(
+        of id: String, _ egresses: Egresses, when isSo: (LiveKitEgressInfo) -> Bool
+    ) async throws -> LiveKitEgressInfo {
         while true {
             let info = await egresses.list(.with { $0.egressID = id }).items.first ?? LiveKitEgressInfo()
-            if info.endedAt > 0 { return info }
+            if isSo(info) { return info }
             try await Task.sleep(for: .milliseconds(10))
         }
+    }
+
+    private static func end(of id: String, _ egresses: Egresses) async throws -> LiveKitEgressInfo {
+        try await info(of: id, egresses) { $0.endedAt > 0 }
     }
 
     @Test func `a track that the recorder may not have is not waited for`() async throws {
@@ -66,13 +76,29 @@ import Testing
         try await Self.run { server, egresses in
             let ann = try await Publisher(server, letsEverybody: false)
             let begun = try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "")
-            var info = begun
-            while info.details.isEmpty {
-                try await Task.sleep(for: .milliseconds(10))
-                info = await egresses.list(.with { $0.egressID = begun.egressID }).items.first ?? info
-            }
+            let info = try await Self.info(of: begun.egressID, egresses) { !$0.details.isEmpty }
             #expect(info.status == .egressActive && info.details.contains(ann.track))
+            // It was all that there was.
+            _ = try await egresses.stop(begun.egressID)
+            let end = try await Self.end(of: begun.egressID, egresses)
+            #expect(end.status == .egressFailed && end.error == info.details)
             withExtendedLifetime(ann) {}
+        }
+    }
+
+    @Test func `a track of a room that finds no place is recorded when another has ended`() async throws {
+        try await Self.run(patience: .seconds(60), limit: 1) { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: true)
+            // The room itself takes no place.
+            let begun = try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "")
+            while egresses.statistics.tracks == 0 { try await Task.sleep(for: .milliseconds(10)) }
+            let bob = try await Publisher(server, as: "bob", letsEverybody: true)
+            let full = try await Self.info(of: begun.egressID, egresses) { !$0.details.isEmpty }
+            #expect(full.details == "Not recorded: \(bob.track): The server records 1 tracks already.")
+            await ann.leave()
+            _ = try await Self.info(of: begun.egressID, egresses) { $0.details.isEmpty }
+            #expect(egresses.statistics.tracks == 1 && egresses.statistics.omitted == 1)
+            withExtendedLifetime(bob) {}
         }
     }
 

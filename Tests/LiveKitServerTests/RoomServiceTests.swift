@@ -208,8 +208,8 @@ import Testing
         #expect(
             statuses == [
                 "malformed 400", "invalid_argument 400", "unauthenticated 401", "not_found 404", "bad_route 404",
-                "resource_exhausted 429", "failed_precondition 412", "unimplemented 501", "unavailable 503",
-                "unknown 500", "internal 500",
+                "resource_exhausted 429", "failed_precondition 412", "deadline_exceeded 408", "unimplemented 501",
+                "unavailable 503", "unknown 500", "internal 500",
             ])
     }
 }

@@ -9,14 +9,16 @@ import Testing
 
 /// `/whip` and `/whep`, over real sockets on loopback. Media come in `Interop`.
 @Suite(.timeLimit(.minutes(2))) struct WHIPTests {
+    /// Of who offers.
+    static let fragment = "abcd"
     private static let offer = [
         "v=0", "o=- 1 1 IN IP4 0.0.0.0", "s=-", "t=0 0", "a=group:BUNDLE 0", "m=video 9 UDP/TLS/RTP/SAVPF 96",
-        "c=IN IP4 0.0.0.0", "a=mid:0", "a=sendonly", "a=rtcp-mux", "a=setup:actpass", "a=ice-ufrag:abcd",
+        "c=IN IP4 0.0.0.0", "a=mid:0", "a=sendonly", "a=rtcp-mux", "a=setup:actpass", "a=ice-ufrag:\(fragment)",
         "a=ice-pwd:abcdefghijklmnopqrstuvwx",
         "a=fingerprint:sha-256 " + Array(repeating: "00", count: 32).joined(separator: ":"), "a=rtpmap:96 VP8/90000",
     ].map { $0 + "\r\n" }.joined()
 
-    private static func post(
+    static func post(
         _ server: TestServer, _ target: String = "/whip", identity: String = "obs", offer: String = offer
     ) async throws -> (status: Int, headers: String, body: String) {
         try await server.ask(
@@ -158,6 +160,8 @@ import Testing
     @Test func `If-Match is read as RFC 9110 has it`() {
         let (one, two) = (EntityTag(value: "one"), EntityTag(value: "two"))
         #expect(IfMatch("*") == .any && IfMatch(" * ") == .any)
+        // As RFC 9725 §4.3.3 writes it.
+        #expect(IfMatch(#""*""#) == .any && IfMatch(#"W/"*""#) == .one(of: []))
         #expect(IfMatch(#""one""#) == .one(of: [one]))
         #expect(IfMatch(#""one" ,, "two","#) == .one(of: [one, two]))
         #expect(IfMatch(#"W/"one", "two""#) == .one(of: [two]))

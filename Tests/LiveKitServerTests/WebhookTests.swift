@@ -88,6 +88,59 @@ import Testing
         }
     }
 
+    /// RFC 9110 §15.4.8, §15.4.9.
+    @Test func `a receiver that has moved is followed, with the signature`() async throws {
+        let receiver = Receiver()
+        let key = try #require(TestServer.key)
+        var configuration = SocketIOServerConfiguration()
+        configuration.fallback = { request in
+            switch request.path {
+            case "/moved/": Self.redirection(308, to: "there?kind=test")
+            case "/moved/there": receiver.take(request, keys: APIKeys(key))
+            default: .text("", status: 404)
+            }
+        }
+        let there = SocketIOServer(configuration: configuration)
+        let port = try await there.bind(host: "127.0.0.1", port: 0)
+        configuration.fallback = { _ in Self.redirection(307, to: "http://127.0.0.1:\(port)/moved/") }
+        let here = SocketIOServer(configuration: configuration)
+        let firstPort = try await here.bind(host: "127.0.0.1", port: 0)
+        let url = try #require(WebhookURL("http://127.0.0.1:\(firstPort)/"))
+        let sender = WebhookSender(urls: [url], key: key, logger: Logger(label: "test"))
+        sender.send(Self.event("first"))
+        sender.send(Self.event("second"))
+        await sender.finish(within: .seconds(60))
+        #expect(receiver.events == ["first", "second"])
+        #expect(sender.statistics == WebhookStatistics(delivered: 2, failedAttempts: 0, lost: 0))
+        await here.shutdown()
+        await there.shutdown()
+    }
+
+    private static func redirection(_ status: Int, to location: String) -> SocketIOHTTPResponse {
+        SocketIOHTTPResponse(status: status, headers: [("Location", location)])
+    }
+
+    @Test func `who is sent on without end gives up, and other redirections are not followed`() async throws {
+        var configuration = SocketIOServerConfiguration()
+        let counted = Counter()
+        configuration.fallback = { request in
+            counted.value.add(1, ordering: .relaxed)
+            return Self.redirection(request.path == "/other" ? 302 : 307, to: "/again")
+        }
+        let server = SocketIOServer(configuration: configuration)
+        let port = try await server.bind(host: "127.0.0.1", port: 0)
+        for (path, status, requests) in [("again", 307, 6), ("other", 302, 7)] {
+            let poster = try HTTPPoster(url: "http://127.0.0.1:\(port)/\(path)")
+            let answer = try await poster.post([1], headers: [])
+            #expect(answer == status)
+            #expect(counted.value.load(ordering: .relaxed) == requests)
+            await poster.close()
+        }
+        await server.shutdown()
+    }
+
+    private final class Counter: Sendable { let value = Atomic(0) }
+
     @Test func `what is refused is not said again`() async throws {
         let receiver = Receiver(statuses: [400])
         try await Self.run(receiver) { sender in

@@ -52,6 +52,48 @@ import Testing
         #expect(again.video?.frames.map(\.decodeTime) == track.frames.map(\.decodeTime))
     }
 
+    @Test func `a VP9 picture of three layers makes an IVF of the highest one's size, which alone is shown`() throws {
+        // The beginnings of what libvpx makes of 320 by 180, 640 by 360 and 1280 by 720 pixels.
+        let rest = [UInt8](repeating: 7, count: 120)
+        let beginnings: [[UInt8]] = [
+            [
+                0x83, 0x49, 0x83, 0x42, 0x00, 0x13, 0xf0, 0x0b, 0x38, 0x27, 0xf8,
+                0x16, 0x78, 0x18, 0xe0, 0x90, 0x70, 0x61, 0x28, 0x00, 0x0b, 0x80,
+            ],
+            [
+                0x87, 0x02, 0x02, 0x00, 0x04, 0xfe, 0x02, 0xcf, 0x04, 0xff, 0x02,
+                0xcf, 0x90, 0x51, 0xc1, 0x20, 0xe0, 0xc0, 0x80, 0x00, 0x1b, 0x40,
+            ],
+            [
+                0x87, 0x04, 0x24, 0x00, 0x09, 0xfe, 0x05, 0x9e, 0x90,
+                0x51, 0xc1, 0x20, 0xe0, 0xc0, 0x80, 0x00, 0x1d, 0x40,
+            ],
+        ]
+        let layers = beginnings.map { $0 + rest }
+        let sizes = layers.map(\.count)
+        var picture = layers.flatMap { $0 }
+        VP9Superframe(sizes: sizes).appendIndex(to: &picture)
+        let frame = EncodedFrame(payload: picture, timestamp: 0, isKeyFrame: true, format: .vp9)
+        let size = try #require(frame.pictureSize)
+        #expect(size.width == 1_280 && size.height == 720)
+        let (bytes, _) = try record(
+            video: MediaTrack(
+                format: .vp9, frames: [.init(payload: picture, decodeTime: 0, duration: 3_000, isKeyFrame: true)]),
+            audio: nil)
+        let film = try #require(try MediaFile(reading: bytes, name: "call.ivf").video)
+        #expect(film.width == 1_280 && film.height == 720)
+        let written = try #require(film.frames.first).payload
+        let index = VP9Superframe(written.span.bytes)
+        let frames = try #require(index)
+        #expect(frames.sizes == sizes)
+        var offset = 0
+        let shown = frames.sizes.map { size in
+            defer { offset += size }
+            return VP9FrameHeader(written.span.bytes.extracting(offset..<offset + size))?.isShown
+        }
+        #expect(shown == [false, false, true])
+    }
+
     @Test func `G711 makes the WAV that it was read from`() throws {
         let track = try TestMedia.track("webRtcTestVideo-pcmu.wav")
         #expect(track.format == .pcmu)

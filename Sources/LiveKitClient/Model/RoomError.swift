@@ -2,7 +2,7 @@ internal import LiveKitProtocol
 
 /// Why something asked of a `Room` did not come about. Each has a sentence that a person can read.
 public enum RoomError: Error, Sendable, Hashable {
-    /// The URL is not one of a server: `ws://host:port` or `wss://host`.
+    /// The URL is not one of a server: `ws://host:port` or `wss://host`, perhaps with a path, and without a query.
     case invalidURL(String)
     /// The server answered the request to join with this HTTP status.
     case refused(status: Int)
@@ -50,6 +50,8 @@ public enum RequestRefusal: String, Sendable, Hashable {
 extension RoomError: CustomStringConvertible {
     public var description: String {
         switch self {
+        case .invalidURL(let url) where url.contains("?"):
+            "\"\(url)\" has a query, which the URL of a server goes without."
         case .invalidURL(let url): "\"\(url)\" is no URL of a server: they read ws://host:port or wss://host."
         case .refused(let status):
             switch status {

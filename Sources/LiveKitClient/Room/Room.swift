@@ -100,7 +100,8 @@ public actor Room {
 
     /// Joins the room that the token is for; back when media can flow.
     ///
-    /// - Parameter url: of the server: `ws://host:port`, `wss://host`, or the same with `http`.
+    /// - Parameter url: of the server: `ws://host:port`, `wss://host`, or the same with `http`; perhaps with a path,
+    ///   but not with a query.
     public func connect(url: String, token: String) async throws(RoomError) {
         self.url = url
         _ = try await request { machine, request, now in machine.connect(token: token, request: request, at: now) }

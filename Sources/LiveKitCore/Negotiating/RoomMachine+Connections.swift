@@ -24,6 +24,9 @@ extension RoomMachine {
             fingerprint: transport.security.localFingerprint, audioCodecs: MediaCodecs.audio,
             videoCodecs: MediaCodecs.video, isICELite: true, maximumTransceivers: configuration.limits.transceivers)
         negotiation.receivesSimulcast = true
+        // Who may say how a picture is to be turned (3GPP TS 26.114 §7.4.5) does not turn it, and Firefox, players and
+        // files show it as it came. Where nobody takes that, cameras turn their pictures themselves.
+        negotiation.headerExtensions.removeAll { $0.uri == HeaderExtensionURI.videoOrientation }
         negotiation.dataChannels.maximumRemoteChannels = configuration.limits.dataChannels
         negotiation.dataChannels.maximumRemoteNames = 4 << 10
         return negotiation

@@ -29,6 +29,9 @@ final class Track {
     var lost: Int64 = 0
     /// Those that came with later ones, as was counted last.
     var recovered: Int64 = 0
+    /// How many layers less came than were wanted, in the two times before when that was looked at: a publisher that
+    /// begins has none of the upper ones yet.
+    private var layersMissing = (before: 0, last: 0)
     /// How loud it is, as was told last.
     var level = 0.0
 
@@ -45,6 +48,11 @@ final class Track {
     }
 
     var kind: MediaKind { info.type == .video ? .video : .audio }
+
+    /// How many layers less than are wanted have come for a while.
+    var missingLayers: Int { min(layersMissing.before, layersMissing.last) }
+
+    func noteMissing(layers: Int) { layersMissing = (layersMissing.last, layers) }
 }
 
 /// What a participant gets of somebody else's track.

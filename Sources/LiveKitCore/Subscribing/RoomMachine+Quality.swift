@@ -84,6 +84,9 @@ extension RoomMachine {
     private func observeInbound(of participant: Participant, _ reports: [StatsReport]) -> [QualityObservation] {
         var observations: [QualityObservation] = []
         var counted: [UInt32: QualityRecord.Counts] = [:]
+        for track in participant.tracks {
+            track.noteMissing(layers: track.publication.map { media.missingLayers(of: $0) } ?? 0)
+        }
         for report in reports {
             let roundTrip = report.remoteInboundRTP.compactMap(\.roundTripTime).max() ?? 0
             for stream in report.inboundRTP {
@@ -98,12 +101,13 @@ extension RoomMachine {
                     track.recovered = recovered
                 }
                 guard let before else { continue }
-                observations.append(
-                    observation(
-                        stream.kind == "video" ? .video : track?.isRedundant == true ? .redundantAudio : .audio,
-                        counts, since: before, jitter: stream.jitter, roundTrip: roundTrip,
-                        // A layer that nobody wants is not sent.
-                        maySleep: track?.info.muted == true || stream.kind == "video"))
+                var observed = observation(
+                    stream.kind == "video" ? .video : track?.isRedundant == true ? .redundantAudio : .audio, counts,
+                    since: before, jitter: stream.jitter, roundTrip: roundTrip,
+                    // A layer that nobody wants is not sent.
+                    maySleep: track?.info.muted == true || stream.kind == "video")
+                observed.missingLayers = track?.missingLayers ?? 0
+                observations.append(observed)
             }
         }
         participant.quality.inbound = counted

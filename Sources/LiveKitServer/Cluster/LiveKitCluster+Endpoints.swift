@@ -126,7 +126,8 @@ extension LiveKitCluster {
             let hasBody = request.method == "POST" || request.method == "PATCH"
             var response = try await requester.ask(
                 request.method, target(path, request),
-                headers: PassedHeaders.request(request, token: token, via: via), body: hasBody ? request.body : nil)
+                headers: PassedHeaders.request(request, token: token, via: via), body: hasBody ? request.body : nil,
+                timeout: kind == .service ? configuration.serviceTimeout : nil)
             response.headers = PassedHeaders.response(response.headers, of: configuration.server)
             counters.answered(kind)
             noteReachable()
@@ -134,7 +135,7 @@ extension LiveKitCluster {
         } catch {
             counters.failed(kind)
             note(error)
-            throw .noCluster
+            throw error == .late ? HTTPRefusal.late : HTTPRefusal.noCluster
         }
     }
 
@@ -150,7 +151,8 @@ extension LiveKitCluster {
             do throws(HTTPRefusal) {
                 return try await pass(request, to: path, as: .service, token: token)
             } catch {
-                throw TwirpError(.unavailable, error.text)
+                // SDKs ask again what was unavailable; this may be done by now.
+                throw TwirpError(error == .late ? .deadlineExceeded : .unavailable, error.text)
             }
         } catch {
             return error.response
@@ -174,6 +176,8 @@ extension LiveKitCluster {
 extension HTTPRefusal {
     /// SDKs try again after it.
     fileprivate static let noCluster = HTTPRefusal(503, "The cluster cannot be reached.")
+    /// RFC 9110 §15.6.5.
+    fileprivate static let late = HTTPRefusal(504, "The cluster has not answered in time.")
 
     /// The cluster's refusal of a WebSocket, in its words, by which SDKs go.
     fileprivate init(passing response: SocketIOHTTPResponse) {

@@ -86,13 +86,17 @@ package final class LiveKitCluster: Sendable {
             default: health.note(.reachable)
             }
         } catch {
-            note(error)
+            // This much it answers at once.
+            note(error == .late ? .unreachable("it does not answer") : error)
         }
     }
 
     func note(_ failure: HTTPRequester.Failure) {
-        // Too many at once is no news of the cluster.
-        if case .unreachable(let reason) = failure { health.note(.unreachable(reason)) }
+        switch failure {
+        case .unreachable(let reason): health.note(.unreachable(reason))
+        // What takes long, and too many at once, are no news of the cluster.
+        case .late, .busy: break
+        }
     }
 
     func noteReachable() { health.note(.reachable) }

@@ -28,8 +28,10 @@ struct Egress {
     private(set) var known: Set<String> = []
     /// The first one counts.
     private var failure: RecordingFailure?
-    /// Of a room: tracks that are not recorded, while the others are.
-    private var omissions: [String] = []
+    /// Of a room: tracks that are not recorded, while the others are, and why.
+    private var omissions: [(track: String, reason: String)] = []
+    /// Of a room: tracks that are to be had when there is a place for them. No more than `trackLimit`.
+    private(set) var waiting: Set<String> = []
     /// Its room, or its recorder, is no longer there for it.
     private var isOrphaned = false
 
@@ -99,6 +101,9 @@ struct Egress {
     mutating func took(_ track: String) {
         known.insert(track)
         tracks[track] = .some(nil)
+        guard waiting.remove(track) != nil else { return }
+        omissions.removeAll { $0.track == track }
+        info.details = omissionsText
     }
 
     /// A room's recorder is in the room.
@@ -150,14 +155,25 @@ struct Egress {
     }
 
     /// Of a room: a track that is not recorded.
-    mutating func omit(_ track: String, _ reason: String, at now: Int64) -> News? {
-        if !isFull { known.insert(track) }
+    ///
+    /// - Parameter waits: it is, once another has ended.
+    mutating func omit(_ track: String, _ reason: String, waits: Bool = false, at now: Int64) -> News? {
+        if waits, waiting.count < Self.trackLimit {
+            waiting.insert(track)
+        } else if !isFull {
+            known.insert(track)
+        }
         // Rooms may have thousands.
         guard isRunning, omissions.count < Self.namedOmissions else { return nil }
-        omissions.append("\(track): \(reason)")
-        info.details = "Not recorded: " + omissions.joined(separator: " ")
+        omissions.append((track, reason))
+        info.details = omissionsText
         info.updatedAt = now
         return .updated
+    }
+
+    private var omissionsText: String {
+        guard !omissions.isEmpty else { return "" }
+        return "Not recorded: " + omissions.map { "\($0.track): \($0.reason)" }.joined(separator: " ")
     }
 
     private static let namedOmissions = 20
@@ -194,6 +210,11 @@ struct Egress {
         if let failure {
             info.status = .egressFailed
             info.error = failure.description
+            info.errorCode = 500
+        } else if info.fileResults.isEmpty, !omissions.isEmpty {
+            // Of a room all that there was has been left out.
+            info.status = .egressFailed
+            info.error = info.details
             info.errorCode = 500
         } else if info.fileResults.isEmpty, !isOfRoom {
             info.status = .egressAborted

@@ -11,7 +11,7 @@ package struct EgressStatistics: Sendable, Equatable {
     package var completed = 0
     package var failed = 0
     package var aborted = 0
-    /// Tracks that were to be recorded and could not be.
+    /// Tracks that were to be recorded and could not be, or not at once.
     package var omitted = 0
     /// Of files that are complete.
     package var bytes = 0

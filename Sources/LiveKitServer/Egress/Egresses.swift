@@ -90,7 +90,7 @@ actor Egresses {
         room name: String, sound: Bool, pictures: Bool, template: String
     ) async throws(TwirpError) -> LiveKitEgressInfo {
         let (room, _) = try await look(name)
-        try checkLimit()
+        try checkLimitOfRooms()
         let id = add(.room(sound: sound, pictures: pictures), template, room)
         let session = enter(room)
         Task {
@@ -181,9 +181,18 @@ actor Egresses {
 
     private func checkLimit() throws(TwirpError) {
         guard !isStopping else { throw TwirpError(.unavailable, "the server is going down") }
-        guard load < configuration.limit else {
+        guard running.count < configuration.limit else {
             throw TwirpError(
                 .resourceExhausted, "the server records \(configuration.limit) tracks already, the most that it does")
+        }
+    }
+
+    /// A whole room takes no track's place.
+    private func checkLimitOfRooms() throws(TwirpError) {
+        try checkLimit()
+        guard egresses.values.count(where: { $0.isActive && $0.isOfRoom }) < configuration.limit else {
+            throw TwirpError(
+                .resourceExhausted, "the server records \(configuration.limit) rooms already, the most that it does")
         }
     }
 
@@ -239,15 +248,17 @@ actor Egresses {
         for (work, recording) in running where work.egress == id { await sessions[room]?.recorder.stop(recording) }
     }
 
-    /// Why a track is not recorded; nil if it can be.
-    private func obstacle(
-        to track: LiveKitTrackInfo, of egress: Egress, _ room: LiveKitRoom, isNamed: Bool
-    ) -> RecordingFailure? {
+    /// Why a track is not recorded by an egress, now or later; nil if it can be.
+    private func obstacle(to track: LiveKitTrackInfo, of egress: Egress) -> RecordingFailure? {
         if track.encryption != .none { return .encrypted }
-        guard !isStopping, load < configuration.limit else {
+        return egress.isFull ? .tooManyFiles(limit: Egress.trackLimit) : nil
+    }
+
+    /// Why no track of a room is recorded now; nil if one can be.
+    private func wantOfPlace(in room: LiveKitRoom, isNamed: Bool) -> RecordingFailure? {
+        guard !isStopping, running.count < configuration.limit else {
             return .notInRoom("The server records \(configuration.limit) tracks already.")
         }
-        if egress.isFull { return .tooManyFiles(limit: Egress.trackLimit) }
         // What people publish in one room leaves room for others. Whoever names a track has chosen.
         guard isNamed || sessions[room.sid]?.tracks ?? 0 < configuration.limitOfRoom else {
             return .notInRoom("The server records \(configuration.limitOfRoom) tracks of this room already.")
@@ -260,15 +271,9 @@ actor Egresses {
     /// - Parameter isNamed: a service has asked for this very track.
     private func record(_ track: LiveKitTrackInfo, for id: String, _ room: LiveKitRoom, isNamed: Bool = false) {
         guard let egress = egresses[id], egress.wants(track) else { return }
-        if let obstacle = obstacle(to: track, of: egress, room, isNamed: isNamed) {
-            count { $0.omitted += 1 }
-            switch egress.scope {
-            case .room: note(id) { $0.omit(track.sid, obstacle.description, at: Self.now) }
-            case .track:
-                egresses[id]?.took(track.sid)
-                note(id) { $0.trackEnded(track.sid, obstacle, at: Self.now) }
-            }
-            return
+        let obstacle = obstacle(to: track, of: egress)
+        if let reason = obstacle ?? wantOfPlace(in: room, isNamed: isNamed) {
+            return leaveOut(track.sid, of: egress, reason, waits: obstacle == nil)
         }
         egresses[id]?.took(track.sid)
         let work = Work(egress: id, track: track.sid)
@@ -295,6 +300,32 @@ actor Egresses {
             sessions[room.sid]?.tracks -= 1
             await leave(room.sid)
             if !isBusy { tellIdle() }
+            await fillPlaces()
+        }
+    }
+
+    private func leaveOut(_ track: String, of egress: Egress, _ reason: RecordingFailure, waits: Bool) {
+        // It is not told of again for waiting on.
+        guard !egress.waiting.contains(track) else { return }
+        count { $0.omitted += 1 }
+        let id = egress.info.egressID
+        switch egress.scope {
+        case .room: note(id) { $0.omit(track, reason.description, waits: waits, at: Self.now) }
+        case .track:
+            egresses[id]?.took(track)
+            note(id) { $0.trackEnded(track, reason, at: Self.now) }
+        }
+    }
+
+    /// A recording has ended: tracks of whole rooms that wait for a place are looked at again.
+    private func fillPlaces() async {
+        for id in ids {
+            guard let egress = egresses[id], egress.isRunning, !egress.waiting.isEmpty,
+                let (room, people) = await surroundings.look(egress.info.roomName), room.sid == egress.info.roomID
+            else { continue }
+            for track in people.flatMap(\.tracks) where egress.waiting.contains(track.sid) {
+                record(track, for: id, room)
+            }
         }
     }
 
@@ -310,9 +341,6 @@ actor Egresses {
     }
 
     private var isBusy: Bool { !running.isEmpty }
-
-    /// Tracks that are recorded, and whole rooms.
-    private var load: Int { running.count + egresses.values.count { $0.isActive && $0.isOfRoom } }
 
     private func tellIdle() {
         for waiting in waitingForIdle { waiting.resume() }

@@ -20,6 +20,8 @@ struct HTTPRefusal: Error, Equatable {
     static let notAllowed = HTTPRefusal(401, "The token does not let its bearer join a room.")
     static let noIdentity = HTTPRefusal(400, JoinRefusal.noIdentity.description)
     static let noRoomName = HTTPRefusal(400, "Neither the token nor the request names a room.")
+    static let notComposed = HTTPRefusal(
+        400, "Identities and names of rooms are to be composed (Unicode normalization form C).")
     /// JavaScript's SDK looks for these words.
     static let noSuchRoom = HTTPRefusal(404, "requested room does not exist")
 

@@ -18,6 +18,7 @@ struct JoinParameters {
         guard let grants = token.claims.video, grants.roomJoin else { throw .notAllowed }
         room = grants.room.isEmpty ? request.query["room"] ?? "" : grants.room
         guard !room.isEmpty else { throw .noRoomName }
+        guard room.isComposed else { throw .notComposed }
         guard !token.identity.isEmpty else { throw .noIdentity }
         guard room.utf8.count <= limits.nameBytes else {
             throw HTTPRefusal(400, "The room's name is longer than \(limits.nameBytes) bytes.")
@@ -61,11 +62,22 @@ extension SocketIOHTTPRequest {
 
     func accessToken(keys: APIKeys, at now: Date) throws(HTTPRefusal) -> AccessToken {
         guard let text = accessTokenText else { throw .noToken }
+        let token: AccessToken
         do throws(AccessTokenRefusal) {
-            return try AccessToken(verifying: text, with: keys, at: now)
+            token = try AccessToken(verifying: text, with: keys, at: now)
         } catch {
             throw HTTPRefusal(error)
         }
+        guard token.identity.isComposed, token.claims.video?.room.isComposed ?? true else { throw .notComposed }
+        return token
+    }
+}
+
+extension String {
+    /// Whether it is in Unicode's normalization form C (UAX #15). Names of which that is true are equal to Swift when
+    /// their bytes are, as services compare them; others could be taken for somebody else's.
+    var isComposed: Bool {
+        utf8.allSatisfy { $0 < 0x80 } || utf8.elementsEqual(precomposedStringWithCanonicalMapping.utf8)
     }
 }
 

@@ -117,6 +117,7 @@ extension LiveKitServer {
 
     private func create(_ request: LiveKitCreateRoomRequest) async throws(TwirpError) -> LiveKitRoom {
         guard !request.name.isEmpty else { throw TwirpError(.invalidArgument, "the room needs a name") }
+        guard request.name.isComposed else { throw TwirpError(.invalidArgument, HTTPRefusal.notComposed.text) }
         guard request.name.utf8.count <= configuration.rooms.limits.nameBytes else {
             throw TwirpError(RoomServiceError.nameTooLong(limit: configuration.rooms.limits.nameBytes))
         }

@@ -12,6 +12,7 @@ struct TwirpError: Error, Equatable {
         case badRoute = "bad_route"
         case resourceExhausted = "resource_exhausted"
         case failedPrecondition = "failed_precondition"
+        case deadlineExceeded = "deadline_exceeded"
         case unimplemented
         case unavailable
         case unknown
@@ -22,6 +23,7 @@ struct TwirpError: Error, Equatable {
             case .malformed, .invalidArgument: 400
             case .unauthenticated: 401
             case .notFound, .badRoute: 404
+            case .deadlineExceeded: 408
             case .resourceExhausted: 429
             case .failedPrecondition: 412
             case .unimplemented: 501

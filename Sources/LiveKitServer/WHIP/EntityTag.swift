@@ -49,7 +49,8 @@ package enum IfMatch: Sendable, Equatable {
             guard rest.isEmpty || rest.first == "," else { return nil }
         }
         guard hasOne else { return nil }
-        self = .one(of: tags)
+        // RFC 9725 §4.3.3: its examples have the asterisk in quotes. No tag of ours is called so.
+        self = tags.contains(EntityTag(value: "*")) ? .any : .one(of: tags)
     }
 
     private static func skipSpace(_ text: inout Substring) {

@@ -24,6 +24,7 @@ struct ExchangeParameters {
         }
         room = grants.room.isEmpty ? named : grants.room
         guard !room.isEmpty else { throw .noRoomName }
+        guard room.isComposed else { throw .notComposed }
         guard !token.identity.isEmpty else { throw .noIdentity }
         guard room.utf8.count <= limits.nameBytes else {
             throw HTTPRefusal(400, "The room's name is longer than \(limits.nameBytes) bytes.")

@@ -118,7 +118,7 @@ extension MediaWorker {
         datagramPorts = []
         streamPorts = []
         streams = [:]
-        streamsOfAddress = [:]
+        strangersOfAddress = [:]
     }
 
     // MARK: TCP
@@ -129,15 +129,16 @@ extension MediaWorker {
             guard let socket = port.listener.accept() else { return }
             let ip = socket.remote.ip.site
             guard streams.count < configuration.maximumStreams, streams[socket.remote] == nil,
-                streamsOfAddress[ip, default: 0] < configuration.maximumStreamsPerAddress,
+                strangersOfAddress[ip, default: 0] < configuration.maximumStrangersPerAddress,
                 let token = try? socket.attach(to: loop, reader: link)
             else {
                 socket.close()
+                statistics.streamsRefused += 1
                 continue
             }
             let stream = MediaStream(socket, base: port.announced, token: token, until: deadline)
             streams[socket.remote] = stream
-            streamsOfAddress[ip, default: 0] += 1
+            strangersOfAddress[ip, default: 0] += 1
             add(token, .stream(stream))
             loop.schedule(link.timer, at: deadline)
         }
@@ -172,12 +173,19 @@ extension MediaWorker {
 
     private func remove(_ stream: MediaStream) -> Bool {
         guard streams.removeValue(forKey: stream.socket.remote) != nil else { return false }
-        let ip = stream.socket.remote.ip.site
-        let left = streamsOfAddress[ip, default: 1] - 1
-        streamsOfAddress[ip] = left > 0 ? left : nil
+        takeFromStrangers(stream)
         forget(stream.token)
         stream.socket.close()
         return true
+    }
+
+    /// Its client has shown a credential, or it is over.
+    func takeFromStrangers(_ stream: MediaStream) {
+        guard case .unproven = stream.trust else { return }
+        stream.trust = .proven
+        let ip = stream.socket.remote.ip.site
+        let left = strangersOfAddress[ip, default: 1] - 1
+        strangersOfAddress[ip] = left > 0 ? left : nil
     }
 
     func closeStreams(of peer: MediaPeer) {

@@ -51,7 +51,8 @@ package actor MediaWorker {
     var streamPorts: [StreamPort] = []
     /// By the client's address.
     var streams: [TransportAddress: MediaStream] = [:]
-    var streamsOfAddress: [IPAddress: Int] = [:]
+    /// TCP connections that have shown no credential yet, by the client's address.
+    var strangersOfAddress: [IPAddress: Int] = [:]
     var demultiplexer = Demultiplexer<MediaPeer>()
     /// Packets of all rooms that wait for nothing but the system call.
     private var forwarded = DatagramOutbox()
@@ -420,7 +421,7 @@ package actor MediaWorker {
             datagramPorts[index].outgoing.append(transmit.bytes.span.bytes, to: to)
             if datagramPorts[index].outgoing.isFull { datagramPorts[index].flush() }
         } else if let stream = streams[to] {
-            if isProof { stream.trust = .proven }
+            if isProof { takeFromStrangers(stream) }
             stream.send(transmit.bytes)
         }
     }

@@ -29,9 +29,11 @@ package struct MediaWorkerConfiguration: Sendable {
 
     /// Peer connections: nobody comes in beyond it. Who is in may make the second of two.
     package var maximumPeers = 10_000
-    /// TCP connections in all, and from one address.
-    package var maximumStreams = 2_000
-    package var maximumStreamsPerAddress = 64
+    /// TCP connections in all.
+    package var maximumStreams = 10_000
+    /// Of them, those from one address (IPv6: one /64) that have shown no credential yet. One client may open a dozen
+    /// while it joins, and an office behind one address has many who join.
+    package var maximumStrangersPerAddress = 256
     /// How long a TCP connection may take to show a credential.
     package var patience = Duration.seconds(10)
 

@@ -4,6 +4,8 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
     package var peers = 0
     /// TCP connections.
     package var streams = 0
+    /// TCP connections that were closed at once, for there were too many.
+    package var streamsRefused = 0
     /// Signaling connections.
     package var signals = 0
     package var roomsMade = 0
@@ -60,6 +62,7 @@ package struct MediaWorkerStatistics: Sendable, Equatable {
         sum.rooms += right.rooms
         sum.peers += right.peers
         sum.streams += right.streams
+        sum.streamsRefused += right.streamsRefused
         sum.signals += right.signals
         sum.roomsMade += right.roomsMade
         sum.joins += right.joins

@@ -23,17 +23,14 @@ enum IVFCodec: UInt32 {
         }
     }
 
-    /// In pixels; nil when the frame does not tell.
+    /// In pixels, of the highest layer; nil when the frame does not tell.
     func size(ofKeyFrame frame: [UInt8]) -> (width: Int, height: Int)? {
         switch self {
         case .vp8:
             guard let header = VP8FrameHeader(frame.span.bytes), let width = header.width, let height = header.height
             else { return nil }
             return (width, height)
-        case .vp9:
-            guard let header = VP9FrameHeader(frame.span.bytes), let width = header.width, let height = header.height
-            else { return nil }
-            return (width, height)
+        case .vp9: return VP9Superframe.pictureSize(of: frame.span.bytes)
         case .av1:
             guard let header = AV1SequenceHeader(inTemporalUnit: frame.span.bytes) else { return nil }
             return (header.width, header.height)

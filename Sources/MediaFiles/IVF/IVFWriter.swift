@@ -2,11 +2,12 @@ import RTCEngine
 import RTCWire
 
 /// Writes VP8, VP9 or AV1 as IVF: a header of 32 bytes, then frames, each after 12 bytes of size and time. Times are in
-/// the RTP clock of 90,000 a second.
+/// the RTP clock of 90,000 a second. Of a VP9 picture with several spatial layers the highest one is shown.
 struct IVFWriter: ContainerWriter {
     private let codec: IVFCodec
     private let width: Int
     private let height: Int
+    private var hiding = VP9LayerHiding()
     private var frames: UInt32 = 0
 
     init?(firstKeyFrame: [UInt8], format: PayloadFormat) {
@@ -33,10 +34,11 @@ struct IVFWriter: ContainerWriter {
         var bytes: [UInt8] = []
         for sample in samples {
             let head = codec.frameHead
-            bytes.append(littleEndian32: UInt32(truncatingIfNeeded: head.count + sample.payload.count))
+            let frame = codec == .vp9 ? hiding.hide(sample.payload) : sample.payload
+            bytes.append(littleEndian32: UInt32(truncatingIfNeeded: head.count + frame.count))
             bytes.append(littleEndian64: UInt64(clamping: sample.time))
             bytes += head
-            bytes += sample.payload
+            bytes += frame
             frames &+= 1
         }
         return [.append(bytes)]

@@ -2,8 +2,8 @@ public import RTCWire
 
 /// One coded picture or one packet of sound, as an encoder makes it and a decoder takes it.
 public struct EncodedFrame: Sendable, Equatable {
-    /// H.264 and H.265: one access unit as Annex B (start codes of 4 bytes). VP8: one frame. VP9: one picture. AV1: one
-    /// temporal unit in the low-overhead format. Sound: one packet.
+    /// H.264 and H.265: one access unit as Annex B (start codes of 4 bytes). VP8: one frame. VP9: one picture, which is
+    /// a superframe when it has several layers. AV1: one temporal unit in the low-overhead format. Sound: one packet.
     public var payload: [UInt8]
     /// In units of the codec's RTP clock (90,000 a second for video, 48,000 for Opus). A source may begin
     /// anywhere: the sender adds its own random offset.

@@ -62,7 +62,12 @@ extension JitterBuffer {
             case .packet:
                 // The marker ends a picture (RFC 6184 §5.1, RFC 7741 §4.1); where it is missing the next
                 // picture's timestamp does.
-                if slots[index].timestamp != first.timestamp { return .frame(head..<sequence) }
+                if slots[index].timestamp != first.timestamp {
+                    // Of a VP8 picture that does not end like this the rest was never sent: a server has gone to
+                    // another stream's key frame, in the midst of it.
+                    if first.format == .vp8, slots[index].startsKeyFrame { return .skipped(dropAll(before: sequence)) }
+                    return .frame(head..<sequence)
+                }
                 if slots[index].marker { return .frame(head..<sequence + 1) }
             }
             sequence += 1

@@ -35,14 +35,13 @@ public struct StreamAllocator: Sendable {
     }
 
     private struct Stream: Sendable {
-        var id: UInt64
         /// What it was given last, while there was anything to give; nil: nothing.
         var target: LayerTarget?
         var loweredAt: Instant?
     }
 
     public let configuration: Configuration
-    private var streams: [Stream] = []
+    private var streams: [UInt64: Stream] = [:]
 
     public init(_ configuration: Configuration = Configuration()) { self.configuration = configuration }
 
@@ -54,21 +53,23 @@ public struct StreamAllocator: Sendable {
     ) -> Allocation {
         var division = Division(available: available.value, configuration)
         for (id, demand) in demands {
-            let stream = streams.first { $0.id == id }
+            let stream = streams[id]
             division.add(demand, stream?.target, isResting: isResting(stream, at: now))
         }
         division.divide()
         let targets = division.targets
-        streams = demands.indices.map { index in
-            let old = streams.first { $0.id == demands[index].id }
+        let before = streams
+        streams.removeAll(keepingCapacity: true)
+        for (index, (id, demand)) in demands.enumerated() {
+            let old = before[id]
             // Nothing was measured of it just now: what it had and lost before counts when there is something again.
-            if case .video(let steps) = demands[index].demand.media, steps.isEmpty {
-                return Stream(id: demands[index].id, target: old?.target, loweredAt: old?.loweredAt)
+            if case .video(let steps) = demand.media, steps.isEmpty {
+                streams[id] = Stream(target: old?.target, loweredAt: old?.loweredAt)
+                continue
             }
             let had = [old?.target, division.had(index)].compactMap { $0 }.max()
-            let isLowered = had.map { demands[index].demand.offers(above: targets[index], upTo: $0) } ?? false
-            return Stream(
-                id: demands[index].id, target: targets[index], loweredAt: isLowered ? now : old?.loweredAt)
+            let isLowered = had.map { demand.offers(above: targets[index], upTo: $0) } ?? false
+            streams[id] = Stream(target: targets[index], loweredAt: isLowered ? now : old?.loweredAt)
         }
         return Allocation(
             targets: targets, used: Bitrate(bitsPerSecond: division.used), nextStep: division.nextStep)

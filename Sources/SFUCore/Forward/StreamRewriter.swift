@@ -157,7 +157,7 @@ public struct StreamRewriter: Sendable {
         StreamRewriter(capacity: 1_024, clockRate: 90_000, firstSequenceNumber: firstSequenceNumber)
     }
 
-    public static func forAudio(clockRate: UInt32 = 48_000, firstSequenceNumber: UInt16) -> StreamRewriter {
+    public static func forAudio(clockRate: UInt32, firstSequenceNumber: UInt16) -> StreamRewriter {
         StreamRewriter(capacity: 64, clockRate: clockRate, firstSequenceNumber: firstSequenceNumber)
     }
 

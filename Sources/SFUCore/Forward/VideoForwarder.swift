@@ -93,6 +93,11 @@ public struct VideoForwarder: Sendable {
         {
             return nil
         }
+        guard packet.isPadding || selector.canJudge(packet) else {
+            // It goes on with the next key frame, or the one that this belongs to when that one's first packet comes.
+            stop()
+            return nil
+        }
         let followsGap = rewriter.followsGap(packet.sequence)
         rewriter.reach(packet.sequence, admission: selector.admission)
         guard !packet.isPadding else {

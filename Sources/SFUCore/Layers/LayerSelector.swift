@@ -78,7 +78,14 @@ public struct LayerSelector: Sendable {
         }
     }
 
-    /// Decides about the next packet of the stream.
+    /// Whether it can be told what the packet is, and what of those after it can be decoded. A descriptor that cannot
+    /// be understood says nothing of its frame; a key frame needs nothing said. Most often the packet before it is
+    /// missing, which begins a key frame and brings another structure.
+    func canJudge(_ packet: PublishedPacket) -> Bool {
+        packet.video.scheme == scheme || packet.video.startsKeyFrame
+    }
+
+    /// Decides about the next packet of the stream, which can be judged.
     ///
     /// - Parameter followsGap: packets before it are missing.
     public mutating func judge(
@@ -86,11 +93,7 @@ public struct LayerSelector: Sendable {
     ) -> Verdict {
         let video = packet.video
         let wanted = wanted(of: track)
-        if video.scheme != scheme {
-            // A descriptor that cannot be understood says nothing of its frame; a key frame needs nothing said.
-            guard video.startsKeyFrame else { return .leaveOut }
-            beginScheme(video.scheme)
-        }
+        if video.scheme != scheme { beginScheme(video.scheme) }
         switch scheme {
         case .none, .vp8:
             let keeps = temporal.keeps(video, timestamp: packet.timestamp, wanted: wanted.temporal)

@@ -34,6 +34,8 @@ public struct LayerBitrates: Sendable {
     /// When each began, or began again.
     private var began: [Instant?] = Array(repeating: nil, count: Self.maximumSpatialLayers)
     private var lastPacket: Instant?
+    /// It begins in the midst of a publication.
+    private var isResumed = false
 
     public init() {}
 
@@ -44,6 +46,12 @@ public struct LayerBitrates: Sendable {
         for layer in heard.indices where live >> UInt8(layer) & 1 != 0 {
             receive(bytes: 0, spatial: layer, temporal: 0, at: now)
         }
+    }
+
+    /// After a pause, in whose windows there is nothing, all is measured anew. The same layers are being sent.
+    mutating func resume(at now: Instant) {
+        self = LayerBitrates(live: live, at: now)
+        isResumed = true
     }
 
     public mutating func receive(bytes count: Int, spatial: Int, temporal: Int, at now: Instant) {
@@ -133,10 +141,11 @@ public struct LayerBitrates: Sendable {
     }
 
     /// Whether enough has come of a layer to know what it costs. One that is switched on while others go on begins with
-    /// next to nothing, or with a key frame.
+    /// next to nothing, or with a key frame; and so do all after a pause.
     public func isMeasured(spatial: Int, at now: Instant) -> Bool {
         guard heard.indices.contains(spatial), let began = began[spatial], let beginning else { return false }
-        return now - began >= Self.step * Int64(Self.steps) || began - beginning < Self.togetherness
+        return now - began >= Self.step * Int64(Self.steps)
+            || began - beginning < Self.togetherness && !isResumed
     }
 
     /// Layers that begin with the publication come one after the other.

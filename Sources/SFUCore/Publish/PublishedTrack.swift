@@ -106,6 +106,9 @@ public struct PublishedTrack: ~Copyable, Sendable {
         for index in streams.indices { streams[index].wasMuted = true }
     }
 
+    /// It is heard or seen again.
+    public mutating func unmute(at now: Instant) { bitrates.resume(at: now) }
+
     /// A plain packet of a stream has come, in whatever order, by retransmission or not.
     ///
     /// - Parameter isMuted: nothing of it is to be heard or seen, now or later: it counts as padding, which takes the

@@ -59,7 +59,7 @@ public struct QualityObservation: Sendable, Hashable {
     ///   conceals: 10 for Opus, 40 with redundancy, 6 for pictures, of which one lost packet stops several.
     /// * **Bitrate**: 40 times the share of what was expected that is missing, of which a tenth is free, for encoders
     ///   fall short of what they are told. Pictures only.
-    /// * **Layers**: 15 for each that is wanted and not sent on.
+    /// * **Layers**: 15 for each that is wanted and not sent, or not sent on.
     public var score: Double {
         guard expectedPackets > 0 else { return isMuted ? 100 : 0 }
         guard lostPackets < expectedPackets else { return 0 }

@@ -40,6 +40,8 @@ public final class Room {
     static let allocationInterval = Interval.milliseconds(500)
     /// And so long after the last time when something has changed that a client can change as often as it likes.
     static let earlyAllocationInterval = Interval.milliseconds(100)
+    /// What a client says or reports more often than this is divided with the next time for all.
+    private static let shortestDivisionInterval = Interval.milliseconds(10)
 
     /// - Parameter random: for the numbers that streams begin with.
     public init(random: EngineRandom) { self.random = random }
@@ -155,15 +157,16 @@ public final class Room {
         let publication = try publication(id)
         guard publication.isMuted != isMuted else { return }
         publication.isMuted = isMuted
-        if isMuted { publication.track.mute() }
+        if isMuted { publication.track.mute() } else { publication.track.unmute(at: now) }
         if isMuted, let speaker = publication.speaker { speakers.muted(speaker) }
         for subscription in publication.subscriptions {
             let isWanted =
                 publication.description.format.isVideo
                 ? subscription.wantedQuality != .off : !subscription.hints.isDisabled
-            subscription.target = !isMuted && isWanted && !subscription.isPaused ? .highest : nil
+            subscription.target =
+                !isMuted && isWanted && !subscription.isPaused ? subscription.held ?? .highest : nil
         }
-        nextAllocation = nextAllocation.map { min($0, max(now, lastAllocation + Self.earlyAllocationInterval)) }
+        divideSoon(at: now)
     }
 
     // MARK: Subscriptions
@@ -255,7 +258,8 @@ public final class Room {
             subscription.quality = quality
             tell(publication.dynacast.changed(from: old, to: quality, at: now), of: publication)
         }
-        allocate(peer, at: now)
+        peer.needsDivision = true
+        peer.touch()
     }
 
     /// Up to which quality the publisher was last told that anybody wants a publication (`RoomEvent.qualityWanted`);
@@ -268,6 +272,17 @@ public final class Room {
     /// How many spatial layers less somebody is sent of a publication than it could use and its publisher sends.
     public func missingLayers(to id: RoomPeerID, of publicationID: PublicationID) -> Int {
         peers[id]?.subscriptions.first { $0.publication.id == publicationID }?.missingLayers ?? 0
+    }
+
+    /// How many spatial layers less come of a publication than are wanted: where a publisher's path does not carry all
+    /// of them it leaves out the upper ones, without losing a packet. Nothing is said of layers inside one stream.
+    public func missingLayers(of publicationID: PublicationID) -> Int {
+        guard let publication = publications[publicationID], !publication.isMuted,
+            publication.track.arrangement == .simulcast, publication.description.spatialLayers.count > 1,
+            let wanted = publication.description.sizes.lastIndex(where: { $0.quality <= publication.dynacast.told })
+        else { return 0 }
+        let live = publication.track.bitrates.live
+        return live == 0 ? 0 : max(wanted - (7 - live.leadingZeroBitCount), 0)
     }
 
     /// The layers of a publication that go to a subscriber now; nil when none does.
@@ -330,7 +345,14 @@ public final class Room {
 
     // MARK: Who gets how much
 
+    /// All are divided before the next time, and not too often.
+    private func divideSoon(at now: Instant) {
+        nextAllocation = nextAllocation.map { min($0, max(now, lastAllocation + Self.earlyAllocationInterval)) }
+    }
+
     private func allocate(_ peer: RoomPeer, at now: Instant) {
+        peer.needsDivision = false
+        peer.dividedAt = now
         guard !peer.subscriptions.isEmpty else { return peer.machine.setProbeGoal(nil, at: now) }
         divisions += 1
         let isSpeaking = Set(speakers.speakers.map(\.track))
@@ -361,9 +383,12 @@ public final class Room {
             // Nothing is measured yet, or nothing is sent: what was, or what is wanted, so that it begins when it
             // comes. What was paused stays so until it is seen to fit.
             let isWanted = subscription.wantedQuality != .off && !subscription.publication.isMuted
-            given = isWanted && !subscription.isPaused ? subscription.target ?? .highest : nil
+            given = isWanted && !subscription.isPaused ? subscription.target ?? subscription.held ?? .highest : nil
         } else if subscription.publication.isMuted || subscription.hints.isDisabled {
             given = nil
+        }
+        if let target, case .video(let steps) = demand.media, let most = steps.last?.target {
+            subscription.held = target < most ? target : nil
         }
         subscription.target = given
         let isPaused =
@@ -401,10 +426,16 @@ public final class Room {
                 guard let subscription = peer.subscription(on: transceiver) else { continue }
                 subscription.wantKeyFrame(at: now)
                 subscription.publication.askForKeyFrames(at: now)
-            case .targetBitrateChanged: allocate(peer, at: now)
+            case .targetBitrateChanged: peer.needsDivision = true
             default:
                 events.append(.peer(peer.id, event))
             }
+        }
+        guard peer.needsDivision else { return }
+        if peer.dividedAt.map({ now - $0 >= Self.shortestDivisionInterval }) ?? true {
+            allocate(peer, at: now)
+        } else {
+            divideSoon(at: now)
         }
     }
 

@@ -26,6 +26,9 @@ final class RoomPeer {
     /// Where the streams on those have got to, for a subscription that goes on with one.
     var ended: [TransceiverID: StreamRewriter.End] = [:]
     var allocator = StreamAllocator()
+    /// What it has is to be divided anew, once all is known that has come with what changed it.
+    var needsDivision = false
+    var dividedAt: Instant?
 
     init(id: RoomPeerID, machine: consuming PeerMachine, mayPause: Bool, room: Room) {
         self.id = id

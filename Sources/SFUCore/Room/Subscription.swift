@@ -17,6 +17,8 @@ final class Subscription {
     var quality = VideoQuality.high
     /// What the subscriber was told.
     var isPaused = false
+    /// What its path has held it to when it was divided last; nil when it had all that it could use.
+    var held: LayerTarget?
 
     /// Without reports of the subscriber a short round trip is assumed: better one packet twice than one too late.
     private static let assumedRoundTrip = Interval.milliseconds(20)
@@ -34,7 +36,9 @@ final class Subscription {
                 selector: LayerSelector(),
                 rewriter: former ?? .forVideo(firstSequenceNumber: firstSequenceNumber))
         } else {
-            audio = AudioForwarder(rewriter: former ?? .forAudio(firstSequenceNumber: firstSequenceNumber))
+            let clockRate = publication.description.format.clockRate
+            audio = AudioForwarder(
+                rewriter: former ?? .forAudio(clockRate: clockRate, firstSequenceNumber: firstSequenceNumber))
         }
     }
 

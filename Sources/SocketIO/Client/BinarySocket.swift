@@ -6,8 +6,9 @@ import NIOPosix
 package final class BinarySocket: Sendable {
     /// Where it goes and how.
     package struct Target: Sendable {
-        /// `ws`, `wss`, `http` or `https`, a host and perhaps a port; path and query are those below.
+        /// `ws`, `wss`, `http` or `https`, a host and perhaps a port and a path; no query.
         package var url: String
+        /// What comes behind the URL's own path.
         package var path: String
         package var query: [(name: String, value: String)] = []
         package var headers: [(name: String, value: String)] = []
@@ -49,7 +50,7 @@ package final class BinarySocket: Sendable {
         self.loop = loop
         client = NIOLoopBoundBox.makeEmptyBox(valueType: WebSocketClient.self, eventLoop: loop)
         let client = client
-        guard let url = try? ServerURL(target.url) else {
+        guard let url = try? ServerURL(target.url), url.query.items.isEmpty else {
             report(.closed(.invalidURL))
             return
         }
@@ -59,7 +60,8 @@ package final class BinarySocket: Sendable {
         configuration.verifiesCertificates = target.verifiesCertificates
         let endpoint = ClientEndpoint(url: url, configuration: configuration)
         let query = EngineIOQuery(items: target.query.map { .init(name: $0.name, value: $0.value) }).encoded
-        let path = target.path + (query.isEmpty ? "" : "?" + query)
+        let base = url.path.hasSuffix("/") ? String(url.path.dropLast()) : url.path
+        let path = base + target.path + (query.isEmpty ? "" : "?" + query)
         let limit = target.messageLimit
         loop.execute {
             client.value = WebSocketClient(endpoint: endpoint, target: path, loop: loop, limit: limit) { _, fact in

@@ -2,16 +2,17 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// Posts bodies to one URL, one after the other, over a connection that is kept.
+/// Posts bodies to one URL, one after the other, over a connection that is kept, and to where its server sends it on.
 package actor HTTPPoster {
     private let endpoint: ClientEndpoint
-    private let target: String
     private let loop: any EventLoop
     private let timeout: Duration
     private var connection: HTTPClientConnection?
 
     /// Of an answer's body, which nobody reads.
     private static let responseLimit = 1 << 20
+    /// So many redirections of one body are followed.
+    private static let redirectionLimit = 5
 
     /// Whether a text is the URL of an HTTP server.
     package static func canPost(to url: String) -> Bool { (try? ServerURL(url)) != nil }
@@ -23,33 +24,57 @@ package actor HTTPPoster {
         configuration.connectTimeout = timeout
         self.timeout = timeout
         endpoint = ClientEndpoint(url: url, configuration: configuration)
-        target = url.query.items.isEmpty ? url.path : url.path + "?" + url.query.encoded
         loop = MultiThreadedEventLoopGroup.singleton.next()
     }
 
-    /// The answer's status.
+    /// The status of the last answer. A redirection that keeps method and body (RFC 9110 §15.4.8, §15.4.9) is followed
+    /// with the same headers; others are the answer.
     package func post(_ body: [UInt8], headers: [(name: String, value: String)]) async throws -> Int {
-        let connection =
-            self.connection
-            ?? HTTPClientConnection(
-                endpoint: endpoint, loop: loop, limit: Self.responseLimit)
-        self.connection = connection
-        let (loop, target) = (loop, target)
+        var answer = try await post(body, to: endpoint.url, headers)
+        var url = endpoint.url
+        for _ in 0..<Self.redirectionLimit {
+            guard let next = answer.redirection(from: url) else { break }
+            url = next
+            answer = try await post(body, to: url, headers)
+        }
+        return answer.status
+    }
+
+    private func post(
+        _ body: [UInt8], to url: ServerURL, _ headers: [(name: String, value: String)]
+    ) async throws -> HTTPClientConnection.Response {
+        let isKept = url == endpoint.url
+        let connection = isKept ? keptConnection() : makeConnection(to: url)
+        let (loop, target) = (loop, url.target)
         let answer = loop.flatSubmit { connection.perform(.POST, target, body: body, headers: headers) }
         let patience = loop.scheduleTask(in: TimeAmount(timeout) * 2) { _ = connection.close() }
-        defer { patience.cancel() }
+        defer {
+            patience.cancel()
+            if !isKept { loop.execute { _ = connection.close() } }
+        }
         do {
             return try await withTaskCancellationHandler {
-                try await answer.get().status
+                try await answer.get()
             } onCancel: {
                 loop.execute { _ = connection.close() }
             }
         } catch {
             // The next one begins with a new connection.
-            self.connection = nil
-            loop.execute { _ = connection.close() }
+            if isKept { close() }
             throw error
         }
+    }
+
+    private func keptConnection() -> HTTPClientConnection {
+        let kept = connection ?? makeConnection(to: endpoint.url)
+        connection = kept
+        return kept
+    }
+
+    private func makeConnection(to url: ServerURL) -> HTTPClientConnection {
+        HTTPClientConnection(
+            endpoint: ClientEndpoint(url: url, configuration: endpoint.configuration), loop: loop,
+            limit: Self.responseLimit)
     }
 
     /// Closes the connection.
@@ -57,5 +82,13 @@ package actor HTTPPoster {
         guard let connection else { return }
         self.connection = nil
         loop.execute { _ = connection.close() }
+    }
+}
+
+extension HTTPClientConnection.Response {
+    /// Where the same body is to be posted instead; nil where this is the answer.
+    fileprivate func redirection(from url: ServerURL) -> ServerURL? {
+        guard status == 307 || status == 308 else { return nil }
+        return headers.first { $0.name.lowercased() == "location" }.flatMap { url.redirected(to: $0.value) }
     }
 }

@@ -7,8 +7,10 @@ import Synchronization
 package final class HTTPRequester: Sendable {
     /// Why there is no answer.
     package enum Failure: Error, Sendable, Hashable {
-        /// It cannot be reached, or did not answer in time; a part of a sentence.
+        /// It cannot be reached, or went away without an answer; a part of a sentence.
         case unreachable(String)
+        /// It has not answered in time. What was asked for may be done all the same.
+        case late
         /// As many requests as may be are under way.
         case busy
     }
@@ -60,7 +62,12 @@ package final class HTTPRequester: Sendable {
         let answer = loop.flatSubmit {
             connection.perform(HTTPMethod(rawValue: method), target, body: body, headers: headers)
         }
-        let patience = loop.scheduleTask(in: TimeAmount(timeout ?? limits.timeout)) { _ = connection.close() }
+        // Taken by what comes first: the end of the time, or a failure before it.
+        let end = OnceFlag()
+        let patience = loop.scheduleTask(in: TimeAmount(timeout ?? limits.timeout)) {
+            _ = end.take()
+            _ = connection.close()
+        }
         defer { patience.cancel() }
         let response: HTTPClientConnection.Response
         do {
@@ -72,6 +79,7 @@ package final class HTTPRequester: Sendable {
         } catch {
             give(back: nil)
             loop.execute { _ = connection.close() }
+            guard end.take() else { throw .late }
             throw .unreachable(server.endpoint.closeReason(error).words)
         }
         give(back: connection)

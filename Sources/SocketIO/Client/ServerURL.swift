@@ -44,6 +44,30 @@ struct ServerURL: Hashable, Sendable {
         }
     }
 
+    /// Where a `Location` that this server answers with leads (RFC 9110 §10.2.2); nil for what is no URL of a web
+    /// server, and where TLS would be given up.
+    func redirected(to location: String) -> ServerURL? {
+        let scheme = usesTLS ? "https:" : "http:"
+        let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
+        let text =
+            if location.hasPrefix("//") {
+                scheme + location
+            } else if location.hasPrefix("/") {
+                "\(scheme)//\(authority)\(location)"
+            } else if location.prefix(while: { !"/?#".contains($0) }).contains(":") {
+                location
+            } else {
+                "\(scheme)//\(authority)\(folder)\(location)"
+            }
+        guard text.lowercased().hasPrefix("http"), let url = try? ServerURL(text), url.usesTLS || !usesTLS else {
+            return nil
+        }
+        return url
+    }
+
+    /// The target of a request (RFC 9112 §3.2.1).
+    var target: String { query.items.isEmpty ? path : path + "?" + query.encoded }
+
     /// For the `Host` header (RFC 9110 §7.2).
     var hostHeader: String { port == (usesTLS ? 443 : 80) ? name : authority }
 

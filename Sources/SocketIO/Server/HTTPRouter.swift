@@ -249,6 +249,22 @@ extension SocketIOServer {
     }
 }
 
+extension HTTPRequestHead {
+    /// RFC 9112 §3.2.2: of a target in absolute form its path and query are left, and its authority is the `Host`.
+    func inOriginForm() -> HTTPRequestHead {
+        guard !uri.hasPrefix("/"), let end = uri.firstRange(of: "://")?.upperBound,
+            ["http://", "https://"].contains(uri[..<end].lowercased())
+        else { return self }
+        let authority = uri[end...].prefix { $0 != "/" && $0 != "?" }
+        guard let host = authority.split(separator: "@").last else { return self }
+        var head = self
+        let target = String(uri[authority.endIndex...])
+        head.uri = target.hasPrefix("/") ? target : "/" + target
+        head.headers.replaceOrAdd(name: "Host", value: String(host))
+        return head
+    }
+}
+
 extension ChannelHandlerContext {
     /// As `127.0.0.1:5000`; empty when unknown.
     var remoteAddressText: String {

@@ -13,8 +13,8 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         case collecting(HTTPRequestHead, body: [UInt8], limit: Int)
         /// The request was refused before its end; the rest is dropped.
         case discarding
-        /// A response is being made.
-        case responding
+        /// A response is being made, or a WebSocket if the request asks for one.
+        case responding(asksForUpgrade: Bool)
         /// This connection is a WebSocket now.
         case upgraded
     }
@@ -36,6 +36,10 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var deadline: Scheduled<Void>?
     /// The poll that is being held on this connection.
     private var heldPoll: (connection: ServerConnection, reply: PollReply)?
+    /// Done when the system has taken the last answer.
+    private var lastAnswer: EventLoopFuture<Void>?
+    /// The client sends no more, and may still read.
+    private var isInputClosed = false
     private var isGoingDown = false
 
     private init(server: SocketIOServer, httpHandlers: HTTPHandlers) {
@@ -83,11 +87,29 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event as? ChannelEvent == .inputClosed { return inputClosed(context) }
         guard event is ServerShutdownEvent else { return context.fireUserInboundEventTriggered(event) }
         isGoingDown = true
         switch phase {
         case .idle, .collecting, .discarding: context.close(promise: nil)
         case .responding, .upgraded: break
+        }
+    }
+
+    /// RFC 9293 §3.6: who has said all may wait for the answer. Nothing else keeps such a connection.
+    private func inputClosed(_ context: ChannelHandlerContext) {
+        isInputClosed = true
+        switch phase {
+        case .idle:
+            let channel = context.channel
+            guard let lastAnswer else { return context.close(promise: nil) }
+            lastAnswer.whenComplete { _ in channel.close(promise: nil) }
+        case .collecting: context.close(promise: nil)
+        case .discarding: break
+        case .responding(let asksForUpgrade):
+            // Whoever polls, or begins a WebSocket, is to say more: this one has gone.
+            if asksForUpgrade || heldPoll != nil { context.close(promise: nil) }
+        case .upgraded: context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         }
     }
 
@@ -111,7 +133,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
             phase = .collecting(head, body: body, limit: limit)
         case (.end, .collecting(let head, let body, _)):
             deadline?.cancel()
-            phase = .responding
+            phase = .responding(asksForUpgrade: head.headers.contains(name: "upgrade"))
             HTTPRouter(handler: self, context: context).route(head, body)
         case (.head, _), (.body, _), (.end, _): break
         }
@@ -123,6 +145,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard hosts == 1 || (hosts == 0 && head.version == .http1_0) else {
             return refuse(head, .text("A request needs one Host header.\n", status: 400), context)
         }
+        let head = head.inOriginForm()
         let limit = bodyLimit(of: head, context)
         if let length = head.headers.first(name: "content-length").flatMap(Int.init), length > limit {
             return refuseSize(head, context)
@@ -207,19 +230,20 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     /// After a request for an upgrade nothing more is parsed as HTTP: who was refused it makes a new connection.
     private func staysOpen(after request: HTTPRequestHead, _ keepAlive: Bool) -> Bool {
-        keepAlive && request.isKeepAlive && !isGoingDown && !request.headers.contains(name: "upgrade")
+        keepAlive && request.isKeepAlive && !isGoingDown && !isInputClosed && !request.headers.contains(name: "upgrade")
     }
 
     private func finishResponse(_ request: HTTPRequestHead, keepAlive: Bool, _ context: ChannelHandlerContext) {
         heldPoll = nil
         let staysOpen = staysOpen(after: request, keepAlive)
         let channel = context.channel
-        let promise: EventLoopPromise<Void>? = staysOpen ? nil : context.eventLoop.makePromise()
-        promise?.futureResult.whenComplete { _ in channel.close(promise: nil) }
+        let answer = context.eventLoop.makePromise(of: Void.self)
+        lastAnswer = answer.futureResult
+        if !staysOpen { answer.futureResult.whenComplete { _ in channel.close(promise: nil) } }
         phase = staysOpen ? .idle : .discarding
         // For the next request, or for a client that does not read this answer.
         restartDeadline(context)
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: promise)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: answer)
     }
 
     private func respond(

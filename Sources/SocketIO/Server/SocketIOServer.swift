@@ -104,6 +104,8 @@ public final class SocketIOServer: Sendable {
                     }
                 }
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                // RFC 5246 §7.2.1: TLS ends in both directions at once.
+                .childChannelOption(.allowRemoteHalfClosure, value: certificate == nil)
                 .childChannelOption(
                     // Small receive buffers: an idle connection keeps one.
                     .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 65_536)

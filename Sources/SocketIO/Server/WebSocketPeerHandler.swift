@@ -101,6 +101,8 @@ final class WebSocketPeerHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // RFC 6455 §7.1.1: it ends in both directions at once.
+        if event as? ChannelEvent == .inputClosed { context.close(promise: nil) }
         if event is ServerShutdownEvent { link.close(code: 1001, reason: "The server is going down.") }
         context.fireUserInboundEventTriggered(event)
     }

@@ -74,6 +74,12 @@ final class WebSocketServerHandler: ChannelInboundHandler {
         connection.run { $0.webSocketEnded(link, because: reason) }
     }
 
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // RFC 6455 §7.1.1: it ends in both directions at once.
+        if event as? ChannelEvent == .inputClosed { context.close(promise: nil) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
         end(.transportClosed)
         context.fireChannelInactive()

@@ -43,12 +43,12 @@ public struct TURNServerConfiguration: Sendable {
     // Limits.
 
     /// In all: 508 to whoever comes then.
-    public var maximumAllocations = 1_000
+    public var maximumAllocations = 4_000
     /// Of one user: 486. A browser makes one for each network, transport and connection.
     public var maximumAllocationsPerUser = 16
     /// From one client address (IPv6: one /64), whatever the users' names: 486. Who gives out time-limited credentials
-    /// gives out names. An office behind one address needs several.
-    public var maximumAllocationsPerAddress = 64
+    /// gives out names. Of an office behind one address some hundred people need two to four each.
+    public var maximumAllocationsPerAddress = 1_024
     /// Peers' addresses of one allocation: 508.
     public var maximumPermissions = 100
     /// Of one allocation: 508.

@@ -15,8 +15,8 @@ public struct TURNServiceConfiguration: Sendable {
     public var identity: TLSIdentity?
 
     /// TCP and TLS connections in all, and from one address; of IPv6 from one /64.
-    public var maximumStreams = 1_000
-    public var maximumStreamsPerAddress = 64
+    public var maximumStreams = 4_000
+    public var maximumStreamsPerAddress = 1_024
     /// How long a connection may be without an allocation.
     public var patience = Duration.seconds(20)
 

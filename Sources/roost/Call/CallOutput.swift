@@ -50,7 +50,7 @@ final class CallOutput {
 
     func failed(_ sentence: String) {
         if style == .json { say("error", sentence, [:]) }
-        Console.fail(sentence)
+        Console.fail(sentence.printable)
     }
 
     func say(_ event: String, _ sentence: String, _ fields: [String: JSONField]) {
@@ -59,7 +59,7 @@ final class CallOutput {
         let line: String
         switch style {
         case .text:
-            line = String(format: "%7.2f  ", seconds) + sentence
+            line = String(format: "%7.2f  ", seconds) + sentence.printable
         case .json:
             var fields = fields
             fields["event"] = .text(event)
@@ -93,6 +93,31 @@ enum JSONField {
         case .object(let fields):
             let members = fields.sorted { $0.key < $1.key }.map { "\(JSONField.text($0.key).json):\($0.value.json)" }
             return "{" + members.joined(separator: ",") + "}"
+        }
+    }
+}
+
+extension String {
+    /// For a terminal: what would command it, break the line or turn text around is written out, as `\u{1b}`. Names and
+    /// messages are other people's.
+    fileprivate var printable: String {
+        guard unicodeScalars.contains(where: \.isCommanding) else { return self }
+        return unicodeScalars.reduce(into: "") { text, scalar in
+            if scalar.isCommanding {
+                text += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+}
+
+extension Unicode.Scalar {
+    /// C0, DEL and C1; line and paragraph separators; embeddings, overrides and isolates of the direction (UAX #9).
+    fileprivate var isCommanding: Bool {
+        switch value {
+        case ...0x1f, 0x7f...0x9f, 0x2028...0x202e, 0x2066...0x2069: true
+        default: false
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import ClientRTC
 internal import Foundation
+internal import LiveKitRecorder
 internal import MediaFiles
 internal import RTCEngine
 internal import RTCNetwork
@@ -23,6 +24,8 @@ actor CallRecorder: CallFrameSink {
     private var state = State.waiting([])
     /// Sound that is held for a picture: ten seconds of packets of 20 ms.
     private static let heldLimit = 500
+    /// Of the name in a file's name, in bytes. File systems take 255, and more follows.
+    private static let nameLimit = 120
 
     /// - Parameter failed: is called once, at the moment when the recording can no longer be written; with a sentence.
     init(folder: String, name: String, failed: @escaping @Sendable (String) -> Void) throws {
@@ -31,7 +34,7 @@ actor CallRecorder: CallFrameSink {
         self.folder = URL(filePath: folder, directoryHint: .isDirectory)
         // A user's name becomes a file's name: letters, digits and a few signs of it.
         let safe = name.map { $0.isLetter || $0.isNumber || "-_".contains($0) ? $0 : "_" }
-        self.name = String(safe.prefix(64))
+        self.name = String(safe).prefix(bytes: Self.nameLimit)
         do {
             try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         } catch {
@@ -71,21 +74,11 @@ actor CallRecorder: CallFrameSink {
         video: PayloadFormat?, _ held: [(frame: EncodedFrame, at: Instant)]
     ) throws(MediaFileError) {
         let container = Recorder.containers(video: video, audio: .opus).first ?? .ogg
-        let file = try RecordingFile(
-            path: freePath(container.fileExtension), video: video, audio: .opus, container: container)
+        // `Ann-received.mp4`, or with a number when there is one already: a recording is never overwritten.
+        let url = RecordingFolder.claim(["\(name)-received"], container.fileExtension, in: folder)
+        let file = try RecordingFile(path: url.path, video: video, audio: .opus, container: container)
         for (frame, at) in held { try file.receive(frame, at: at) }
         state = .recording(file)
-    }
-
-    /// `Ann-received.mp4`, or with a number when there is one already: a recording is never overwritten.
-    private func freePath(_ fileExtension: String) -> String {
-        var number = 1
-        while true {
-            let suffix = number == 1 ? "" : "-\(number)"
-            let url = folder.appending(path: "\(name)-received\(suffix).\(fileExtension)")
-            if !FileManager.default.fileExists(atPath: url.path) { return url.path }
-            number += 1
-        }
     }
 
     func finish() {

@@ -21,8 +21,8 @@ struct Join: AsyncParsableCommand {
             answer, mute, unmute, publish, unpublish, subscribe, quality, attributes, simulate or leave. \
             docs/operations/joining.md has their fields.
 
-            The status is 0 after a room that we have left, 1 when it was not joined or was lost, 64 when the command \
-            line is wrong, and 130 when Ctrl-C came before we were in.
+            The status is 0 after a room that we have left, 1 when it was not joined or was lost or a recording could \
+            not be written, 64 when the command line is wrong, and 130 when Ctrl-C came before we were in.
 
             Examples:
               roost join --livekit-dev --room standup --as bot --publish Media/webRtcTestVideo.mp4
@@ -107,10 +107,10 @@ struct Join: AsyncParsableCommand {
             do {
                 try await runner.run(wait: wait.duration, duration: duration?.duration, takesCommands: commands)
             } catch {
-                await runner.finishRecording()
+                try? await runner.finishRecording()
                 throw error
             }
-            await runner.finishRecording()
+            try await runner.finishRecording()
         } catch let error as CommandError {
             output.failed(error.description)
             throw ExitCode(error.status)

@@ -6,8 +6,8 @@ internal import LiveKitProtocol
 struct JoinAccess: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The server, as ws://host:port or wss://host. Default: LIVEKIT_URL of the environment, or "
-                + "ws://localhost:7880.", valueName: "url"))
+            "The server, as ws://host:port or wss://host, perhaps with a path. Default: LIVEKIT_URL of the environment, "
+                + "or ws://localhost:7880.", valueName: "url"))
     var url: String?
 
     @Option(help: ArgumentHelp("The token to join with. Default: LIVEKIT_TOKEN of the environment.", valueName: "jwt"))

@@ -138,9 +138,11 @@ final class JoinRunner {
 
     func start(_ work: @escaping @MainActor () async -> Void) { tasks.append(Task { await work() }) }
 
-    func finishRecording() async {
+    /// Throws a sentence when not all that was received could be written.
+    func finishRecording() async throws {
         guard let recorder else { return }
         let index = await recorder.finish()
+        if let loss = await recorder.loss { throw CommandError("The recording is not complete. \(loss)") }
         output.say("recorded", "Recorded, see \(index)", ["index": .text(index)])
     }
 

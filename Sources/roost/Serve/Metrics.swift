@@ -70,6 +70,9 @@ enum Metrics {
             sessions.opened.map { ("{kind=\"\($0.kind)\"}", $0.count) })
         metric("peer_connections", "gauge", "Peer connections of participants.", each(\.peers))
         metric("tcp_connections", "gauge", "TCP connections for media.", each(\.streams))
+        metric(
+            "tcp_refused_total", "counter", "TCP connections for media closed at once, for there were too many.",
+            each(\.streamsRefused))
         metric("received_packets_total", "counter", "Datagrams received.", each(\.datagramsReceived))
         metric("received_bytes_total", "counter", "Bytes of them.", each(\.bytesReceived))
         metric("sent_packets_total", "counter", "Datagrams sent.", each(\.datagramsSent))
@@ -99,7 +102,7 @@ enum Metrics {
                     ("{outcome=\"aborted\"}", recordings.aborted),
                 ])
             metric(
-                "egress_omitted_total", "counter", "Tracks that were to be recorded and could not be.",
+                "egress_omitted_total", "counter", "Tracks that were to be recorded and could not be, or not at once.",
                 one(recordings.omitted))
             metric("egress_recorded_bytes_total", "counter", "Bytes of files that are complete.", one(recordings.bytes))
         }

@@ -91,9 +91,10 @@ struct RoomTokenRoute: Sendable {
         }
     }
 
-    /// A name as in call rooms: something to read, and not too long.
+    /// A name as in call rooms: something to read, and not too long. Composed, as the rooms want names to be: keyboards
+    /// write them either way.
     private static func text(_ given: String) -> String? {
-        let text = given.trimmingCharacters(in: .whitespacesAndNewlines)
+        let text = given.trimmingCharacters(in: .whitespacesAndNewlines).precomposedStringWithCanonicalMapping
         let isShort =
             text.utf8.count <= CallRoomParameters.usernameByteLimit && text.count <= CallRoomParameters.usernameLimit
         return !text.isEmpty && isShort ? text : nil

@@ -11,7 +11,7 @@ struct TURNOptions: ParsableArguments {
 
     private static let defaults = (
         port: 3478, tlsPort: 5349, relayPorts: 49_152...65_535 as ClosedRange<UInt16>, bandwidth: 20_000,
-        allocations: 1_000
+        allocations: 4_000
     )
 
     @Option(help: "TURN's port, for UDP and TCP; 0 takes a free one.")

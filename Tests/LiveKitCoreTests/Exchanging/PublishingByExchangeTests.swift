@@ -113,6 +113,14 @@ import Testing
         #expect(throws: JoinRefusal.roomFull(limit: 1)) { try venue.open("two", Self.both, kind: "agent") }
     }
 
+    @Test func `who publishes turns pictures itself, for not all who watch can`() throws {
+        let venue = Venue()
+        let obs = try venue.open("obs", Self.both)
+        #expect(obs.offered.contains(HeaderExtensionURI.videoOrientation))
+        let answer = try #require(obs.answers.last?.sdp)
+        #expect(answer.contains("m=video") && !answer.contains(HeaderExtensionURI.videoOrientation))
+    }
+
     @Test func `an offer that only the connection refuses leaves the one who has the identity in peace`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

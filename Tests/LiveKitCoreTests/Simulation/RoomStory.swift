@@ -404,11 +404,11 @@ final class RoomStory {
         wait { self.stuck(at: nil).isEmpty }
     }
 
-    /// Until something is so and stays so for a while, for so many pictures at most. Where a first probe was lost, the
-    /// next one comes five seconds later, and ten after that.
+    /// Until something is so and stays so for longer than a layer takes to be measured, for so many pictures at most.
+    /// Where a first probe was lost, the next one comes five seconds later, and ten after that.
     private func wait(atMost pictures: Int = 500, until isSo: () -> Bool) {
         var looks = 0
-        for place in 0..<pictures where looks < 3 {
+        for place in 0..<pictures where looks < 5 {
             if place % 8 == 7 { looks = isSo() ? looks + 1 : 0 }
             show(1)
         }

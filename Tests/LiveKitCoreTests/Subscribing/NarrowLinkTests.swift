@@ -2,6 +2,7 @@ import CongestionLinks
 import LiveKitProtocol
 import RTCEngine
 import RTCWire
+import SwiftProtobuf
 import Testing
 
 @testable import LiveKitCore
@@ -82,6 +83,41 @@ private final class NarrowLink {
         // The stream itself comes first and is more; what is repeated has a source of its own.
         let repeated = try #require(link.offered.values.min())
         #expect(link.offered.count == 2 && repeated < 450_000 / 8 * 3 / 2, "a second and a half of the link")
+    }
+
+    @Test func `a camera that is switched on again is sent as before to who has a narrow link`() throws {
+        let link = NarrowLink()
+        let (venue, ann, bob) = try Self.watching(over: link)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        let sid = try #require(ann.track("camera")).sid
+        var number = 0
+        func show(_ pictures: Int) throws {
+            for _ in 0..<pictures {
+                try ann.picture(number, "camera", layers: Self.layers, size: 1_300)
+                number += 1
+                venue.run(for: .milliseconds(32))
+            }
+        }
+        func mute(_ isMuted: Bool) {
+            venue.send(
+                .mute(
+                    .with {
+                        $0.sid = sid
+                        $0.muted = isMuted
+                    }), from: ann)
+        }
+        try show(30)
+        link.rate = 450_000
+        try show(200)
+        for _ in 0..<2 {
+            mute(true)
+            venue.run(for: .seconds(Int64(5)))
+            let before = bob.frames[sid]?.count ?? 0
+            mute(false)
+            try show(90)
+            let shown = (bob.frames[sid] ?? []).dropFirst(before).compactMap { $0.payload.dropLast().last }
+            #expect(shown.count >= 80 && Set(shown) == [1], "\(shown)")
+        }
     }
 
     /// Pictures with layers in time, of which every fourth is five times as large as its neighbours: what fits on the

@@ -467,6 +467,36 @@ import Testing
         #expect(bob.lines.contains("< speakers ann is silent"))
     }
 
+    @Test func `a publisher that leaves out layers is not said to be well, unless nobody wants them`() throws {
+        let venue = Venue()
+        let (ann, bob) = (try venue.join("ann"), try venue.join("bob"))
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video, layers: ["q", "h", "f"])
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        var number = 0
+        func show(_ layers: [String], seconds: Int) throws {
+            for _ in 0..<(seconds * 30) {
+                try ann.picture(number, "camera", layers: layers)
+                number += 1
+                venue.run(for: .milliseconds(33))
+            }
+        }
+        try show(["q", "h", "f"], seconds: 11)
+        #expect(bob.news().contains("< quality ann excellent, bob excellent"))
+        try show(["q"], seconds: 4)
+        #expect(!bob.news().contains { $0.contains("ann good") }, "it may be about to come back")
+        try show(["q"], seconds: 12)
+        #expect(bob.news().contains { $0.contains("ann good") })
+        venue.send(
+            .trackSetting(
+                .with {
+                    $0.trackSids = [ann.track("camera")?.sid ?? ""]
+                    $0.quality = .low
+                }), from: bob)
+        try show(["q"], seconds: 30)
+        #expect(bob.news().contains { $0.contains("ann excellent") })
+    }
+
     /// Of sound that comes with earlier packets a quarter may be lost without being missed much.
     @Test(arguments: [("poor", true), ("good", false)])
     func `how connections are is told to those whom it concerns, and again when it changes`(

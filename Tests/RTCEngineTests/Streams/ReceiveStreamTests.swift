@@ -180,6 +180,16 @@ import Testing
         #expect(script.frames() == [2, 3])
     }
 
+    /// A server goes to another stream's key frame when the end of a picture does not come.
+    @Test func `a VP8 picture without an end before a key frame is no picture`() {
+        var script = PacketScript()
+        script.packet(20, timestamp: 3_000, VP8.payload(isKeyFrame: true))
+        script.packet(21, timestamp: 6_000, marker: false, VP8.payload(isKeyFrame: false))
+        script.packet(22, timestamp: 9_000, VP8.payload(isKeyFrame: true))
+        script.packet(23, timestamp: 12_000, VP8.payload(isKeyFrame: false))
+        #expect(script.frames() == [1, 3, 4])
+    }
+
     @Test func `padding and foreign payload types fill their places`() {
         var script = PacketScript()
         script.picture(10, isKeyFrame: true)

@@ -128,8 +128,113 @@ import Testing
         #expect(payloads.map { depacketizer.startsFrame($0) } == [true, false, false])
         #expect(payloads.map { depacketizer.startsKeyFrame($0) } == [true, false, false])
         for payload in payloads { #expect(depacketizer.append(payload, to: &frame)) }
-        #expect(frame == [1, 2, 3])
+        // VP9 bitstream specification, Annex B: two frames, their sizes in one byte each.
+        #expect(frame == [1, 2, 3, 0xc1, 2, 1, 0xc1])
         #expect(depacketizer.isAtUnitBoundary)
+        // A third layer: the index is there once, at the end; what is refused leaves it.
+        #expect(!depacketizer.append(layer(1, begins: true, ends: true, [9]), to: &frame))
+        #expect(frame == [1, 2, 3, 0xc1, 2, 1, 0xc1])
+        let large = [UInt8](repeating: 4, count: 300)
+        #expect(depacketizer.append(layer(2, begins: true, ends: true, large), to: &frame))
+        #expect(frame == [1, 2, 3] + large + [0xca, 2, 0, 1, 0, 0x2c, 1, 0xca])
+        // The next picture begins from nothing.
+        var next: [UInt8] = []
+        #expect(depacketizer.append(layer(0, begins: true, ends: true, picture: 6, [5]), to: &next))
+        #expect(next == [5])
+    }
+
+    @Test func `what an encoder has joined itself goes into the index of the picture`() throws {
+        // A hidden frame and one that is shown.
+        let joined: [UInt8] = [1, 1, 2, 0xc1, 2, 1, 0xc1]
+        var depacketizer = Depacketizer(format: .vp9)
+        var frame: [UInt8] = []
+        #expect(depacketizer.append(layer(0, begins: true, ends: true, isKey: true, joined), to: &frame))
+        #expect(frame == joined, "an only layer stays as it was made")
+        #expect(depacketizer.append(layer(1, begins: true, ends: true, isKey: true, joined), to: &frame))
+        #expect(frame == [1, 1, 2, 1, 1, 2, 0xc3, 2, 1, 2, 1, 0xc3])
+        #expect(VP9Superframe(frame.span.bytes)?.sizes == [2, 1, 2, 1])
+        // More frames than an index holds go without one.
+        let many = [UInt8](repeating: 1, count: 7) + [0xc6] + [UInt8](repeating: 1, count: 7) + [0xc6]
+        var crowded: [UInt8] = []
+        for spatial: UInt8 in [0, 1] {
+            #expect(depacketizer.append(layer(spatial, begins: true, ends: true, many), to: &crowded))
+        }
+        #expect(crowded == [UInt8](repeating: 1, count: 14))
+    }
+
+    @Test func `an index that is not about the bytes before it is none`() {
+        func sizes(_ bytes: [UInt8]) -> [Int]? { VP9Superframe(bytes.span.bytes)?.sizes }
+        #expect(sizes([1, 2, 3, 0xc1, 2, 1, 0xc1]) == [2, 1])
+        #expect(sizes([1, 2, 0xd0, 2, 0, 0, 0xd0]) == [2])
+        for bytes: [UInt8] in [
+            [], [0xc1], [1, 2, 3, 0xc1, 2, 2, 0xc1], [1, 2, 3, 0xc1, 3, 0, 0xc1], [1, 2, 3, 0xc0, 2, 1, 0xc1],
+            [1, 2, 3, 0x81, 2, 1, 0x81],
+        ] {
+            #expect(sizes(bytes) == nil)
+        }
+    }
+
+    /// What libvpx made of the layers of a key picture of 1280 by 720 pixels: the beginning of each frame.
+    private static let layers: [[UInt8]] = {
+        let beginnings: [[UInt8]] = [
+            [
+                0x83, 0x49, 0x83, 0x42, 0x00, 0x13, 0xf0, 0x0b, 0x38, 0x27, 0xf8,
+                0x16, 0x78, 0x18, 0xe0, 0x90, 0x70, 0x61, 0x28, 0x00, 0x0b, 0x80,
+            ],
+            [
+                0x87, 0x02, 0x02, 0x00, 0x04, 0xfe, 0x02, 0xcf, 0x04, 0xff, 0x02,
+                0xcf, 0x90, 0x51, 0xc1, 0x20, 0xe0, 0xc0, 0x80, 0x00, 0x1b, 0x40,
+            ],
+            [
+                0x87, 0x04, 0x24, 0x00, 0x09, 0xfe, 0x05, 0x9e, 0x90,
+                0x51, 0xc1, 0x20, 0xe0, 0xc0, 0x80, 0x00, 0x1d, 0x40,
+            ],
+        ]
+        return beginnings.map { $0 + rest }
+    }()
+    private static let rest = [UInt8](repeating: 7, count: 120)
+
+    private static func superframe(_ frames: [[UInt8]]) -> [UInt8] {
+        var bytes = frames.flatMap { $0 }
+        VP9Superframe(sizes: frames.map(\.count)).appendIndex(to: &bytes)
+        return bytes
+    }
+
+    @Test func `a picture has the size of its highest layer, and tells it when it is sent`() throws {
+        let picture = Self.superframe(Self.layers)
+        let size = VP9Superframe.pictureSize(of: picture.span.bytes)
+        #expect(size?.width == 1_280 && size?.height == 720)
+        let only = VP9Superframe.pictureSize(of: Self.keyFrame.span.bytes)
+        #expect(only?.width == 320 && only?.height == 180)
+        #expect(VP9FrameHeader(Self.layers[1])?.width == 640)
+        var packetizer = Packetizer(format: .vp9)
+        let first = try #require(payloads(of: picture, &packetizer).first)
+        #expect(VP9PayloadDescriptor(first)?.structure?.resolutions == [.init(width: 1_280, height: 720)])
+    }
+
+    @Test func `only the highest layer of a picture is shown, and nothing else is changed`() {
+        let lowest: [UInt8] = [0x81] + Self.layers[0].dropFirst()
+        // intra_only moves what follows it by a bit.
+        let middle: [UInt8] =
+            [0x85, 0x01, 0x01, 0x00, 0x02, 0x7f, 0x01, 0x67, 0x82, 0x7f, 0x81]
+            + [0x67, 0xc8, 0x28, 0xe0, 0x90, 0x70, 0x60, 0x40, 0x00, 0x0d, 0xa0] + Self.rest
+        let highest = Self.layers[2]
+        let hidden = Self.superframe([lowest, middle, highest])
+        var hiding = VP9LayerHiding()
+        #expect(hiding.hide(Self.superframe(Self.layers)) == hidden)
+        // One that has the size of the frame that it refers to, 640 by 360: how many tiles it may have goes by that.
+        let second: [UInt8] =
+            [0x87, 0x02, 0x02, 0x06, 0x09, 0xfe, 0x05, 0x9f, 0x20]
+            + [0xa3, 0x82, 0x41, 0xc1, 0x81, 0x00, 0x00, 0x36, 0x80] + Self.rest
+        let hiddenSecond: [UInt8] =
+            [0x85, 0x01, 0x01, 0x03, 0x04, 0xff, 0x02, 0xcf, 0x90]
+            + [0x51, 0xc1, 0x20, 0xe0, 0xc0, 0x80, 0x00, 0x1b, 0x40] + Self.rest
+        #expect(hiding.hide(Self.superframe([second, highest])) == Self.superframe([hiddenSecond, highest]))
+        // What is hidden already, of one layer only, unknown, or needed as shown by the next, stays.
+        let delicate = Self.superframe([Self.layers[0], [0x86] + highest.dropFirst()])
+        for picture in [hidden, Self.keyFrame, Self.superframe([[1], [2]]), delicate] {
+            #expect(hiding.hide(picture) == picture)
+        }
     }
 
     @Test func `payloads that do not continue the picture are refused`() {

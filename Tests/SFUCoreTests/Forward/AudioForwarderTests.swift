@@ -9,8 +9,13 @@ import Testing
 @Suite struct AudioForwarderTests {
     private final class Listener {
         var now = Instant.zero + .seconds(Int64(10))
-        var track = PublishedTrack(format: .opus)
-        var forwarder = AudioForwarder(rewriter: .forAudio(firstSequenceNumber: 500))
+        var track: PublishedTrack
+        var forwarder: AudioForwarder
+
+        init(_ format: PayloadFormat = .opus) {
+            track = PublishedTrack(format: format)
+            forwarder = AudioForwarder(rewriter: .forAudio(clockRate: format.clockRate, firstSequenceNumber: 500))
+        }
 
         /// The server passes nothing on.
         var isMuted = false
@@ -54,6 +59,15 @@ import Testing
         // What was sent in the pause is of no use any more.
         #expect(listener.publish(62, 54 * 960) == "503 @51840")
         #expect(listener.publish(61, 53 * 960) == "502 @50880")
+    }
+
+    @Test func `the time of a pause is counted in the codec's own ticks`() {
+        let listener = Listener(.pcmu)
+        #expect(listener.publish(9, 160) == "500 @160")
+        listener.forwarder.isPaused = true
+        listener.now += .seconds(Int64(60))
+        listener.forwarder.isPaused = false
+        #expect(listener.publish(10, 160 + 60 * 8_000) == "501 @480160")
     }
 
     @Test func `after a pause of half a day packets are as far apart as before`() {

@@ -290,6 +290,46 @@ import Testing
         #expect(av1.peer.wishes() == 0)
     }
 
+    /// A key picture of four packets, whose first brings a structure with other templates: publishers begin one when
+    /// their picture's size changes.
+    private static func keyPictureOfAnotherStructure(after av1: AV1Subscriber) -> [[UInt8]] {
+        let former = ModelPublisher.structure
+        let structure = DependencyStructure(
+            firstTemplateID: former.firstTemplateID + UInt8(former.templates.count), decodeTargetCount: 9,
+            templates: former.templates, chainCount: 3, targetChains: former.targetChains)
+        return (0..<4).map { place in
+            let descriptor = DependencyDescriptor(
+                startsFrame: place == 0, endsFrame: place == 3, frameNumber: av1.frameNumber, spatialLayer: 0,
+                temporalLayer: 0, indications: [DecodeTargetIndication](repeating: .switching, count: 9),
+                chainDifferences: [0, 0, 0], structure: place == 0 ? structure : nil)
+            var data: [UInt8] = []
+            #expect(descriptor.write(structure, into: &data))
+            return Packet.rtp(
+                av1.number + UInt16(place), timestamp: av1.picture * 3_000, marker: place == 3, descriptor: data,
+                [0x10, 1, UInt8(place)])
+        }
+    }
+
+    @Test func `AV1: of a key picture with another structure nothing is lost when its first packet comes last`() {
+        var av1 = AV1Subscriber(target: .lowest)
+        #expect(av1.key() == ["100 @120000."])
+        let packets = Self.keyPictureOfAnotherStructure(after: av1)
+        for packet in packets.dropFirst() { #expect(av1.peer.publish(packet) == []) }
+        #expect(
+            av1.peer.publish(packets[0]) == ["101 @123000", "102 @123000", "103 @123000", "104 @123000."])
+        #expect(av1.peer.wishes() == nil)
+    }
+
+    @Test func `AV1: a key frame is asked for when the first packet of another structure does not come`() {
+        var av1 = AV1Subscriber(target: .lowest)
+        #expect(av1.key().count == 1)
+        #expect(av1.peer.wishes() == nil)
+        for packet in Self.keyPictureOfAnotherStructure(after: av1).dropFirst() {
+            #expect(av1.peer.publish(packet) == [])
+        }
+        #expect(av1.peer.wishes() == 0)
+    }
+
     @Test func `AV1: targets that are no longer sent are left for what is`() {
         var av1 = AV1Subscriber(target: .highest)
         #expect(av1.key().count == 3)

@@ -283,7 +283,7 @@ import Testing
 
     @Test func `what is asked for again is the same, byte for byte, with redundancy and without`() throws {
         var track = PublishedTrack(format: .opus)
-        var forwarder = AudioForwarder(rewriter: .forAudio(firstSequenceNumber: 500))
+        var forwarder = AudioForwarder(rewriter: .forAudio(clockRate: 48_000, firstSequenceNumber: 500))
         let now = Instant.zero + .seconds(Int64(10))
         let payload: [UInt8] = [0xed, 0x0f, 0, 2, 0x6d, 0x78, 1, 0x78, 2]
         var bytes: [UInt8] = []

@@ -57,7 +57,7 @@ final class RoomCompany {
     }
 
     private static func machine(
-        _ seed: UInt64, _ unit: MediaUnit, sound: [CodecParameters] = [.opus, .redundantOpus]
+        _ seed: UInt64, _ unit: MediaUnit, sound: [CodecParameters] = [.opus, .redundantOpus, .pcmu]
     ) -> PeerMachine {
         let security = NullSecurity(seed: seed)
         var negotiation = NegotiatorConfiguration(fingerprint: security.localFingerprint)

@@ -271,6 +271,56 @@ import Testing
         #expect(others[1].numbers(of: camera.publication).count > seen + 5)
     }
 
+    @Test func `hints that come together are divided once, and those that come again and again once in a while`() throws
+    {
+        let company = RoomCompany()
+        let (ann, bob) = (company.join("ann"), company.join("bob"))
+        let camera = try company.publish(ann, .video)
+        try company.subscribe(bob, to: camera.publication)
+        company.run(for: .seconds(Int64(1)))
+        func hint(_ width: Int) throws {
+            try company.room.setHints(
+                SubscriberHints(width: width, height: width), of: bob.subscribing, for: camera.publication,
+                at: company.now)
+        }
+        var before = company.room.divisions
+        for width in 1...50 { try hint(width) }
+        company.run(for: .milliseconds(1))
+        #expect(company.room.divisions - before == 1)
+        before = company.room.divisions
+        for width in 1...500 {
+            try hint(width)
+            company.run(for: .milliseconds(1))
+        }
+        #expect(company.room.divisions - before <= 55)
+    }
+
+    @Test func `sound of eight kilohertz goes on after a pause by the time that has passed`() throws {
+        let company = RoomCompany()
+        let (ann, bob) = (company.join("ann", sound: [.pcmu]), company.join("bob", sound: [.pcmu]))
+        let line = try company.publish(ann, .audio, codec: .pcmu, format: .pcmu)
+        try company.subscribe(bob, to: line.publication)
+        company.run(for: .seconds(Int64(1)))
+        func speak(_ packets: Range<UInt32>) throws {
+            for number in packets {
+                let sound = EncodedFrame(
+                    payload: [UInt8](repeating: UInt8(number & 0x7f), count: 160), timestamp: number * 160,
+                    isKeyFrame: true, format: .pcmu)
+                try company.send(sound, of: ann, line.track)
+                company.run(for: .milliseconds(20))
+            }
+        }
+        try speak(0..<50)
+        try company.room.setMuted(true, line.publication, at: company.now)
+        company.run(for: .seconds(Int64(20)))
+        try company.room.setMuted(false, line.publication, at: company.now)
+        try speak(1_050..<1_100)
+        let times = try #require(bob.received[line.publication]?.map(\.timestamp))
+        let steps = zip(times.dropFirst(), times).map { $0 &- $1 }
+        #expect(times.count >= 98)
+        #expect(steps.allSatisfy { $0 == 160 || (159_000...161_500).contains($0) }, "\(steps)")
+    }
+
     @Test func `the room goes on when people leave, and is empty when all have`() throws {
         let company = RoomCompany()
         let people = ["ann", "bob", "cat"].map { company.join($0) }

@@ -42,7 +42,7 @@ import Testing
             return .text("late")
         } _: { requester in
             let began = ContinuousClock.now
-            await #expect(throws: HTTPRequester.Failure.self) {
+            await #expect(throws: HTTPRequester.Failure.late) {
                 try await requester.ask("GET", "/", headers: [], timeout: .milliseconds(100))
             }
             // Not for the usual minute.

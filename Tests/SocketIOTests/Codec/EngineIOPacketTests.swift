@@ -75,6 +75,18 @@ struct EngineIOPacketTests {
         #expect(url.host == host && url.port == port && url.usesTLS == usesTLS && url.path == path)
     }
 
+    /// RFC 9110 §10.2.2.
+    @Test(
+        arguments: [
+            ("/there?x=1", "https://a.example/there?x=1"), ("there", "https://a.example/hooks/there"),
+            ("//b.example:1/", "https://b.example:1/"), ("HTTPS://b.example", "https://b.example"),
+            ("http://a.example/", nil), ("wss://a.example/", nil), ("mailto:ann", nil), ("https://", nil),
+        ] as [(String, String?)])
+    func `a redirection leads from one URL to another`(location: String, target: String?) throws {
+        let from = try ServerURL("https://a.example/hooks/here?y=2")
+        #expect(try from.redirected(to: location) == target.map { try ServerURL($0) })
+    }
+
     @Test(arguments: ["localhost:3000", "ftp://a", "http://", "http://a:0", "http://a:99999", "http://[::1"])
     func `refuses what is no server's URL`(text: String) {
         #expect(throws: SocketIOClientError.invalidURL(text)) { try ServerURL(text) }

@@ -122,6 +122,66 @@ struct HTTPTests {
         }
     }
 
+    /// RFC 9293 §3.6.
+    @Test func `who sends no more after the requests gets the answers, and the connection ends`() async throws {
+        try await TestServer.run({ $0.fallback = { .text("\($0.path)\n") } }) { server in
+            for _ in 0..<20 {
+                let socket = try await RawSocket(port: server.port)
+                socket.send("GET /one HTTP/1.1\r\nHost: a\r\n\r\nGET /two HTTP/1.1\r\nHost: a\r\n\r\n")
+                socket.closeOutput()
+                let answers = await socket.readToEnd()
+                #expect(answers.contains("\r\n\r\n/one\n") && answers.hasSuffix("\r\n\r\n/two\n"))
+            }
+            let socket = try await RawSocket(port: server.port)
+            socket.send("GET /one HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(await socket.read(until: "/one\n").hasSuffix("/one\n"))
+            socket.closeOutput()
+            #expect(await socket.readToEnd().isEmpty)
+        }
+    }
+
+    @Test func `who sends no more while a long answer comes gets all of it`() async throws {
+        let length = 16 << 20
+        try await TestServer.run({
+            $0.fallback = { _ in SocketIOHTTPResponse(body: .bytes([UInt8](repeating: 65, count: length))) }
+        }) { server in
+            let socket = try await RawSocket(port: server.port)
+            socket.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            let begin = await socket.read(until: "\r\n\r\n")
+            socket.closeOutput()
+            let rest = await socket.read(count: .max)
+            let head = try #require(begin.firstRange(of: "\r\n\r\n"))
+            #expect(begin[head.upperBound...].utf8.count + rest == length)
+        }
+    }
+
+    @Test(arguments: ["", "GET / HTTP/1.1\r\nHo", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf"])
+    func `who sends no more before the request is whole is let go`(request: String) async throws {
+        try await TestServer.run({ $0.fallback = { _ in .text("not to be seen") } }) { server in
+            let socket = try await RawSocket(port: server.port)
+            socket.send(request)
+            socket.closeOutput()
+            let answer = await socket.readToEnd()
+            #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 400"))
+        }
+    }
+
+    @Test func `a poll and a WebSocket end when the client sends no more`() async throws {
+        try await TestServer.run { server in
+            let target = "/socket.io/?EIO=4&transport=polling"
+            let opened = try await RawSocket.get(target, port: server.port)
+            let sid = try #require(opened.firstMatch(of: /"sid":"([^"]+)"/)?.1)
+            let poll = try await RawSocket(port: server.port)
+            poll.send("GET \(target)&sid=\(sid) HTTP/1.1\r\nHost: a\r\n\r\n")
+            poll.closeOutput()
+            #expect(await poll.readToEnd().isEmpty)
+            let webSocket = try await RawSocket.webSocket(port: server.port)
+            webSocket.closeOutput()
+            #expect(await webSocket.readToEnd().isEmpty)
+            while server.server.statistics.connections > 0 { await Task.yield() }
+        }
+    }
+
     @Test func `broken HTTP gets 400 and disturbs nobody`() async throws {
         try await TestServer.run { server in
             let socket = try await RawSocket(port: server.port)
@@ -129,6 +189,26 @@ struct HTTPTests {
             #expect(await socket.readToEnd().hasPrefix("HTTP/1.1 400"))
             let next = try await RawSocket.get("/", port: server.port)
             #expect(next.hasPrefix("HTTP/1.1 404"))
+        }
+    }
+
+    /// RFC 9112 §3.2.2.
+    @Test(arguments: [
+        ("http://chat.example:8080/health?q=1", "/health 1 chat.example:8080"),
+        ("HTTPS://chat.example/a/b", "/a/b  chat.example"), ("http://chat.example", "/  chat.example"),
+        ("http://me@chat.example?q=2", "/ 2 chat.example"), ("/http://a.example/", "/http://a.example/  127.0.0.1"),
+    ])
+    func `a target may be a whole URL`(target: String, answer: String) async throws {
+        try await TestServer.run({
+            $0.fallback = { .text("\($0.path) \($0.query["q"] ?? "") \($0.header("Host") ?? "")\n") }
+        }) { server in
+            let socket = try await RawSocket(port: server.port)
+            socket.send("GET \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            #expect(await socket.readToEnd().hasSuffix("\r\n\r\n\(answer)\n"))
+            // Of Socket.IO as well.
+            let opened = try await RawSocket.get(
+                "http://127.0.0.1/socket.io/?EIO=4&transport=polling", port: server.port)
+            #expect(opened.hasPrefix("HTTP/1.1 200"))
         }
     }
 

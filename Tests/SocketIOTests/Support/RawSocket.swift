@@ -65,6 +65,9 @@ final class RawSocket: Sendable {
     /// Takes nothing off the socket, or goes on.
     func setReading(_ isWanted: Bool) { channel.setOption(.autoRead, value: isWanted).whenComplete { _ in } }
 
+    /// Says that nothing more will be sent, and reads on.
+    func closeOutput() { channel.close(mode: .output, promise: nil) }
+
     /// Closes with a reset instead of an end.
     func reset() {
         let channel = channel

@@ -261,6 +261,21 @@ import Testing
         try elsewhere.allocate(&script)
     }
 
+    @Test func `an office behind one address is served`() throws {
+        let people = Dictionary(uniqueKeysWithValues: (0..<50).map { ("user \($0)", "secret") })
+        var script = ServerScript(users: people, hasIPv6: false) { $0.relayPorts = 50_000...50_399 }
+        for (number, name) in people.keys.sorted().enumerated() {
+            for connection in 0..<4 {
+                let port = UInt16(10_000 + number * 4 + connection)
+                var client = ScriptedClient(name, "secret", at: endpoint("192.0.2.20", port))
+                try client.allocate(&script)
+            }
+            // So many challenges a second are answered there.
+            script.pass(1)
+        }
+        #expect(script.machine.statistics.allocations == 200)
+    }
+
     @Test func `a user who gets a new credential every hour is still one user`() throws {
         var script = ServerScript(users: [:], secrets: ["north"]) { $0.maximumAllocationsPerUser = 2 }
         var codes: [UInt16?] = []

@@ -1,7 +1,8 @@
 /// Reads the fields of codec headers: bits, most significant first, and the Exp-Golomb numbers of H.264 (§9.1).
 struct BitReader {
     private let bytes: [UInt8]
-    private var position = 0
+    /// Bits that have been read.
+    private(set) var position = 0
 
     /// - Parameter unit: A NAL unit's content after its header; its emulation prevention bytes are removed
     ///   (H.264 §7.4.1: 00 00 03 stands for 00 00).

@@ -1,5 +1,5 @@
 /// RFC 9628: strips the descriptors and joins what follows them: a picture with the frames of all its spatial layers,
-/// lowest first.
+/// lowest first. Of several frames it makes a superframe, which is what decoders take.
 struct VP9Depacketizer: Sendable {
     private enum Phase: Sendable, Equatable {
         case betweenLayerFrames
@@ -10,6 +10,12 @@ struct VP9Depacketizer: Sendable {
     /// Of the picture that is being joined.
     private var pictureID: UInt16?
     private var highestSpatial: UInt8 = 0
+    /// Of the layers that are whole.
+    private var frames = VP9Superframe(sizes: [])
+    /// Where the frame of the layer begins.
+    private var layerStart = 0
+    /// Bytes at the end that are not the frames' own.
+    private var indexSize = 0
 
     var isAtUnitBoundary: Bool { phase == .betweenLayerFrames }
 
@@ -21,12 +27,16 @@ struct VP9Depacketizer: Sendable {
         if frame.isEmpty {
             guard descriptor.startsLayerFrame else { return false }
             pictureID = descriptor.pictureID
+            begin()
         } else {
             // §4.2: the payloads of a picture share its id; its layers come in order.
             guard descriptor.pictureID == pictureID else { return false }
             switch phase {
             case .betweenLayerFrames:
                 guard descriptor.startsLayerFrame, spatial > highestSpatial else { return false }
+                // The index belongs at the end of the picture.
+                frame.removeLast(indexSize)
+                layerStart = frame.count
             case .insideLayerFrame(let current):
                 guard !descriptor.startsLayerFrame, spatial == current else { return false }
             }
@@ -34,7 +44,28 @@ struct VP9Depacketizer: Sendable {
         highestSpatial = spatial
         phase = descriptor.endsLayerFrame ? .betweenLayerFrames : .insideLayerFrame(spatial: spatial)
         frame.append(contentsOf: payload.extracting(descriptor.byteCount..<payload.byteCount))
+        if descriptor.endsLayerFrame { endLayerFrame(in: &frame) }
         return true
+    }
+
+    private mutating func begin() {
+        frames.sizes.removeAll(keepingCapacity: true)
+        layerStart = 0
+        indexSize = 0
+    }
+
+    /// An only layer stays as its encoder made it. Of several, one index tells all frames: also those that an encoder
+    /// has joined itself, whose own index goes.
+    private mutating func endLayerFrame(in frame: inout [UInt8]) {
+        let isFirst = frames.sizes.isEmpty
+        let joined = VP9Superframe(frame.span.bytes.extracting(layerStart..<frame.count))
+        frames.sizes += joined?.sizes ?? [frame.count - layerStart]
+        indexSize = joined?.indexSize ?? 0
+        guard !isFirst else { return }
+        frame.removeLast(indexSize)
+        let end = frame.count
+        frames.appendIndex(to: &frame)
+        indexSize = frame.count - end
     }
 
     /// A higher layer begins the picture only where a server has taken the lower ones away, which it may when they are

@@ -1,5 +1,5 @@
 /// RFC 9628: a picture of one layer in pieces of equal size, each after a descriptor with a 15-bit picture id. Key
-/// pictures tell their size.
+/// pictures tell their size. Several frames that were joined to a superframe stay so, with its index in the last piece.
 struct VP9Packetizer: Sendable {
     /// I, M and the picture id; flexible mode adds the reference, and the first payload of a key picture its structure.
     private static let descriptorSize = 3
@@ -18,12 +18,11 @@ struct VP9Packetizer: Sendable {
 
     mutating func packetize(_ frame: RawSpan, into list: inout PayloadList) {
         guard frame.byteCount > 0 else { return }
-        let header = VP9FrameHeader(frame)
         var descriptor = VP9PayloadDescriptor()
         descriptor.pictureID = pictureID
         descriptor.isFlexible = isFlexible
-        descriptor.isInterPredicted = header?.isKeyFrame != true
-        let structure = header.flatMap { Self.structure(of: $0) }
+        descriptor.isInterPredicted = VP9FrameHeader(frame)?.isKeyFrame != true
+        let structure = descriptor.isInterPredicted ? nil : Self.structure(of: frame)
         // Every payload keeps room for the structure of the first, so that all can be of one size.
         let reserved =
             Self.descriptorSize + (isFlexible && descriptor.isInterPredicted ? 1 : 0)
@@ -46,9 +45,9 @@ struct VP9Packetizer: Sendable {
         pictureID = (pictureID &+ 1) & 0x7fff
     }
 
-    private static func structure(of header: VP9FrameHeader) -> VP9ScalabilityStructure? {
-        guard let width = header.width.flatMap({ UInt16(exactly: $0) }),
-            let height = header.height.flatMap({ UInt16(exactly: $0) })
+    private static func structure(of picture: RawSpan) -> VP9ScalabilityStructure? {
+        guard let size = VP9Superframe.pictureSize(of: picture), let width = UInt16(exactly: size.width),
+            let height = UInt16(exactly: size.height)
         else { return nil }
         return VP9ScalabilityStructure(
             spatialLayerCount: 1, resolutions: [VP9ScalabilityStructure.Resolution(width: width, height: height)])
