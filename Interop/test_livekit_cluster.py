@@ -568,6 +568,7 @@ def test_a_cluster_with_a_certificate_of_a_private_authority(network, own, tmp_p
     [
         (["--media-port", "7882", "--media-workers", "2"], "--media-workers is for rooms of our own"),
         (["--no-livekit-auto-create"], "--no-livekit-auto-create is for rooms of our own"),
+        (["--livekit-remote-unmute"], "--livekit-remote-unmute is for rooms of our own"),
         (["--media-address", "127.0.0.1"], "--media-address is for rooms of our own"),
     ],
 )

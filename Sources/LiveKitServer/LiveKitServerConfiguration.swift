@@ -38,6 +38,12 @@ package struct LiveKitServerConfiguration: Sendable {
         set { rooms.maximumParticipants = newValue }
     }
 
+    /// Of `rooms`: whether services may switch on again what they have muted.
+    package var allowsRemoteUnmute: Bool {
+        get { rooms.allowsRemoteUnmute }
+        set { rooms.allowsRemoteUnmute = newValue }
+    }
+
     package init(keys: APIKeys, signingKey: APIKey, media: MediaWorkerConfiguration) {
         self.keys = keys
         self.signingKey = signingKey

@@ -19,13 +19,15 @@ extension RoomMachine {
         settle(at: now)
     }
 
-    /// Mutes somebody's track for everybody; or lets it be heard again, where the room allows that.
+    /// Mutes somebody's track for everybody; or lets it be heard again, where the room allows that, and of who publishes
+    /// by WHIP always: such a client has nothing to say it with itself.
     package func muteTrack(
         _ sid: TrackSID, of identity: String, isMuted: Bool, at now: Instant
     ) throws(RoomServiceError) -> LiveKitTrackInfo {
         let participant = try known(identity)
         guard let track = participant.tracks.first(where: { $0.sid == sid }) else { throw .noSuchTrack }
-        guard isMuted || configuration.allowsRemoteUnmute || !track.info.muted else { throw .remoteUnmuteDisabled }
+        let mayUnmute = configuration.allowsRemoteUnmute || participant.mode.isExchange
+        guard isMuted || mayUnmute || !track.info.muted else { throw .remoteUnmuteDisabled }
         if track.info.muted != isMuted {
             track.serverMute = (isMuted, now)
             tellMute(isMuted, of: track)

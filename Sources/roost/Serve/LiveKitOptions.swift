@@ -68,6 +68,9 @@ struct LiveKitOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Whether joining a room that does not exist makes it.")
     var livekitAutoCreate = true
 
+    @Flag(help: "Services may switch somebody's sound and pictures on again that they have muted.")
+    var livekitRemoteUnmute = false
+
     @Option(
         help: ArgumentHelp(
             "Peer connections on each thread for media, at most: clients have one or two, WHIP and WHEP one. Nobody is "
@@ -192,6 +195,7 @@ struct LiveKitOptions: ParsableArguments {
                 keys: try APIKeys(keys), signingKey: first, media: media)
             configuration.workers = mediaWorkers
             configuration.createsRooms = livekitAutoCreate
+            configuration.allowsRemoteUnmute = livekitRemoteUnmute
             configuration.maximumParticipants = livekitMaxParticipants
             configuration.webhooks = livekitWebhook.compactMap(WebhookURL.init)
             configuration.heard = heard
@@ -334,7 +338,8 @@ struct LiveKitOptions: ParsableArguments {
         let defaults = LiveKitOptions.defaults
         let changed: [(String, Bool)] = [
             ("--livekit-port", livekitPort != defaults.port), ("--livekit-webhook", !livekitWebhook.isEmpty),
-            ("--no-livekit-auto-create", !livekitAutoCreate), ("--livekit-recordings", livekitRecordings != nil),
+            ("--no-livekit-auto-create", !livekitAutoCreate), ("--livekit-remote-unmute", livekitRemoteUnmute),
+            ("--livekit-recordings", livekitRecordings != nil),
             ("--livekit-recordings-limit", livekitRecordingsLimit != defaults.recordings),
         ]
         return changed.first { $0.1 }?.0
@@ -346,7 +351,8 @@ struct LiveKitOptions: ParsableArguments {
         let changed: [(String, Bool)] = [
             ("--livekit-recordings", livekitRecordings != nil),
             ("--livekit-recordings-limit", livekitRecordingsLimit != defaults.recordings),
-            ("--no-livekit-auto-create", !livekitAutoCreate), ("--media-port", mediaPort != defaults.mediaPort),
+            ("--no-livekit-auto-create", !livekitAutoCreate), ("--livekit-remote-unmute", livekitRemoteUnmute),
+            ("--media-port", mediaPort != defaults.mediaPort),
             ("--media-tcp-port", mediaTcpPort != defaults.mediaTCPPort), ("--no-media-tcp", !mediaTcp),
             ("--media-address", !mediaAddress.isEmpty), ("--media-public-address", !mediaPublicAddress.isEmpty),
             ("--media-workers", mediaWorkers != defaults.workers),

@@ -71,6 +71,15 @@ import Testing
         #expect(cat.news() == ["< mute camera true", "< mute camera false"])
     }
 
+    @Test func `who cannot switch a track on itself has it done by who has muted it`() throws {
+        let venue = Venue()
+        try venue.open("obs", [OfferedSection(title: "camera", kind: .video)])
+        #expect(venue.run { venue.room.participants.first?.tracks.isEmpty == false })
+        let sid = TrackSID(rawValue: try #require(venue.room.participants.first?.tracks.first?.sid))
+        #expect(try venue.room.muteTrack(sid, of: "obs", isMuted: true, at: venue.now).muted)
+        #expect(try !venue.room.muteTrack(sid, of: "obs", isMuted: false, at: venue.now).muted)
+    }
+
     @Test func `names, metadata and attributes change, and everybody is told, the participant too`() throws {
         let venue = Venue { $0.limits.metadataBytes = 10 }
         let (ann, bob) = try Self.gather(venue)
@@ -314,6 +323,7 @@ import Testing
     @Test func `who comes without messages cannot be called, and whoever calls hears so at once`() throws {
         let venue = Venue()
         try venue.open("obs", [OfferedSection(title: "camera", kind: .video)])
+        #expect(venue.run { venue.room.participants.first?.tracks.isEmpty == false })
         let call = try venue.room.performRPC(
             .with {
                 $0.destinationIdentity = "obs"
