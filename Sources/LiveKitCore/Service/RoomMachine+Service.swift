@@ -19,8 +19,8 @@ extension RoomMachine {
         settle(at: now)
     }
 
-    /// Mutes somebody's track for everybody; or lets it be heard again, where the room allows that, and of who publishes
-    /// by WHIP always: such a client has nothing to say it with itself.
+    /// Mutes somebody's track for everybody; or lets it be heard again, where the room allows that, and of who
+    /// publishes by WHIP always: such a client has nothing to say it with itself.
     package func muteTrack(
         _ sid: TrackSID, of identity: String, isMuted: Bool, at now: Instant
     ) throws(RoomServiceError) -> LiveKitTrackInfo {
