@@ -29,7 +29,7 @@ import Testing
         var egress = Self.egress(.track("TR_a"))
         #expect(egress.info.status == .egressStarting && egress.isActive && egress.isRunning)
         #expect(egress.info.track.trackID == "TR_a" && egress.info.track.file.filepath == "film")
-        egress.took("TR_a")
+        _ = egress.took("TR_a", at: 2)
         #expect(!egress.wants(Self.track("TR_a")))
         #expect(egress.fileBegan("film.webm", of: "TR_a", at: 2) == .updated)
         #expect(egress.info.status == .egressActive && egress.info.startedAt == 2)
@@ -44,7 +44,7 @@ import Testing
 
     @Test func `who stops it waits for the file`() {
         var egress = Self.egress(.track("TR_a"))
-        egress.took("TR_a")
+        _ = egress.took("TR_a", at: 2)
         _ = egress.fileBegan("film.webm", of: "TR_a", at: 2)
         #expect(egress.stopRequested(at: 5) == .updated)
         #expect(egress.info.status == .egressEnding && egress.isActive && !egress.isRunning)
@@ -58,7 +58,7 @@ import Testing
 
     @Test func `a track of which nothing came is aborted`() {
         var egress = Self.egress(.track("TR_a"))
-        egress.took("TR_a")
+        _ = egress.took("TR_a", at: 2)
         _ = egress.stopRequested(at: 5)
         #expect(egress.trackEnded("TR_a", nil, at: 6) == .ended)
         #expect(egress.info.status == .egressAborted && !egress.info.error.isEmpty && egress.info.errorCode == 412)
@@ -66,7 +66,7 @@ import Testing
 
     @Test func `a full disk is a failure, and what was written is still told of`() {
         var egress = Self.egress(.track("TR_a"))
-        egress.took("TR_a")
+        _ = egress.took("TR_a", at: 2)
         _ = egress.fileBegan("film.webm", of: "TR_a", at: 2)
         egress.fileEnded(Self.file, of: "TR_a")
         #expect(egress.trackEnded("TR_a", .diskFull, at: 6) == .ended)
@@ -80,7 +80,7 @@ import Testing
         #expect(egress.becameActive(at: 2) == .updated)
         #expect(egress.wants(Self.track("TR_a")) && egress.wants(Self.track("TR_b", .audio)))
         for (sid, path) in [("TR_a", "a.webm"), ("TR_b", "b.ogg")] {
-            egress.took(sid)
+            _ = egress.took(sid, at: 2)
             #expect(egress.fileBegan(path, of: sid, at: 3) == nil)
         }
         #expect(egress.trackEnded("TR_a", nil, at: 4) == nil)
@@ -96,7 +96,7 @@ import Testing
     @Test func `a room's recording that is stopped takes no more tracks, and ends with its last file`() {
         var egress = Self.egress(.room(sound: true, pictures: true))
         _ = egress.becameActive(at: 2)
-        egress.took("TR_a")
+        _ = egress.took("TR_a", at: 2)
         #expect(egress.stopRequested(at: 3) == .updated)
         #expect(!egress.wants(Self.track("TR_b")))
         #expect(egress.trackEnded("TR_a", nil, at: 4) == .ended)
@@ -119,12 +119,12 @@ import Testing
     @Test func `one track of a room that no file holds is left out, and a full disk ends all`() {
         var egress = Self.egress(.room(sound: true, pictures: true))
         _ = egress.becameActive(at: 2)
-        egress.took("TR_a")
+        _ = egress.took("TR_a", at: 2)
         #expect(egress.trackEnded("TR_a", .unsupported(codec: "video/H265"), at: 3) == .updated)
         #expect(egress.info.details.contains("TR_a: There is no file that holds video/H265."))
         #expect(!egress.wants(Self.track("TR_a")))
-        egress.took("TR_b")
-        egress.took("TR_c")
+        _ = egress.took("TR_b", at: 2)
+        _ = egress.took("TR_c", at: 2)
         #expect(egress.trackEnded("TR_b", .diskFull, at: 4) == nil)
         #expect(egress.trackEnded("TR_c", .diskFull, at: 5) == .ended)
         #expect(egress.info.status == .egressFailed && egress.info.error == "The disk is full.")
@@ -136,7 +136,7 @@ import Testing
         for (sid, failure) in [("TR_a", .notAllowed), ("TR_b", .encrypted), ("TR_c", .tooManyFiles(limit: 9))]
             as [(String, RecordingFailure)]
         {
-            egress.took(sid)
+            _ = egress.took(sid, at: 2)
             #expect(egress.trackEnded(sid, failure, at: 3) == .updated)
             #expect(egress.info.details.contains("\(sid): \(failure)"))
         }
@@ -150,9 +150,34 @@ import Testing
         #expect(egress.omit("TR_b", "Secret.", at: 3) == .updated)
         #expect(egress.info.details == "Not recorded: TR_a: Full. TR_b: Secret.")
         #expect(egress.wants(Self.track("TR_a")) && !egress.wants(Self.track("TR_b")))
-        egress.took("TR_a")
+        #expect(egress.took("TR_a", at: 4) == .updated && egress.info.updatedAt == 4)
         #expect(egress.info.details == "Not recorded: TR_b: Secret." && egress.waiting.isEmpty)
         #expect(!egress.wants(Self.track("TR_a")))
+        #expect(egress.took("TR_c", at: 5) == nil && egress.info.updatedAt == 4)
+    }
+
+    @Test func `one that goes while it waits is waited for no more, and was left out`() {
+        var egress = Self.egress(.room(sound: true, pictures: true))
+        _ = egress.becameActive(at: 2)
+        for number in 0..<Egress.trackLimit * 2 {
+            _ = egress.omit("TR_\(number)", "Full.", waits: true, at: 3)
+            egress.gone("TR_\(number)")
+        }
+        #expect(egress.waiting.isEmpty && egress.known.isEmpty && !egress.isFull)
+        #expect(egress.info.details.hasPrefix("Not recorded: TR_0: Full. TR_1: Full."))
+        // Of the twenty that are named one is back, and has a place: the next one is named instead.
+        #expect(!egress.info.details.contains("TR_20:"))
+        #expect(egress.took("TR_0", at: 4) == .updated)
+        #expect(!egress.info.details.contains("TR_0:") && egress.info.details.contains("TR_20: Full."))
+    }
+
+    @Test func `one that is left out twice is named once`() {
+        var egress = Self.egress(.room(sound: true, pictures: true))
+        _ = egress.becameActive(at: 2)
+        #expect(egress.omit("TR_a", "Full.", waits: true, at: 3) == .updated)
+        egress.gone("TR_a")
+        #expect(egress.omit("TR_a", "Full.", waits: true, at: 4) == nil)
+        #expect(egress.info.details == "Not recorded: TR_a: Full." && egress.waiting == ["TR_a"])
     }
 
     @Test(arguments: [true, false])
@@ -165,7 +190,7 @@ import Testing
         var other = Self.egress(.room(sound: true, pictures: true))
         _ = other.becameActive(at: 2)
         _ = other.omit("TR_a", "Full.", waits: waits, at: 3)
-        other.took("TR_b")
+        _ = other.took("TR_b", at: 2)
         _ = other.fileBegan("b.webm", of: "TR_b", at: 4)
         #expect(other.orphaned(nil, at: 5) == nil && other.trackEnded("TR_b", nil, at: 6) == .ended)
         #expect(other.info.status == .egressComplete && other.info.details == "Not recorded: TR_a: Full.")
@@ -179,7 +204,7 @@ import Testing
             if egress.isFull {
                 _ = egress.omit(sid, "too many", at: 3)
             } else {
-                egress.took(sid)
+                _ = egress.took(sid, at: 2)
                 for _ in 0..<2 { _ = egress.fileBegan("\(sid).ogg", of: sid, at: 3) }
                 _ = egress.trackEnded(sid, nil, at: 4)
             }

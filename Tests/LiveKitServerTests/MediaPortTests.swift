@@ -161,6 +161,36 @@ import Testing
         }
     }
 
+    @Test func `of one peer the connection that was used least lately makes room`() async throws {
+        try await TestServer.run({ $0.media.maximumStreamsOfPeer = 2 }) { server in
+            let port = Int(try #require(server.media.first?.streamPort))
+            let check = try #require(StreamFraming.frame(try await Self.check(of: server)))
+            var sockets: [RawSocket] = []
+            /// The server may check back besides.
+            func answered(_ socket: RawSocket) async throws {
+                socket.send(check)
+                var framing = StreamFraming()
+                for await chunk in socket.chunks {
+                    framing.append(chunk)
+                    while let datagram = framing.next() { if STUNMessage.isBindingSuccess(datagram) { return } }
+                }
+                throw TestServer.Unusable()
+            }
+            for _ in 0..<2 {
+                sockets.append(try await RawSocket(port: port))
+                try await answered(sockets[sockets.count - 1])
+            }
+            try await answered(sockets[0])
+            let third = try await RawSocket(port: port)
+            try await answered(third)
+            // Closed: it would be waited for in vain.
+            _ = await sockets[1].readToEnd()
+            try await answered(sockets[0])
+            try await Self.eventually { server.livekit.statistics.streams == 2 }
+            for socket in [sockets[0], third] { socket.close() }
+        }
+    }
+
     /// A check (RFC 8445 §7.2) of somebody who publishes by WHIP.
     private static func check(of server: TestServer) async throws -> [UInt8] {
         let answer = try await WHIPTests.post(server).body

@@ -2,6 +2,7 @@ import Foundation
 import LiveKitClient
 import LiveKitProtocol
 import RTCWire
+import SocketIO
 import SwiftProtobuf
 import Testing
 
@@ -31,7 +32,8 @@ import Testing
     }
 
     private static func run(
-        patience: Duration = .seconds(1), limit: Int = 100, _ body: (TestServer, Egresses) async throws -> Void
+        patience: Duration = .seconds(1), limit: Int = 100, webhooks: [WebhookURL] = [],
+        _ body: (TestServer, Egresses) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "roost-rec-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -40,6 +42,7 @@ import Testing
             recordings.patience = patience
             recordings.limit = limit
             configuration.recordings = recordings
+            configuration.webhooks = webhooks
         }
         try await TestServer.run(change) { server in
             try await body(server, try #require(server.livekit.egresses))
@@ -86,8 +89,17 @@ import Testing
         }
     }
 
-    @Test func `a track of a room that finds no place is recorded when another has ended`() async throws {
-        try await Self.run(patience: .seconds(60), limit: 1) { server, egresses in
+    @Test func `a track of a room that finds no place is recorded when another has ended, and both is told`()
+        async throws
+    {
+        let receiver = WebhookTests.Receiver()
+        let key = try #require(TestServer.key)
+        var configuration = SocketIOServerConfiguration()
+        configuration.fallback = { receiver.take($0, keys: APIKeys(key)) }
+        let listener = SocketIOServer(configuration: configuration)
+        let port = try await listener.bind(host: "127.0.0.1", port: 0)
+        let url = try #require(WebhookURL("http://127.0.0.1:\(port)/"))
+        try await Self.run(patience: .seconds(60), limit: 1, webhooks: [url]) { server, egresses in
             let ann = try await Publisher(server, letsEverybody: true)
             // The room itself takes no place.
             let begun = try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "")
@@ -98,7 +110,72 @@ import Testing
             await ann.leave()
             _ = try await Self.info(of: begun.egressID, egresses) { $0.details.isEmpty }
             #expect(egresses.statistics.tracks == 1 && egresses.statistics.omitted == 1)
+            // That the recorder is in the room, that bob's track waits, and that it does not any more.
+            while receiver.events.count(where: { $0 == "egress_updated" }) < 3 {
+                try await Task.sleep(for: .milliseconds(10))
+            }
             withExtendedLifetime(bob) {}
+        }
+        await listener.shutdown()
+    }
+
+    @Test func `a track that goes while it waits for a place is waited for no more`() async throws {
+        try await Self.run(patience: .seconds(60), limit: 1) { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: true)
+            let begun = try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "")
+            while egresses.statistics.tracks == 0 { try await Task.sleep(for: .milliseconds(10)) }
+            /// Of a track that nobody has.
+            func happen(_ event: String) async {
+                await egresses.happened(
+                    .with {
+                        $0.event = event
+                        $0.room.sid = begun.roomID
+                        $0.room.name = "kitchen"
+                        $0.track.sid = "TR_x"
+                    })
+            }
+            // What waits is not left out once more, and what is not waited for is.
+            for _ in 0..<2 { await happen("track_published") }
+            #expect(egresses.statistics.omitted == 1)
+            await happen("track_unpublished")
+            await happen("track_published")
+            #expect(egresses.statistics.omitted == 2)
+            let bob = try await Publisher(server, as: "bob", letsEverybody: true)
+            _ = try await Self.info(of: begun.egressID, egresses) { $0.details.contains(bob.track) }
+            // Its end may also have been missed.
+            await ann.leave()
+            let info = try await Self.info(of: begun.egressID, egresses) { !$0.details.contains(bob.track) }
+            #expect(info.details == "Not recorded: TR_x: The server records 1 tracks already.")
+            #expect(egresses.statistics.omitted == 3)
+            await happen("track_published")
+            #expect(egresses.statistics.omitted == 4)
+            withExtendedLifetime(bob) {}
+        }
+    }
+
+    @Test func `a whole room may be asked for while no more tracks are recorded, as often as the limit says`()
+        async throws
+    {
+        try await Self.run(patience: .seconds(60), limit: 1) { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: true)
+            func start(_ name: String?) async throws(TwirpError) -> String {
+                if let name { return try await egresses.start(track: name, inRoom: "kitchen", template: "").egressID }
+                return try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "").egressID
+            }
+            _ = try await start(ann.track)
+            let room = try await start(nil)
+            let info = try await Self.info(of: room, egresses) { !$0.details.isEmpty }
+            #expect(info.details == "Not recorded: \(ann.track): The server records 1 tracks already.")
+            for name in [ann.track, nil] {
+                do throws(TwirpError) {
+                    _ = try await start(name)
+                    Issue.record("one more is recorded")
+                } catch {
+                    #expect(error.code == .resourceExhausted)
+                    #expect(error.message.contains(name == nil ? "1 rooms already" : "1 tracks already"))
+                }
+            }
+            withExtendedLifetime(ann) {}
         }
     }
 

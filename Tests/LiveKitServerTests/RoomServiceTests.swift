@@ -156,6 +156,18 @@ import Testing
         }
     }
 
+    @Test func `a token with names that are not composed is an argument that cannot be`() async throws {
+        try await TestServer.run { server in
+            // One that is good, but for an "e" and an accent of its own.
+            let token = try TestServer.serviceToken {
+                $0.roomAdmin = true
+                $0.room = "cafe\u{301}"
+            }
+            let answer = try await Self.failure(server, "ListParticipants", #"{"room":"kitchen"}"#, token: token)
+            #expect(answer == "400 invalid_argument")
+        }
+    }
+
     @Test(arguments: [
         "GetParticipant", "RemoveParticipant", "MutePublishedTrack", "UpdateParticipant", "UpdateSubscriptions",
         "SendData", "UpdateRoomMetadata", "PerformRpc",

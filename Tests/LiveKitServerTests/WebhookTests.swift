@@ -139,6 +139,23 @@ import Testing
         await server.shutdown()
     }
 
+    @Test func `however often it is sent on, a post takes no longer than one`() async throws {
+        var configuration = SocketIOServerConfiguration()
+        let counted = Counter()
+        configuration.fallback = { _ in
+            counted.value.add(1, ordering: .relaxed)
+            try? await Task.sleep(for: .milliseconds(700))
+            return Self.redirection(307, to: "/again")
+        }
+        let server = SocketIOServer(configuration: configuration)
+        let port = try await server.bind(host: "127.0.0.1", port: 0)
+        let poster = try HTTPPoster(url: "http://127.0.0.1:\(port)/", timeout: .seconds(1))
+        await #expect(throws: HTTPRequester.Failure.late) { try await poster.post([1], headers: []) }
+        #expect(counted.value.load(ordering: .relaxed) <= 3)
+        await poster.close()
+        await server.shutdown()
+    }
+
     private final class Counter: Sendable { let value = Atomic(0) }
 
     @Test func `what is refused is not said again`() async throws {

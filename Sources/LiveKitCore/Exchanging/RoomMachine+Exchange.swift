@@ -15,7 +15,11 @@ extension RoomMachine {
         guard case .exchange(let exchange) = arrival.mode else { throw .badOffer("there is nothing to exchange") }
         // Who publishes takes a place, whatever its token says that it is.
         var arrival = arrival
-        if exchange == .publishing { arrival.claims.kind = "ingress" }
+        if exchange == .publishing {
+            arrival.claims.kind = "ingress"
+            arrival.claims.video?.agent = false
+            arrival.claims.video?.recorder = false
+        }
         let claims = try admit(arrival)
         let offer = try judgeOffer(of: arrival, for: exchange)
         return try open(arrival, claims, exchange, offer, at: now)

@@ -17,8 +17,7 @@ extension LiveKitCluster {
             counters.sessionOpened()
             let relay = SessionRelay(to: socket) { [counters] in counters.sessionClosed() }
             var terms = SignalConnection.terms
-            // What the cluster says is read as fast as the client takes it, so this is never waiting but for one
-            // message.
+            // What the cluster says is read as fast as the client takes it, so no more waits than a message or two.
             terms.outboundLimit = 2 * Self.messageLimit
             return .accepted(by: relay, terms)
         } catch {
@@ -127,7 +126,8 @@ extension LiveKitCluster {
             var response = try await requester.ask(
                 request.method, target(path, request),
                 headers: PassedHeaders.request(request, token: token, via: via), body: hasBody ? request.body : nil,
-                timeout: kind == .service ? configuration.serviceTimeout : nil)
+                // Of all that services ask, this alone waits for somebody.
+                timeout: path.hasSuffix("/PerformRpc") ? configuration.rpcTimeout : nil)
             response.headers = PassedHeaders.response(response.headers, of: configuration.server)
             counters.answered(kind)
             noteReachable()

@@ -14,6 +14,8 @@ package final class LiveKitCluster: Sendable {
 
     let configuration: LiveKitClusterConfiguration
     let requester: HTTPRequester
+    /// Also when as many as may be are asked for by others.
+    private let healthRequester: HTTPRequester
     let counters = ClusterCounters()
     private let webhooks: WebhookSender
     private let events: ClusterEvents
@@ -25,6 +27,7 @@ package final class LiveKitCluster: Sendable {
     package init(_ configuration: LiveKitClusterConfiguration, logger: Logger = Logger(label: "livekit")) {
         self.configuration = configuration
         requester = HTTPRequester(configuration.server)
+        healthRequester = HTTPRequester(configuration.server)
         health = ClusterHealth(server: configuration.server.description, logger: logger)
         let webhooks = WebhookSender(urls: configuration.webhooks, key: configuration.signingKey, logger: logger)
         self.webhooks = webhooks
@@ -60,6 +63,7 @@ package final class LiveKitCluster: Sendable {
     /// Delivers the webhooks that wait, for some seconds at most. After the `SocketIOServer` has ended.
     package func finish() async {
         requester.close()
+        healthRequester.close()
         await webhooks.finish()
     }
 
@@ -79,7 +83,7 @@ package final class LiveKitCluster: Sendable {
     private func look() async {
         do throws(HTTPRequester.Failure) {
             let target = configuration.server.target("/", EngineIOQuery(items: []))
-            let answer = try await requester.ask(
+            let answer = try await healthRequester.ask(
                 "GET", target, headers: [("Via", via)], timeout: configuration.checkTimeout)
             switch answer.status {
             case 502...504: health.note(.unreachable("its balancer answers with \(answer.status)"))

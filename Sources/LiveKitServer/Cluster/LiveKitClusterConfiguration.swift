@@ -15,8 +15,8 @@ package struct LiveKitClusterConfiguration: Sendable {
     /// How often the cluster is asked whether it is there, and how long its answer may take.
     package var checkInterval: Duration = .seconds(10)
     package var checkTimeout: Duration = .seconds(5)
-    /// How long a service's call may take: ten minutes are the longest that `PerformRpc` waits for a participant.
-    package var serviceTimeout: Duration = .seconds(610)
+    /// How long `PerformRpc` may take: ten minutes are the longest that it waits for a participant.
+    package var rpcTimeout: Duration = .seconds(610)
 
     package init(server: RemoteServer, keys: APIKeys, signingKey: APIKey) {
         self.server = server

@@ -28,7 +28,7 @@ struct Egress {
     private(set) var known: Set<String> = []
     /// The first one counts.
     private var failure: RecordingFailure?
-    /// Of a room: tracks that are not recorded, while the others are, and why.
+    /// Of a room: tracks that are left out, or were until they went, and why. No more than `trackLimit`.
     private var omissions: [(track: String, reason: String)] = []
     /// Of a room: tracks that are to be had when there is a place for them. No more than `trackLimit`.
     private(set) var waiting: Set<String> = []
@@ -98,13 +98,16 @@ struct Egress {
     // MARK: What happens
 
     /// A track is going to be recorded.
-    mutating func took(_ track: String) {
+    mutating func took(_ track: String, at now: Int64) -> News? {
         known.insert(track)
         tracks[track] = .some(nil)
-        guard waiting.remove(track) != nil else { return }
+        waiting.remove(track)
         omissions.removeAll { $0.track == track }
-        info.details = omissionsText
+        return nameOmissions(at: now)
     }
+
+    /// A track is not in the room any more, and is not waited for. That it was left out is still told.
+    mutating func gone(_ track: String) { waiting.remove(track) }
 
     /// A room's recorder is in the room.
     mutating func becameActive(at now: Int64) -> News? {
@@ -163,17 +166,22 @@ struct Egress {
         } else if !isFull {
             known.insert(track)
         }
-        // Rooms may have thousands.
-        guard isRunning, omissions.count < Self.namedOmissions else { return nil }
+        guard isRunning, omissions.count < Self.trackLimit, !omissions.contains(where: { $0.track == track }) else {
+            return nil
+        }
         omissions.append((track, reason))
-        info.details = omissionsText
-        info.updatedAt = now
-        return .updated
+        return nameOmissions(at: now)
     }
 
-    private var omissionsText: String {
-        guard !omissions.isEmpty else { return "" }
-        return "Not recorded: " + omissions.map { "\($0.track): \($0.reason)" }.joined(separator: " ")
+    /// Says in `info.details` what is left out, if that is something else now.
+    private mutating func nameOmissions(at now: Int64) -> News? {
+        // Rooms may have thousands.
+        let named = omissions.prefix(Self.namedOmissions).map { "\($0.track): \($0.reason)" }
+        let details = named.isEmpty ? "" : "Not recorded: " + named.joined(separator: " ")
+        guard details != info.details else { return nil }
+        info.details = details
+        info.updatedAt = now
+        return .updated
     }
 
     private static let namedOmissions = 20

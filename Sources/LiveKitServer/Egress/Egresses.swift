@@ -140,6 +140,8 @@ actor Egresses {
         case "track_published":
             recordAutomatically(event.track, in: event.room)
             for id in ids where egresses[id]?.info.roomID == event.room.sid { record(event.track, for: id, event.room) }
+        case "track_unpublished":
+            for id in ids where egresses[id]?.info.roomID == event.room.sid { egresses[id]?.gone(event.track.sid) }
         case "room_finished":
             automatic[event.room.sid] = nil
             folders[event.room.sid] = nil
@@ -179,17 +181,21 @@ actor Egresses {
         return (room, people)
     }
 
-    private func checkLimit() throws(TwirpError) {
+    private func checkIsRunning() throws(TwirpError) {
         guard !isStopping else { throw TwirpError(.unavailable, "the server is going down") }
+    }
+
+    private func checkLimit() throws(TwirpError) {
+        try checkIsRunning()
         guard running.count < configuration.limit else {
             throw TwirpError(
                 .resourceExhausted, "the server records \(configuration.limit) tracks already, the most that it does")
         }
     }
 
-    /// A whole room takes no track's place.
+    /// A whole room takes no track's place, and its tracks wait where there is none.
     private func checkLimitOfRooms() throws(TwirpError) {
-        try checkLimit()
+        try checkIsRunning()
         guard egresses.values.count(where: { $0.isActive && $0.isOfRoom }) < configuration.limit else {
             throw TwirpError(
                 .resourceExhausted, "the server records \(configuration.limit) rooms already, the most that it does")
@@ -275,7 +281,7 @@ actor Egresses {
         if let reason = obstacle ?? wantOfPlace(in: room, isNamed: isNamed) {
             return leaveOut(track.sid, of: egress, reason, waits: obstacle == nil)
         }
-        egresses[id]?.took(track.sid)
+        note(id) { $0.took(track.sid, at: Self.now) }
         let work = Work(egress: id, track: track.sid)
         running[work] = 0
         count { $0.tracks += 1 }
@@ -312,7 +318,7 @@ actor Egresses {
         switch egress.scope {
         case .room: note(id) { $0.omit(track, reason.description, waits: waits, at: Self.now) }
         case .track:
-            egresses[id]?.took(track)
+            note(id) { $0.took(track, at: Self.now) }
             note(id) { $0.trackEnded(track, reason, at: Self.now) }
         }
     }
@@ -323,7 +329,10 @@ actor Egresses {
             guard let egress = egresses[id], egress.isRunning, !egress.waiting.isEmpty,
                 let (room, people) = await surroundings.look(egress.info.roomName), room.sid == egress.info.roomID
             else { continue }
-            for track in people.flatMap(\.tracks) where egress.waiting.contains(track.sid) {
+            let tracks = people.flatMap(\.tracks)
+            // Of those that have waited since before the look: what has come since may not be in it.
+            for track in egress.waiting.subtracting(tracks.map(\.sid)) { egresses[id]?.gone(track) }
+            for track in tracks where egresses[id]?.waiting.contains(track.sid) == true {
                 record(track, for: id, room)
             }
         }

@@ -47,7 +47,10 @@ struct TwirpError: Error, Equatable {
     /// A grant that is missing is this too, as LiveKit's server has it, and not `permission_denied`.
     static let notAllowed = TwirpError(.unauthenticated, "permissions denied")
 
-    init(_ refusal: HTTPRefusal) { self.init(.unauthenticated, refusal.text) }
+    /// Of the request's token.
+    init(_ refusal: HTTPRefusal) {
+        self.init(refusal.status == 400 ? .invalidArgument : .unauthenticated, refusal.text)
+    }
 
     init(_ refusal: WorkerRefusal) {
         switch refusal {

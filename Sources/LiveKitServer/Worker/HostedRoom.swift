@@ -35,6 +35,8 @@ final class HostedRoom: TimerTarget {
 final class MediaPeer {
     unowned let room: HostedRoom
     let id: RoomPeerID
+    /// Its TCP connections.
+    var streams: [MediaStream] = []
 
     init(_ id: RoomPeerID, in room: HostedRoom) {
         self.id = id

@@ -46,7 +46,9 @@ final class MediaStream {
     let base: TransportAddress
     let token: UInt64
     /// Whose it is, by the last check that came over it; nil before the first.
-    var peer: MediaPeer?
+    private(set) var peer: MediaPeer?
+    /// When a check last came over it.
+    var checkedAt = Instant.zero
     /// The peer has answered a check over it. Until then it may take as long as this.
     var trust: Trust
     private var framing = StreamFraming()
@@ -65,6 +67,14 @@ final class MediaStream {
         self.base = base
         self.token = token
         trust = .unproven(until: deadline)
+    }
+
+    /// It is this peer's from now on, or nobody's.
+    func belong(to peer: MediaPeer?) {
+        guard peer !== self.peer else { return }
+        self.peer?.streams.removeAll { $0 === self }
+        self.peer = peer
+        peer?.streams.append(self)
     }
 
     /// Sends a datagram. What does not fit into the queue is lost, as a full line would lose it.

@@ -113,7 +113,10 @@ extension MediaWorker {
     func closeSockets() {
         for port in datagramPorts { port.socket.close() }
         for port in streamPorts { port.listener.close() }
-        for stream in streams.values { stream.socket.close() }
+        for stream in streams.values {
+            stream.belong(to: nil)
+            stream.socket.close()
+        }
         sources = [:]
         datagramPorts = []
         streamPorts = []
@@ -154,7 +157,9 @@ extension MediaWorker {
                 guard case .peer(let peer) = demultiplexer.verdict(on: datagram.span.bytes, from: remote) else {
                     return false
                 }
-                stream.peer = peer
+                stream.checkedAt = now
+                stream.belong(to: peer)
+                if peer.streams.count > configuration.maximumStreamsOfPeer { endOldestStream(of: peer, at: now) }
             }
             guard let peer = stream.peer else { return false }
             // A frame can hold more than a datagram, which would have been cut off: it is of no use to anybody.
@@ -167,8 +172,16 @@ extension MediaWorker {
 
     private func end(_ stream: MediaStream, at now: Instant) {
         guard remove(stream), let peer = stream.peer else { return }
+        stream.belong(to: nil)
         peer.room.machine.streamClosed(for: peer.id, from: stream.base, to: stream.socket.remote, at: now)
         touch(peer.room)
+    }
+
+    /// Clients that move between networks leave connections behind that nobody ends; and one with a credential is not
+    /// to take the places of all others.
+    private func endOldestStream(of peer: MediaPeer, at now: Instant) {
+        guard let oldest = peer.streams.min(by: { $0.checkedAt < $1.checkedAt }) else { return }
+        end(oldest, at: now)
     }
 
     private func remove(_ stream: MediaStream) -> Bool {
@@ -189,8 +202,8 @@ extension MediaWorker {
     }
 
     func closeStreams(of peer: MediaPeer) {
-        for stream in streams.values where stream.peer === peer {
-            stream.peer = nil
+        for stream in peer.streams {
+            stream.belong(to: nil)
             _ = remove(stream)
         }
     }

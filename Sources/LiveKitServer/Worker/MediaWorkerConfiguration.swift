@@ -34,6 +34,8 @@ package struct MediaWorkerConfiguration: Sendable {
     /// Of them, those from one address (IPv6: one /64) that have shown no credential yet. One client may open a dozen
     /// while it joins, and an office behind one address has many who join.
     package var maximumStrangersPerAddress = 256
+    /// Of one peer connection: beyond, the one over which no check has come for the longest time ends.
+    package var maximumStreamsOfPeer = 32
     /// How long a TCP connection may take to show a credential.
     package var patience = Duration.seconds(10)
 

@@ -45,7 +45,8 @@ struct DependencySelector: Sendable {
             framesAbove = 0
             return
         }
-        if framesAbove < .max { framesAbove += 1 }
+        let isAbove = target.map { table.spatialLayer(of: desired) < table.spatialLayer(of: $0) } ?? false
+        framesAbove = isAbove ? min(framesAbove, .max - 1) + 1 : 0
         // Where the present target is still sent and not too much, only a better one is an improvement.
         var chosen: Int?
         if let target, isActive(target, dependency), Self.layers(target, table).isWithin(wanted) { chosen = target }

@@ -17,7 +17,7 @@ package actor HTTPPoster {
     /// Whether a text is the URL of an HTTP server.
     package static func canPost(to url: String) -> Bool { (try? ServerURL(url)) != nil }
 
-    /// - Parameter timeout: for making the connection, and then for the answer.
+    /// - Parameter timeout: for making a connection. A post has twice as long, wherever it is sent on to.
     package init(url text: String, timeout: Duration = .seconds(10)) throws(SocketIOClientError) {
         let url = try ServerURL(text)
         var configuration = SocketIOClientConfiguration()
@@ -30,31 +30,37 @@ package actor HTTPPoster {
     /// The status of the last answer. A redirection that keeps method and body (RFC 9110 §15.4.8, §15.4.9) is followed
     /// with the same headers; others are the answer.
     package func post(_ body: [UInt8], headers: [(name: String, value: String)]) async throws -> Int {
-        var answer = try await post(body, to: endpoint.url, headers)
+        let end = NIODeadline.now() + TimeAmount(timeout) * 2
+        var answer = try await post(body, to: endpoint.url, headers, until: end)
         var url = endpoint.url
         for _ in 0..<Self.redirectionLimit {
             guard let next = answer.redirection(from: url) else { break }
             url = next
-            answer = try await post(body, to: url, headers)
+            answer = try await post(body, to: url, headers, until: end)
         }
         return answer.status
     }
 
     private func post(
-        _ body: [UInt8], to url: ServerURL, _ headers: [(name: String, value: String)]
+        _ body: [UInt8], to url: ServerURL, _ headers: [(name: String, value: String)], until end: NIODeadline
     ) async throws -> HTTPClientConnection.Response {
         let isKept = url == endpoint.url
         let connection = isKept ? keptConnection() : makeConnection(to: url)
         let (loop, target) = (loop, url.target)
-        let answer = loop.flatSubmit { connection.perform(.POST, target, body: body, headers: headers) }
-        let patience = loop.scheduleTask(in: TimeAmount(timeout) * 2) { _ = connection.close() }
+        let answer = loop.makePromise(of: HTTPClientConnection.Response.self)
+        loop.flatSubmit { connection.perform(.POST, target, body: body, headers: headers) }.cascade(to: answer)
+        let patience = loop.scheduleTask(deadline: end) {
+            // A connection that is still being made does not fail for being closed.
+            answer.fail(HTTPRequester.Failure.late)
+            _ = connection.close()
+        }
         defer {
             patience.cancel()
             if !isKept { loop.execute { _ = connection.close() } }
         }
         do {
             return try await withTaskCancellationHandler {
-                try await answer.get()
+                try await answer.futureResult.get()
             } onCancel: {
                 loop.execute { _ = connection.close() }
             }

@@ -44,25 +44,45 @@ struct ServerURL: Hashable, Sendable {
         }
     }
 
-    /// Where a `Location` that this server answers with leads (RFC 9110 §10.2.2); nil for what is no URL of a web
-    /// server, and where TLS would be given up.
+    /// Where a `Location` that this server answers with leads (RFC 9110 §10.2.2, RFC 3986 §5.2.2); nil for what is no
+    /// URL of a web server, and where TLS would be given up.
     func redirected(to location: String) -> ServerURL? {
-        let scheme = usesTLS ? "https:" : "http:"
-        let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
-        let text =
-            if location.hasPrefix("//") {
-                scheme + location
-            } else if location.hasPrefix("/") {
-                "\(scheme)//\(authority)\(location)"
-            } else if location.prefix(while: { !"/?#".contains($0) }).contains(":") {
-                location
-            } else {
-                "\(scheme)//\(authority)\(folder)\(location)"
+        var url = self
+        if location.hasPrefix("//") || location.prefix(while: { !"/?#".contains($0) }).contains(":") {
+            let text = location.hasPrefix("//") ? (usesTLS ? "https:" : "http:") + location : location
+            guard text.lowercased().hasPrefix("http"), let other = try? ServerURL(text), other.usesTLS || !usesTLS
+            else { return nil }
+            url = other
+        } else {
+            let reference = location.prefix { $0 != "#" }
+            let place = reference.prefix { $0 != "?" }
+            // Without a path its own stays, and without either its query, too.
+            if !reference.isEmpty { url.query = EngineIOQuery(reference.dropFirst(place.count + 1)) }
+            if place.hasPrefix("/") {
+                url.path = String(place)
+            } else if !place.isEmpty {
+                // RFC 3986 §5.2.3.
+                url.path = String(path[...(path.lastIndex(of: "/") ?? path.startIndex)] + place)
             }
-        guard text.lowercased().hasPrefix("http"), let url = try? ServerURL(text), url.usesTLS || !usesTLS else {
-            return nil
         }
+        url.removeDotSegments()
         return url
+    }
+
+    /// RFC 3986 §5.2.4.
+    private mutating func removeDotSegments() {
+        let old = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        var new: [Substring] = []
+        for segment in old {
+            switch segment {
+            case ".": break
+            case "..": _ = new.popLast()
+            default: new.append(segment)
+            }
+        }
+        // What ends with one names a folder.
+        if old.last == "." || old.last == ".." { new.append("") }
+        path = "/" + new.joined(separator: "/")
     }
 
     /// The target of a request (RFC 9112 §3.2.1).

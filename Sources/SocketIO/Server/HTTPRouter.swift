@@ -18,15 +18,11 @@ struct HTTPRouter {
         if server.isEnginePath(head.uri) {
             return routeEngine(head, request.query, body)
         }
-        if let webSockets = server.configuration.webSockets, wantsWebSocket(head) {
+        if let webSockets = server.configuration.webSockets, head.asksForWebSocket {
             routeWebSocket(head, request, webSockets)
         } else {
             routeFallback(head, request)
         }
-    }
-
-    private func wantsWebSocket(_ head: HTTPRequestHead) -> Bool {
-        head.headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" }
     }
 
     private func routeFallback(_ head: HTTPRequestHead, _ request: SocketIOHTTPRequest) {
@@ -47,7 +43,7 @@ struct HTTPRouter {
         do throws(EngineIORefusal) {
             cors = try CORS.headers(head.headers, server.configuration)
             request = try EngineIORequest(
-                method: head.method.rawValue, query: query, wantsWebSocket: wantsWebSocket(head))
+                method: head.method.rawValue, query: query, wantsWebSocket: head.asksForWebSocket)
         } catch {
             return refuse(head, error, cors: (try? CORS.headers(head.headers, server.configuration)) ?? [])
         }
@@ -250,6 +246,8 @@ extension SocketIOServer {
 }
 
 extension HTTPRequestHead {
+    var asksForWebSocket: Bool { headers[canonicalForm: "upgrade"].contains { $0.lowercased() == "websocket" } }
+
     /// RFC 9112 §3.2.2: of a target in absolute form its path and query are left, and its authority is the `Host`.
     func inOriginForm() -> HTTPRequestHead {
         guard !uri.hasPrefix("/"), let end = uri.firstRange(of: "://")?.upperBound,

@@ -108,7 +108,9 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
         case .discarding: break
         case .responding(let asksForUpgrade):
             // Whoever polls, or begins a WebSocket, is to say more: this one has gone.
-            if asksForUpgrade || heldPoll != nil { context.close(promise: nil) }
+            if asksForUpgrade || heldPoll != nil { return context.close(promise: nil) }
+            // Nor can it be told from one that still listens.
+            restartDeadline(context)
         case .upgraded: context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         }
     }
@@ -133,7 +135,7 @@ final class HTTPServerHandler: ChannelInboundHandler, RemovableChannelHandler {
             phase = .collecting(head, body: body, limit: limit)
         case (.end, .collecting(let head, let body, _)):
             deadline?.cancel()
-            phase = .responding(asksForUpgrade: head.headers.contains(name: "upgrade"))
+            phase = .responding(asksForUpgrade: head.asksForWebSocket)
             HTTPRouter(handler: self, context: context).route(head, body)
         case (.head, _), (.body, _), (.end, _): break
         }

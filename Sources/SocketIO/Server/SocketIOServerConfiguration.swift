@@ -12,7 +12,8 @@ public struct SocketIOServerConfiguration: Sendable {
     public var allowsPolling = true
     /// Whether WebSockets are taken.
     public var allowsWebSocket = true
-    /// A connection with more than this waiting to be sent, in bytes, is dropped as a slow consumer.
+    /// A connection with more than this waiting to be sent, in bytes, is dropped as a slow consumer. Of a WebSocket the
+    /// largest message that waits does not count.
     public var outboundLimit = 4 * 1024 * 1024
     /// How fast one connection may send.
     public var flood = FloodLimit()

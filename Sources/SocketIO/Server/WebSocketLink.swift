@@ -100,16 +100,19 @@ final class WebSocketLink: @unchecked Sendable {
     }
 }
 
-/// The largest message that waits does not count against a bound on all that waits: who is slow is known by what
-/// gathers behind it, and in a large room one message can be larger than the bound. From any thread.
+/// The largest message that waits does not count against a bound on all that waits, up to a bound of its own: who is
+/// slow is known by what gathers behind it, and in a large room one message can be larger than the bound. From any
+/// thread.
 final class LargestMessage: Sendable {
     private let size = Atomic<Int>(0)
+    private static let ceiling = 64 << 20
 
     /// - Parameter waiting: what waits already, in bytes.
     func permits(_ count: Int, behind waiting: Int, limit: Int) -> Bool {
-        let largest = waiting > 0 ? max(size.load(ordering: .relaxed), count) : count
+        if waiting == 0 { size.store(0, ordering: .relaxed) }
+        let largest = max(size.load(ordering: .relaxed), min(count, Self.ceiling))
         guard waiting + count - largest <= limit else { return false }
-        size.store(largest, ordering: .relaxed)
+        size.max(largest, ordering: .relaxed)
         return true
     }
 }

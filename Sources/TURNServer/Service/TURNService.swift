@@ -260,7 +260,8 @@ public actor TURNService {
             let ip = socket.remote.ip
             let tls = isTLS ? identity.flatMap { try? TLSConnection(as: $0) } : nil
             guard streams.count < configuration.maximumStreams,
-                streamsOfHousehold[ip] < configuration.maximumStreamsPerAddress, (tls != nil) == isTLS,
+                streamsOfHousehold[ip] < configuration.maximumStreamsPerAddress, mayCome(from: ip),
+                (tls != nil) == isTLS,
                 let token = try? socket.attach(to: loop, reader: link)
             else {
                 socket.close()
@@ -273,6 +274,16 @@ public actor TURNService {
             streamsOfHousehold.add(ip)
             add(token, .stream(stream))
         }
+    }
+
+    /// Whoever has shown no credential yet is not to take the places of all others.
+    private func mayCome(from ip: IPAddress) -> Bool {
+        let limit = configuration.maximumStrangersPerAddress
+        guard streamsOfHousehold[ip] >= limit else { return true }
+        let strangers = streams.values.count {
+            $0.client.remote.ip.household == ip.household && !machine.hasAllocation($0.client)
+        }
+        return strangers < limit
     }
 
     private func end(_ stream: ClientStream, at now: Instant) {

@@ -17,6 +17,8 @@ public struct TURNServiceConfiguration: Sendable {
     /// TCP and TLS connections in all, and from one address; of IPv6 from one /64.
     public var maximumStreams = 4_000
     public var maximumStreamsPerAddress = 1_024
+    /// Connections from one address that have no allocation yet.
+    public var maximumStrangersPerAddress = 256
     /// How long a connection may be without an allocation.
     public var patience = Duration.seconds(20)
 

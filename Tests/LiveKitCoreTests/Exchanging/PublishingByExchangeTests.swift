@@ -108,9 +108,13 @@ import Testing
 
     @Test func `who publishes takes a place, also with an agent's token`() throws {
         let venue = Venue { $0.maximumParticipants = 1 }
-        try venue.open("one", Self.both, kind: "agent")
+        try venue.open("one", Self.both, kind: "agent") { $0.agent = true }
         #expect(venue.room.participants.map(\.kind) == [.ingress])
-        #expect(throws: JoinRefusal.roomFull(limit: 1)) { try venue.open("two", Self.both, kind: "agent") }
+        for name in ["two", "three"] {
+            #expect(throws: JoinRefusal.roomFull(limit: 1)) {
+                try venue.open(name, Self.both, kind: "agent") { $0.recorder = name == "three" }
+            }
+        }
     }
 
     @Test func `who publishes turns pictures itself, for not all who watch can`() throws {

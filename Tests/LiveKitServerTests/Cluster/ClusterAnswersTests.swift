@@ -19,8 +19,8 @@ import Testing
         var configuration = LiveKitClusterConfiguration(
             server: try RemoteServer(url: "ws://127.0.0.1:\(port)"), keys: APIKeys(key), signingKey: key)
         // `PerformRpc` may wait for ten minutes.
-        #expect(configuration.serviceTimeout > .seconds(600))
-        configuration.serviceTimeout = .milliseconds(100)
+        #expect(configuration.rpcTimeout > .seconds(600))
+        configuration.rpcTimeout = .milliseconds(100)
         configuration.checkTimeout = .seconds(60)
         let cluster = LiveKitCluster(configuration)
         await cluster.start()

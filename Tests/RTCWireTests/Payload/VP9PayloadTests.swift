@@ -153,6 +153,12 @@ import Testing
         #expect(depacketizer.append(layer(1, begins: true, ends: true, isKey: true, joined), to: &frame))
         #expect(frame == [1, 1, 2, 1, 1, 2, 0xc3, 2, 1, 2, 1, 0xc3])
         #expect(VP9Superframe(frame.span.bytes)?.sizes == [2, 1, 2, 1])
+        // An index of wider sizes than these is taken away as it is.
+        let wide: [UInt8] = [1, 1, 2, 0xc9, 2, 0, 1, 0, 0xc9]
+        var another: [UInt8] = []
+        #expect(depacketizer.append(layer(0, begins: true, ends: true, isKey: true, picture: 6, wide), to: &another))
+        #expect(depacketizer.append(layer(1, begins: true, ends: true, isKey: true, picture: 6, wide), to: &another))
+        #expect(another == [1, 1, 2, 1, 1, 2, 0xc3, 2, 1, 2, 1, 0xc3])
         // More frames than an index holds go without one.
         let many = [UInt8](repeating: 1, count: 7) + [0xc6] + [UInt8](repeating: 1, count: 7) + [0xc6]
         var crowded: [UInt8] = []

@@ -75,12 +75,20 @@ struct EngineIOPacketTests {
         #expect(url.host == host && url.port == port && url.usesTLS == usesTLS && url.path == path)
     }
 
-    /// RFC 9110 §10.2.2.
+    /// RFC 9110 §10.2.2, RFC 3986 §5.2.
     @Test(
         arguments: [
             ("/there?x=1", "https://a.example/there?x=1"), ("there", "https://a.example/hooks/there"),
             ("//b.example:1/", "https://b.example:1/"), ("HTTPS://b.example", "https://b.example"),
             ("http://a.example/", nil), ("wss://a.example/", nil), ("mailto:ann", nil), ("https://", nil),
+            ("?x=1", "https://a.example/hooks/here?x=1"), ("?", "https://a.example/hooks/here"),
+            ("#part", "https://a.example/hooks/here?y=2"), ("", "https://a.example/hooks/here?y=2"),
+            ("there#?x=1", "https://a.example/hooks/there"),
+            ("there?x=/../1#", "https://a.example/hooks/there?x=/../1"),
+            ("../there", "https://a.example/there"), ("../../../there/", "https://a.example/there/"),
+            ("./a/../b/.", "https://a.example/hooks/b/"), ("..", "https://a.example/"),
+            ("/a/b/c/./../../g", "https://a.example/a/g"), ("/...//", "https://a.example/...//"),
+            ("https://b.example/a/./b/..", "https://b.example/a/"), ("//b.example/..", "https://b.example/"),
         ] as [(String, String?)])
     func `a redirection leads from one URL to another`(location: String, target: String?) throws {
         let from = try ServerURL("https://a.example/hooks/here?y=2")

@@ -166,6 +166,32 @@ struct HTTPTests {
         }
     }
 
+    @Test func `who sends no more is not waited for longer than a request takes`() async throws {
+        let (held, release) = AsyncStream.makeStream(of: Void.self)
+        try await TestServer.run({
+            $0.requestTimeout = .milliseconds(100)
+            $0.fallback = { _ in
+                for await _ in held {}
+                return .text("late\n")
+            }
+        }) { server in
+            let socket = try await RawSocket(port: server.port)
+            socket.send("GET / HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\n\r\n")
+            socket.closeOutput()
+            #expect(await socket.readToEnd().isEmpty)
+            release.finish()
+        }
+    }
+
+    @Test func `who asks for another protocol and sends no more gets an answer in this one`() async throws {
+        try await TestServer.run({ $0.fallback = { .text("\($0.path)\n") } }) { server in
+            let socket = try await RawSocket(port: server.port)
+            socket.send("GET /one HTTP/1.1\r\nHost: a\r\nUpgrade: h2c\r\n\r\n")
+            socket.closeOutput()
+            #expect(await socket.readToEnd().hasSuffix("/one\n"))
+        }
+    }
+
     @Test func `a poll and a WebSocket end when the client sends no more`() async throws {
         try await TestServer.run { server in
             let target = "/socket.io/?EIO=4&transport=polling"

@@ -170,6 +170,16 @@ import Testing
         await service.stop()
     }
 
+    @Test func `one address has so many connections without an allocation and no more`() async throws {
+        let (service, ports) = try await Self.service { $0.maximumStrangersPerAddress = 2 }
+        let address = TransportAddress(Self.loopback, port: ports.port)
+        let strangers = [try TCPProbe(address), try TCPProbe(address)]
+        let third = try TCPProbe(address)
+        #expect(await third.ended())
+        await service.stop()
+        for stranger in strangers { #expect(await stranger.ended()) }
+    }
+
     @Test func `after its end its ports are free, and it can be started anew`() async throws {
         let (first, ports) = try await Self.service()
         await #expect(throws: TURNServiceError.self) { try await Self.service { $0.port = ports.port } }

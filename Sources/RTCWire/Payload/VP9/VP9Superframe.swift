@@ -6,8 +6,8 @@ public struct VP9Superframe: Sendable, Hashable {
 
     /// Of each frame, in bytes, in the order in which they are decoded.
     public var sizes: [Int]
-    /// Bytes behind the frames.
-    public var indexSize: Int { 2 + sizes.count * sizeWidth }
+    /// Bytes behind the frames, of an index that was read as it was: encoders may write sizes wider than they are.
+    public private(set) var indexSize: Int
 
     /// Bytes that each size takes in the index.
     private var sizeWidth: Int {
@@ -17,6 +17,7 @@ public struct VP9Superframe: Sendable, Hashable {
 
     public init(sizes: [Int]) {
         self.sizes = sizes
+        indexSize = 0
     }
 
     /// Reads the index at the end; nil when there is none, or when it speaks of other bytes than those before it.
@@ -26,6 +27,7 @@ public struct VP9Superframe: Sendable, Hashable {
         let width = Int(marker >> 3 & 0x03) + 1
         let start = bytes.byteCount - 2 - count * width
         guard bytes.byte(at: start) == marker else { return nil }
+        indexSize = 2 + count * width
         sizes = []
         for frame in 0..<count {
             var size = 0
