@@ -10,8 +10,9 @@ import time
 
 import pytest
 from livekit import api
+from websockets.exceptions import InvalidStatus
 
-from peers.chat import PASSWORD, STRANGERS_BURST, done, raw, refused
+from peers.chat import PASSWORD, STRANGERS_BURST, Socket, done, raw, refused
 
 NOBODY = "019396a8-0000-7000-8000-000000000000"
 
@@ -157,6 +158,64 @@ def test_strangers_of_one_address_are_counted_together(chat):
     # Some more if it takes seconds: one comes back in each.
     assert len(statuses) > STRANGERS_BURST and set(statuses[:-1]) == {401} and statuses[-1] == 429, statuses
     refused(chat.stranger().post("/auth/refresh", refresh_token="x"), 401, "session_over")
+
+
+def test_an_office_behind_one_address_comes_back_at_once(team, chat):
+    """More people than strangers may ask at once refresh their tokens and open sockets, after a network that failed."""
+    ann, _, workspace = team
+    office = chat.stranger().session
+    address = office.adapters["http://"].address
+
+    def refresh(token):
+        return office.post(f"{chat.url}/auth/refresh", json={"refresh_token": token})
+
+    people = [chat.person("office") for _ in range(100)]
+    ann.bring(workspace, *people)
+    for person in people:
+        person.take(done(refresh(person.refresh_token)))
+    sockets = [Socket(chat, address=address) for _ in people]
+    for person, socket in zip(people, sockets):
+        socket.send("authenticate", token=person.token)
+    for socket in sockets:
+        socket.greeted()
+
+    # Who brings nothing that is right is counted, and tells so, while the others come in.
+    began, wrong = time.monotonic(), []
+    while wrong[-1:] != ["too_many_requests"] and len(wrong) < 10 * STRANGERS_BURST:
+        stranger = Socket(chat, address=address)
+        stranger.send("authenticate", token="wrong")
+        wrong.append(stranger.wait_for("error")["data"]["code"])
+        assert stranger.wait_closed() == 4001
+    assert STRANGERS_BURST <= len(wrong) - 1 <= STRANGERS_BURST + 1 + (time.monotonic() - began), wrong
+    assert set(wrong[:-1]) == {"bad_token"}
+    # One may come back in between.
+    assert 429 in [refresh("wrong").status_code for _ in range(3)]
+    done(refresh(people[0].refresh_token))
+    late = Socket(chat, address=address)
+    late.send("authenticate", token=people[1].token)
+    late.greeted().close()
+    for socket in sockets:
+        socket.close()
+
+
+def test_sockets_that_do_not_say_who_they_are_are_so_many_of_one_address(team, chat):
+    address = chat.address()
+    begun = []
+    try:
+        with pytest.raises(InvalidStatus) as refusal:
+            # All of them within the ten seconds after which the first is closed.
+            for _ in range(257):
+                begun.append(Socket(chat, address=address))
+        assert len(begun) == 256 and refusal.value.response.status_code == 429
+        assert int(refusal.value.response.headers["Retry-After"]) >= 1
+        Socket(chat, address=chat.address()).close()
+        # One that turns out to be somebody makes room.
+        begun[0].send("authenticate", token=team[0].token)
+        begun[0].greeted()
+        begun.append(Socket(chat, address=address))
+    finally:
+        for socket in begun:
+            socket.close()
 
 
 def test_passwords_are_not_tried_without_end(team, chat):

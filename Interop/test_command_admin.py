@@ -24,6 +24,17 @@ def test_who_is_there_is_listed(chat):
     assert accounts[bob.username]["email"] == bob.email and list(accounts) == sorted(accounts)
 
 
+def test_what_commands_a_terminal_is_written_out(chat):
+    """Rows of before such addresses were refused."""
+    ann = chat.person("ann")
+    address = f"{ann.username}\u009b31m\u202e@example.org"
+    change(chat.folder, f"UPDATE users SET email = '{address}' WHERE username = '{ann.username}'")
+    [line] = [line for line in admin(chat, "users", "list") if line.startswith(f"{ann.username} ")]
+    assert f"  {ann.username}\\u{{9b}}31m\\u{{202e}}@example.org  Ann" in line
+    [line] = [line for line in admin(chat, "users", "list", "--json") if f'"{ann.username}"' in line]
+    assert "\u009b" not in line and "\u202e" not in line and json.loads(line)["email"] == address
+
+
 def test_who_is_deactivated_is_out_and_may_come_back(chat):
     chat.person("owner")
     ann = chat.person("ann")

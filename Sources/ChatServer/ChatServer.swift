@@ -29,6 +29,7 @@ package final class ChatServer: Sendable {
     private let distribution: Task<Void, Never>
     private let endOfChanges: @Sendable () -> Void
     private let probe: DatabaseProbe
+    private let unnamed = UnnamedSockets()
     private let logger: Logger
 
     /// - Parameters:
@@ -63,7 +64,12 @@ package final class ChatServer: Sendable {
         let calls = CallCenter(
             service: service, rooms: rooms, push: push, isOneOfSeveral: link != nil, logger: logger)
         self.calls = calls
-        Task { for await user in gone { await calls.gone(user) } }
+        Task {
+            for await user in gone {
+                await calls.gone(user)
+                await push?.gone(user)
+            }
+        }
         await push?.start()
         let files = try await ChatFiles.make(configuration, service: service, logger: logger)
         let chores = Chores(service: service, files: files, logger: logger)
@@ -151,18 +157,12 @@ package final class ChatServer: Sendable {
         guard request.path == Self.socketPath else { return nil }
         do {
             try checkOrigin(of: request)
-            let caller: Caller?
-            if let token = request.query["token"] {
-                caller = try await api.caller(with: token, at: api.service.now())
-            } else {
-                try await api.limits.take(.strangers(request.site), at: api.service.now())
-                caller = nil
-            }
-            let resume = Self.places(request.query["resume"] ?? "")
-            let (api, hub) = (api, hub)
-            let visitor = caller.map { RealtimeConnection.Visitor.expected($0, resume: resume) } ?? .stranger
-            let connection = RealtimeConnection(visitor, counters: statistics.realtime) { connection, step in
-                await api.take(step, connection, over: hub)
+            let (visitor, place) = try await visitor(of: request)
+            let (api, hub, site) = (api, hub, request.site)
+            let connection = RealtimeConnection(
+                visitor, place: place, counters: statistics.realtime
+            ) { connection, step in
+                await api.take(step, connection, from: site, over: hub)
             }
             return .accepted(by: connection, RealtimeConnection.terms)
         } catch let error as ChatError {
@@ -172,6 +172,21 @@ package final class ChatServer: Sendable {
             logger.error("a realtime socket was refused", metadata: ["error": "\(error)"])
             return .refused(APIResponse(ChatError(telling: error)).http)
         }
+    }
+
+    /// Whoever names nobody in the address counts as a stranger only once the first frame names nobody either: behind
+    /// one address there may be a whole office.
+    private func visitor(
+        of request: SocketIOHTTPRequest
+    ) async throws -> (RealtimeConnection.Visitor, UnnamedSockets.Place?) {
+        guard let token = request.query["token"] else {
+            guard let place = unnamed.enter(request.site) else {
+                throw ChatError.tooOften(retryAfter: ChatAPI.patience)
+            }
+            return (.stranger, place)
+        }
+        let caller = try await api.caller(with: token, at: api.service.now())
+        return (.expected(caller, resume: Self.places(request.query["resume"] ?? "")), nil)
     }
 
     /// `ID:NUMBER,ID:NUMBER`: what a client has seen of each workspace.

@@ -41,6 +41,21 @@ struct AccountRoutesTests {
         #expect(again.status == 410)
     }
 
+    @Test func `letters go to the address that was registered, and not to one that is like it`() async throws {
+        let fixture = try await ServerFixture(isDelivering: true)
+        _ = try await fixture.loginByLetter("mike")
+        // The Kelvin sign is a "k" in lower case.
+        let like = "mi\u{212A}e@example.org"
+        #expect(try await fixture.ask("POST", "/auth/forgot_password", EmailRequest(email: like)).status == 202)
+        #expect(await fixture.mails.next().to == "mike@example.org")
+        #expect(try await fixture.register("somebody", email: like).status == 202)
+        #expect(await fixture.mails.next().to == "mike@example.org")
+        _ = try await fixture.register("kim")
+        #expect(await fixture.mails.next().to == "kim@example.org")
+        _ = try await fixture.ask("POST", "/auth/resend_verification", EmailRequest(email: "\u{212A}im@example.org"))
+        #expect(await fixture.mails.next().to == "kim@example.org")
+    }
+
     @Test func `an account that is confirmed by a letter comes into the workspace of its invitation`() async throws {
         let fixture = try await ServerFixture(isRegistrationOpen: false, isDelivering: true)
         let owner = try await fixture.loginByLetter("ada")

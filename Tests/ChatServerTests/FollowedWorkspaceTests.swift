@@ -90,11 +90,26 @@ struct FollowedWorkspaceTests {
         let ada = UserID(UUID())
         var followed = FollowedWorkspace(sequence: 0)
         followed.add(ear, of: ada, presence(.member))
-        followed.watch(channel, ear)
+        followed.watch(channel, ear, of: ada)
         followed.deliver(event(1, .channel(channel)), .init())
         followed.stopWatching(channel, ear)
         followed.deliver(event(2, .channel(channel)), .init())
         #expect(ear.heard == [1])
+    }
+
+    @Test func `who has left the workspace or become a guest since they asked looks at no channel`() {
+        let ear = Ear()
+        let (ada, guest) = (UserID(UUID()), UserID(UUID()))
+        var followed = FollowedWorkspace(sequence: 0)
+        followed.add(ear, of: guest, presence(.guest, other))
+        followed.watch(channel, ear, of: guest)
+        followed.watch(channel, ear, of: ada)
+        followed.deliver(event(1, .channel(channel)), .init())
+        #expect(ear.heard == [])
+        followed.add(ear, of: ada, presence(.member))
+        followed.watch(channel, ear, of: ada)
+        followed.deliver(event(2, .channel(channel)), .init())
+        #expect(ear.heard == [2])
     }
 
     @Test func `guests know of who is in their channels, and of nobody else`() {
@@ -117,7 +132,7 @@ struct FollowedWorkspaceTests {
         var followed = FollowedWorkspace(sequence: 0)
         for _ in 0..<2 {
             followed.add(ear, of: user, presence(.member, channel))
-            followed.watch(other, ear)
+            followed.watch(other, ear, of: user)
         }
         followed.deliver(event(1, .channel(channel)), .init())
         followed.deliver(event(2, .channel(other)), .init())

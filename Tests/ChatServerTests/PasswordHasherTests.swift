@@ -13,6 +13,21 @@ struct PasswordHasherTests {
         #expect(try await hasher.hash("correct horse") != hash)
     }
 
+    /// RFC 8265 §4.2: macOS may send in parts what Windows and phones send composed.
+    @Test func `a password is the same whether its letters come composed or in parts`() async throws {
+        let (composed, parted) = ("K\u{E4}se", "Ka\u{308}se")
+        for typed in [composed, parted] {
+            let hash = try await hasher.hash(typed)
+            #expect(try await hasher.isRight(composed, for: hash))
+            #expect(try await hasher.isRight(parted, for: hash))
+            #expect(try await !hasher.isRight("Kase", for: hash))
+        }
+        // One that was kept as it was typed, in parts.
+        let old = "$scrypt$ln=4,r=8,p=1$TmFDbDEyMzROYUNsMTIzNA$xguRo3FXKDLORv_b4t7IaJmW9f7yfrJ0hoNN3sDQatY"
+        #expect(try await hasher.isRight(parted, for: old))
+        #expect(try await !hasher.isRight(composed, for: old))
+    }
+
     @Test func `nothing is right where there is no hash, or none that it can read`() async throws {
         #expect(try await !hasher.isRight("", for: nil))
         #expect(try await !hasher.isRight("x", for: "$argon2id$v=19$m=1,t=1,p=1$AAAA$AAAA"))

@@ -13,7 +13,10 @@ package struct Limits: Sendable, Equatable {
     package var peopleOfGroup = 9
     /// Who is rung at a time.
     package var peopleRung = 50
+    /// Those that have a name.
     package var channelsOfWorkspace = 10_000
+    /// Direct and group messages that one person has begun in a workspace.
+    package var conversationsOfPerson = 2_000
     package var workspacesOfUser = 100
     package var pinsOfChannel = 100
     package var devicesOfUser = 20

@@ -21,8 +21,10 @@ extension Texts {
     /// A channel's name that is like this text.
     static func channelNameLike(_ text: String, _ limits: Limits) -> String {
         if let name = try? channelName(text, limits) { return name }
-        let name = text.lowercased().map { $0.isLetter || $0.isNumber || $0 == "_" ? $0 : "-" }
-        return (try? channelName(String(name.prefix(limits.channelNameLength)), limits)) ?? "channel"
+        let name = channelKey(text).prefix(limits.channelNameLength).map { (character: Character) -> Character in
+            (try? channelName(String(character), limits)) == nil ? "-" : character
+        }
+        return (try? channelName(String(name), limits)) ?? "channel"
     }
 
     /// A name, or where it is taken the name with a number: `ann`, `ann2`, `ann3`.

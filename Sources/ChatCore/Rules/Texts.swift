@@ -7,9 +7,15 @@ package enum Texts {
     static func line(_ text: String, upTo length: Int) -> String? {
         let trimmed = trimmed(text)
         guard isWithin(trimmed, length), !trimmed.unicodeScalars.contains(where: isControl),
-            trimmed.unicodeScalars.contains(where: { $0.properties.generalCategory != .format })
+            !trimmed.unicodeScalars.allSatisfy(isUnseen)
         else { return nil }
         return trimmed
+    }
+
+    /// What shows nothing: fillers of Hangul, selectors, joiners, and the pattern of Braille without a dot.
+    private static func isUnseen(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isDefaultIgnorableCodePoint || scalar.properties.generalCategory == .format
+            || scalar.properties.isWhitespace || scalar.value == 0x2800
     }
 
     static func trimmed(_ text: String) -> String {
@@ -88,16 +94,51 @@ package enum Texts {
 
     /// Lower case, letters and digits of any script, `-` and `_`: what `#` names.
     static func channelName(_ text: String, _ limits: Limits) throws(ChatError) -> String {
-        // Two ways to write the same letter are one name (UAX #15).
-        let name = text.lowercased().precomposedStringWithCanonicalMapping
+        let name = channelKey(text)
+        let scalars = Array(name.unicodeScalars)
         guard !name.isEmpty, isWithin(name, limits.channelNameLength),
-            name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" })
+            scalars.indices.allSatisfy({ isOfChannelName(scalars, $0) })
         else {
             throw .invalid(
                 "name",
                 "A channel's name has from 1 to \(limits.channelNameLength) letters, digits, '-' and '_', no spaces.")
         }
         return name
+    }
+
+    /// A channel's name as it is looked for: two ways to write the same letter are one name (UAX #15).
+    static func channelKey(_ text: String) -> String { text.lowercased().precomposedStringWithCanonicalMapping }
+
+    /// Whether a name can have what stands there: nothing that shows nothing, by which two names could look alike. A
+    /// joiner stands between letters that it parts or joins (UAX #31 §2.3), a mark on something.
+    private static func isOfChannelName(_ scalars: [Unicode.Scalar], _ index: Int) -> Bool {
+        let scalar = scalars[index]
+        let before = index > 0 ? scalars[index - 1] : nil
+        if (0x200C...0x200D).contains(scalar.value) {
+            guard let before, index + 1 < scalars.count else { return false }
+            return isJoined(before) && isJoined(scalars[index + 1])
+        }
+        guard !scalar.properties.isDefaultIgnorableCodePoint else { return false }
+        if isMark(scalar) { return before.map { isLetterOrNumber($0) || isMark($0) } ?? false }
+        return isLetterOrNumber(scalar) || scalar == "-" || scalar == "_"
+    }
+
+    private static func isLetterOrNumber(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter: true
+        case .decimalNumber, .letterNumber, .otherNumber: true
+        default: false
+        }
+    }
+
+    private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.generalCategory == .nonspacingMark || scalar.properties.generalCategory == .spacingMark
+    }
+
+    /// Letters and marks of Arabic and the scripts of India, whose words are written with joiners.
+    private static func isJoined(_ scalar: Unicode.Scalar) -> Bool {
+        (0x0600...0x08FF).contains(scalar.value) && scalar.properties.generalCategory == .otherLetter
+            || (0x0900...0x0DFF).contains(scalar.value) && (isLetterOrNumber(scalar) || isMark(scalar))
     }
 
     /// The part of an address that a workspace has.
@@ -119,11 +160,19 @@ package enum Texts {
         let address = trimmed(text)
         let parts = address.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, (1...64).contains(parts[0].utf8.count), (3...190).contains(parts[1].utf8.count),
-            address.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }), parts[1].contains("."), !parts[1].hasPrefix("."),
-            !parts[1].hasSuffix("."), !address.contains(".."),
+            address.utf8.allSatisfy({ $0 > 0x20 }), !address.unicodeScalars.contains(where: isUnprintable),
+            parts[1].contains("."), !parts[1].hasPrefix("."), !parts[1].hasSuffix("."), !address.contains(".."),
             !address.contains(where: { "<>()[],;:\\\"".contains($0) })
         else { throw .invalid("email", "This is no e-mail address.") }
         return address
+    }
+
+    /// What commands a terminal, ends a line, or turns the direction of writing.
+    private static func isUnprintable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
     }
 
     package static func password(_ text: String, _ limits: Limits) throws(ChatError) {
@@ -149,7 +198,9 @@ package enum Texts {
     }
 
     /// One emoji, or the name of one between colons.
-    static func emoji(_ text: String) throws(ChatError) -> String {
+    ///
+    /// - Parameter isNew: false for one that may be there, and was taken when it had other marks.
+    static func emoji(_ text: String, isNew: Bool = true) throws(ChatError) -> String {
         let isName =
             text.utf8.count <= 66 && text.utf8.count > 2 && text.hasPrefix(":") && text.hasSuffix(":")
             && text.utf8.dropFirst().dropLast().allSatisfy { isNameByte($0) || $0 == UInt8(ascii: "+") }
@@ -158,9 +209,19 @@ package enum Texts {
         let isEmoji =
             text.count == 1 && text.utf8.count <= 64 && scalars.first?.properties.isEmoji == true
             && scalars.contains { $0.value > 0xff && $0.properties.isEmoji || $0.value == 0xfe0f || $0.value == 0x20e3 }
-        guard isName || isEmoji else {
+        guard isName || isEmoji, !isNew || !scalars.contains(where: isMarkBesideEmoji) else {
             throw .invalid("emoji", "A reaction is one emoji, or its name between colons.")
         }
         return text
+    }
+
+    /// Marks but for selectors and the keycap, of which emoji are made: the same ones in another order are another text
+    /// that looks the same.
+    private static func isMarkBesideEmoji(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .spacingMark, .enclosingMark:
+            !(0xFE00...0xFE0F).contains(scalar.value) && scalar.value != 0x20E3
+        default: false
+        }
     }
 }

@@ -66,6 +66,9 @@ extension ChatTransaction {
             isServerOwner: try row.flag())
     }
 
+    /// The account of an address, also of who has left.
+    package func account(addressedBy email: String) throws -> Account { try account(of: user(named: email)) }
+
     /// Somebody's profile, as somebody else may see it: those who share a workspace, and of a guest a channel.
     package func profile(of user: UserID, seenBy reader: UserID) throws -> Profile {
         if user != reader, try !doShareAWorkspace(reader, user) { throw ChatError.notFound("user") }
@@ -140,7 +143,14 @@ extension ChatTransaction {
     }
 
     /// Gives somebody another password, and ends all their sessions but one.
-    package func changePassword(of user: UserID, to passwordHash: String, keeping session: SessionID?) throws {
+    ///
+    /// - Parameter former: the one that was found to be known, if it had to be: if it is another one by now, nothing
+    ///   changes. To look at a password takes a while.
+    package func changePassword(
+        of user: UserID, from former: String? = nil, to passwordHash: String, keeping session: SessionID?
+    ) throws {
+        try lockUser(user)
+        if let former, try credentials(of: user)?.passwordHash != former { throw ChatError.wrongPassword }
         try self.session.run(
             "UPDATE users SET password_hash = $2, updated_at = $3 WHERE id = $1", .id(user), .text(passwordHash),
             .time(now))
@@ -167,12 +177,17 @@ extension ChatTransaction {
     }
 
     package func changeProfile(of user: UserID, _ changes: ProfileChanges) throws -> Account {
+        // Of two changes at the same time on PostgreSQL neither is lost.
+        try lockUser(user)
         var profile = try profile(of: user)
         if let username = changes.username {
             profile.username = try Texts.username(username, limits)
             guard try !isUsernameTaken(profile.username, but: user) else { throw ChatError.usernameTaken }
         }
-        if let name = changes.displayName { profile.displayName = try Texts.displayName(name, limits) }
+        // A name that is there stays, whatever has been refused since.
+        if let name = changes.displayName, name != profile.displayName {
+            profile.displayName = try Texts.displayName(name, limits)
+        }
         if let status = changes.status { profile.status = status }
         if let text = changes.statusText {
             profile.statusText = try Texts.note(text, upTo: limits.statusTextLength, field: "status_text")

@@ -122,7 +122,7 @@ extension ChatTransaction {
         guard
             var row = try session.row(
                 "SELECT id FROM channels WHERE workspace_id = $1 AND name = $2", .id(workspace),
-                .text(try Texts.channelName(name, limits)))
+                .text(Texts.channelKey(name)))
         else { throw ChatError.notFound("channel") }
         return try row.id()
     }

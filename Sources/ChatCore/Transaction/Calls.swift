@@ -127,8 +127,7 @@ extension ChatTransaction {
         }
         switch event {
         case .joined(let user, let sid):
-            guard try place(in: call.channelID, of: user).standing.channel?.isMember == true,
-                try !profile(of: user).isDeactivated
+            guard try place(in: call.channelID, of: user).standing.isThere, try !profile(of: user).isDeactivated
             else {
                 changes.calls.departures.insert(.init(room: room, user: user))
                 return
@@ -374,10 +373,9 @@ extension ChatTransaction {
             throw ChatError.invalid("kind", "A call of the kind peer is between two.")
         }
         let there = try rung.filter { person in
-            guard try self.place(in: place.channel, of: person).standing.channel?.isMember == true else {
-                throw ChatError.notFound("user")
-            }
-            let isThere = try !profile(of: person).isDeactivated
+            let standing = try self.place(in: place.channel, of: person).standing
+            guard standing.channel?.isMember == true else { throw ChatError.notFound("user") }
+            let isThere = try standing.isThere && !profile(of: person).isDeactivated
             if !isThere, people != nil { throw ChatError.notFound("user") }
             return isThere
         }
@@ -410,6 +408,11 @@ package enum CallRoomEvent: Sendable, Equatable {
     /// - Parameter isFinal: they have hung up, or were put out; otherwise they may come back.
     case left(UserID, sid: String, isFinal: Bool)
     case finished
+}
+
+extension Standing {
+    /// Who is removed from a workspace stays one of those whose direct or group messages these are, and is not there.
+    fileprivate var isThere: Bool { role != nil && channel?.isMember == true }
 }
 
 extension Call {

@@ -133,9 +133,11 @@ extension ChatTransaction {
         _ kind: ChannelKind, name: String?, people: [UserID], in workspace: WorkspaceID, by user: UserID,
         topic: String = "", purpose: String = ""
     ) throws -> Channel {
-        guard var row = try session.row("SELECT COUNT(*) FROM channels WHERE workspace_id = $1", .id(workspace)),
-            try row.int() < limits.channelsOfWorkspace
-        else { throw ChatError.conflict("too_many_channels", "This workspace has as many channels as it may have.") }
+        if kind.isDirect {
+            try demandRoomForConversation(in: workspace, by: user)
+        } else {
+            try demandRoomForChannel(in: workspace)
+        }
         let id: ChannelID = makeID()
         let isMade = try session.run(
             """
@@ -150,6 +152,30 @@ extension ChatTransaction {
         let channel = try channel(id)
         try append(.channelCreated(channel), to: kind == .public ? .members : .channel(id), in: workspace)
         return channel
+    }
+
+    /// Conversations are none of them: they would leave no room for channels.
+    private func demandRoomForChannel(in workspace: WorkspaceID) throws {
+        guard
+            var row = try session.row(
+                "SELECT COUNT(*) FROM channels WHERE workspace_id = $1 AND people_key IS NULL", .id(workspace)),
+            try row.int() < limits.channelsOfWorkspace
+        else { throw ChatError.conflict("too_many_channels", "This workspace has as many channels as it may have.") }
+    }
+
+    /// Each person has a number of their own, so that nobody takes it from others.
+    private func demandRoomForConversation(in workspace: WorkspaceID, by user: UserID) throws {
+        guard
+            var row = try session.row(
+                """
+                SELECT COUNT(*) FROM channels
+                WHERE workspace_id = $1 AND people_key IS NOT NULL AND created_by = $2
+                """, .id(workspace), .id(user)), try row.int() < limits.conversationsOfPerson
+        else {
+            throw ChatError.conflict(
+                "too_many_conversations",
+                "Nobody begins more than \(limits.conversationsOfPerson) conversations in a workspace.")
+        }
     }
 
     private func insert(_ user: UserID, into channel: ChannelID, lastRead: Int64) throws {
@@ -184,7 +210,8 @@ extension ChatTransaction {
         let former = channel
         if let name = changes.name {
             try Permission.renameChannel.check(place.standing, of: "channel")
-            channel.name = try Texts.channelName(name, limits)
+            // A name that is there stays, whatever has been refused since.
+            if name != channel.name { channel.name = try Texts.channelName(name, limits) }
             let other = try session.row(
                 "SELECT 1 FROM channels WHERE workspace_id = $1 AND name = $2 AND id <> $3", .id(place.workspace),
                 .text(channel.name), .id(id))
@@ -293,6 +320,8 @@ extension ChatTransaction {
         try append(.channelLeft(change), to: .user(user), in: workspace)
         try session.run(
             "DELETE FROM channel_members WHERE channel_id = $1 AND user_id = $2", .id(channel.id), .id(user))
+        // Into a public one anybody could still bring others.
+        if channel.kind == .private { try withdrawInvitations(of: user, into: channel.id, of: workspace) }
     }
 }
 

@@ -56,6 +56,12 @@ package final class ChatTransaction {
         guard session.dialect == .postgres else { return }
         _ = try session.row("SELECT sequence FROM workspaces WHERE id = $1 FOR UPDATE", .id(workspace))
     }
+
+    /// The same of an account, for what changes it or hangs on it. Rows that only name it are written meanwhile.
+    func lockUser(_ user: UserID) throws {
+        guard session.dialect == .postgres else { return }
+        _ = try session.row("SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE", .id(user))
+    }
 }
 
 /// What a transaction has touched, for those who are connected.

@@ -86,11 +86,6 @@ extension ChatTransaction {
         return token
     }
 
-    private func lockUser(_ user: UserID) throws {
-        guard session.dialect == .postgres else { return }
-        _ = try session.row("SELECT id FROM users WHERE id = $1 FOR UPDATE", .id(user))
-    }
-
     private func deviceID(of appID: String, session: SessionID) throws -> DeviceID? {
         guard
             var row = try self.session.row(

@@ -164,6 +164,8 @@ extension ChatTransaction {
 
     /// Shows a picture of one's own as oneself, from now on; nil for none.
     package func setAvatar(_ id: FileID?, of user: UserID) throws -> Account {
+        // The picture before is taken away once, and none is left behind.
+        try lockUser(user)
         if let id {
             let file = try file(id, for: user)
             guard file.owner == user, file.message == nil else { throw ChatError.notFound("file") }

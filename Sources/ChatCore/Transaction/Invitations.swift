@@ -131,6 +131,21 @@ extension ChatTransaction {
         }
     }
 
+    /// Those that somebody has made lead into a channel no more; a guest's that leads into no other is over.
+    func withdrawInvitations(of user: UserID, into channel: ChannelID, of workspace: WorkspaceID) throws {
+        try session.run(
+            """
+            DELETE FROM invitation_channels WHERE channel_id = $1 AND invitation_id IN (
+                SELECT id FROM invitations WHERE workspace_id = $2 AND created_by = $3)
+            """, .id(channel), .id(workspace), .id(user))
+        try session.run(
+            """
+            UPDATE invitations SET revoked_at = $3
+            WHERE workspace_id = $1 AND created_by = $2 AND role = 'guest' AND revoked_at IS NULL
+                AND NOT EXISTS (SELECT 1 FROM invitation_channels c WHERE c.invitation_id = invitations.id)
+            """, .id(workspace), .id(user), .time(now))
+    }
+
     /// What a link leads to, for who has it.
     package func invitation(with token: SecretHash) throws -> (workspace: Workspace, invitation: Invitation) {
         guard
@@ -154,7 +169,8 @@ extension ChatTransaction {
     }
 
     private static func check(_ invitation: Invitation, isFor email: String) throws(ChatError) {
-        guard invitation.email == nil || invitation.email == email.lowercased() else {
+        // By bytes, as accounts have addresses: two ways to write a letter are two mailboxes.
+        guard invitation.email.map({ $0.utf8.elementsEqual(email.lowercased().utf8) }) ?? true else {
             throw .forbidden("other_address", "This invitation is for another address than yours.")
         }
     }

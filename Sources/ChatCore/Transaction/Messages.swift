@@ -240,7 +240,7 @@ extension ChatTransaction {
     }
 
     package func unreact(_ emoji: String, to id: MessageID, by user: UserID) throws -> Message {
-        let emoji = try Texts.emoji(emoji)
+        let emoji = try Texts.emoji(emoji, isNew: false)
         let (message, place) = try target(id, .react, by: user)
         let isGone = try session.run(
             "DELETE FROM reactions WHERE message_id = $1 AND emoji = $2 AND user_id = $3", .id(id), .text(emoji),

@@ -95,11 +95,17 @@ extension ChatTransaction {
         return try row.text()
     }
 
+    package struct RenewedRegistration: Sendable, Equatable {
+        package let username: String
+        /// As it was registered.
+        package let email: String
+    }
+
     /// Makes another link good for the last registration of an address that has no account. No link outlasts its
     /// registration.
     ///
-    /// - Returns: the username that it is for; nil where there is none.
-    package func renewRegistration(of email: String, with token: SecretHash) throws -> String? {
+    /// - Returns: what it is for; nil where there is none.
+    package func renewRegistration(of email: String, with token: SecretHash) throws -> RenewedRegistration? {
         guard try !hasAccount(email),
             var last = try session.row(
                 """
@@ -111,10 +117,11 @@ extension ChatTransaction {
         let end = try last.time().advanced(by: lifetimes.registration)
         guard
             var row = try session.row(
-                "UPDATE registrations SET token_hash = $2, expires_at = $3 WHERE id = $1 RETURNING username", .id(id),
-                token.value, .time(min(end, now.advanced(by: lifetimes.emailVerification))))
+                """
+                UPDATE registrations SET token_hash = $2, expires_at = $3 WHERE id = $1 RETURNING username, email
+                """, .id(id), token.value, .time(min(end, now.advanced(by: lifetimes.emailVerification))))
         else { return nil }
-        return try row.text()
+        return RenewedRegistration(username: try row.text(), email: try row.text())
     }
 
     /// Takes away those that nobody has confirmed in time, whose names are free then. A part of them, so that nobody

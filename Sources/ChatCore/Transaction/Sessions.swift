@@ -6,8 +6,18 @@ package import ChatModel
 /// Of each session the hashes of the current token and of those before are kept, as long as a session lives that nobody
 /// uses: whoever comes with an old one has stolen it, or it was stolen from them.
 extension ChatTransaction {
+    /// Logs somebody in whose password was found right. That takes a while: who has left in between, or has another
+    /// password now, is not let in.
+    package func logIn(by credentials: Credentials, on device: String, token: SecretHash) throws -> SessionID {
+        try lockUser(credentials.user)
+        guard let current = try self.credentials(of: credentials.user),
+            current.passwordHash == credentials.passwordHash
+        else { throw ChatError.wrongCredentials }
+        return try openSession(of: credentials.user, on: device, token: token)
+    }
+
     /// Logs somebody in on a device.
-    package func openSession(of user: UserID, on device: String, token: SecretHash) throws -> SessionID {
+    func openSession(of user: UserID, on device: String, token: SecretHash) throws -> SessionID {
         try session.run(
             """
             DELETE FROM former_tokens WHERE session_id IN (
@@ -32,6 +42,23 @@ extension ChatTransaction {
         case reused
     }
 
+    /// Whose a refresh token is, or was before it was changed for the next; nil for one that nobody has been given, or
+    /// whose session is over.
+    package func owner(ofRefreshToken token: SecretHash) throws -> UserID? {
+        guard
+            var row = try session.row(
+                """
+                SELECT s.user_id FROM sessions s
+                WHERE (s.token_hash = $1 OR s.former_hash = $1) AND s.ended_at IS NULL AND s.expires_at > $2
+                    AND \(Self.isOfSomebodyHere)
+                UNION ALL
+                SELECT s.user_id FROM former_tokens f JOIN sessions s ON s.id = f.session_id
+                WHERE f.token_hash = $1 AND s.ended_at IS NULL AND s.expires_at > $2 AND \(Self.isOfSomebodyHere)
+                """, token.value, .time(now))
+        else { return nil }
+        return try row.id()
+    }
+
     /// Changes a refresh token for the next.
     ///
     /// The one before the current may come once more for a short while, as long as nobody has used the current one: its
@@ -42,6 +69,7 @@ extension ChatTransaction {
                 """
                 SELECT s.id, s.user_id, s.token_hash, s.is_confirmed, s.rotated_at FROM sessions s
                 WHERE (s.token_hash = $1 OR s.former_hash = $1) AND s.ended_at IS NULL AND s.expires_at > $2
+                    AND \(Self.isOfSomebodyHere)
                 """ + (session.dialect == .postgres ? " FOR UPDATE" : ""), token.value, .time(now))
         else { return try refreshing(byFormer: token) }
         let (id, user): (SessionID, UserID) = (try row.id(), try row.id())
@@ -101,11 +129,17 @@ extension ChatTransaction {
     package func user(of id: SessionID) throws -> UserID? {
         guard
             var row = try session.row(
-                "SELECT user_id FROM sessions WHERE id = $1 AND ended_at IS NULL AND expires_at > $2", .id(id),
-                .time(now))
+                """
+                SELECT s.user_id FROM sessions s
+                WHERE s.id = $1 AND s.ended_at IS NULL AND s.expires_at > $2 AND \(Self.isOfSomebodyHere)
+                """, .id(id), .time(now))
         else { return nil }
         return try row.id()
     }
+
+    /// Of a session `s`: whose it is has not left the server.
+    private static let isOfSomebodyHere =
+        "EXISTS (SELECT 1 FROM users u WHERE u.id = s.user_id AND u.deactivated_at IS NULL)"
 
     /// Which of these sessions are over.
     package func sessionsOver(among ids: [SessionID]) throws -> Set<SessionID> {
@@ -115,7 +149,10 @@ extension ChatTransaction {
             let part = ids[start..<min(start + 500, ids.count)]
             let list = (0..<part.count).map { "$\($0 + 2)" }.joined(separator: ", ")
             for var row in try session.rows(
-                "SELECT id FROM sessions WHERE ended_at IS NULL AND expires_at > $1 AND id IN (\(list))",
+                """
+                SELECT s.id FROM sessions s
+                WHERE s.ended_at IS NULL AND s.expires_at > $1 AND s.id IN (\(list)) AND \(Self.isOfSomebodyHere)
+                """,
                 [.time(now)] + part.map { SQLValue.id($0) })
             {
                 over.remove(try row.id())
@@ -215,4 +252,10 @@ extension ChatTransaction {
             """, .id(user), .text(email), .time(now))
         return user
     }
+}
+
+extension ChatError {
+    package static let wrongCredentials = ChatError(
+        .unauthenticated, code: "wrong_credentials", "The name or the password is wrong.")
+    package static let wrongPassword = ChatError.forbidden("wrong_password", "The current password is wrong.")
 }

@@ -7,7 +7,7 @@ extension ChatAPI {
         [
             Route("POST", "/auth/register", for: .anybody, register),
             Route("POST", "/auth/login", for: .anybody, logIn),
-            Route("POST", "/auth/refresh", for: .anybody, refresh),
+            Route("POST", "/auth/refresh", for: .link, refresh),
             Route("POST", "/auth/logout", logOut),
             Route("POST", "/auth/logout_all", logOutEverywhere),
             Route("GET", "/auth/sessions", sessions),
@@ -49,10 +49,10 @@ extension ChatAPI {
         // Not waited for, and counted alike: neither the time nor what is left to ask for tells the two apart.
         afterwards("a letter about a registration was not written") {
             guard (try? await limits.take(.letters(email.lowercased()), at: service.now())) != nil else { return }
-            post(
-                isKnown
-                    ? letters.alreadyRegistered(to: email)
-                    : letters.verification(to: email, of: body.username.lowercased(), secret: secret))
+            guard isKnown else {
+                return post(letters.verification(to: email, of: body.username.lowercased(), secret: secret))
+            }
+            post(letters.alreadyRegistered(to: try await service.read { try $0.account(addressedBy: email).email }))
         }
         return try .json(RegistrationAnswer(isVerificationRequired: isDelivering), status: 202)
     }
@@ -69,15 +69,13 @@ extension ChatAPI {
         if !isRight, mailer.isDelivering, try await passwords.isRight(body.password, for: registered) {
             throw ChatError.emailNotVerified
         }
-        guard let credentials, isRight else {
-            throw ChatError(.unauthenticated, code: "wrong_credentials", "The name or the password is wrong.")
-        }
+        guard let credentials, isRight else { throw ChatError.wrongCredentials }
         guard credentials.isEmailVerified || !mailer.isDelivering else { throw ChatError.emailNotVerified }
         let device = body.device ?? request.header("User-Agent") ?? ""
         let secret = Secret.random()
         let (session, account) = try await service.write { chat in
             (
-                try chat.openSession(of: credentials.user, on: device, token: secret.hash),
+                try chat.logIn(by: credentials, on: device, token: secret.hash),
                 try chat.account(of: credentials.user)
             )
         }
@@ -91,9 +89,10 @@ extension ChatAPI {
                 expiresIn: Int(tokens.lifetime.components.seconds), refreshToken: secret.text, account: account))
     }
 
+    /// For whoever has a refresh token: a whole office behind one address comes back at once.
     @Sendable private func refresh(_ request: APIRequest) async throws -> APIResponse {
-        let body: RefreshRequest = try request.body()
-        let (token, next) = (Secret(text: body.refreshToken).hash, Secret.random())
+        let token = try await knownToken(of: request)
+        let next = Secret.random()
         let outcome = try await service.write { chat -> (ChatTransaction.Refreshing, Account?) in
             let refreshing = try chat.refresh(token, for: next.hash)
             guard case .rotated(_, let user) = refreshing else { return (refreshing, nil) }
@@ -103,6 +102,24 @@ extension ChatAPI {
             throw ChatError.sessionOver
         }
         return try pair(Caller(user: user, session: session), next, account)
+    }
+
+    /// One that is wrong counts with what strangers ask for.
+    private func knownToken(of request: APIRequest) async throws -> SecretHash {
+        let (token, user): (SecretHash, UserID)
+        do {
+            let body: RefreshRequest = try request.body()
+            let given = Secret(text: body.refreshToken)
+            guard let owner = try await service.read({ try $0.owner(ofRefreshToken: given.hash) }) else {
+                throw ChatError.sessionOver
+            }
+            (token, user) = (given.hash, owner)
+        } catch let error as ChatError where error.kind != .unavailable {
+            try await limits.take(.strangers(request.http.site), at: service.now())
+            throw error
+        }
+        try await limits.take(.requests(user), at: service.now())
+        return token
     }
 
     @Sendable private func logOut(_ request: APIRequest) async throws -> APIResponse {
@@ -146,13 +163,13 @@ extension ChatAPI {
         try await sendLink(to: body.email) { chat, address, secret in
             guard let credentials = try chat.credentials(of: address) else {
                 return try chat.renewRegistration(of: address, with: secret.hash).map {
-                    letters.verification(to: address, of: $0, secret: secret)
+                    letters.verification(to: $0.email, of: $0.username, secret: secret)
                 }
             }
             guard !credentials.isEmailVerified else { return nil }
             try chat.openEmailToken(secret.hash, for: .verify, of: credentials.user)
-            let username = try chat.account(of: credentials.user).profile.username
-            return letters.verification(to: address, of: username, secret: secret)
+            let account = try chat.account(of: credentials.user)
+            return letters.verification(to: account.email, of: account.profile.username, secret: secret)
         }
         return APIResponse(status: 202)
     }
@@ -162,13 +179,14 @@ extension ChatAPI {
         try await sendLink(to: body.email) { chat, address, secret in
             guard let credentials = try chat.credentials(of: address) else { return nil }
             try chat.openEmailToken(secret.hash, for: .reset, of: credentials.user)
-            return letters.reset(to: address, secret: secret)
+            return letters.reset(to: try chat.account(of: credentials.user).email, secret: secret)
         }
         return APIResponse(status: 202)
     }
 
     /// Where there is nobody of this address nothing is sent, and nobody can tell: whether there is somebody is looked
-    /// for after the answer, for a write waits for the disk.
+    /// for after the answer, for a write waits for the disk. A letter goes to the address that was registered: one that
+    /// is only like it, with a Kelvin sign for a "k", is another mailbox.
     ///
     /// - Parameter letter: makes the secret good for an address, and the letter; nil where there is none.
     private func sendLink(
@@ -202,12 +220,12 @@ extension ChatAPI {
         let (user, session) = (try request.user(), try request.session())
         try Texts.password(body.password, service.limits)
         try await limits.take(.passwords(user.description), at: service.now())
-        let credentials = try await service.read { try $0.credentials(of: user) }
-        guard try await passwords.isRight(body.currentPassword, for: credentials?.passwordHash) else {
-            throw ChatError.forbidden("wrong_password", "The current password is wrong.")
+        let former = try await service.read { try $0.credentials(of: user)?.passwordHash }
+        guard let former, try await passwords.isRight(body.currentPassword, for: former) else {
+            throw ChatError.wrongPassword
         }
         let hash = try await passwords.hash(body.password)
-        try await service.write { try $0.changePassword(of: user, to: hash, keeping: session) }
+        try await service.write { try $0.changePassword(of: user, from: former, to: hash, keeping: session) }
         return .nothing
     }
 }

@@ -4,7 +4,7 @@ internal import ChatCore
 struct Route: Sendable {
     enum Access: Sendable {
         case anybody
-        /// Whoever has a link, which the route checks itself.
+        /// Whoever has a link, or a token of another kind, which the route checks itself.
         case link
         /// Whoever is logged in.
         case user

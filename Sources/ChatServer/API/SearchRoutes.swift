@@ -5,15 +5,18 @@ internal import ChatModel
 extension ChatAPI {
     var searchRoutes: [Route] { [Route("GET", "/workspaces/{workspace_id}/search", search)] }
 
+    /// Messages of a page: each is looked through for where its words are.
+    private static let mostFound = 50
+
     @Sendable private func search(_ request: APIRequest) async throws -> APIResponse {
         let (user, id): (UserID, WorkspaceID) = (try request.user(), try request.id("workspace_id"))
         let query = try SearchQuery(request.query("query") ?? "")
         let filter = try filter(of: request)
-        let (cursor, limit) = (request.cursor, try request.limit())
+        let (cursor, limit) = (request.cursor, min(try request.limit() ?? Self.mostFound, Self.mostFound))
         let found = try await service.read {
             try $0.search(query, filter, in: id, by: user, after: cursor, limit: limit)
         }
-        return try .json(query.results(of: found))
+        return try .json(await snippets.results(of: found, for: query))
     }
 
     private func filter(of request: APIRequest) throws(ChatError) -> ChatTransaction.SearchFilter {

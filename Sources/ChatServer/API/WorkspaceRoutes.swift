@@ -87,12 +87,35 @@ extension ChatAPI {
         guard let after = try request.number("after") else {
             throw ChatError.invalid("after", "This takes the number of the newest event that was seen.")
         }
-        switch try await service.read({ try $0.missedEvents(of: id, after: after, by: user) }) {
+        switch try await service.read({ try Self.missedEvents(of: id, after: after, by: user, in: $0) }) {
         case .events(let events, let upTo):
             let body = #"{"events":["# + events.map(\.json).joined(separator: ",") + #"],"sequence":\#(upTo)}"#
             return APIResponse(status: 200, headers: [("Content-Type", "application/json")], body: Array(body.utf8))
         case .reload:
             throw ChatError(.gone, code: "reload_needed", "More was missed than is kept: read everything anew.")
+        }
+    }
+
+    private static let mostEvents = 1_000
+    /// Of their data. One event has far less.
+    private static let mostEventBytes = 2 << 20
+
+    /// So many as one answer may have. Reads in parts, so that no more than those are ever in memory.
+    private static func missedEvents(
+        of workspace: WorkspaceID, after sequence: Int64, by user: UserID, in chat: ChatTransaction
+    ) throws -> MissedEvents {
+        var (after, events, bytes): (Int64, [StoredEvent], Int) = (sequence, [], 0)
+        let atOnce = 50
+        while true {
+            let part = try chat.missedEvents(of: workspace, after: after, by: user, limit: atOnce)
+            guard case .events(let more, let upTo) = part else { return part }
+            for event in more {
+                bytes += event.data.utf8.count
+                if bytes > mostEventBytes, let last = events.last { return .events(events, upTo: last.sequence) }
+                events.append(event)
+            }
+            if more.count < atOnce || events.count >= mostEvents { return .events(events, upTo: upTo) }
+            after = upTo
         }
     }
 }

@@ -1,6 +1,7 @@
 internal import ChatCore
 internal import COpenSSL
 internal import Dispatch
+internal import Foundation
 internal import LiveKitProtocol
 internal import Synchronization
 
@@ -26,7 +27,7 @@ final class PasswordHasher: Sendable {
     func hash(_ password: String) async throws(ChatError) -> String {
         var generator = SystemRandomNumberGenerator()
         let salt = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        let cost = cost
+        let (password, cost) = (Self.normalized(password), cost)
         guard let hash = try await run({ Self.derive(password, salt, cost) }) else { throw .busy }
         return
             "$scrypt$ln=\(cost.logN),r=\(cost.r),p=\(cost.p)$\(Base64.encodeForToken(salt))$\(Base64.encodeForToken(hash))"
@@ -35,9 +36,20 @@ final class PasswordHasher: Sendable {
     /// Whether a password is the one. Without a hash to compare with it takes as long, and is not.
     func isRight(_ password: String, for text: String?) async throws(ChatError) -> Bool {
         let stored = text.flatMap(Stored.init) ?? Stored(cost: cost, salt: Array(repeating: 0, count: 16), hash: [])
+        let normalized = Self.normalized(password)
+        if try await isRight(normalized, for: stored) { return true }
+        // Passwords were once hashed as they were typed. By bytes: strings that look alike are equal.
+        guard !normalized.utf8.elementsEqual(password.utf8) else { return false }
+        return try await isRight(password, for: stored)
+    }
+
+    private func isRight(_ password: String, for stored: Stored) async throws(ChatError) -> Bool {
         guard let hash = try await run({ Self.derive(password, stored.salt, stored.cost) }) else { throw .busy }
         return SHA256.areEqual(hash, stored.hash)
     }
+
+    /// RFC 8265 §4.2.1: one device composes what another sends in parts, so both are hashed in normalization form C.
+    private static func normalized(_ password: String) -> String { password.precomposedStringWithCanonicalMapping }
 
     private func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async throws(ChatError) -> Value {
         guard waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else {

@@ -35,6 +35,7 @@ package actor PushCenter {
     /// At whom a call rings no more, and since when: what is under way for it leads to nothing else.
     var over: [Ringing: Timestamp] = [:]
     var alerts = CallAlerts()
+    private var held = HeldMessages()
 
     private enum Phase {
         case working
@@ -160,6 +161,7 @@ package actor PushCenter {
         }
         await keepPositions()
         forgetCallsThatAreOver()
+        held.expire(at: service.now())
         await clearIcons()
         pump()
     }
@@ -177,6 +179,7 @@ package actor PushCenter {
             // Somebody else has read on or does so now, and sends what is owed.
             positions.forget()
             queue.removeOwed()
+            held.forget()
             lookedAt = nil
         }
         leaseEnds = lease == .refused ? nil : now.advanced(by: Self.lease)
@@ -254,8 +257,11 @@ package actor PushCenter {
             for candidate in one.candidates {
                 var facts = candidate.facts
                 facts.isConnected = online.contains(candidate.user)
-                guard case .push = NotificationRule.verdict(facts) else { continue }
-                chosen.append((one, candidate))
+                switch NotificationRule.verdict(facts) {
+                case .push: chosen.append((one, candidate))
+                case .nothing(.active): held.hold(one.message.id, for: candidate.user, at: service.now())
+                case .nothing: break
+                }
             }
         }
         let (users, topics) = (Set(chosen.map(\.candidate.user)), topics)
@@ -269,15 +275,39 @@ package actor PushCenter {
         return true
     }
 
-    private func push(_ told: PushReading.Told, showsPreview: Bool, to person: PushReach.Person) throws {
+    /// Somebody is connected no more: perhaps they were not since before it was found out. What was held back because
+    /// they were is pushed now, unless they have read it.
+    func gone(_ user: UserID) async {
+        guard readsOn else { return }
+        let (ids, topics) = (held.take(of: user, at: service.now()), topics)
+        guard !ids.isEmpty else { return }
+        do {
+            let reading = try await service.read { try HeldReading(ids, for: user, topics: topics, in: $0) }
+            // Who is back has got it by the socket.
+            guard let person = reading.reach.people[user], await connected([user]).isEmpty, readsOn else { return }
+            try await iconsGetNumbers(reading.reach)
+            for one in reading.told {
+                // The log has been read beyond it: a start would push again what came after it.
+                try push(one, showsPreview: person.settings.showPreview, to: person, isOwed: false)
+            }
+            pump()
+        } catch {
+            logger.error("messages could not be pushed to who has gone", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// - Parameter isOwed: whether a server that starts reads on from there as long as it has not been sent.
+    private func push(
+        _ told: PushReading.Told, showsPreview: Bool, to person: PushReach.Person, isOwed: Bool = true
+    ) throws {
         let message = told.message
-        let origin = Push.Origin(workspace: message.workspaceID, sequence: message.sequence)
+        let origin = isOwed ? Push.Origin(workspace: message.workspaceID, sequence: message.sequence) : nil
         let payload = try PushPayload.message(
             message, channelName: told.channelName, showsPreview: showsPreview, badge: person.badge)
         let now = service.now()
         for address in person.addresses {
             guard let token = address.alertToken else { continue }
-            positions.begin(origin)
+            if let origin { positions.begin(origin) }
             enqueue(
                 Push(
                     kind: .alert, address: address, token: token, madeAt: now,

@@ -6,20 +6,24 @@ internal import SocketIO
 /// What is done with what a client says on its realtime socket, in the order in which it says it.
 extension ChatAPI {
     /// Whoever is connected and does not say who they are is closed after this.
-    private static let patience = Duration.seconds(10)
+    static let patience = Duration.seconds(10)
 
-    func take(_ step: RealtimeConnection.Step, _ connection: RealtimeConnection, over hub: RealtimeHub) async {
+    /// - Parameter site: where the socket comes from.
+    func take(
+        _ step: RealtimeConnection.Step, _ connection: RealtimeConnection, from site: String, over hub: RealtimeHub
+    ) async {
         switch (step, connection.visitor) {
         case (.opened, .expected(let caller, let resume)):
             await welcome(caller, resume: resume, connection, over: hub)
         case (.opened, .stranger): connection.waitForName(Self.patience)
-        case (.request(let request), .stranger): await meet(request, connection, over: hub)
+        case (.request(let request), .stranger): await meet(request, connection, from: site, over: hub)
         case (.request(let request), .present(let caller)): await answer(request, of: caller, connection, over: hub)
         case (.closed, .present(let caller)):
             service.statistics.realtime.socketClosed(by: caller.user)
             await hub.disconnect(connection, of: caller.user)
+        case (.closed, .stranger): try? await limits.take(.strangers(site), at: service.now())
         case (.opened, .present), (.opened, .refused), (.request, .expected), (.request, .refused),
-            (.closed, .stranger), (.closed, .expected), (.closed, .refused):
+            (.closed, .expected), (.closed, .refused):
             break
         }
     }
@@ -32,18 +36,35 @@ extension ChatAPI {
         await hub.connect(connection, caller, resume: resume)
     }
 
-    /// The first frame is to bring the token.
+    /// The first frame is to bring the token. One that is wrong counts with what strangers ask for.
     private func meet(
-        _ request: Result<ClientRequest, BadFrame>, _ connection: RealtimeConnection, over hub: RealtimeHub
+        _ request: Result<ClientRequest, BadFrame>, _ connection: RealtimeConnection, from site: String,
+        over hub: RealtimeHub
     ) async {
-        guard case .success(let first) = request, case .authenticate(let token, let places) = first.frame,
-            let caller = try? await caller(with: token, at: service.now())
-        else {
+        var met: (caller: Caller, places: [WorkspaceID: Int64])?
+        if case .success(let first) = request, case .authenticate(let token, let places) = first.frame {
+            do {
+                met = (try await caller(with: token, at: service.now()), places)
+            } catch let error as ChatError where error.kind == .unauthenticated {
+                // Counted below.
+            } catch {
+                // Nobody can be asked who it is.
+                connection.turnsOut(to: .refused)
+                return connection.close(RealtimeConnection.Reason.broken)
+            }
+        }
+        guard let met else {
             connection.turnsOut(to: .refused)
-            connection.send(ServerFrame.error(.badToken, id: nil))
+            var refusal = ChatError.badToken
+            do {
+                try await limits.take(.strangers(site), at: service.now())
+            } catch {
+                refusal = error
+            }
+            connection.send(ServerFrame.error(refusal, id: nil))
             return connection.close(RealtimeConnection.Reason.sessionOver)
         }
-        await welcome(caller, resume: places, connection, over: hub)
+        await welcome(met.caller, resume: met.places, connection, over: hub)
     }
 
     private func answer(

@@ -109,7 +109,10 @@ struct FollowedWorkspace {
         people[user] = person
     }
 
-    mutating func watch(_ channel: ChannelID, _ connection: any RealtimeReceiver) {
+    /// Not for who is in the channel, and gets everything anyway, nor for who has left the workspace or has become a
+    /// guest since they asked.
+    mutating func watch(_ channel: ChannelID, _ connection: any RealtimeReceiver, of user: UserID) {
+        guard let person = people[user], person.role != .guest, !isMember(user, of: channel) else { return }
         guard watchers[channel]?.contains(where: { $0 === connection }) != true else { return }
         watchers[channel, default: []].append(connection)
     }

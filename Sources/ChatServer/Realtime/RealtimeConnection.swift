@@ -18,6 +18,8 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
         var isWorking = false
         /// Whether the last step has come.
         var isOver = false
+        /// Of a socket whose client has not said who it is.
+        var place: UnnamedSockets.Place?
         /// Ends a socket whose client does not say who it is.
         var deadline: Task<Void, any Error>?
         /// When the client has asked for what it missed.
@@ -44,6 +46,7 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
 
     /// Close codes of ours (RFC 6455 §7.4.2).
     enum Reason {
+        static let broken: (code: UInt16, text: String) = (1011, "internal_error")
         static let sessionOver: (code: UInt16, text: String) = (4001, "session_over")
         static let tooSlow: (code: UInt16, text: String) = (4008, "too_slow")
         static let tooFast: (code: UInt16, text: String) = (4029, "too_fast")
@@ -63,12 +66,14 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     private let counters: RealtimeCounters
     private let run: @Sendable (RealtimeConnection, Step) async -> Void
 
-    /// - Parameter run: what is done with what happens, one after the other.
+    /// - Parameters:
+    ///   - place: of a stranger.
+    ///   - run: what is done with what happens, one after the other.
     init(
-        _ visitor: Visitor, counters: RealtimeCounters,
+        _ visitor: Visitor, place: UnnamedSockets.Place? = nil, counters: RealtimeCounters,
         run: @escaping @Sendable (RealtimeConnection, Step) async -> Void
     ) {
-        state = Mutex(State(visitor: visitor))
+        state = Mutex(State(visitor: visitor, place: place))
         self.run = run
         self.counters = counters
     }
@@ -81,6 +86,7 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     func turnsOut(to be: Visitor) {
         let deadline = state.withLock { state in
             state.visitor = be
+            state.place = nil
             return state.deadline.take()
         }
         deadline?.cancel()
@@ -103,7 +109,10 @@ final class RealtimeConnection: WebSocketPeer, RealtimeReceiver {
     private func happened(_ step: Step) {
         let (isFirst, deadline) = state.withLock { state -> (Bool, Task<Void, any Error>?) in
             guard !state.isOver else { return (false, nil) }
-            if case .closed = step { state.isOver = true }
+            if case .closed = step {
+                state.isOver = true
+                state.place = nil
+            }
             state.steps.append(step)
             defer { state.isWorking = true }
             return (!state.isWorking, state.isOver ? state.deadline.take() : nil)

@@ -43,6 +43,9 @@ actor RealtimeHub {
 
     /// Who has lost all connections is taken for gone after this.
     private let patience: Duration
+    /// Who has lost all connections and may come back: which loss of somebody's connections it was.
+    private var losses: [UserID: UInt64] = [:]
+    private var lossCount: UInt64 = 0
 
     /// Told of who has lost all connections, after that.
     let gone: @Sendable (UserID) -> Void
@@ -89,6 +92,7 @@ actor RealtimeHub {
             return connection.close(RealtimeConnection.Reason.tooMany)
         }
         connections[caller.user, default: []].append((connection, caller.session))
+        losses[caller.user] = nil
         if !isLooking { Task { await lookAround() } }
         do {
             let ids = try await service.read { try $0.workspaceIDs(of: caller.user) }
@@ -98,7 +102,7 @@ actor RealtimeHub {
             await endSessionsThatAreOver(of: caller.user)
         } catch {
             logger.error("a realtime socket could not begin", metadata: ["error": "\(error)"])
-            connection.close((1011, "internal_error"))
+            connection.close(RealtimeConnection.Reason.broken)
         }
     }
 
@@ -107,15 +111,20 @@ actor RealtimeHub {
         if connections[user]?.isEmpty == true { connections[user] = nil }
         for id in workspaces.keys { workspaces[id]?.remove(connection, of: user) }
         guard connections[user] == nil else { return }
+        lossCount += 1
+        losses[user] = lossCount
+        let loss = lossCount
         Task {
             try? await Task.sleep(for: patience)
-            forget(user)
+            // Whoever was back meanwhile and is away again has the whole time anew.
+            if losses[user] == loss { forget(user) }
         }
     }
 
     private func forget(_ user: UserID) {
+        losses[user] = nil
         // At the end of this server nobody has gone: they go on at another, of which it may not hear any more.
-        guard !isHere(user), !isClosed else { return }
+        guard !isClosed else { return }
         if !others.isThere(user) { gone(user) }
         for id in workspaces.keys {
             guard let person = workspaces[id]?.people[user], person.isHere else { continue }
@@ -249,10 +258,10 @@ actor RealtimeHub {
             } catch {
                 logger.error("events could not be read", metadata: ["error": "\(error)"])
                 // Who is connected is told to come again, rather than left without events.
-                for newcomer in newcomers { newcomer.connection.close((1011, "internal_error")) }
+                for newcomer in newcomers { newcomer.connection.close(RealtimeConnection.Reason.broken) }
                 for person in workspaces.removeValue(forKey: id)?.people.values ?? [:].values {
                     for case let connection as RealtimeConnection in person.connections {
-                        connection.close((1011, "internal_error"))
+                        connection.close(RealtimeConnection.Reason.broken)
                     }
                 }
             }
@@ -347,9 +356,10 @@ actor RealtimeHub {
     // MARK: What passes
 
     /// Looks at a channel without being in it.
-    func watch(_ channel: ChannelID, in id: WorkspaceID, _ connection: RealtimeConnection, of user: UserID) {
-        guard workspaces[id]?.isMember(user, of: channel) == false else { return }
-        workspaces[id]?.watch(channel, connection)
+    func watch(_ channel: ChannelID, in id: WorkspaceID, _ connection: RealtimeConnection, of user: UserID) async {
+        // Whoever has just come into the workspace may be ahead of the word of it.
+        if workspaces[id]?.people[user] == nil { await follow(id, connection, of: user, after: nil) }
+        workspaces[id]?.watch(channel, connection, of: user)
     }
 
     func stopWatching(_ channel: ChannelID, _ connection: RealtimeConnection) {

@@ -15,7 +15,7 @@ struct ImportOptions: ParsableArguments {
     func tell(_ summary: ImportSummary) {
         let (added, slug) = (summary.added, summary.workspace.slug)
         Console.say(
-            "\(slug)  \(summary.workspace.name)  \(added.accounts) new accounts, \(added.channels) new channels, "
+            "\(slug)  \(summary.workspace.name.printable)  \(added.accounts) new accounts, \(added.channels) new channels, "
                 + "\(added.messages) new messages")
         if summary.isWithoutOwner {
             Console.say("Nobody owns it: 'roost admin users make-owner USER \(slug)' makes somebody its owner.")

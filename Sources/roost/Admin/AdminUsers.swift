@@ -30,8 +30,8 @@ struct AdminUsers: AsyncParsableCommand {
                 account.isServerOwner ? "owns the server" : nil, account.profile.isDeactivated ? "has left" : nil,
                 account.isEmailVerified ? nil : "address not confirmed",
             ].compactMap { $0 }
-            return "\(account.profile.username)  \(account.email)  \(account.profile.displayName)"
-                + (notes.isEmpty ? "" : "  (\(notes.joined(separator: ", ")))")
+            let names = "\(account.profile.username)  \(account.email)  \(account.profile.displayName)".printable
+            return names + (notes.isEmpty ? "" : "  (\(notes.joined(separator: ", ")))")
         }
     }
 
@@ -88,11 +88,19 @@ struct AdminUsers: AsyncParsableCommand {
     }
 }
 
-/// Something as one line of JSON.
+/// Something as one line of JSON, in which nothing commands a terminal either.
 enum JSONLine {
     static func text(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        let text = String(decoding: try encoder.encode(value), as: UTF8.self)
+        guard text.unicodeScalars.contains(where: \.isCommanding) else { return text }
+        return text.unicodeScalars.reduce(into: "") { line, scalar in
+            if scalar.isCommanding {
+                line += String(format: "\\u%04x", scalar.value)
+            } else {
+                line.unicodeScalars.append(scalar)
+            }
+        }
     }
 }

@@ -33,7 +33,7 @@ struct AdminWorkspaces: AsyncParsableCommand {
                     let text =
                         "\(entry.workspace.slug)  \(entry.workspace.name)  \(entry.members) members, "
                         + "\(entry.channels) channels, \(entry.messages) messages"
-                    Console.say(json ? try JSONLine.text(line) : text)
+                    Console.say(json ? try JSONLine.text(line) : text.printable)
                 }
             }
         }

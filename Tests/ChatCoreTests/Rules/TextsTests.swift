@@ -18,6 +18,7 @@ import Testing
             ("Ann\u{2028}Lee", nil), (String(repeating: "x", count: 81), nil),
             // What turns the direction of writing, and what nobody sees.
             ("Ann\u{202E}eel", nil), ("\u{2066}Ann", nil), ("\u{200B}", nil), ("Ann\u{FEFF}", nil),
+            ("\u{3164}", nil), ("\u{115F}\u{1160}", nil), ("\u{2800} \u{2800}", nil), ("\u{FE0F}", nil), ("⠃", "⠃"),
             // One character can be of any number of bytes.
             ("e" + String(repeating: "\u{301}", count: 400), nil),
         ] as [(String, String?)])
@@ -56,6 +57,14 @@ import Testing
             (String(repeating: "x", count: 80), String(repeating: "x", count: 80)),
             ("", nil), (String(repeating: "x", count: 81), nil), ("two words", nil), (" a", nil), ("a.b", nil),
             ("#a", nil), ("a/b", nil), ("🎉", nil), ("a\u{0}", nil), ("a\n", nil),
+            ("हिन्दी", "हिन्दी"), ("ไทย", "ไทย"), ("²", "²"), ("q\u{301}", "q\u{301}"),
+            // What shows nothing, by which two names look alike.
+            ("general\u{200D}", nil), ("gener\u{200C}al", nil), ("general\u{FE0F}", nil), ("a\u{34F}", nil),
+            ("general\u{E0067}", nil), ("\u{3164}", nil), ("\u{115F}", nil), ("\u{2800}", nil), ("1\u{20E3}", nil),
+            ("\u{301}a", nil), ("-\u{301}", nil), ("\u{200C}\u{645}", nil), ("\u{645}\u{200C}", nil),
+            // Persian and Sinhala write words with joiners.
+            ("\u{645}\u{6CC}\u{200C}\u{62E}", "\u{645}\u{6CC}\u{200C}\u{62E}"),
+            ("\u{DC1}\u{DCA}\u{200D}\u{DBB}\u{DD3}", "\u{DC1}\u{DCA}\u{200D}\u{DBB}\u{DD3}"),
         ] as [(String, String?)])
     func `a channel's name is of letters and digits of any script`(text: String, kept: String?) {
         #expect(Self.kept { try Texts.channelName(text, Self.limits) } == kept)
@@ -87,7 +96,10 @@ import Testing
             ("ann@.org", nil), ("ann@example.", nil), ("ann@a..b", nil), ("a..n@example.org", nil),
             ("ann lee@example.org", nil), ("ann@exa mple.org", nil), ("Ann <ann@example.org>", nil),
             ("ann@example.org,ben@example.org", nil), ("ann@example.org\r\nBcc: ben@example.org", nil),
-            ("\"ann\"@example.org", nil), ("ann\u{0}@example.org", nil),
+            ("\"ann\"@example.org", nil), ("ann\u{0}@example.org", nil), ("ann\u{7F}@example.org", nil),
+            // What commands a terminal, or turns the direction of writing.
+            ("ann\u{9B}31m@example.org", nil), ("ann\u{202E}@example.org", nil), ("ann\u{2028}@example.org", nil),
+            ("ann\u{2029}@example.org", nil), ("ann\u{AD}@example.org", nil),
             (String(repeating: "x", count: 65) + "@example.org", nil),
             ("ann@" + String(repeating: "x", count: 190) + ".org", nil),
         ] as [(String, String?)])
@@ -145,9 +157,15 @@ import Testing
             ":" + String(repeating: "x", count: 65) + ":", "👍" + String(repeating: "\u{301}", count: 40),
             // A digit under an accent is no emoji, though digits are parts of some.
             "1\u{301}",
+            // The same marks in another order would be another reaction that looks the same.
+            "👍\u{301}\u{323}", "👍\u{323}\u{301}", "👍\u{20E0}",
         ])
     func `anything else is no reaction`(text: String) {
         #expect(throws: ChatError.self) { try Texts.emoji(text) }
+    }
+
+    @Test func `an emoji under marks that was taken before can be taken back`() throws {
+        #expect(try Texts.emoji("👍\u{301}", isNew: false) == "👍\u{301}")
     }
 
     @Test func `a refusal names the field that it is about`() {

@@ -141,6 +141,42 @@ import Testing
             bare.profile.username == "mia2" && bare.profile.displayName == "Mia M." && bare.profile.statusText == "")
     }
 
+    @Test func `of two changes of a profile at once neither is lost`() async throws {
+        let world = try await ChatWorld(.postgres)
+        let ann = try await world.person("ann")
+        let (isChanged, changed) = AsyncStream<Void>.makeStream()
+        async let first = world.run { chat in
+            defer { changed.finish() }
+            let account = try chat.changeProfile(of: ann, .init(displayName: "Ann Lee"))
+            changed.yield()
+            // Until the other one waits for this transaction's end.
+            for _ in 0..<1_000 {
+                let waiting = "SELECT 1 FROM pg_locks WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+                if try chat.session.row(waiting) != nil { break }
+                _ = try chat.session.row("SELECT 1 FROM (SELECT pg_sleep(0.01)) slept")
+            }
+            return account
+        }
+        for await _ in isChanged { break }
+        let second = try await world.run { try $0.changeProfile(of: ann, .init(statusText: "at lunch")) }
+        #expect(try await first.profile.displayName == "Ann Lee")
+        #expect(second.profile.displayName == "Ann Lee" && second.profile.statusText == "at lunch")
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `a name that is refused by now stays with who has it`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let ann = try await world.person("ann")
+        try await world.run { chat in
+            try chat.session.run("UPDATE users SET display_name = $2 WHERE id = $1", .id(ann), .text("\u{3164}"))
+        }
+        let change = ChatTransaction.ProfileChanges(displayName: "\u{3164}", status: .away)
+        #expect(try await world.run { try $0.changeProfile(of: ann, change) }.profile.status == .away)
+        #expect(
+            try await world.refusal { try $0.changeProfile(of: ann, .init(displayName: "\u{115F}")) }
+                == "invalid_display_name")
+    }
+
     @Test(arguments: TestDatabase.allCases)
     func `a profile takes no name of another, nor what is no name`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)

@@ -369,6 +369,29 @@ import Testing
         #expect(try await place.world.look { try $0.callsCarried(by: one) } == .init())
     }
 
+    /// They stay one of those whose messages these are.
+    @Test(arguments: TestDatabase.allCases)
+    func `who was removed from the workspace does not come back into a call, and is not rung`(
+        database: TestDatabase
+    ) async throws {
+        let place = try await Place(database)
+        let (olga, mia, adam) = (place.company.olga, place.company.mia, place.company.adam)
+        let group = try await place.world.run {
+            try $0.openDirect(with: [mia, adam], in: place.company.workspace, by: olga).listing.channel.id
+        }
+        let (first, _) = try await place.start(in: group, ring: [])
+        for (user, sid) in [(olga, "PA_1"), (adam, "PA_2"), (mia, "PA_3")] { try await place.come(user, sid) }
+        try await place.world.run { try $0.removeMember(mia, from: place.company.workspace, by: olga) }
+        #expect(try await place.states(first.id) == [olga: .joined, adam: .joined, mia: .left])
+        let effects = try await place.effects { try $0.take(.joined(mia, sid: "PA_4"), of: "call-1") }
+        #expect(effects.departures == [.init(room: "call-1", user: mia)])
+        #expect(try await place.states(first.id)[mia] == .left)
+        #expect(try await place.world.refusal { try $0.ringInCall(first.id, [mia], by: olga) } == "user_not_found")
+        _ = try await place.world.run { try $0.endCall(first.id, by: olga) }
+        let (second, _) = try await place.start(in: group, room: "call-2")
+        #expect(try await place.states(second.id) == [olga: .joined, adam: .ringing])
+    }
+
     @Test(arguments: TestDatabase.allCases)
     func `a channel's calls come page by page, the newest first`(database: TestDatabase) async throws {
         let place = try await Place(database)

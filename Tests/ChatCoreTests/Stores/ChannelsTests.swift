@@ -69,16 +69,61 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `a name that is refused by now stays with the channel that has it, and finds it`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let crew = try await world.channel("crew", of: company.mia, in: company)
+        let name = "crew\u{200D}"
+        try await world.run { chat in
+            try chat.session.run("UPDATE channels SET name = $2 WHERE id = $1", .id(crew), .text(name))
+        }
+        let listing = try await world.run {
+            try $0.changeChannel(crew, .init(name: name, topic: "Ropes"), by: company.mia)
+        }
+        #expect(listing.channel.name == name && listing.channel.topic == "Ropes")
+        #expect(try await world.look { try $0.channel(named: name, in: company.workspace) } == crew)
+        let refusal = try await world.refusal {
+            try $0.createChannel(.public, name: "general\u{200D}", in: company.workspace, by: company.mia)
+        }
+        #expect(refusal == "invalid_name")
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `a workspace has as many channels as it may have`(database: TestDatabase) async throws {
         var limits = Limits()
         limits.channelsOfWorkspace = 2
         let world = try await ChatWorld(database, limits: limits)
         let company = try await world.company()
+        // Conversations are none of them.
+        _ = try await world.run { try $0.openDirect(with: [company.mia], in: company.workspace, by: company.olga) }
         _ = try await world.channel("crew", of: company.mia, in: company)
         let refusal = try await world.refusal {
-            try $0.openDirect(with: [company.mia], in: company.workspace, by: company.olga)
+            try $0.createChannel(.public, name: "deck", in: company.workspace, by: company.olga)
         }
         #expect(refusal == "too_many_channels")
+        _ = try await world.run { try $0.openDirect(with: [company.adam], in: company.workspace, by: company.olga) }
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `somebody begins as many conversations as they may, and others as before`(
+        database: TestDatabase
+    ) async throws {
+        var limits = Limits()
+        limits.conversationsOfPerson = 2
+        let world = try await ChatWorld(database, limits: limits)
+        let company = try await world.company()
+        let (workspace, olga, adam, mia) = (company.workspace, company.olga, company.adam, company.mia)
+        for people in [[mia], [adam]] {
+            _ = try await world.run { try $0.openDirect(with: people, in: workspace, by: olga) }
+        }
+        let refusal = try await world.refusal { try $0.openDirect(with: [adam, mia], in: workspace, by: olga) }
+        #expect(refusal == "too_many_conversations")
+        // What is there is found, and others are let begin.
+        #expect(try await world.run { try $0.openDirect(with: [mia], in: workspace, by: olga).isNew } == false)
+        #expect(try await world.run { try $0.openDirect(with: [olga, adam], in: workspace, by: mia).isNew })
+        _ = try await world.channel("crew", of: olga, in: company)
     }
 
     // MARK: Direct and group messages

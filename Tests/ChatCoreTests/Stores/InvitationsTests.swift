@@ -232,6 +232,47 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `who is out of a private channel lets nobody else into it`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (xia, yan) = (try await world.person("xia"), try await world.person("yan"))
+        let closed = try await world.channel("closed", of: company.olga, with: company.mia, in: company)
+        let pier = try await world.channel("pier", of: company.mia, in: company)
+        _ = try await Self.invite(.init(channelIDs: [closed, pier]), by: company.mia, "both", to: company, in: world)
+        for (token, channels) in [("closed", [closed]), ("either", [closed, pier])] {
+            _ = try await Self.invite(
+                .init(role: .guest, channelIDs: channels), by: company.mia, token, to: company, in: world)
+        }
+        _ = try await Self.invite(.init(channelIDs: [closed]), by: company.olga, "olgas", to: company, in: world)
+        try await world.run { try $0.remove(company.mia, from: closed, by: company.olga) }
+        await #expect(throws: Self.over) { try await Self.accept("closed", by: company.zoe, in: world) }
+        #expect(try await Self.accept("either", by: company.zoe, in: world) == .guest)
+        #expect(try await Self.channels(of: company.zoe, in: company, world) == ["pier"])
+        #expect(try await Self.accept("both", by: xia, in: world) == .member)
+        #expect(try await Self.channels(of: xia, in: company, world) == ["general", "pier"])
+        // Those of others stay good.
+        #expect(try await Self.accept("olgas", by: yan, in: world) == .member)
+        #expect(try await Self.channels(of: yan, in: company, world) == ["closed", "general"])
+    }
+
+    /// To the database they are two, and to who compares characters one.
+    @Test(arguments: TestDatabase.allCases)
+    func `an address in another of Unicode's forms is another address`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        _ = try await Self.invite(.init(email: "zo\u{eb}@example.org"), by: company.adam, to: company, in: world)
+        let people = try await world.run { chat in
+            try [("zoe2", "zoe\u{308}@example.org"), ("zoe3", "Zo\u{eb}@example.org")].compactMap { name, email in
+                try chat.register(NewAccount(email: email, username: name, displayName: name, passwordHash: ""))
+            }
+        }
+        try #require(people.count == 2)
+        let refusal = try await world.refusal { try $0.accept(invitationWith: secret("link"), by: people[0]) }
+        #expect(refusal == "other_address")
+        #expect(try await Self.accept(by: people[1], in: world) == .member)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `who is in as many workspaces as they may comes into no other`(database: TestDatabase) async throws {
         var limits = Limits()
         limits.workspacesOfUser = 1

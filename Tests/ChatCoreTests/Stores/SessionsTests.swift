@@ -31,6 +31,47 @@ import Testing
         #expect(try await world.look { try $0.user(of: session) } == ann)
     }
 
+    /// The password is looked at outside the database, and others log in before.
+    @Test(arguments: TestDatabase.allCases)
+    func `who leaves or gets another password while theirs is looked at is not logged in`(
+        database: TestDatabase
+    ) async throws {
+        let world = try await ChatWorld(database)
+        let (ann, ben) = (try await world.person("ann"), try await world.person("ben"))
+        let found = try await world.look { chat in try [ann, ben].compactMap { try chat.credentials(of: $0) } }
+        try await world.run { chat in
+            try chat.changePassword(of: ann, to: "another hash", keeping: nil)
+            try chat.deactivate(ben)
+        }
+        // Nor does one that was looked at before take another's place.
+        await #expect(throws: ChatError.wrongPassword) {
+            try await world.run {
+                try $0.changePassword(of: ann, from: found[0].passwordHash, to: "a thief's", keeping: nil)
+            }
+        }
+        for credentials in found {
+            await #expect(throws: ChatError.wrongCredentials) {
+                try await world.run { try $0.logIn(by: credentials, on: "Phone", token: secret("late")) }
+            }
+            #expect(try await world.look { try $0.sessions(of: credentials.user, current: nil) } == [])
+        }
+        let now = try #require(try await world.look { try $0.credentials(of: ann) })
+        let session = try await world.run { try $0.logIn(by: now, on: "Phone", token: secret("t0")) }
+        #expect(try await world.look { try $0.user(of: session) } == ann)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `a session of who has left is over, whatever it says itself`(database: TestDatabase) async throws {
+        let (world, ann, session) = try await Self.world(database)
+        try await world.run { chat in
+            try chat.deactivate(ann)
+            try chat.session.run("UPDATE sessions SET ended_at = NULL WHERE id = $1", .id(session))
+        }
+        #expect(try await world.look { try $0.user(of: session) } == nil)
+        #expect(try await world.look { try $0.sessionsOver(among: [session]) } == [session])
+        #expect(try await Self.refresh("t0", for: "t1", in: world) == .unknown)
+    }
+
     @Test(arguments: TestDatabase.allCases)
     func `of many sessions it is told which are over`(database: TestDatabase) async throws {
         let (world, ann, session) = try await Self.world(database)

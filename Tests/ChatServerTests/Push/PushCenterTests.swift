@@ -212,6 +212,51 @@ struct PushCenterTests {
         #expect(await world.apple.sent(1).map(\.collapseID) == [message.id.description])
     }
 
+    /// A phone's socket that is dead is found out after more than a minute; until then it counts as connected.
+    @Test func `what came while a client was taken for connected is pushed once it is known to be gone`() async throws {
+        let world = try await World()
+        world.online.withLock { $0 = [world.bob] }
+        let center = try await world.center()
+        let read = try await world.say("read")
+        await center.changed(world.word(of: read))
+        let missed = try await world.say("missed")
+        await center.changed(world.word(of: missed))
+        try await until { try await center.positionsAreKept(in: world) }
+        let (bob, direct) = (world.bob, world.direct)
+        try await world.chat.write { _ = try $0.read(direct, upTo: read.sequence, by: bob) }
+        world.clock.pass(.seconds(100))
+        await center.tick()
+        // Still connected: nothing.
+        #expect(world.apple.sent.isEmpty)
+        world.online.withLock { $0 = [] }
+        await center.gone(bob)
+        await center.gone(bob)
+        try await until { center.statistics.sent == ["alert": 1] }
+        #expect(world.apple.sent.map(\.push.collapseID) == [missed.id.description])
+        #expect(center.statistics.queued == 0)
+    }
+
+    @Test func `who has gone and read it, or goes long after it, is not pushed to`() async throws {
+        let world = try await World()
+        world.online.withLock { $0 = [world.bob] }
+        let center = try await world.center()
+        let (bob, direct) = (world.bob, world.direct)
+        let read = try await world.say("read")
+        await center.changed(world.word(of: read))
+        try await until { try await center.positionsAreKept(in: world) }
+        try await world.chat.write { _ = try $0.read(direct, upTo: read.sequence, by: bob) }
+        world.online.withLock { $0 = [] }
+        await center.gone(bob)
+        world.online.withLock { $0 = [bob] }
+        await center.changed(world.word(of: try await world.say("old")))
+        try await until { try await center.positionsAreKept(in: world) }
+        world.clock.pass(.seconds(121))
+        world.online.withLock { $0 = [] }
+        await center.tick()
+        await center.gone(bob)
+        #expect(world.apple.sent.isEmpty && center.statistics.queued == 0 && center.statistics.inFlight == 0)
+    }
+
     @Test func `a push is tried again when its time has come`() async throws {
         let world = try await World()
         let center = try await world.center()

@@ -9,21 +9,12 @@ import Testing
 @testable import LiveKitCore
 
 @Suite struct PublishingTests {
-    /// Everybody is connected, and nothing of it is left in the lines.
-    private static func gather(_ venue: Venue, _ names: [(String, ConnectionMode)]) throws -> [TestClient] {
-        let clients = try names.map { try venue.join($0.0, $0.1) }
-        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
-        venue.run(for: .milliseconds(20))
-        for client in clients { _ = client.news() }
-        return clients
-    }
-
     @Test(arguments: [ConnectionMode.single, .dual], [ConnectionMode.single, .dual])
     func `sound and pictures go from one to the other, whatever each is`(
         _ publishing: ConnectionMode, _ subscribing: ConnectionMode
     ) throws {
         let venue = Venue()
-        let clients = try Self.gather(venue, [("ann", publishing), ("bob", subscribing)])
+        let clients = try venue.assemble([("ann", publishing), ("bob", subscribing)])
         let (ann, bob) = (clients[0], clients[1])
         try ann.publish("camera", .video)
         #expect(ann.news() == ["> add_track camera", "< track_published camera", "> offer", "< answer"])
@@ -65,7 +56,7 @@ import Testing
 
     @Test func `over a bad path every picture comes all the same`() throws {
         let venue = Venue()
-        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single), ("cat", .dual)])
+        let clients = try venue.assemble([("ann", .single), ("bob", .single), ("cat", .dual)])
         let (ann, bob, cat) = (clients[0], clients[1], clients[2])
         try ann.publish("camera", .video)
         #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
@@ -89,7 +80,7 @@ import Testing
     @Test(arguments: [false, true])
     func `a server that loses what it is sent asks for each packet once, if it is told so`(isTold: Bool) throws {
         let venue = Venue(security: NullSecurity(seed: 1))
-        let ann = try #require(try Self.gather(venue, [("ann", .dual), ("bob", .dual)]).first)
+        let ann = try #require(try venue.assemble([("ann", .dual), ("bob", .dual)]).first)
         try ann.publish("camera", .video)
         #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
         venue.run(for: .seconds(Int64(1)))
@@ -136,7 +127,7 @@ import Testing
 
     @Test func `who comes later is offered what is there, and begins at a key frame`() throws {
         let venue = Venue()
-        let ann = try Self.gather(venue, [("ann", .single)])[0]
+        let ann = try venue.assemble([("ann", .single)])[0]
         try ann.publish("camera", .video)
         venue.run(for: .milliseconds(200))
         for number in 0..<30 {
@@ -162,7 +153,7 @@ import Testing
     @Test(arguments: [["q", "h", "f"], ["q", "h"]])
     func `layers are known by their names, and a size is answered with the layer that fits`(_ layers: [String]) throws {
         let venue = Venue()
-        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let clients = try venue.assemble([("ann", .single), ("bob", .single)])
         let (ann, bob) = (clients[0], clients[1])
         try ann.publish("camera", .video, layers: layers)
         #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
@@ -253,7 +244,7 @@ import Testing
 
     @Test func `a muted track is muted for all, and goes on at a key frame`() throws {
         let venue = Venue()
-        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let clients = try venue.assemble([("ann", .single), ("bob", .single)])
         let (ann, bob) = (clients[0], clients[1])
         try ann.publish("camera", .video)
         #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
@@ -283,7 +274,7 @@ import Testing
     @Test(arguments: [ConnectionMode.single, .dual])
     func `a track that is no longer offered is over, and the next one takes its place`(_ mode: ConnectionMode) throws {
         let venue = Venue()
-        let clients = try Self.gather(venue, [("ann", mode), ("bob", mode)])
+        let clients = try venue.assemble([("ann", mode), ("bob", mode)])
         let (ann, bob) = (clients[0], clients[1])
         var sections: Set<Int> = []
         for round in 0..<4 {
@@ -310,169 +301,9 @@ import Testing
         #expect(!(ann.lines + bob.lines).contains { $0.hasPrefix("!") })
     }
 
-    @Test func `what a participant may not publish is refused, and its media go nowhere`() throws {
-        let venue = Venue()
-        let bob = try venue.join("bob")
-        let ann = try venue.join("ann", grants: { $0.canPublishSources = ["microphone"] })
-        let cat = try venue.join("cat", grants: { $0.canPublish = false })
-        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
-        try ann.publish("camera", .video)
-        #expect(ann.lines.suffix(2) == ["> add_track camera", "< request_response notAllowed"])
-        try cat.publish("voice", .audio)
-        #expect(cat.lines.last == "< request_response notAllowed")
-        try ann.publish("voice", .audio)
-        #expect(venue.run { bob.others["ann"]?.tracks.map(\.name) == ["voice"] })
-        #expect(bob.others["cat"]?.tracks.isEmpty == true)
-        let refused = cat.responses.compactMap { response in
-            if case .requestResponse(let refusal) = response { refusal.addTrack.name } else { nil }
-        }
-        #expect(refused == ["voice"], "the refusal repeats what it refuses")
-    }
-
-    @Test func `a source that is allowed is no way to publish another kind of media`() throws {
-        let venue = Venue()
-        let ann = try venue.join("ann", grants: { $0.canPublishSources = ["microphone", "screen_share"] })
-        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
-        try ann.publish("camera", .video, source: .microphone)
-        #expect(ann.lines.last == "< request_response invalidRequest")
-        try ann.publish("voice", .audio, source: .screenShare)
-        #expect(ann.lines.last == "< request_response invalidRequest")
-        try ann.publish("screen", .video, source: .screenShare)
-        #expect(ann.track("screen") != nil)
-        // Who says nothing of the source may publish either kind, where nothing is restricted.
-        let bob = try venue.join("bob")
-        try bob.publish("film", .video, source: .unknown)
-        try bob.publish("its sound", .audio, source: .unknown)
-        #expect(bob.track("film") != nil && bob.track("its sound") != nil)
-    }
-
-    @Test func `a client can make a room keep so many tracks and so much of each`() throws {
-        let venue = Venue { $0.limits.tracksPerParticipant = 2 }
-        let ann = try venue.join("ann")
-        func add(_ change: (inout LiveKitAddTrackRequest) -> Void) -> String? {
-            var request = LiveKitAddTrackRequest.with {
-                $0.cid = "c"
-                $0.source = .microphone
-            }
-            change(&request)
-            venue.send(.addTrack(request), from: ann)
-            return ann.lines.last
-        }
-        let long = String(repeating: "x", count: 257)
-        #expect(add { $0.cid = "" } == "< request_response invalidRequest")
-        #expect(add { $0.cid = long } == "< request_response invalidRequest")
-        #expect(add { $0.name = long } == "< request_response invalidRequest")
-        #expect(add { $0.stream = long } == "< request_response invalidRequest")
-        #expect(add { $0.layers = Array(repeating: .init(), count: 33) } == "< request_response invalidRequest")
-        #expect(add { $0.type = .data } == "< request_response unsupportedType")
-        #expect(add { $0.sid = "TR_x" } == "< request_response unsupportedType")
-        #expect(add { $0.name = "one" } == "< track_published one")
-        #expect(add { $0.name = "again" } == "< track_published one", "the same id while it waits is the same track")
-        #expect(add { $0.cid = "d" } == "< track_published ")
-        #expect(add { $0.cid = "e" } == "< request_response limitExceeded")
-    }
-
-    @Test func `what a client says beyond the protocol goes to nobody`() throws {
-        let venue = Venue()
-        let bob = try venue.join("bob")
-        // A field of number 1,000 with a text in it.
-        func unknown(_ count: Int) -> [UInt8] {
-            let length = [UInt8(count & 0x7f) | 0x80, UInt8(count >> 7 & 0x7f) | 0x80, UInt8(count >> 14)]
-            return [0xc2, 0x3e] + length + [UInt8](repeating: 0x78, count: count)
-        }
-        func request(_ cid: String, _ count: Int) throws -> LiveKitAddTrackRequest {
-            let layer = try LiveKitVideoLayer(serializedBytes: unknown(count))
-            #expect(layer.unknownFields.data.count > count)
-            return .with {
-                $0.cid = cid
-                $0.type = .video
-                $0.source = .camera
-                $0.layers = [layer]
-            }
-        }
-        let ann = try venue.join("ann") { _ in
-        } claims: { _ in
-        } request: {
-            $0.clientInfo.capabilities = Array(repeating: .capPacketTrailer, count: 100_000) + [.UNRECOGNIZED(99)]
-        }
-        #expect(bob.others["ann"]?.capabilities == [.capPacketTrailer])
-        venue.send(.addTrack(try request("a", 10_000)), from: ann)
-        #expect(ann.lines.last == "< track_published ")
-        #expect(ann.published["a"]?.layers == [LiveKitVideoLayer()])
-        venue.send(.addTrack(try request("b", 20_000)), from: ann)
-        #expect(ann.lines.last == "< request_response invalidRequest")
-        guard case .requestResponse(let response)? = ann.responses.last else {
-            Issue.record("no refusal")
-            return
-        }
-        #expect(response.request == nil, "it would be sent as much again")
-    }
-
-    @Test func `changes without end are told in bounds, and the last of them in the end`() throws {
-        let venue = Venue()
-        let ann = try venue.join("ann", grants: { $0.canUpdateOwnMetadata = true })
-        let bob = try venue.join("bob")
-        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
-        try ann.publish("camera", .video)
-        venue.run(for: .seconds(Int64(2)))
-        let sid = try #require(ann.track("camera")).sid
-        let tokens = venue.tokens.values.reduce(0, +)
-        _ = bob.news()
-        for number in 1...101 {
-            venue.send(
-                .mute(
-                    .with {
-                        $0.sid = sid
-                        $0.muted = number % 2 == 1
-                    }), from: ann)
-            venue.send(.updateMetadata(.with { $0.metadata = "\(number)" }), from: ann)
-            for _ in 0..<2 {
-                venue.send(
-                    .updateVideoTrack(
-                        .with {
-                            $0.trackSid = sid
-                            $0.width = UInt32(number)
-                        }), from: ann)
-            }
-        }
-        venue.run(for: .seconds(Int64(2)))
-        #expect(bob.news().count { $0.hasPrefix("< update") } <= RoomMachine.maximumChanges + 1)
-        let told = try #require(bob.others["ann"])
-        #expect(told.metadata == "101" && told.tracks.map(\.muted) == [true] && told.tracks.map(\.width) == [101])
-        #expect(ann.others["ann"]?.metadata == "101", "it is told itself, too")
-        #expect(venue.tokens.values.reduce(0, +) - tokens == 2)
-    }
-
-    @Test
-    func `a client that publishes and takes back without end is told of in bounds, and of the last track in the end`()
-        throws
-    {
-        let venue = Venue()
-        let clients = try Self.gather(venue, [("ann", .single), ("bob", .dual)])
-        let (ann, bob) = (clients[0], clients[1])
-        let events = venue.webhooks.count
-        for _ in 0..<40 {
-            try ann.publish("camera", .video)
-            try ann.unpublish("camera")
-        }
-        try ann.publish("last", .video)
-        // One for each that was published, and one at the interval's end.
-        #expect(bob.news().count { $0.hasPrefix("< update") } <= RoomMachine.maximumChanges)
-        #expect(venue.webhooks.count - events <= 2 * RoomMachine.maximumChanges)
-        #expect(venue.run { ann.lines.contains("< track_subscribed last") })
-        #expect(bob.news().count { $0.hasPrefix("< update") } <= 2)
-        #expect(bob.others["ann"]?.tracks.map(\.name) == ["last"])
-        venue.run(for: .milliseconds(500))
-        for number in 0..<20 {
-            try ann.picture(number, "last")
-            venue.run(for: .milliseconds(32))
-        }
-        #expect(bob.numbers(of: ann.track("last")) == (1...20).map { UInt8($0) })
-    }
-
     @Test func `a track that is announced and never offered is over after a while`() throws {
         let venue = Venue()
-        let ann = try Self.gather(venue, [("ann", .single)])[0]
+        let ann = try venue.assemble([("ann", .single)])[0]
         func announce(_ name: String) {
             venue.send(
                 .addTrack(
@@ -500,7 +331,7 @@ import Testing
 
     @Test func `what comes of a track that was taken away is not taken for the next one`() throws {
         let venue = Venue()
-        let clients = try Self.gather(venue, [("ann", .single), ("bob", .single)])
+        let clients = try venue.assemble([("ann", .single), ("bob", .single)])
         let (ann, bob) = (clients[0], clients[1])
         try ann.publish("camera", .video)
         #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
@@ -541,7 +372,7 @@ import Testing
 
     @Test func `a stereo track without pauses is asked for as one`() throws {
         let venue = Venue()
-        let ann = try Self.gather(venue, [("ann", .single)])[0]
+        let ann = try venue.assemble([("ann", .single)])[0]
         try ann.publish("music", .audio) { $0.audioFeatures = [.tfStereo, .tfNoDtx] }
         try ann.publish("voice", .audio)
         venue.run(for: .milliseconds(100))

@@ -131,6 +131,15 @@ final class Venue {
         return clients
     }
 
+    /// They join one after the other, and nothing of it is left in their lines.
+    func assemble(_ people: [(String, ConnectionMode)]) throws -> [TestClient] {
+        let clients = try people.map { try join($0.0, $0.1) }
+        #expect(run { self.room.participants.allSatisfy { $0.state == .active } })
+        run(for: .milliseconds(20))
+        for client in clients { _ = client.news() }
+        return clients
+    }
+
     /// Somebody comes by one offer and its answer.
     @discardableResult
     func open(
