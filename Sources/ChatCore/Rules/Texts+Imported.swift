@@ -21,7 +21,10 @@ extension Texts {
     /// A channel's name that is like this text.
     static func channelNameLike(_ text: String, _ limits: Limits) -> String {
         if let name = try? channelName(text, limits) { return name }
-        let name = channelKey(text).prefix(limits.channelNameLength).map { (character: Character) -> Character in
+        let scalars = text.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }
+        let shown = String(String.UnicodeScalarView(scalars))
+        if let name = try? channelName(shown, limits) { return name }
+        let name = channelKey(shown).prefix(limits.channelNameLength).map { (character: Character) -> Character in
             (try? channelName(String(character), limits)) == nil ? "-" : character
         }
         return (try? channelName(String(name), limits)) ?? "channel"

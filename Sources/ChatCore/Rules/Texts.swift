@@ -109,18 +109,57 @@ package enum Texts {
     /// A channel's name as it is looked for: two ways to write the same letter are one name (UAX #15).
     static func channelKey(_ text: String) -> String { text.lowercased().precomposedStringWithCanonicalMapping }
 
-    /// Whether a name can have what stands there: nothing that shows nothing, by which two names could look alike. A
-    /// joiner stands between letters that it parts or joins (UAX #31 §2.3), a mark on something.
+    private static let joiner: Unicode.Scalar = "\u{200D}"
+    private static let nonJoiner: Unicode.Scalar = "\u{200C}"
+
+    /// Whether a name can have what stands there: nothing that shows nothing, by which two names could look alike.
+    /// Joiners stand where they show, and a mark on something.
     private static func isOfChannelName(_ scalars: [Unicode.Scalar], _ index: Int) -> Bool {
         let scalar = scalars[index]
-        let before = index > 0 ? scalars[index - 1] : nil
-        if (0x200C...0x200D).contains(scalar.value) {
-            guard let before, index + 1 < scalars.count else { return false }
-            return isJoined(before) && isJoined(scalars[index + 1])
-        }
+        if scalar == joiner { return joins(after: scalars[..<index], before: scalars[(index + 1)...]) }
+        if scalar == nonJoiner { return parts(after: scalars[..<index], before: scalars[(index + 1)...]) }
         guard !scalar.properties.isDefaultIgnorableCodePoint else { return false }
-        if isMark(scalar) { return before.map { isLetterOrNumber($0) || isMark($0) } ?? false }
+        if isMark(scalar) {
+            return index > 0
+                && (isLetterOrNumber(scalars[index - 1]) || isMark(scalars[index - 1]) || scalars[index - 1] == joiner)
+        }
         return isLetterOrNumber(scalar) || scalar == "-" || scalar == "_"
+    }
+
+    /// UAX #31 §2.3, B: after a virama. Bengali and Kannada write one between a letter and its virama as well.
+    private static func joins(after: ArraySlice<Unicode.Scalar>, before: ArraySlice<Unicode.Scalar>) -> Bool {
+        guard let last = after.last else { return false }
+        return isVirama(last) || isIndicLetter(last) && before.first.map(isVirama) ?? false
+    }
+
+    /// UAX #31 §2.3, A2: between a virama and a letter; A1: between letters that would be joined.
+    private static func parts(after: ArraySlice<Unicode.Scalar>, before: ArraySlice<Unicode.Scalar>) -> Bool {
+        guard let next = before.first(where: { !isMark($0) }), let last = after.last else { return false }
+        if isVirama(last) { return isIndicLetter(next) }
+        return after.last { !isMark($0) }.map(joinsForward) ?? false && isArabicLetter(next)
+    }
+
+    private static func isVirama(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.canonicalCombiningClass == .virama
+    }
+
+    private static func isIndicLetter(_ scalar: Unicode.Scalar) -> Bool {
+        (0x0900...0x0DFF).contains(scalar.value) && isLetterOrNumber(scalar)
+    }
+
+    private static func isArabicLetter(_ scalar: Unicode.Scalar) -> Bool {
+        (0x0620...0x08FF).contains(scalar.value) && scalar.properties.generalCategory == .otherLetter
+    }
+
+    /// Not of joining type R or U (ArabicShaping.txt), of the letters in use.
+    private static func joinsForward(_ scalar: Unicode.Scalar) -> Bool {
+        guard isArabicLetter(scalar) else { return false }
+        return switch scalar.value {
+        case 0x621...0x625, 0x627, 0x629, 0x62F...0x632, 0x648, 0x671...0x677, 0x688...0x699, 0x6C0, 0x6C3...0x6CB,
+            0x6CD, 0x6CF, 0x6D2...0x6D3, 0x6D5, 0x6EE...0x6EF:
+            false
+        default: true
+        }
     }
 
     private static func isLetterOrNumber(_ scalar: Unicode.Scalar) -> Bool {
@@ -133,12 +172,6 @@ package enum Texts {
 
     private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .nonspacingMark || scalar.properties.generalCategory == .spacingMark
-    }
-
-    /// Letters and marks of Arabic and the scripts of India, whose words are written with joiners.
-    private static func isJoined(_ scalar: Unicode.Scalar) -> Bool {
-        (0x0600...0x08FF).contains(scalar.value) && scalar.properties.generalCategory == .otherLetter
-            || (0x0900...0x0DFF).contains(scalar.value) && (isLetterOrNumber(scalar) || isMark(scalar))
     }
 
     /// The part of an address that a workspace has.
@@ -156,15 +189,23 @@ package enum Texts {
 
     /// As it was written, with something on each side of one `@` (RFC 5321 §4.1.2 without its rarer forms). Whether
     /// somebody reads it is found out by writing to it.
-    package static func email(_ text: String) throws(ChatError) -> String {
+    ///
+    /// - Parameter isNew: false for one that may be there, and was taken when it could be what it no longer can.
+    package static func email(_ text: String, isNew: Bool = true) throws(ChatError) -> String {
         let address = trimmed(text)
         let parts = address.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, (1...64).contains(parts[0].utf8.count), (3...190).contains(parts[1].utf8.count),
-            address.utf8.allSatisfy({ $0 > 0x20 }), !address.unicodeScalars.contains(where: isUnprintable),
+            address.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }),
+            !isNew || !address.unicodeScalars.contains(where: { isUnprintable($0) || isLikeASCII($0) }),
             parts[1].contains("."), !parts[1].hasPrefix("."), !parts[1].hasSuffix("."), !address.contains(".."),
             !address.contains(where: { "<>()[],;:\\\"".contains($0) })
         else { throw .invalid("email", "This is no e-mail address.") }
         return address
+    }
+
+    /// The sign of kelvin is a "k" when letters are made small, and an address is looked for in small ones.
+    private static func isLikeASCII(_ scalar: Unicode.Scalar) -> Bool {
+        !scalar.isASCII && scalar.properties.lowercaseMapping.utf8.allSatisfy { $0 < 0x80 }
     }
 
     /// What commands a terminal, ends a line, or turns the direction of writing.

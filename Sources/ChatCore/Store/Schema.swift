@@ -34,7 +34,7 @@ package enum Schema {
     package static let steps = [
         people, workspaces, channels, messages, events, search, formerTokens, searchByWorkspace, calls, push, files,
         imports, nodes, threadFollowers, workspaceDeletion, declinedCalls, leftChanges,
-        awaitedPictures, registrations, icons, versions, mentionsByHere, searchWords,
+        awaitedPictures, registrations, icons, versions, mentionsByHere, searchWords, conversations,
     ]
 
     static let people = Step(

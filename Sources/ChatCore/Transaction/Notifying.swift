@@ -97,7 +97,11 @@ package struct PushAddress: Sendable, Equatable {
 /// Who is to be told of what has happened.
 extension ChatTransaction {
     /// Those in a message's channel who have a device, as things stand now.
-    package func notificationCandidates(for message: Message) throws -> [NotificationCandidate] {
+    ///
+    /// - Parameter only: of this one alone.
+    package func notificationCandidates(
+        for message: Message, only: UserID? = nil
+    ) throws -> [NotificationCandidate] {
         let channel = try channel(message.channelID)
         let named = try users("SELECT user_id FROM mentions WHERE message_id = $1 AND by_here <> 1", .id(message.id))
         let calledByHere = try message.mentions.isHere ? calledByHere(message.id) : []
@@ -110,8 +114,9 @@ extension ChatTransaction {
             LEFT JOIN notification_settings s ON s.user_id = cm.user_id
             WHERE cm.channel_id = $1 AND u.deactivated_at IS NULL
                 AND EXISTS (SELECT 1 FROM devices d WHERE d.user_id = cm.user_id)
+                AND cm.user_id = COALESCE($3, cm.user_id)
             ORDER BY cm.user_id
-            """, .id(message.channelID), .id(message.workspaceID)
+            """, .id(message.channelID), .id(message.workspaceID), only.map { .id($0) } ?? .null
         ).map {
             var row = $0
             let user: UserID = try row.id()

@@ -131,7 +131,7 @@ extension ChatTransaction {
     private func insertAccount(of user: ExportedUser) throws -> UserID {
         let id: UserID = makeID(at: user.createdAt)
         // RFC 2606 §2: nobody has an address there.
-        let email = user.email.flatMap { try? Texts.email($0) } ?? "\(id)@import.invalid"
+        let email = user.email.flatMap { try? Texts.email($0, isNew: false) } ?? "\(id)@import.invalid"
         let wanted = Texts.usernameLike(user.username, limits)
         let displayName = Texts.line(user.displayName, upTo: limits.displayNameLength) ?? wanted
         for number in 1...10_000 {

@@ -106,6 +106,7 @@ extension ChatAPI {
 
     /// One that is wrong counts with what strangers ask for.
     private func knownToken(of request: APIRequest) async throws -> SecretHash {
+        try await limits.take(.tokens(request.http.site), at: service.now())
         let (token, user): (SecretHash, UserID)
         do {
             let body: RefreshRequest = try request.body()
@@ -192,7 +193,7 @@ extension ChatAPI {
     private func sendLink(
         to email: String, _ letter: @escaping @Sendable (ChatTransaction, String, Secret) throws -> Mail?
     ) async throws {
-        let address = try Texts.email(email)
+        let address = try Texts.email(email, isNew: false)
         try later.demandRoom()
         try await limits.take(.letters(address.lowercased()), at: service.now())
         afterwards("a link could not be made") {

@@ -17,6 +17,8 @@ final class RequestLimits: Sendable {
         case requests(UserID)
         /// Requests of a network's site by people who are not.
         case strangers(String)
+        /// Tokens that a network's site shows, right or wrong: each is looked for in the database.
+        case tokens(String)
         /// Passwords for an account, so that nobody tries them all, from whatever addresses.
         case passwords(String)
         /// Letters to an address.
@@ -31,6 +33,7 @@ final class RequestLimits: Sendable {
             switch self {
             case .requests(let user): "requests \(user)"
             case .strangers(let site): "strangers \(site)"
+            case .tokens(let site): "tokens \(site)"
             case .passwords(let account): "passwords \(account)"
             case .letters(let address): "letters \(address)"
             case .invitations(let user): "invitations \(user)"
@@ -39,7 +42,7 @@ final class RequestLimits: Sendable {
         }
     }
 
-    enum Family: Hashable, Sendable { case requests, strangers, passwords, letters, invitations }
+    enum Family: Hashable, Sendable { case requests, strangers, tokens, passwords, letters, invitations }
 
     private struct Bucket {
         var tokens: Double
@@ -62,6 +65,8 @@ final class RequestLimits: Sendable {
     struct Rates: Sendable {
         var requests = Rate(perSecond: 20, burst: 200)
         var strangers = Rate(perSecond: 1, burst: 60)
+        /// An office that comes back at once is one site.
+        var tokens = Rate(perSecond: 20, burst: 2_000)
         var passwords = Rate(perSecond: 1.0 / 30, burst: 10)
         var letters = Rate(perSecond: 1.0 / 600, burst: 5)
         var invitations = Rate(perSecond: 1.0 / 60, burst: 20)
@@ -77,6 +82,7 @@ final class RequestLimits: Sendable {
         switch kind {
         case .requests: .requests
         case .strangers: .strangers
+        case .tokens: .tokens
         case .passwords: .passwords
         case .letters: .letters
         case .invitations: .invitations
@@ -88,6 +94,7 @@ final class RequestLimits: Sendable {
         switch Self.family(of: kind) {
         case .requests: rates.requests
         case .strangers: rates.strangers
+        case .tokens: rates.tokens
         case .passwords: rates.passwords
         case .letters: rates.letters
         case .invitations: rates.invitations

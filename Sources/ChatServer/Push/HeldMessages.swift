@@ -50,7 +50,7 @@ struct HeldReading: Sendable {
         guard reach.people[user] != nil else { return }
         for id in ids {
             guard let message = try chat.unreadMessage(id, for: user) else { continue }
-            let candidates = try chat.notificationCandidates(for: message).filter { $0.user == user }
+            let candidates = try chat.notificationCandidates(for: message, only: user)
             guard let candidate = candidates.first, case .push = NotificationRule.verdict(candidate.facts) else {
                 continue
             }

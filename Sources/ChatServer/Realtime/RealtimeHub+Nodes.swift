@@ -66,9 +66,9 @@ extension RealtimeHub {
     }
 
     private func leave(_ user: UserID, from id: WorkspaceID) {
-        if !isHere(user), !others.isThere(user) { gone(user) }
+        // Whoever was here a while ago may still come back: then it is told, when they do not.
+        if !isHere(user), losses[user] == nil, !others.isThere(user) { gone(user) }
         guard let person = workspaces[id]?.people[user], person.isElsewhere else { return }
-        // Whoever was here a while ago may still come back.
         if !person.isHidden, !person.isHere {
             workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: false, in: id))
         }

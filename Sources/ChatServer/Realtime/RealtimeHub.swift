@@ -44,7 +44,7 @@ actor RealtimeHub {
     /// Who has lost all connections is taken for gone after this.
     private let patience: Duration
     /// Who has lost all connections and may come back: which loss of somebody's connections it was.
-    private var losses: [UserID: UInt64] = [:]
+    private(set) var losses: [UserID: UInt64] = [:]
     private var lossCount: UInt64 = 0
 
     /// Told of who has lost all connections, after that.

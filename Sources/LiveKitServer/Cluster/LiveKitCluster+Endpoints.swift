@@ -118,6 +118,11 @@ extension LiveKitCluster {
         }
     }
 
+    /// Whether the answer may wait for somebody: who is called, or lifts a telephone's receiver.
+    private static func waits(_ path: String) -> Bool {
+        ["PerformRpc", "CreateSIPParticipant", "TransferSIPParticipant"].contains { path.hasSuffix("/" + $0) }
+    }
+
     private func pass(
         _ request: SocketIOHTTPRequest, to path: String, as kind: ClusterStatistics.Kind, token: String
     ) async throws(HTTPRefusal) -> SocketIOHTTPResponse {
@@ -126,8 +131,7 @@ extension LiveKitCluster {
             var response = try await requester.ask(
                 request.method, target(path, request),
                 headers: PassedHeaders.request(request, token: token, via: via), body: hasBody ? request.body : nil,
-                // Of all that services ask, this alone waits for somebody.
-                timeout: path.hasSuffix("/PerformRpc") ? configuration.rpcTimeout : nil)
+                timeout: Self.waits(path) ? configuration.rpcTimeout : nil)
             response.headers = PassedHeaders.response(response.headers, of: configuration.server)
             counters.answered(kind)
             noteReachable()

@@ -65,6 +65,13 @@ import Testing
             // Persian and Sinhala write words with joiners.
             ("\u{645}\u{6CC}\u{200C}\u{62E}", "\u{645}\u{6CC}\u{200C}\u{62E}"),
             ("\u{DC1}\u{DCA}\u{200D}\u{DBB}\u{DD3}", "\u{DC1}\u{DCA}\u{200D}\u{DBB}\u{DD3}"),
+            // With a short vowel before it; in Bengali before the virama; at the end, as Malayalam was written.
+            ("\u{637}\u{651}\u{200C}\u{646}", "\u{637}\u{651}\u{200C}\u{646}"),
+            ("\u{9B0}\u{200D}\u{9CD}\u{9AF}", "\u{9B0}\u{200D}\u{9CD}\u{9AF}"),
+            ("\u{D28}\u{D4D}\u{200D}", "\u{D28}\u{D4D}\u{200D}"),
+            // Where nothing is joined or parted by them they show nothing.
+            ("\u{639}\u{200D}\u{627}", nil), ("\u{62F}\u{200C}\u{645}", nil), ("\u{91C}\u{200C}\u{932}", nil),
+            ("\u{91C}\u{200D}\u{932}", nil),
         ] as [(String, String?)])
     func `a channel's name is of letters and digits of any script`(text: String, kept: String?) {
         #expect(Self.kept { try Texts.channelName(text, Self.limits) } == kept)
