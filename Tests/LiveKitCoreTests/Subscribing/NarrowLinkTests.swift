@@ -53,18 +53,23 @@ private final class NarrowLink {
         return (venue, ann, bob)
     }
 
+    /// Pictures of all layers, thirty a second.
+    private static func show(
+        _ pictures: Int, from number: inout Int, by client: TestClient, in venue: Venue
+    ) throws {
+        for _ in 0..<pictures {
+            try client.picture(number, "camera", layers: layers, size: 1_300)
+            number += 1
+            venue.run(for: .milliseconds(32))
+        }
+    }
+
     @Test func `a link that becomes narrow is not filled with what it loses`() throws {
         let link = NarrowLink()
         let (venue, ann, bob) = try Self.watching(over: link)
         #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
         var number = 0
-        func show(_ pictures: Int) throws {
-            for _ in 0..<pictures {
-                try ann.picture(number, "camera", layers: Self.layers, size: 1_300)
-                number += 1
-                venue.run(for: .milliseconds(32))
-            }
-        }
+        func show(_ pictures: Int) throws { try Self.show(pictures, from: &number, by: ann, in: venue) }
         func newest() -> [UInt8] {
             (bob.frames[ann.track("camera")?.sid ?? ""] ?? []).suffix(30).compactMap { $0.payload.dropLast().last }
         }
@@ -91,13 +96,7 @@ private final class NarrowLink {
         #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
         let sid = try #require(ann.track("camera")).sid
         var number = 0
-        func show(_ pictures: Int) throws {
-            for _ in 0..<pictures {
-                try ann.picture(number, "camera", layers: Self.layers, size: 1_300)
-                number += 1
-                venue.run(for: .milliseconds(32))
-            }
-        }
+        func show(_ pictures: Int) throws { try Self.show(pictures, from: &number, by: ann, in: venue) }
         func mute(_ isMuted: Bool) {
             venue.send(
                 .mute(
