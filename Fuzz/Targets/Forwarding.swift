@@ -55,10 +55,11 @@ private func fuzzForwarding(_ bytes: RawSpan, _ format: PayloadFormat, streams: 
 
 private func written(_ out: OutgoingPacket, _ packet: PublishedPacket, _ track: borrowing PublishedTrack) -> Int {
     var bytes: [UInt8] = []
-    out.appendHeader(ssrc: 1, payloadType: 96, to: &bytes)
     track.withBytes(of: packet) { source in
         guard let header = try? RTPHeader(parsing: source) else { return }
-        out.appendPayload(header.payload(of: source), of: packet, to: &bytes)
+        bytes.append(addingCapacity: OutgoingPacket.room(for: source)) {
+            out.appendPayload(header.payload(of: source), of: packet, to: &$0)
+        }
     }
     return bytes.count
 }

@@ -317,8 +317,8 @@ private struct FuzzedCall: ~Copyable {
             sequenceNumber: number &- (isRepeat ? 2 : 0), timestamp: timestamp, marker: marker, isRepeat: isRepeat)
         for transceiver in ours.transceivers where ours.canForward(on: transceiver.id) {
             _ = ours.forward(
-                head, on: transceiver.id, into: &outbox, at: now, extensions: { _, _, _ in },
-                payload: { $0.append(contentsOf: payload) })
+                head, on: transceiver.id, room: payload.count, into: &outbox, at: now, extensions: { _, _, _ in },
+                payload: { $0.append(contentsOf: payload.span.bytes) })
         }
         ours.sendForwarded(at: now)
     }

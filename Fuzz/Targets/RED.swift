@@ -11,7 +11,7 @@ func fuzzRED(_ bytes: RawSpan) {
     let contents = RedundantAudio.contents(of: bytes)
     if let contents { precondition(contents.primaryOffset > 0 && contents.primaryOffset <= bytes.byteCount) }
     var written: [UInt8] = []
-    RedundantAudio.append(bytes, payloadType: 96, to: &written)
+    written.append(addingCapacity: bytes.byteCount) { RedundantAudio.append(bytes, payloadType: 96, to: &$0) }
     precondition(written.count == bytes.byteCount)
     let again = RedundantAudio.contents(of: written.span.bytes)
     if let contents {

@@ -1,5 +1,5 @@
 package import RTCWire
-import SFUCore
+package import SFUCore
 
 /// RTP packets made by hand.
 package enum Packet {
@@ -7,15 +7,21 @@ package enum Packet {
         _ number: UInt16, timestamp: UInt32, marker: Bool = true, payloadType: UInt8 = 96,
         ssrc: UInt32 = 77, descriptor: [UInt8]? = nil, _ payload: [UInt8]
     ) -> [UInt8] {
+        let header = RTPHeader(
+            marker: marker, payloadType: payloadType, sequenceNumber: number, timestamp: timestamp, ssrc: ssrc)
         var bytes: [UInt8] = []
-        RTPHeader(marker: marker, payloadType: payloadType, sequenceNumber: number, timestamp: timestamp, ssrc: ssrc)
-            .write(into: &bytes)
-        if let descriptor {
-            let writer = HeaderExtensionWriter(form: .twoByte, in: &bytes)
-            if writer.begin(descriptorID, length: descriptor.count, in: &bytes) != nil { bytes += descriptor }
-            writer.finish(in: &bytes)
+        bytes.append(addingCapacity: 300 + payload.count) { out in
+            header.write(into: &out)
+            if let descriptor {
+                let writer = HeaderExtensionWriter(form: .twoByte, in: &out)
+                if writer.begin(descriptorID, length: descriptor.count, in: &out) != nil {
+                    out.append(contentsOf: descriptor.span.bytes)
+                }
+                writer.finish(in: &out)
+            }
+            out.append(contentsOf: payload.span.bytes)
         }
-        return bytes + payload
+        return bytes
     }
 
     package static let descriptorID: UInt8 = 9
@@ -30,6 +36,24 @@ package enum Packet {
     package static func padding(_ number: UInt16, timestamp: UInt32) -> [UInt8] {
         var bytes = rtp(number, timestamp: timestamp, marker: false, [0, 0, 0, 4])
         bytes[0] |= 0x20
+        return bytes
+    }
+}
+
+extension OutgoingPacket {
+    /// The whole packet that a subscriber gets, but for extensions.
+    ///
+    /// - Parameter source: of the published `packet`.
+    package func written(_ source: RawSpan, of packet: PublishedPacket) throws -> [UInt8] {
+        let header = try RTPHeader(parsing: source)
+        var bytes: [UInt8] = []
+        bytes.append(addingCapacity: RTPHeader.fixedSize + Self.room(for: source)) { out in
+            RTPHeader(
+                marker: marker, payloadType: 96, sequenceNumber: sequenceNumber, timestamp: timestamp, ssrc: 1
+            ).write(into: &out)
+            if isPadding { out[0] |= 0x20 }
+            appendPayload(header.payload(of: source), of: packet, to: &out)
+        }
         return bytes
     }
 }

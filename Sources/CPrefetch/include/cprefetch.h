@@ -3,8 +3,10 @@
 
 #include <stddef.h>
 
-// Asks the processor for a line of memory that will be read and written soon, and does not wait for it. A hint: any
-// address will do, and nothing depends on it.
-static inline void cprefetch(const void *address) { __builtin_prefetch(address, 1, 3); }
+// Asks the processor for lines of memory, 64 bytes each, that will be read and written soon, and does not wait for them.
+// A hint: any address will do, and nothing depends on it.
+static inline void cprefetch(const void *address, ptrdiff_t lines) {
+    for (ptrdiff_t line = 0; line < lines; line++) __builtin_prefetch((const char *)address + line * 64, 1, 3);
+}
 
 #endif

@@ -6,9 +6,6 @@ internal import CPrefetch
 /// caches any more, and each line of its memory would be waited for, one after the other. Whoever knows to whom it
 /// sends next asks for theirs ahead, some at once. These are hints: nothing depends on them, and any address will do.
 package enum Prefetch {
-    /// Bytes that come together.
-    private static let line = 64
-
     /// The first lines of an object.
     package static func object(_ object: AnyObject, lines: Int) {
         bytes(UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()), lines: lines)
@@ -24,9 +21,7 @@ package enum Prefetch {
         }
     }
 
-    package static func bytes(_ start: UnsafeRawPointer, lines: Int) {
-        for number in 0..<lines { cprefetch(start + number * line) }
-    }
+    package static func bytes(_ start: UnsafeRawPointer, lines: Int) { cprefetch(start, lines) }
 
     /// An array's element, and what the array says of itself before its elements.
     static func element<Element>(_ index: Int, of array: borrowing [Element], lines: Int = 1) {

@@ -87,12 +87,14 @@ extension PeerMachine {
     /// what goes through a relay.
     ///
     /// - Parameters:
+    ///   - room: how many bytes `extensions` and `payload` append at most, together; more than that is a fault of the
+    ///     caller's, and stops the program.
     ///   - extensions: appends the header extensions that speak of the media, under the identifiers that it is given.
     ///   - payload: appends the media's bytes.
     public mutating func forward(
-        _ head: ForwardedHead, on id: TransceiverID, into outbox: inout DatagramOutbox, at now: Instant,
-        extensions: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void,
-        payload: (inout [UInt8]) -> Void
+        _ head: ForwardedHead, on id: TransceiverID, room: Int, into outbox: inout DatagramOutbox, at now: Instant,
+        extensions: (HeaderExtensionIDs, HeaderExtensionWriter, inout OutputSpan<UInt8>) -> Void,
+        payload: (inout OutputSpan<UInt8>) -> Void
     ) -> Forwarding {
         guard let route = ice.route, let srtp = secure.srtp, let place = senders.place(of: id),
             let outlook = senders.entries[place].value?.beginForwarding(head)
@@ -108,13 +110,13 @@ extension PeerMachine {
                 return .refused
             }
             senders.entries[place].value?.stream.forward(
-                head, extensions: extensions, payload: payload, into: &packets, at: now)
+                head, room: room, extensions: extensions, payload: payload, into: &packets, at: now)
             return .queued
         }
         let start = outbox.buffer.count
         guard
             let places = senders.entries[place].value?.stream.write(
-                head, extensions: extensions, payload: payload, into: &outbox.buffer, at: now)
+                head, room: room, extensions: extensions, payload: payload, into: &outbox.buffer, at: now)
         else { return .refused }
         congestion.passed(outbox.buffer.count - start, outlook.priority, at: now)
         let isWatched = number(&outbox.buffer, from: start, places, at: now)

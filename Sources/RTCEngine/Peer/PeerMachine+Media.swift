@@ -98,9 +98,9 @@ extension PeerMachine {
         _ bytes: inout [UInt8], from start: Int = 0, _ places: PacketPlaces, probe: Int32 = 0, at now: Instant
     ) -> Bool {
         if places.absoluteSendTime != nil {
-            places.write(absoluteSendTime: AbsoluteSendTime(clock.ntp(at: now)), into: &bytes)
+            places.write(absoluteSendTime: AbsoluteSendTime(clock.ntp(at: now)), into: &bytes, from: start)
         }
-        guard places.write(transportSequence: transportSequence, into: &bytes) else { return false }
+        guard places.write(transportSequence: transportSequence, into: &bytes, from: start) else { return false }
         let size = bytes.count - start
         feedbackTracker.sent(transportSequence, size: size, probe: probe, at: now)
         transportSequence &+= 1

@@ -27,7 +27,8 @@ struct FrameDependencies: Sendable {
 
     /// Appends the element for a packet of the frame.
     func write(
-        _ id: UInt8, isFirst: Bool, isLast: Bool, with writer: HeaderExtensionWriter, into packet: inout [UInt8]
+        _ id: UInt8, isFirst: Bool, isLast: Bool, with writer: HeaderExtensionWriter,
+        into packet: inout OutputSpan<UInt8>
     ) {
         guard isStructureKnown else { return }
         guard isFirst, isKeyFrame else {
@@ -44,6 +45,6 @@ struct FrameDependencies: Sendable {
         guard descriptor.write(Self.structure, into: &data),
             writer.begin(id, length: data.count, in: &packet) != nil
         else { return }
-        packet.append(contentsOf: data)
+        packet.append(contentsOf: data.span.bytes)
     }
 }

@@ -13,19 +13,25 @@ public struct PacketPlaces: Sendable, Hashable {
     }
 
     /// Writes the transport-wide sequence number; false when the packet has no place for it.
+    ///
+    /// - Parameter start: where the packet begins in `bytes`.
     @discardableResult
-    public func write(transportSequence number: UInt16, into bytes: inout [UInt8]) -> Bool {
-        guard let offset = transportSequence, offset + 2 <= bytes.count else { return false }
-        bytes.set(uint16: number, at: offset)
+    public func write(transportSequence number: UInt16, into bytes: inout [UInt8], from start: Int = 0) -> Bool {
+        guard let place = transportSequence, start + place + 2 <= bytes.count else { return false }
+        bytes.set(uint16: number, at: start + place)
         return true
     }
 
     /// Writes the absolute send time; false when the packet has no place for it.
+    ///
+    /// - Parameter start: where the packet begins in `bytes`.
     @discardableResult
-    public func write(absoluteSendTime time: AbsoluteSendTime, into bytes: inout [UInt8]) -> Bool {
-        guard let offset = absoluteSendTime, offset + AbsoluteSendTime.size <= bytes.count else { return false }
-        bytes[offset] = UInt8(truncatingIfNeeded: time.value >> 16)
-        bytes.set(uint16: UInt16(truncatingIfNeeded: time.value), at: offset + 1)
+    public func write(
+        absoluteSendTime time: AbsoluteSendTime, into bytes: inout [UInt8], from start: Int = 0
+    ) -> Bool {
+        guard let place = absoluteSendTime, start + place + AbsoluteSendTime.size <= bytes.count else { return false }
+        bytes[start + place] = UInt8(truncatingIfNeeded: time.value >> 16)
+        bytes.set(uint16: UInt16(truncatingIfNeeded: time.value), at: start + place + 1)
         return true
     }
 }

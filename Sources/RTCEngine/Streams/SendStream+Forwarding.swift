@@ -36,14 +36,17 @@ extension SendStream {
     /// repeats.
     ///
     /// - Parameters:
+    ///   - room: how many bytes `extensions` and `payload` append at most, together.
     ///   - extensions: appends the elements that speak of the media, under the identifiers that it is given.
     ///   - payload: appends the media's bytes.
     public mutating func forward(
-        _ head: ForwardedHead, extensions: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void,
-        payload: (inout [UInt8]) -> Void, into queue: inout PacketQueue, at now: Instant
+        _ head: ForwardedHead, room: Int,
+        extensions: (HeaderExtensionIDs, HeaderExtensionWriter, inout OutputSpan<UInt8>) -> Void,
+        payload: (inout OutputSpan<UInt8>) -> Void, into queue: inout PacketQueue, at now: Instant
     ) {
         var packet = QueuedPacket(kind: .rtp, bytes: queue.makeBuffer())
-        packet.places = write(head, extensions: extensions, payload: payload, into: &packet.bytes, at: now)
+        packet.places = write(
+            head, room: room, extensions: extensions, payload: payload, into: &packet.bytes, at: now)
         packet.priority = priority(of: head)
         packet.isRepeat = head.isRepeat && configuration.retransmission == nil
         queue.append(packet)
@@ -67,35 +70,40 @@ extension SendStream {
     }
 
     /// As `forward`, but appends the packet to `bytes`, whatever they hold already.
+    ///
+    /// - Returns: places in the packet, not in `bytes`.
     mutating func write(
-        _ head: ForwardedHead, extensions: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void,
-        payload: (inout [UInt8]) -> Void, into bytes: inout [UInt8], at now: Instant
+        _ head: ForwardedHead, room: Int,
+        extensions: (HeaderExtensionIDs, HeaderExtensionWriter, inout OutputSpan<UInt8>) -> Void,
+        payload: (inout OutputSpan<UInt8>) -> Void, into bytes: inout [UInt8], at now: Instant
     ) -> PacketPlaces {
-        let start = bytes.count
         // RFC 4588: a repeat travels on the stream of retransmissions, where there is one.
         let retransmission = head.isRepeat ? configuration.retransmission : nil
-        RTPHeader(
+        let header = RTPHeader(
             marker: head.marker,
             payloadType: retransmission?.payloadType ?? head.payloadType ?? configuration.payloadType,
             sequenceNumber: retransmission == nil ? head.sequenceNumber : retransmissionSequenceNumber,
-            timestamp: head.timestamp, ssrc: retransmission?.ssrc ?? configuration.ssrc
-        ).write(into: &bytes)
+            timestamp: head.timestamp, ssrc: retransmission?.ssrc ?? configuration.ssrc)
         let form = head.hasLongElements && configuration.allowsMixedExtensions ? .twoByte : self.form
-        let places = writeExtensions(form, into: &bytes, from: start, media: extensions)
-        if head.isPadding { bytes[start] |= 0x20 }
-        if retransmission != nil {
-            bytes.append(uint16: head.sequenceNumber)
-            retransmissionSequenceNumber &+= 1
+        var places = PacketPlaces()
+        var (headerSize, size) = (0, 0)
+        bytes.append(addingCapacity: headerRoom + room) { packet in
+            header.write(into: &packet)
+            places = writeExtensions(form, into: &packet, media: extensions)
+            if head.isPadding { packet[0] |= 0x20 }
+            if retransmission != nil { packet.append(uint16: head.sequenceNumber) }
+            headerSize = packet.count
+            payload(&packet)
+            size = packet.count
         }
-        var headerSize = bytes.count - start
-        payload(&bytes)
         // RFC 3550 §6.4.1: padding is none of the payload.
-        if head.isPadding { headerSize = bytes.count - start }
-        let size = bytes.count - start - headerSize
+        if head.isPadding { headerSize = size }
         if head.isRepeat {
-            counters.packetResent(header: headerSize, payload: size, countsAsMedia: retransmission == nil)
+            if retransmission != nil { retransmissionSequenceNumber &+= 1 }
+            counters.packetResent(
+                header: headerSize, payload: size - headerSize, countsAsMedia: retransmission == nil)
         } else {
-            counters.packetSent(header: headerSize, payload: size)
+            counters.packetSent(header: headerSize, payload: size - headerSize)
             if head.marker { counters.framesSent += 1 }
             if head.startsKeyFrame {
                 counters.keyFramesSent += 1

@@ -57,11 +57,10 @@ extension SendStream {
     private mutating func writePadding(
         _ retransmission: SendStreamConfiguration.Retransmission, timestamp: UInt32, into packet: inout QueuedPacket
     ) {
-        RTPHeader(
+        let header = RTPHeader(
             marker: false, payloadType: retransmission.payloadType, sequenceNumber: retransmissionSequenceNumber,
-            timestamp: timestamp, ssrc: retransmission.ssrc
-        ).write(into: &packet.bytes)
-        packet.places = writeExtensions(form, into: &packet.bytes) { _, _, _ in }
+            timestamp: timestamp, ssrc: retransmission.ssrc)
+        packet.places = writeHeader(header, form, into: &packet.bytes)
         if let header = try? RTPHeader(parsing: packet.bytes.span.bytes) { renameLayer(in: &packet.bytes, header) }
         // RFC 3550 §5.1: the P bit, and the count in the last byte.
         packet.bytes[0] |= 0x20

@@ -25,6 +25,7 @@ extension SendStream {
             // A packetizer's only memory is the picture number, which RFC 7741 §4.2 lets jump at a key frame alone.
             var random = random
             form = Self.form(next)
+            headerRoom = Self.headerRoom(next)
             packetizer = Self.packetizer(next, random: &random)
         }
         // Packets of the old look are of no use under the new parameters.

@@ -7,6 +7,8 @@ public import RTCWire
 public struct SendStream: Sendable {
     public internal(set) var configuration: SendStreamConfiguration
     var form: HeaderExtensionForm
+    /// Bytes of a packet before its payload, at most.
+    var headerRoom: Int
     var midPacketsLeft: Int
     /// The frame sent last, which relates the media clock to the engine's.
     var lastFrame: (timestamp: UInt32, at: Instant)?
@@ -50,6 +52,7 @@ public struct SendStream: Sendable {
         keyFrames = KeyFrameRequests(interval: configuration.keyFrameInterval)
 
         form = Self.form(configuration)
+        headerRoom = Self.headerRoom(configuration)
         packetizer = Self.packetizer(configuration, random: &random)
     }
 
@@ -61,6 +64,13 @@ public struct SendStream: Sendable {
 
     static func form(_ configuration: SendStreamConfiguration) -> HeaderExtensionForm {
         HeaderExtensionWriter.form(for: elements(configuration))
+    }
+
+    /// With the two bytes that RTX adds (RFC 4588 §4).
+    static func headerRoom(_ configuration: SendStreamConfiguration) -> Int {
+        elements(configuration).reduce(RTPHeader.fixedSize + HeaderExtensionWriter.blockOverhead + 2) {
+            $0 + HeaderExtensionWriter.elementOverhead + $1.length
+        }
     }
 
     static func packetizer(_ configuration: SendStreamConfiguration, random: inout EngineRandom) -> Packetizer {
@@ -135,8 +145,12 @@ public struct SendStream: Sendable {
             marker: marker, payloadType: payloadType, sequenceNumber: sequenceNumber,
             timestamp: timestamp, ssrc: configuration.ssrc)
         var packet = QueuedPacket(kind: .rtp, bytes: queue.makeBuffer())
-        header.write(into: &packet.bytes)
-        writeExtensions(metadata, place, into: &packet)
+        let dependencies = configuration.format.isVideo ? dependencies : nil
+        packet.places = writeHeader(header, form, into: &packet.bytes) { ids, writer, bytes in
+            metadata.write(ids, with: writer, isLastPacket: place.isLast, into: &bytes)
+            guard let id = ids.dependencyDescriptor, let dependencies else { return }
+            dependencies.write(id, isFirst: place.isFirst, isLast: place.isLast, with: writer, into: &bytes)
+        }
         packet.priority = configuration.format.isVideo ? .video : .audio
         let headerSize = packet.bytes.count
         packet.bytes.append(contentsOf: payloads.bytes.span.bytes.extracting(payload))
@@ -170,39 +184,42 @@ public struct SendStream: Sendable {
         return known.timestamp &+ UInt32(truncatingIfNeeded: elapsed)
     }
 
-    private mutating func writeExtensions(
-        _ metadata: PacketMetadata, _ place: FramePlace, into packet: inout QueuedPacket
-    ) {
-        let dependencies = configuration.format.isVideo ? dependencies : nil
-        packet.places = writeExtensions(form, into: &packet.bytes) { ids, writer, bytes in
-            metadata.write(ids, with: writer, isLastPacket: place.isLast, into: &bytes)
-            guard let id = ids.dependencyDescriptor, let dependencies else { return }
-            dependencies.write(id, isFirst: place.isFirst, isLast: place.isLast, with: writer, into: &bytes)
+    /// Appends a packet's header: `header`, the elements that speak of the way to the peer, then `media`'s.
+    mutating func writeHeader(
+        _ header: RTPHeader, _ form: HeaderExtensionForm, into bytes: inout [UInt8],
+        media: (HeaderExtensionIDs, HeaderExtensionWriter, inout OutputSpan<UInt8>) -> Void = { _, _, _ in }
+    ) -> PacketPlaces {
+        var places = PacketPlaces()
+        bytes.append(addingCapacity: headerRoom) { packet in
+            header.write(into: &packet)
+            places = writeExtensions(form, into: &packet, media: media)
         }
+        return places
     }
 
-    /// The elements that speak of the way to the peer, then `media`'s, behind the header of a packet that begins at
-    /// `start`.
+    /// The elements behind the header of the packet that begins where `packet` does.
     mutating func writeExtensions(
-        _ form: HeaderExtensionForm, into bytes: inout [UInt8], from start: Int = 0,
-        media: (HeaderExtensionIDs, HeaderExtensionWriter, inout [UInt8]) -> Void
+        _ form: HeaderExtensionForm, into packet: inout OutputSpan<UInt8>,
+        media: (HeaderExtensionIDs, HeaderExtensionWriter, inout OutputSpan<UInt8>) -> Void
     ) -> PacketPlaces {
         var places = PacketPlaces()
         let ids = configuration.extensions
-        let writer = HeaderExtensionWriter(form: form, in: &bytes, packetStart: start)
+        let writer = HeaderExtensionWriter(form: form, in: &packet)
         if let id = ids.absoluteSendTime {
-            places.absoluteSendTime = writer.reserve(id, length: AbsoluteSendTime.size, in: &bytes)
+            places.absoluteSendTime = writer.begin(id, length: AbsoluteSendTime.size, in: &packet)
+            if places.absoluteSendTime != nil { packet.append(zeros: AbsoluteSendTime.size) }
         }
         if let id = ids.transportSequence {
-            places.transportSequence = writer.reserve(id, length: 2, in: &bytes)
+            places.transportSequence = writer.begin(id, length: 2, in: &packet)
+            if places.transportSequence != nil { packet.append(uint16: 0) }
         }
         if let id = ids.mid, midPacketsLeft > 0 || configuration.rid != nil, let mid = configuration.mid {
-            writer.append(id, text: mid, in: &bytes)
+            writer.append(id, text: mid, in: &packet)
             midPacketsLeft = max(midPacketsLeft - 1, 0)
         }
-        if let id = ids.rid, let rid = configuration.rid { writer.append(id, text: rid, in: &bytes) }
-        media(ids, writer, &bytes)
-        writer.finish(in: &bytes)
+        if let id = ids.rid, let rid = configuration.rid { writer.append(id, text: rid, in: &packet) }
+        media(ids, writer, &packet)
+        writer.finish(in: &packet)
         return places
     }
 

@@ -101,7 +101,8 @@ public struct PacketMetadata: Sendable, Hashable {
 
     /// Appends the elements that are negotiated and set.
     public func write(
-        _ ids: HeaderExtensionIDs, with writer: HeaderExtensionWriter, isLastPacket: Bool, into packet: inout [UInt8]
+        _ ids: HeaderExtensionIDs, with writer: HeaderExtensionWriter, isLastPacket: Bool,
+        into packet: inout OutputSpan<UInt8>
     ) {
         if let id = ids.audioLevel, let audioLevel, writer.begin(id, length: 1, in: &packet) != nil {
             packet.append(audioLevel.byte)

@@ -8,12 +8,17 @@ public enum HeaderExtensionForm: Sendable, Hashable {
 
 /// Appends a header extension block to a packet that ends with its RTP header: begin, append elements, finish.
 public struct HeaderExtensionWriter: Sendable {
+    /// Bytes before an element's data at most.
+    public static let elementOverhead = 2
+    /// Bytes that a block has beside its elements at most: its head, and what fills it up to whole words.
+    public static let blockOverhead = 4 + 3
+
     private let form: HeaderExtensionForm
     private let packetStart: Int
     private let blockStart: Int
 
     /// Begins the block after a header that starts at `packetStart`. The header's X bit is set by `finish`.
-    public init(form: HeaderExtensionForm, in packet: inout [UInt8], packetStart: Int = 0) {
+    public init(form: HeaderExtensionForm, in packet: inout OutputSpan<UInt8>, packetStart: Int = 0) {
         self.form = form
         self.packetStart = packetStart
         packet.append(uint32: form == .oneByte ? 0xbede_0000 : 0x1000_0000)
@@ -22,7 +27,7 @@ public struct HeaderExtensionWriter: Sendable {
 
     /// Appends an element whose data the caller appends next, exactly `length` bytes. Returns where the data begin;
     /// nil, with nothing written, when the form cannot hold the element.
-    public func begin(_ id: UInt8, length: Int, in packet: inout [UInt8]) -> Int? {
+    public func begin(_ id: UInt8, length: Int, in packet: inout OutputSpan<UInt8>) -> Int? {
         switch form {
         case .oneByte:
             guard (1...14).contains(id), (1...16).contains(length) else { return nil }
@@ -37,21 +42,14 @@ public struct HeaderExtensionWriter: Sendable {
 
     /// Appends text, as MID and RID are (RFC 7941 §4.1); false when the form cannot hold it.
     @discardableResult
-    public func append(_ id: UInt8, text: String, in packet: inout [UInt8]) -> Bool {
+    public func append(_ id: UInt8, text: String, in packet: inout OutputSpan<UInt8>) -> Bool {
         guard begin(id, length: text.utf8.count, in: &packet) != nil else { return false }
-        packet.append(contentsOf: text.utf8)
+        for byte in text.utf8 { packet.append(byte) }
         return true
     }
 
-    /// Appends `length` zero bytes to be filled in later, and returns where they are.
-    public func reserve(_ id: UInt8, length: Int, in packet: inout [UInt8]) -> Int? {
-        guard let offset = begin(id, length: length, in: &packet) else { return nil }
-        packet.append(zeros: length)
-        return offset
-    }
-
     /// Pads the block to whole words, writes its length and sets the X bit; an empty block is taken back.
-    public func finish(in packet: inout [UInt8]) {
+    public func finish(in packet: inout OutputSpan<UInt8>) {
         guard packet.count > blockStart else {
             packet.removeLast(packet.count - blockStart + 4)
             return

@@ -116,11 +116,17 @@ public struct RTPHeader: Sendable, Equatable {
     }
 
     /// Appends the twelve bytes of the fixed header; what follows it is the caller's.
+    public func write(into packet: inout OutputSpan<UInt8>) {
+        packet.append(
+            uint32: 0x8000_0000 | (marker ? 0x0080_0000 : 0) | UInt32(payloadType & 0x7f) << 16
+                | UInt32(sequenceNumber))
+        packet.append(uint32: timestamp)
+        packet.append(uint32: ssrc)
+    }
+
+    /// As above, at the end of an array.
     public func write(into packet: inout [UInt8]) {
-        // In one piece: twelve bytes one by one are twelve looks at the array's owner and capacity.
-        let first =
-            0x8000_0000 | (marker ? 0x0080_0000 : 0) | UInt32(payloadType & 0x7f) << 16 | UInt32(sequenceNumber)
-        withUnsafeBytes(of: (first.bigEndian, timestamp.bigEndian, ssrc.bigEndian)) { packet.append(contentsOf: $0) }
+        packet.append(addingCapacity: Self.fixedSize) { write(into: &$0) }
     }
 }
 

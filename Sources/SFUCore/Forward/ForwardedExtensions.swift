@@ -32,6 +32,9 @@ public struct ForwardedExtensions: Sendable {
         }
     }
 
+    /// Bytes by which a packet's elements may become longer on their way: each in the two-byte form.
+    static let growth = 5 * HeaderExtensionWriter.elementOverhead
+
     /// One has more bytes than the one-byte form holds (RFC 8285 §4.2).
     public var hasLongElements: Bool { (dependencyDescriptor?.count ?? 0) > 16 }
 
@@ -42,7 +45,7 @@ public struct ForwardedExtensions: Sendable {
     ///   - out: what the subscriber's packet differs by.
     public func append(
         of packet: RawSpan, to subscriber: HeaderExtensionIDs, _ out: OutgoingPacket,
-        with writer: HeaderExtensionWriter, into bytes: inout [UInt8]
+        with writer: HeaderExtensionWriter, into bytes: inout OutputSpan<UInt8>
     ) {
         // A packet that only fills a place says nothing of media.
         guard !isEmpty, !out.isPadding else { return }

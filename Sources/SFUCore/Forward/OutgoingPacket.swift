@@ -10,16 +10,12 @@ public struct OutgoingPacket: Sendable, Equatable {
     public var isPadding: Bool
     public var offsets: PictureOffsets
 
-    /// Bytes of padding that make a packet without payload (RFC 3550 §5.1: the last one counts them).
-    public static let padding: [UInt8] = [0, 0, 0, 4]
+    /// Bytes of padding that make a packet without payload (RFC 3550 §5.1: zeros, and the last one counts them).
+    public static let paddingSize = 4
 
-    /// Appends the fixed header (RFC 3550 §5.1); extensions are the caller's.
-    public func appendHeader(ssrc: UInt32, payloadType: UInt8, to bytes: inout [UInt8]) {
-        let start = bytes.count
-        RTPHeader(
-            marker: marker, payloadType: payloadType, sequenceNumber: sequenceNumber, timestamp: timestamp, ssrc: ssrc
-        ).write(into: &bytes)
-        if isPadding { bytes[start] |= 0x20 }
+    /// How many bytes the media's extensions and the payload of a published packet take at most when it goes out.
+    public static func room(for packet: RawSpan) -> Int {
+        max(packet.byteCount + ForwardedExtensions.growth, paddingSize)
     }
 
     /// Appends the payload with the numbers that this subscriber has to see; of padding, the padding.
@@ -29,10 +25,11 @@ public struct OutgoingPacket: Sendable, Equatable {
     ///   - primary: what this subscriber calls the format inside redundancy (RFC 2198); nil if it is to have the
     ///     packet's own sound alone.
     public func appendPayload(
-        _ payload: RawSpan, of packet: PublishedPacket, redundantAs primary: UInt8? = nil, to bytes: inout [UInt8]
+        _ payload: RawSpan, of packet: PublishedPacket, redundantAs primary: UInt8? = nil,
+        to bytes: inout OutputSpan<UInt8>
     ) {
         if isPadding {
-            bytes.append(contentsOf: Self.padding)
+            bytes.append(uint32: UInt32(Self.paddingSize))
         } else if packet.primaryOffset > 0 {
             if let primary {
                 RedundantAudio.append(payload, payloadType: primary, to: &bytes)
@@ -45,7 +42,7 @@ public struct OutgoingPacket: Sendable, Equatable {
     }
 
     /// Appends the data of the published packet's dependency descriptor, with this subscriber's frame number.
-    public func appendDependencyDescriptor(_ data: RawSpan, to bytes: inout [UInt8]) {
+    public func appendDependencyDescriptor(_ data: RawSpan, to bytes: inout OutputSpan<UInt8>) {
         let start = bytes.count
         bytes.append(contentsOf: data)
         // AV1 RTP specification §A.8.2: the frame number follows the first byte.

@@ -19,7 +19,7 @@ public struct PacketHistory: Sendable {
 
     private var slots: [Slot]
     private let mask: Int64
-    private var ring: [UInt8] = []
+    private(set) var ring: [UInt8] = []
     /// Where the next byte goes, counted like a slot's start.
     private var head = 0
     /// When the head was last at the ring's beginning.
@@ -86,12 +86,14 @@ public struct PacketHistory: Sendable {
 
     /// The packet's bytes, empty when it is not kept any more.
     @_lifetime(borrow self)
-    public func bytes(_ sequence: Int64) -> RawSpan {
+    public func bytes(_ sequence: Int64) -> RawSpan { ring.span.bytes.extracting(range(of: sequence)) }
+
+    /// Where the packet's bytes lie in the ring; nowhere when it is not kept any more.
+    @inline(__always) func range(of sequence: Int64) -> Range<Int> {
         let place = place(of: sequence)
-        let isKept = isKept(place, sequence)
-        let start = isKept ? slots[place].start % ring.count : 0
-        let count = isKept ? slots[place].count : 0
-        return ring.span.bytes.extracting(start..<start + count)
+        guard isKept(place, sequence) else { return 0..<0 }
+        let start = slots[place].start % ring.count
+        return start..<start + slots[place].count
     }
 
     /// More has become known of a packet.
@@ -108,7 +110,7 @@ public struct PacketHistory: Sendable {
 
     private func place(of sequence: Int64) -> Int { Int(truncatingIfNeeded: sequence & mask) }
 
-    private func isKept(_ place: Int, _ sequence: Int64) -> Bool {
+    @inline(__always) private func isKept(_ place: Int, _ sequence: Int64) -> Bool {
         // Written over when the ring has gone round since.
         slots[place].packet.sequence == sequence && slots[place].start + ring.count >= head
     }

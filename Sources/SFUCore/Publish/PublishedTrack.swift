@@ -261,6 +261,7 @@ public struct PublishedTrack: ~Copyable, Sendable {
         // By the span, for the array would hand out a copy of the history, and count its references.
         let streams = streams.span
         guard streams.indices.contains(Int(packet.layer)) else { return }
-        streams[Int(packet.layer)].history.withBytes(packet.sequence, body)
+        let range = streams[Int(packet.layer)].history.range(of: packet.sequence)
+        if !range.isEmpty { body(streams[Int(packet.layer)].history.ring.span.bytes.extracting(range)) }
     }
 }

@@ -87,7 +87,7 @@ public struct PictureOffsets: Sendable, Equatable {
 extension PictureNumbers {
     /// Appends a payload whose descriptor has these numbers, with the offsets taken from them. A picture id keeps its
     /// width: the payload is as long as it was.
-    public func append(_ payload: RawSpan, minus offsets: PictureOffsets, to bytes: inout [UInt8]) {
+    public func append(_ payload: RawSpan, minus offsets: PictureOffsets, to bytes: inout OutputSpan<UInt8>) {
         let start = bytes.count
         bytes.append(contentsOf: payload)
         guard offsets != .none else { return }

@@ -48,11 +48,11 @@ extension Room {
             for start in stride(from: 0, to: subscriptions.count, by: Self.prefetched) {
                 let next = start..<min(start + Self.prefetched, subscriptions.count)
                 Prefetch.objects(next, of: subscriptions, lines: 8)
-                for index in next { subscriptions[index].prefetchSubscriber() }
-                for index in next { subscriptions[index].prefetchMachine() }
-                for index in next { subscriptions[index].prefetchStream() }
-                for index in next {
-                    subscriptions[index].receive(publication.waiting, of: publication, into: &outbox, at: now)
+                subscriptions.uncounted(next) { $0.prefetchSubscriber() }
+                subscriptions.uncounted(next) { $0.prefetchMachine() }
+                subscriptions.uncounted(next) { $0.prefetchStream() }
+                subscriptions.uncounted(next) { subscription in
+                    subscription.receive(publication.waiting, of: publication, into: &outbox, at: now)
                     if outbox.isFull { send(&outbox) }
                 }
             }
@@ -122,6 +122,17 @@ extension Room {
             else { continue }
             publication.recovered += 1
             wait(published, header, lost.span.bytes, from: HeaderExtensionIDs(), of: publication)
+        }
+    }
+}
+
+extension [Subscription] {
+    /// Goes through some of them without counting references to them, which the array holds all the while: a count is
+    /// written to memory that has only just been asked for.
+    @inline(__always) fileprivate func uncounted(_ range: Range<Int>, _ body: (Subscription) -> Void) {
+        withUnsafeBytes { bytes in
+            let objects = bytes.assumingMemoryBound(to: Unmanaged<Subscription>.self)
+            for index in range { objects[index]._withUnsafeGuaranteedRef { body($0) } }
         }
     }
 }

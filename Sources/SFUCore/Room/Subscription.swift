@@ -5,8 +5,8 @@ import RTCWire
 final class Subscription {
     unowned let publication: Publication
     /// Nothing is asked of a subscription once its peer has gone: what the peer is subscribed to ends with it
-    /// (`Room.remove`). Having that checked for each packet would wait for the peer's memory.
-    unowned(unsafe) let subscriber: RoomPeer
+    /// (`Room.remove`). To have that checked, or a reference counted, for each packet would wait for the peer's memory.
+    private let peer: Unmanaged<RoomPeer>
     let transceiver: TransceiverID
     private var isInterrupted = false
     /// One of the two. They call nobody back, so two accesses never overlap.
@@ -28,7 +28,7 @@ final class Subscription {
         continuing former: StreamRewriter.End?, firstSequenceNumber: UInt16
     ) {
         self.publication = publication
-        self.subscriber = subscriber
+        peer = .passUnretained(subscriber)
         self.transceiver = transceiver
         let former = former.map { StreamRewriter(continuing: $0) }
         if publication.description.format.isVideo {
@@ -42,6 +42,7 @@ final class Subscription {
         }
     }
 
+    var subscriber: RoomPeer { peer.takeUnretainedValue() }
     /// Where its stream has got to.
     var end: StreamRewriter.End? { video?.rewriter.end ?? audio?.rewriter.end }
 
@@ -55,8 +56,13 @@ final class Subscription {
     func receive(
         _ packets: [WaitingPacket], of publication: Publication, into outbox: inout DatagramOutbox, at now: Instant
     ) {
-        // Looked up once: each look counts references.
-        let subscriber = subscriber
+        peer._withUnsafeGuaranteedRef { receive(packets, of: publication, for: $0, into: &outbox, at: now) }
+    }
+
+    private func receive(
+        _ packets: [WaitingPacket], of publication: Publication, for subscriber: RoomPeer,
+        into outbox: inout DatagramOutbox, at now: Instant
+    ) {
         // Without a way there nothing is numbered: what is numbered is missed.
         guard subscriber.machine.canForward(on: transceiver) else { return interrupt() }
         isInterrupted = false
@@ -90,12 +96,12 @@ final class Subscription {
     /// asked for.
     func prefetchSubscriber() {
         // Of the kilobytes of a peer what stands first.
-        Prefetch.object(subscriber, lines: 16)
+        Prefetch.bytes(peer.toOpaque(), lines: 16)
         video?.prefetch()
     }
 
-    func prefetchMachine() { subscriber.machine.prefetchForwarding() }
-    func prefetchStream() { subscriber.machine.prefetchSending(on: transceiver) }
+    func prefetchMachine() { peer._withUnsafeGuaranteedRef { $0.machine.prefetchForwarding() } }
+    func prefetchStream() { peer._withUnsafeGuaranteedRef { $0.machine.prefetchSending(on: transceiver) } }
 
     /// What is left to be done for the subscriber's machine.
     private struct Wants {
@@ -170,11 +176,13 @@ final class Subscription {
         head.payloadType = redundancy?.payloadType
         head.startsKeyFrame = packet.video.startsKeyFrame && !out.isPadding
         head.hasLongElements = extensions.hasLongElements
-        return subscriber.machine.forward(head, on: transceiver, into: &outbox, at: now) { own, writer, packetBytes in
-            extensions.append(of: bytes, to: own, out, with: writer, into: &packetBytes)
-        } payload: { packetBytes in
+        return subscriber.machine.forward(
+            head, on: transceiver, room: OutgoingPacket.room(for: bytes), into: &outbox, at: now
+        ) { own, writer, outgoing in
+            extensions.append(of: bytes, to: own, out, with: writer, into: &outgoing)
+        } payload: { outgoing in
             out.appendPayload(
-                header.payload(of: bytes), of: packet, redundantAs: redundancy?.primary, to: &packetBytes)
+                header.payload(of: bytes), of: packet, redundantAs: redundancy?.primary, to: &outgoing)
         }
     }
 

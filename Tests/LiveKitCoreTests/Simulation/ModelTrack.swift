@@ -149,22 +149,24 @@ final class ModelTrack {
         // Now and then a client sends the sound alone, as where it is too large.
         let redundancy =
             packet.number % 4 == 3 || encoder != nil ? nil : parameters.codecs.redundancy(for: parameters.codec)
-        RTPHeader(
+        let outgoing = RTPHeader(
             marker: header.marker, payloadType: redundancy?.payloadType ?? parameters.codec.payloadType,
             sequenceNumber: header.sequenceNumber,
-            timestamp: header.timestamp, ssrc: sources[packet.stream]
-        ).write(into: &bytes)
-        let writer = HeaderExtensionWriter(form: .twoByte, in: &bytes)
-        if let mid = ids.mid { writer.append(mid, text: parameters.mid, in: &bytes) }
-        if let rid = ids.rid, !layers.isEmpty { writer.append(rid, text: layers[packet.stream], in: &bytes) }
+            timestamp: header.timestamp, ssrc: sources[packet.stream])
         let source = packet.bytes.span.bytes
-        if let own = ids.dependencyDescriptor,
-            let range = header.extensionElement(Packet.descriptorID, in: source),
-            writer.begin(own, length: range.count, in: &bytes) != nil
-        {
-            bytes += packet.bytes[range]
+        bytes.append(addingCapacity: 600) { out in
+            outgoing.write(into: &out)
+            let writer = HeaderExtensionWriter(form: .twoByte, in: &out)
+            if let mid = ids.mid { writer.append(mid, text: parameters.mid, in: &out) }
+            if let rid = ids.rid, !layers.isEmpty { writer.append(rid, text: layers[packet.stream], in: &out) }
+            if let own = ids.dependencyDescriptor,
+                let range = header.extensionElement(Packet.descriptorID, in: source),
+                writer.begin(own, length: range.count, in: &out) != nil
+            {
+                out.append(contentsOf: source.extracting(range))
+            }
+            writer.finish(in: &out)
         }
-        writer.finish(in: &bytes)
         if header.paddingCount > 0 { bytes[0] |= 0x20 }
         var rest = Array(packet.bytes[header.payloadRange.lowerBound...])
         if !packet.isPadding, encoder != nil {

@@ -139,7 +139,9 @@ private final class Forwarder {
     private func hand(_ head: ForwardedHead, _ packet: ReceivedPacket, _ bytes: [UInt8]) -> Forwarding {
         let span = bytes.span.bytes
         let known = ingress.receivedExtensions
-        let forwarding = egress.forward(head, on: out, into: &outbox, at: now) { ids, writer, out in
+        // The two elements may become longer by their form.
+        let room = bytes.count + 2 * HeaderExtensionWriter.elementOverhead
+        let forwarding = egress.forward(head, on: out, room: room, into: &outbox, at: now) { ids, writer, out in
             for (from, to) in [(known.audioLevel, ids.audioLevel), (known.videoOrientation, ids.videoOrientation)] {
                 guard let to, let range = packet.header.extensionElement(from, in: span),
                     writer.begin(to, length: range.count, in: &out) != nil

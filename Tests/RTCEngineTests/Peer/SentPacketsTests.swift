@@ -8,12 +8,14 @@ import Testing
     /// A header with an extension, and a hundred bytes that name the packet.
     private func packet(_ sequence: UInt16, ssrc: UInt32 = 7, sendTime: UInt8 = 0) -> [UInt8] {
         var bytes: [UInt8] = []
-        RTPHeader(marker: false, payloadType: 96, sequenceNumber: sequence, timestamp: 1, ssrc: ssrc).write(
-            into: &bytes)
-        let writer = HeaderExtensionWriter(form: .oneByte, in: &bytes)
-        _ = writer.begin(3, length: 1, in: &bytes)
-        bytes.append(sendTime)
-        writer.finish(in: &bytes)
+        let header = RTPHeader(marker: false, payloadType: 96, sequenceNumber: sequence, timestamp: 1, ssrc: ssrc)
+        bytes.append(addingCapacity: 32) { packet in
+            header.write(into: &packet)
+            let writer = HeaderExtensionWriter(form: .oneByte, in: &packet)
+            _ = writer.begin(3, length: 1, in: &packet)
+            packet.append(sendTime)
+            writer.finish(in: &packet)
+        }
         return bytes + [UInt8](repeating: UInt8(truncatingIfNeeded: sequence), count: 100)
     }
 

@@ -121,17 +121,18 @@ private final class SimulcastDuet {
         let configuration = try #require(left.layerSenders[video]?.first?.stream.configuration)
         let repairType = try #require(configuration.retransmission?.payloadType)
         var bytes: [UInt8] = []
-        RTPHeader(
+        let header = RTPHeader(
             marker: true, payloadType: isRetransmission ? repairType : configuration.payloadType,
-            sequenceNumber: number, timestamp: timestamp, ssrc: ssrc
-        ).write(into: &bytes)
-        let writer = HeaderExtensionWriter(form: .oneByte, in: &bytes)
+            sequenceNumber: number, timestamp: timestamp, ssrc: ssrc)
         let ids = right.extensionIDs
-        for (id, name) in [(ids.rid, rid), (ids.repairedRID, repairs)] {
-            guard let id, let name, writer.begin(id, length: name.utf8.count, in: &bytes) != nil else { continue }
-            bytes.append(contentsOf: name.utf8)
+        bytes.append(addingCapacity: 64) { packet in
+            header.write(into: &packet)
+            let writer = HeaderExtensionWriter(form: .oneByte, in: &packet)
+            for (id, name) in [(ids.rid, rid), (ids.repairedRID, repairs)] {
+                if let id, let name { writer.append(id, text: name, in: &packet) }
+            }
+            writer.finish(in: &packet)
         }
-        writer.finish(in: &bytes)
         bytes += payload
         try left.secure.srtp?.protectRTP(&bytes)
         right.receive(&bytes, from: Self.addresses[0], to: Self.addresses[1], at: now)

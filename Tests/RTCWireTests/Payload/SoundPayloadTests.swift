@@ -51,14 +51,18 @@ import Testing
 
     @Test func `a payload goes on with another payload type in each of its headers, and is otherwise the same`() {
         let payload: [UInt8] = [0xef, 0x0f, 0, 2, 0xef, 0x07, 0x80, 1, 0x6f, 0xef, 2, 3, 4, 5]
-        var written: [UInt8] = [7]
-        RedundantAudio.append(payload.span.bytes, payloadType: 96, to: &written)
-        #expect(written == [7, 0xe0, 0x0f, 0, 2, 0xe0, 0x07, 0x80, 1, 0x60, 0xef, 2, 3, 4, 5])
+        func written(_ payload: [UInt8]) -> [UInt8] {
+            var bytes: [UInt8] = []
+            bytes.append(addingCapacity: payload.count + 1) {
+                $0.append(7)
+                RedundantAudio.append(payload.span.bytes, payloadType: 96, to: &$0)
+            }
+            return bytes
+        }
+        #expect(written(payload) == [7, 0xe0, 0x0f, 0, 2, 0xe0, 0x07, 0x80, 1, 0x60, 0xef, 2, 3, 4, 5])
         // What does not end is no longer than it was.
         for broken in [[], [0xef], [0xef, 1, 2], [UInt8](repeating: 0xff, count: 400)] as [[UInt8]] {
-            written = []
-            RedundantAudio.append(broken.span.bytes, payloadType: 96, to: &written)
-            #expect(written.count == broken.count)
+            #expect(written(broken).count == 1 + broken.count)
         }
     }
 

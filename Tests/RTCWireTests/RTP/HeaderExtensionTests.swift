@@ -22,10 +22,12 @@ import Testing
 
     private func packet(_ form: HeaderExtensionForm, isLast: Bool) -> [UInt8] {
         var packet: [UInt8] = []
-        RTPHeader(marker: false, payloadType: 96, sequenceNumber: 1, timestamp: 2, ssrc: 3).write(into: &packet)
-        let writer = HeaderExtensionWriter(form: form, in: &packet)
-        Self.all.write(Self.ids, with: writer, isLastPacket: isLast, into: &packet)
-        writer.finish(in: &packet)
+        packet.append(addingCapacity: 64) { out in
+            RTPHeader(marker: false, payloadType: 96, sequenceNumber: 1, timestamp: 2, ssrc: 3).write(into: &out)
+            let writer = HeaderExtensionWriter(form: form, in: &out)
+            Self.all.write(Self.ids, with: writer, isLastPacket: isLast, into: &out)
+            writer.finish(in: &out)
+        }
         return packet
     }
 
@@ -57,13 +59,15 @@ import Testing
 
     @Test func `elements of a wrong length say nothing`() throws {
         var bytes: [UInt8] = []
-        RTPHeader(marker: false, payloadType: 96, sequenceNumber: 1, timestamp: 2, ssrc: 3).write(into: &bytes)
-        let writer = HeaderExtensionWriter(form: .twoByte, in: &bytes)
-        for (id, length) in [(UInt8(1), 0), (2, 0), (3, 2), (4, 9), (5, 0)] {
-            _ = writer.begin(id, length: length, in: &bytes)
-            bytes += [UInt8](repeating: 7, count: length)
+        bytes.append(addingCapacity: 64) { out in
+            RTPHeader(marker: false, payloadType: 96, sequenceNumber: 1, timestamp: 2, ssrc: 3).write(into: &out)
+            let writer = HeaderExtensionWriter(form: .twoByte, in: &out)
+            for (id, length) in [(UInt8(1), 0), (2, 0), (3, 2), (4, 9), (5, 0)] {
+                _ = writer.begin(id, length: length, in: &out)
+                out.append(repeating: 7, count: length)
+            }
+            writer.finish(in: &out)
         }
-        writer.finish(in: &bytes)
         let (metadata, descriptor) = try read(bytes)
         #expect(metadata == PacketMetadata())
         #expect(descriptor?.isEmpty == true)

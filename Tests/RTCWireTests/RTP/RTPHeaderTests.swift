@@ -128,14 +128,20 @@ import Testing
             let form = HeaderExtensionWriter.form(for: elements.map { ($0.id, $0.data.count) })
             #expect(form == (seed % 2 == 0 || elements.isEmpty ? .oneByte : .twoByte))
             var bytes: [UInt8] = []
-            written.write(into: &bytes)
-            let writer = HeaderExtensionWriter(form: form, in: &bytes)
-            for element in elements {
-                let offset = writer.begin(element.id, length: element.data.count, in: &bytes)
-                #expect(offset == bytes.count)
-                bytes += element.data
+            let room = elements.reduce(RTPHeader.fixedSize + HeaderExtensionWriter.blockOverhead) {
+                $0 + HeaderExtensionWriter.elementOverhead + $1.data.count
             }
-            writer.finish(in: &bytes)
+            bytes.append(addingCapacity: room) { out in
+                written.write(into: &out)
+                let writer = HeaderExtensionWriter(form: form, in: &out)
+                for element in elements {
+                    let offset = writer.begin(element.id, length: element.data.count, in: &out)
+                    let count = out.count
+                    #expect(offset == count)
+                    out.append(contentsOf: element.data.span.bytes)
+                }
+                writer.finish(in: &out)
+            }
             let payload = random.bytes(Int(random.byte()))
             bytes += payload
 

@@ -44,10 +44,12 @@ import Testing
 
     @Test func `a retransmission keeps all but its stream and number`() throws {
         var original: [UInt8] = []
-        RTPHeader(marker: true, payloadType: 96, sequenceNumber: 0x0102, timestamp: 77, ssrc: 5).write(into: &original)
-        let writer = HeaderExtensionWriter(form: .oneByte, in: &original)
-        writer.append(1, text: "a", in: &original)
-        writer.finish(in: &original)
+        original.append(addingCapacity: 32) { out in
+            RTPHeader(marker: true, payloadType: 96, sequenceNumber: 0x0102, timestamp: 77, ssrc: 5).write(into: &out)
+            let writer = HeaderExtensionWriter(form: .oneByte, in: &out)
+            writer.append(1, text: "a", in: &out)
+            writer.finish(in: &out)
+        }
         // Three bytes of padding.
         original[0] |= 0x20
         original += [10, 11, 12, 0, 0, 3]

@@ -15,27 +15,30 @@ import Testing
     /// Elements of what a subscriber gets, as identifier and data.
     private func forwarded(_ subscriber: HeaderExtensionIDs, isPadding: Bool = false) throws -> [[UInt8]] {
         var source: [UInt8] = []
-        RTPHeader(marker: false, payloadType: 96, sequenceNumber: 1, timestamp: 2, ssrc: 3).write(into: &source)
-        var writer = HeaderExtensionWriter(form: .oneByte, in: &source)
-        for element in [[1, 0x30], [2, 0x8a], [3, 0, 9], [4, 0x01], [5, 0xc0, 0, 7]] as [[UInt8]] {
-            _ = writer.begin(element[0], length: element.count - 1, in: &source)
-            source += element.dropFirst()
+        source.append(addingCapacity: 64) { packet in
+            RTPHeader(marker: false, payloadType: 96, sequenceNumber: 1, timestamp: 2, ssrc: 3).write(into: &packet)
+            let writer = HeaderExtensionWriter(form: .oneByte, in: &packet)
+            for element in [[1, 0x30], [2, 0x8a], [3, 0, 9], [4, 0x01], [5, 0xc0, 0, 7]] as [[UInt8]] {
+                _ = writer.begin(element[0], length: element.count - 1, in: &packet)
+                for byte in element.dropFirst() { packet.append(byte) }
+            }
+            writer.finish(in: &packet)
+            packet.append(0xff)
         }
-        writer.finish(in: &source)
-        source.append(0xff)
 
         var offsets = PictureOffsets()
         offsets.frameNumber = 2
         let out = OutgoingPacket(
             sequenceNumber: 9, timestamp: 8, marker: false, isPadding: isPadding, offsets: offsets)
-        var bytes: [UInt8] = []
-        out.appendHeader(ssrc: 4, payloadType: 96, to: &bytes)
-        writer = HeaderExtensionWriter(form: .twoByte, in: &bytes)
         let carried = ForwardedExtensions(
             of: try RTPHeader(parsing: source.span.bytes), source.span.bytes, from: Self.publisher)
-        carried.append(of: source.span.bytes, to: subscriber, out, with: writer, into: &bytes)
-        writer.finish(in: &bytes)
-        if isPadding { bytes += OutgoingPacket.padding }
+        var bytes: [UInt8] = []
+        bytes.append(addingCapacity: 64) { packet in
+            RTPHeader(marker: false, payloadType: 96, sequenceNumber: 9, timestamp: 8, ssrc: 4).write(into: &packet)
+            let writer = HeaderExtensionWriter(form: .twoByte, in: &packet)
+            carried.append(of: source.span.bytes, to: subscriber, out, with: writer, into: &packet)
+            writer.finish(in: &packet)
+        }
         let header = try RTPHeader(parsing: bytes.span.bytes)
         var elements = HeaderExtensionIterator(header)
         var found: [[UInt8]] = []

@@ -64,14 +64,18 @@ import Testing
         let numbers = try #require(read(.vp8, payload)).numbers
         var offsets = PictureOffsets()
         (offsets.pictureID, offsets.temporalBase, offsets.keyIndex) = (3, 2, 4)
-        var bytes: [UInt8] = [9]
-        numbers.append(payload.span.bytes, minus: offsets, to: &bytes)
-        #expect(bytes == [9, 0x90, 0xf0, 0xff, 0xfe, 0xfe, 0xbd, 0x01, 0xff])
+        func written(_ numbers: PictureNumbers, _ payload: [UInt8]) -> [UInt8] {
+            var bytes: [UInt8] = []
+            bytes.append(addingCapacity: payload.count + 1) {
+                $0.append(9)
+                numbers.append(payload.span.bytes, minus: offsets, to: &$0)
+            }
+            return bytes
+        }
+        #expect(written(numbers, payload) == [9, 0x90, 0xf0, 0xff, 0xfe, 0xfe, 0xbd, 0x01, 0xff])
         // A picture id of seven bits stays one.
         let short: [UInt8] = [0x90, 0x80, 0x01, 0x01]
-        bytes = []
-        try #require(read(.vp8, short)).numbers.append(short.span.bytes, minus: offsets, to: &bytes)
-        #expect(bytes == [0x90, 0x80, 0x7e, 0x01])
+        #expect(written(try #require(read(.vp8, short)).numbers, short) == [9, 0x90, 0x80, 0x7e, 0x01])
     }
 
     @Test func `what is cut off is refused`() {
@@ -204,9 +208,12 @@ import Testing
         var offsets = PictureOffsets()
         offsets.frameNumber = 10
         let out = OutgoingPacket(sequenceNumber: 0, timestamp: 0, marker: false, isPadding: false, offsets: offsets)
-        var bytes: [UInt8] = [7]
+        var bytes: [UInt8] = []
         let data: [UInt8] = [0x85, 0x00, 0x05, 0x20]
-        out.appendDependencyDescriptor(data.span.bytes, to: &bytes)
+        bytes.append(addingCapacity: 5) {
+            $0.append(7)
+            out.appendDependencyDescriptor(data.span.bytes, to: &$0)
+        }
         #expect(bytes == [7, 0x85, 0xff, 0xfb, 0x20])
     }
 }

@@ -299,7 +299,9 @@ import Testing
         let again = try #require(repaired)
         func written(as primary: UInt8?) -> [UInt8] {
             var bytes: [UInt8] = []
-            again.out.appendPayload(payload.span.bytes, of: again.packet, redundantAs: primary, to: &bytes)
+            bytes.append(addingCapacity: payload.count) {
+                again.out.appendPayload(payload.span.bytes, of: again.packet, redundantAs: primary, to: &$0)
+            }
             return bytes
         }
         #expect(written(as: 111) == [0xef, 0x0f, 0, 2, 0x6f, 0x78, 1, 0x78, 2])

@@ -175,11 +175,7 @@ struct ForwardingScene: ~Copyable {
 
     private func write(_ out: OutgoingPacket, _ packet: PublishedPacket) -> [UInt8] {
         var bytes: [UInt8] = []
-        out.appendHeader(ssrc: 1, payloadType: 96, to: &bytes)
-        track.withBytes(of: packet) { source in
-            guard let header = try? RTPHeader(parsing: source) else { return }
-            out.appendPayload(header.payload(of: source), of: packet, to: &bytes)
-        }
+        track.withBytes(of: packet) { bytes = (try? out.written($0, of: packet)) ?? [] }
         return bytes
     }
 

@@ -105,7 +105,7 @@ public enum RedundantAudio {
 
     /// Appends a payload with another payload type for its blocks: numbers of formats are each connection's own
     /// (RFC 3264 §5.1), also those inside.
-    public static func append(_ payload: RawSpan, payloadType: UInt8, to bytes: inout [UInt8]) {
+    public static func append(_ payload: RawSpan, payloadType: UInt8, to bytes: inout OutputSpan<UInt8>) {
         let start = bytes.count
         bytes.append(contentsOf: payload)
         var place = 0
