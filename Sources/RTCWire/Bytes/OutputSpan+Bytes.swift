@@ -1,5 +1,5 @@
-/// Writing a packet in one go: room for the whole of it is made beforehand (`Array.append(addingCapacity:)`), so that no
-/// field looks for it again. Integers are big-endian. What does not fit stops the program: how much room it takes is
+/// Writing a packet in one go: room for the whole of it is made beforehand (`Array.append(addingCapacity:)`), so that
+/// no field looks for it again. Integers are big-endian. What does not fit stops the program: how much room it takes is
 /// for whoever makes it to know.
 extension OutputSpan where Element == UInt8 {
     @inlinable
