@@ -1,6 +1,6 @@
 public import RTCWire
 
-/// Where a packet has what is only filled in when it leaves: places in the bytes that it lies in.
+/// Where a packet has what is only filled in when it leaves: places in the packet.
 public struct PacketPlaces: Sendable, Hashable {
     /// Of the transport-wide sequence number (two bytes); nil when it was not negotiated.
     public var transportSequence: Int?
