@@ -6,11 +6,6 @@ internal import CPrefetch
 /// caches any more, and each line of its memory would be waited for, one after the other. Whoever knows to whom it
 /// sends next asks for theirs ahead, some at once. These are hints: nothing depends on them, and any address will do.
 package enum Prefetch {
-    /// The first lines of an object.
-    package static func object(_ object: AnyObject, lines: Int) {
-        bytes(UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()), lines: lines)
-    }
-
     /// The first lines of some objects, without a look at them: it would count a reference in them, and wait for that.
     package static func objects<Object: AnyObject>(_ range: Range<Int>, of array: [Object], lines: Int) {
         array.withUnsafeBytes { bytes in

@@ -15,7 +15,7 @@ public struct OutgoingPacket: Sendable, Equatable {
 
     /// How many bytes the media's extensions and the payload of a published packet take at most when it goes out.
     public static func room(for packet: RawSpan) -> Int {
-        max(packet.byteCount + ForwardedExtensions.growth, paddingSize)
+        packet.byteCount + ForwardedExtensions.growth
     }
 
     /// Appends the payload with the numbers that this subscriber has to see; of padding, the padding.

@@ -258,7 +258,8 @@ public struct PublishedTrack: ~Copyable, Sendable {
     /// Hands out the bytes of a packet that is still kept, header and all; of one that is not, nothing is called. A
     /// closure, for a span may not outlive its access to the array of streams.
     public func withBytes(of packet: PublishedPacket, _ body: (RawSpan) -> Void) {
-        // By the span, for the array would hand out a copy of the history, and count its references.
+        // By the span and by places in the ring: the array, and the history when it hands out bytes, would make a copy
+        // and count its references.
         let streams = streams.span
         guard streams.indices.contains(Int(packet.layer)) else { return }
         let range = streams[Int(packet.layer)].history.range(of: packet.sequence)

@@ -59,6 +59,44 @@ import Testing
         #expect(try forwarded(HeaderExtensionIDs()) == [])
     }
 
+    /// More would stop the server, so this is what a publisher can do worst: all elements that go on, and little else.
+    @Test(arguments: [1, 16]) func `what goes out fits into the room that is made for it`(length: Int) throws {
+        var ids = Self.publisher
+        (ids.absoluteCaptureTime, ids.playoutDelay) = (6, 7)
+        let media: [UInt8] = [2, 4, 5, 6, 7]
+        var source: [UInt8] = []
+        source.append(addingCapacity: 128) { packet in
+            RTPHeader(marker: false, payloadType: 96, sequenceNumber: 1, timestamp: 2, ssrc: 3).write(into: &packet)
+            let writer = HeaderExtensionWriter(form: .oneByte, in: &packet)
+            for id in media where writer.begin(id, length: length, in: &packet) != nil {
+                packet.append(repeating: id, count: length)
+            }
+            writer.finish(in: &packet)
+            packet.append(0xff)
+        }
+        let header = try RTPHeader(parsing: source.span.bytes)
+        let carried = ForwardedExtensions(of: header, source.span.bytes, from: ids)
+        let out = OutgoingPacket(
+            sequenceNumber: 9, timestamp: 8, marker: false, isPadding: false, offsets: PictureOffsets())
+        var bytes: [UInt8] = []
+        var appended = 0
+        // The block's own head is what the stream makes room for.
+        let room = OutgoingPacket.room(for: source.span.bytes)
+        bytes.append(addingCapacity: RTPHeader.fixedSize + HeaderExtensionWriter.blockOverhead + room) { packet in
+            RTPHeader(marker: false, payloadType: 96, sequenceNumber: 9, timestamp: 8, ssrc: 4).write(into: &packet)
+            let writer = HeaderExtensionWriter(form: .twoByte, in: &packet)
+            let start = packet.count
+            carried.append(of: source.span.bytes, to: ids, out, with: writer, into: &packet)
+            appended = packet.count - start
+            writer.finish(in: &packet)
+            out.appendPayload(
+                header.payload(of: source.span.bytes), of: PublishedPacket(sequence: 1, timestamp: 2), to: &packet)
+        }
+        #expect(appended == media.count * (2 + length))
+        #expect(try RTPHeader(parsing: bytes.span.bytes).payloadRange.count == 1)
+        #expect(appended + 1 <= room)
+    }
+
     @Test func `padding says nothing of media`() throws {
         #expect(try forwarded(HeaderExtensionIDs(audioLevel: 7), isPadding: true) == [])
     }
