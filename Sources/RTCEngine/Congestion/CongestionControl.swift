@@ -131,13 +131,14 @@ struct CongestionControl {
 
     /// Whether a packet may leave at once, past the queue: nothing is ahead of it, and it begins nothing.
     ///
-    /// - Parameter isNumbered: for transport-wide feedback.
-    mutating func mayPass(_ priority: PacketPriority, isNumbered: Bool, at now: Instant) -> Bool {
+    /// - Parameter batch: how many packets come together, itself among them.
+    mutating func mayPass(_ outlook: ForwardingOutlook, batch: Int, at now: Instant) -> Bool {
         guard isPacing else { return true }
-        if isNumbered, !isInformed { return false }
-        guard priority != .audio else { return true }
-        if isNumbered, !hasStarted { return false }
-        return !isInformed || !plan.hasWaiting && pacer.mayPass(at: now)
+        if outlook.isNumbered, !isInformed { return false }
+        guard outlook.priority != .audio else { return true }
+        if outlook.isNumbered, !hasStarted { return false }
+        guard isInformed else { return true }
+        return (pacer.isProbing || !plan.hasWaiting) && pacer.mayPass(batch: batch, canPad: outlook.canPad, at: now)
     }
 
     /// It has.

@@ -102,7 +102,7 @@ extension PeerMachine {
             return .refused
         }
         guard !head.isRepeat, packets.isEmpty, transmits.isEmpty, relays.isEmpty,
-            congestion.mayPass(outlook.priority, isNumbered: outlook.isNumbered, at: now)
+            congestion.mayPass(outlook, batch: head.batch, at: now)
         else {
             if head.isRepeat, let source = senders.entries[place].value?.stream.repeatedSource(),
                 !sentPackets.holds(head.sequenceNumber, of: source)

@@ -50,7 +50,8 @@ struct Sender {
         guard mayForward() else { return nil }
         phase = .flowing
         return ForwardingOutlook(
-            priority: stream.priority(of: head), isNumbered: stream.configuration.extensions.transportSequence != nil)
+            priority: stream.priority(of: head), isNumbered: stream.configuration.extensions.transportSequence != nil,
+            canPad: stream.canPad)
     }
 
     /// As `mayForward`, `mutating` so that nothing is copied.
@@ -72,4 +73,6 @@ struct ForwardingOutlook {
     var priority: PacketPriority
     /// For transport-wide feedback.
     var isNumbered: Bool
+    /// There are retransmissions, and so padding.
+    var canPad: Bool
 }

@@ -16,6 +16,9 @@ public struct ForwardedHead: Sendable, Hashable {
     public var startsKeyFrame = false
     /// No media but padding, to fill a place in the sequence: the payload's last byte counts it (RFC 3550 §5.1).
     public var isPadding = false
+    /// How many packets are forwarded together, itself among them: with enough of them a probe begins where there is no
+    /// padding to begin it with.
+    public var batch = 1
 
     public init(
         sequenceNumber: UInt16, timestamp: UInt32, marker: Bool, payloadType: UInt8? = nil, isRepeat: Bool = false

@@ -73,7 +73,7 @@ final class Subscription {
                     wants.add(
                         send(
                             out, packet.published, packet.header, packet.extensions, bytes, to: subscriber,
-                            into: &outbox, at: now))
+                            batch: packets.count, into: &outbox, at: now))
                 }
             }
             while let missed = video?.nextMissed() {
@@ -164,12 +164,13 @@ final class Subscription {
 
     private func send(
         _ out: OutgoingPacket, _ packet: PublishedPacket, _ header: RTPHeader, _ extensions: ForwardedExtensions,
-        _ bytes: RawSpan, to subscriber: RoomPeer, isRepeat: Bool = false, into outbox: inout DatagramOutbox,
-        at now: Instant
+        _ bytes: RawSpan, to subscriber: RoomPeer, isRepeat: Bool = false, batch: Int = 1,
+        into outbox: inout DatagramOutbox, at now: Instant
     ) -> Forwarding {
         var head = ForwardedHead(
             sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker, isRepeat: isRepeat)
         head.isPadding = out.isPadding
+        head.batch = batch
         // RFC 2198: with earlier packets to those who agreed on them, and to others the packet's own sound.
         let redundancy =
             packet.bringsEarlierSound && !out.isPadding ? subscriber.machine.redundancy(on: transceiver) : nil

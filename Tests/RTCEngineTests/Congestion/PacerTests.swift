@@ -251,6 +251,27 @@ import Testing
         #expect(!pacer.isProbing)
     }
 
+    @Test func `while a probe waits for media, fewer packets than it is made of go past it`() {
+        var pacer = pacer(.kilobits(500))
+        func mayPass(batch: Int, canPad: Bool = false, after time: Interval = .zero) -> Bool {
+            pacer.mayPass(batch: batch, canPad: canPad, at: .zero + time)
+        }
+        pacer.begin(ProbeCluster(id: 1, rate: .megabits(4), at: .zero))
+        // Whether there is padding is not known yet, and with padding the next packet begins the probe.
+        let beforeKnown = mayPass(batch: 1)
+        pacer.canPad = false
+        let batches = (1...6).map { mayPass(batch: $0) }
+        let withPadding = mayPass(batch: 1, canPad: true)
+        #expect(!beforeKnown)
+        #expect(batches == [true, true, true, true, false, false], "five may begin it")
+        #expect(!withPadding, "its stream has padding, which is new")
+        // A full bucket holds a packet back as ever, and those that follow wait behind it.
+        while mayPass(batch: 1) { pacer.passedInTurn(1_000) }
+        pacer.enqueue(packet(), at: .zero)
+        let behind = mayPass(batch: 1, after: .milliseconds(100))
+        #expect(!behind)
+    }
+
     @Test func `the packets of a source that ends are taken out`() {
         var pacer = pacer()
         for index in 0..<6 { pacer.enqueue(packet(ssrc: index % 2 == 0 ? 7 : 70_000), at: .zero) }

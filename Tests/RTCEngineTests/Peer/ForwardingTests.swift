@@ -19,6 +19,8 @@ private final class Forwarder {
     /// Which packets the server took in, with their layers.
     var passed: [ReceivedPacket] = []
     var outbox = DatagramOutbox()
+    /// How many packets are said to be forwarded together.
+    var batch = 1
     /// Packets that did not wait in the egress's queue.
     var passedAtOnce = 0
     var requests = 0
@@ -118,9 +120,10 @@ private final class Forwarder {
     private func forward(_ packet: ReceivedPacket, _ bytes: [UInt8]) {
         passed.append(packet)
         guard packet.layer == layer else { return }
-        let head = ForwardedHead(
+        var head = ForwardedHead(
             sequenceNumber: packet.header.sequenceNumber &+ 1_000, timestamp: packet.header.timestamp &+ 90_000,
             marker: packet.header.marker)
+        head.batch = batch
         kept[head.sequenceNumber] = (packet, bytes)
         hand(head, packet, bytes)
     }
@@ -255,6 +258,26 @@ private final class Forwarder {
         for _ in 0..<300 { server.step() }
         #expect(server.bodies == (1...40).map { UInt8($0) })
         #expect(server.requests > 5)
+    }
+
+    @Test(arguments: [1, 8])
+    func `without padding a probe waits for packets that come together, and others do not wait for it`(
+        batch: Int
+    ) throws {
+        let server = try Forwarder(.video) { configuration in
+            var codec = CodecParameters.vp8
+            codec.rtxPayloadType = nil
+            configuration.videoCodecs = [codec]
+        }
+        try server.send(0, size: 300, isKeyFrame: true)
+        server.batch = batch
+        server.passedAtOnce = 0
+        let before = server.passed.count
+        for number in 1..<60 { try server.send(number, size: 300) }
+        #expect(server.egress.congestion.mayProbe, "the first probe waits still")
+        let passed = server.passed.count - before
+        #expect(server.passedAtOnce == (batch == 1 ? passed : 0))
+        #expect(server.bodies == (1...60).map { UInt8($0) })
     }
 
     @Test func `without a stream of retransmissions what is asked for too late takes no transport-wide number`()

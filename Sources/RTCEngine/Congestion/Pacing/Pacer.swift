@@ -137,11 +137,22 @@ struct Pacer {
         fill(bytes)
     }
 
-    /// Whether a packet that came now would leave at once.
-    mutating func mayPass(at now: Instant) -> Bool {
-        guard isEmpty, !isProbing else { return false }
+    /// Whether a packet that came now would leave at once, and not with a probe.
+    ///
+    /// - Parameters:
+    ///   - batch: how many packets come together, itself among them.
+    ///   - canPad: of its own stream, of which the owner may not have said so yet.
+    mutating func mayPass(batch: Int, canPad: Bool, at now: Instant) -> Bool {
+        guard isEmpty, !isProbing || !self.canPad && !canPad && isProbeWaiting(forMoreThan: batch) else { return false }
         drain(to: now)
         return isWindowOpen(at: now) || isOpen
+    }
+
+    /// Without padding a probe begins with media that wait together. For seconds there may be none, and so many packets
+    /// are too few.
+    private func isProbeWaiting(forMoreThan packets: Int) -> Bool {
+        guard let probe else { return true }
+        return probe.startedAt == nil && packets < probe.cluster.packets
     }
 
     /// A packet has left without having been queued, since it might.
