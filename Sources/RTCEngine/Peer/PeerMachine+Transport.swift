@@ -96,7 +96,8 @@ extension PeerMachine {
             return drainTransport(at: now)
         }
         // DTLS listens to whoever can send a datagram, and one forged alert ends a handshake: strangers stop here.
-        guard ice.knows(remote) else {
+        // By the route first, for to ask the agent costs a copy of it.
+        guard ice.route?.remote == remote || ice.knows(remote) else {
             counters.dropped += 1
             return
         }

@@ -86,10 +86,40 @@ struct Pacer {
     private var retransmissions = FIFO<Waiting>()
     private var video = FIFO<Waiting>()
 
-    private(set) var queuedBytes = 0
-    /// The sum of the times at which the waiting packets came, since `base`: for their mean age.
-    private var queuedSince: Int64 = 0
-    private var base = Instant.zero
+    /// How much waits, and for how long: apart from the queues, for each packet that passes asks.
+    private struct Backlog {
+        var packets = 0
+        var bytes = 0
+        /// The sum of the times at which the packets came, since `base`: for their mean age.
+        private var since: Int64 = 0
+        private var base = Instant.zero
+
+        mutating func add(_ bytes: Int, at now: Instant) {
+            if packets == 0 { self = Backlog(base: now) }
+            packets += 1
+            self.bytes += bytes
+            since += (now - base).nanoseconds
+        }
+
+        mutating func remove(_ bytes: Int, since came: Instant) {
+            packets -= 1
+            self.bytes -= bytes
+            since -= (came - base).nanoseconds
+        }
+
+        private init(base: Instant) { self.base = base }
+        init() {}
+
+        /// The rate, or what it takes for the mean packet not to wait longer than it may.
+        func hurriedRate(_ rate: Bitrate, within limit: Interval, at now: Instant) -> Bitrate {
+            guard packets > 0 else { return rate }
+            let age = (now - base).nanoseconds - since / Int64(packets)
+            let left = max(limit - Interval(nanoseconds: age), .milliseconds(1))
+            return max(rate, Bitrate(bytes: bytes, in: left))
+        }
+    }
+
+    private var backlog = Backlog()
     private let maximumQueueTime: Interval
     /// When the initial window began.
     private var windowBegan: Instant?
@@ -109,19 +139,15 @@ struct Pacer {
         self.maximumQueueTime = maximumQueueTime
     }
 
-    var queuedPackets: Int { retransmissions.count + video.count }
-    var isEmpty: Bool { queuedPackets == 0 }
+    var queuedPackets: Int { backlog.packets }
+    var queuedBytes: Int { backlog.bytes }
+    var isEmpty: Bool { backlog.packets == 0 }
 
     // MARK: In
 
     /// A packet that waits for its turn.
     mutating func enqueue(_ packet: consuming QueuedPacket, at now: Instant) {
-        if isEmpty {
-            base = now
-            queuedSince = 0
-        }
-        queuedBytes += packet.bytes.count
-        queuedSince += (now - base).nanoseconds
+        backlog.add(packet.bytes.count, at: now)
         switch packet.priority {
         case .audio, .retransmission: retransmissions.append(Waiting(packet: packet, since: now))
         case .video, .padding: video.append(Waiting(packet: packet, since: now))
@@ -260,15 +286,8 @@ struct Pacer {
         if debt >= min(currentRate(at: last).bytes(in: burst), Self.burstBytes) { isOpen = false }
     }
 
-    /// The rate, or what it takes for the mean packet not to wait longer than it may.
-    @inline(__always)
-    private func currentRate(at now: Instant) -> Bitrate { isEmpty ? rate : hurriedRate(at: now) }
-
-    /// A function of its own: the call costs a copy of the pacer, which a packet that leaves at once need not pay.
-    private func hurriedRate(at now: Instant) -> Bitrate {
-        let age = (now - base).nanoseconds - queuedSince / Int64(queuedPackets)
-        let left = max(maximumQueueTime - Interval(nanoseconds: age), .milliseconds(1))
-        return max(rate, Bitrate(bytes: queuedBytes, in: left))
+    private func currentRate(at now: Instant) -> Bitrate {
+        backlog.hurriedRate(rate, within: maximumQueueTime, at: now)
     }
 
     private mutating func pop() -> QueuedPacket? {
@@ -278,8 +297,7 @@ struct Pacer {
     }
 
     private mutating func forget(_ waiting: Waiting) {
-        queuedBytes -= waiting.packet.bytes.count
-        queuedSince -= (waiting.since - base).nanoseconds
+        backlog.remove(waiting.packet.bytes.count, since: waiting.since)
     }
 
     private mutating func keep(
