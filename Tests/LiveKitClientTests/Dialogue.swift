@@ -219,6 +219,7 @@ final class Dialogue {
         case .takeAnswer: "take answer"
         case .takeOffer(let id, _): "take offer #\(id)"
         case .addCandidate(let target, _): "candidate for \(target)"
+        case .useServers(let servers): "servers \(servers.flatMap(\.urls)) of \(servers.map(\.username))"
         case .addTrack(let id, let format): "add \(format) as \(id.rawValue)"
         case .removeTrack(let id): "remove \(id.rawValue)"
         }

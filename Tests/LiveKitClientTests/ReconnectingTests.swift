@@ -21,6 +21,24 @@ import Testing
                 == ["> sync_state", "! offer #2 restart", "> mute TR_mine", "* reconnected"])
     }
 
+    @Test func `new credentials for relays are used by the restart`() {
+        let dialogue = Dialogue.connected()
+        dialogue.publish()
+        _ = dialogue.signalLost()
+        let lines = dialogue.server(
+            .reconnect(
+                .with {
+                    $0.iceServers = [
+                        .with {
+                            $0.urls = ["turn:192.0.2.1"]
+                            $0.username = "later"
+                        }
+                    ]
+                }))
+        #expect(
+            lines.prefix(3) == ["! servers [\"turn:192.0.2.1\"] of [\"later\"]", "> sync_state", "! offer #2 restart"])
+    }
+
     @Test func `who has published nothing restarts nothing`() {
         let dialogue = Dialogue.connected()
         _ = dialogue.signalLost()

@@ -70,6 +70,78 @@ struct TURNServerTests {
         await coturn.says("refreshed, realm=<roost>, username=<user>, lifetime=0")
     }
 
+    @Test func `a credential that was refused is replaced, and the next restart has a relay`() async throws {
+        let coturn = try await TURNProcess()
+        defer { coturn.stop() }
+        let connection = PeerConnection(
+            configuration: try Self.configuration([coturn.server(credential: "wrong")]),
+            loop: NetworkLoop(name: "test-turn"))
+        _ = try await connection.addTransceiver(.audio)
+        for attempt in 0..<2 {
+            let events = connection.events
+            try await connection.setLocalDescription(await connection.createOffer(iceRestart: attempt > 0))
+            var candidates = 0
+            var errors: [Int] = []
+            for await event in events {
+                if case .iceCandidate(let candidate) = event, !candidate.candidate.isEmpty { candidates += 1 }
+                if case .iceCandidateError(let error) = event { errors.append(error.errorCode) }
+                if case .iceGatheringStateChange(.complete) = event { break }
+            }
+            #expect(candidates == attempt)
+            #expect(errors == (attempt == 0 ? [401] : []))
+            try await connection.setICEServers([coturn.server()])
+        }
+        await #expect(throws: PeerConnectionError.iceServerCredential("turn:localhost")) {
+            try await connection.setICEServers([.init(urls: ["turn:localhost"])])
+        }
+        await connection.close()
+        await #expect(throws: PeerConnectionError.peer(.closed)) { try await connection.setICEServers([]) }
+    }
+
+    @Test(arguments: [TURNServer.Transport.udp, .tcp])
+    func `a call whose relay is gone goes on over another one`(transport: TURNServer.Transport) async throws {
+        let first = try await TURNProcess()
+        defer { first.stop() }
+        let second = try await TURNProcess()
+        defer { second.stop() }
+        let configuration = try Self.configuration([first.server(transport)])
+        let pair = try await ConnectedPair.connected(
+            configuration, configuration, on: NetworkLoop(name: "test-turn"))
+        #expect(try await pair.carriesFrames(20))
+
+        // The second is known by a name, which has to be looked up meanwhile.
+        for connection in [pair.offerer, pair.answerer] {
+            try await connection.setICEServers([second.server(transport), second.server(transport, host: "localhost")])
+        }
+        first.stop()
+        try await pair.offerer.setLocalDescription(await pair.offerer.createOffer(iceRestart: true))
+        try await pair.answerer.setRemoteDescription(await Self.description(of: pair.offerer))
+        try await pair.answerer.setLocalDescription()
+        try await pair.offerer.setRemoteDescription(await Self.description(of: pair.answerer))
+        for connection in [pair.offerer, pair.answerer] {
+            while await Self.relay(of: connection) != second.url(transport) {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+        #expect(try await pair.carriesFrames(20))
+        await pair.close()
+    }
+
+    /// With all candidates.
+    private static func description(of connection: PeerConnection) async throws -> SessionDescriptionInit {
+        while await connection.iceGatheringState != .complete { try await Task.sleep(for: .milliseconds(10)) }
+        return try #require(await connection.localDescription)
+    }
+
+    /// The server of the relayed address that is in use.
+    private static func relay(of connection: PeerConnection) async -> String? {
+        let report = await connection.getStats()
+        guard let id = report.transport?.selectedCandidatePairID,
+            let pair = report.candidatePairs.first(where: { $0.id == id })
+        else { return nil }
+        return report.candidates.first { $0.id == pair.localCandidateID }?.url
+    }
+
     @Test func `one side relays, the other does not know`() async throws {
         let coturn = try await TURNProcess()
         defer { coturn.stop() }

@@ -61,6 +61,17 @@ actor MediaConnections {
         (lossyStream, lossy) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
     }
 
+    /// Those of a server's ICE servers that can be used here: one that cannot does not keep the others from it.
+    static func usable(_ servers: [LiveKitICEServer]) -> [PeerConnectionConfiguration.ICEServer] {
+        servers.flatMap { server in
+            server.urls.map { url in
+                PeerConnectionConfiguration.ICEServer(
+                    urls: [url], username: server.username.isEmpty ? nil : server.username,
+                    credential: server.credential.isEmpty ? nil : server.credential)
+            }
+        }.filter { (try? $0.check()) != nil }
+    }
+
     /// Called once, before anything else.
     func start() async {
         // Made before the first offer, which carries them.
@@ -173,6 +184,9 @@ actor MediaConnections {
                 await self.reportStreams()
             }
         case .addCandidate(let target, let json): await addCandidate(target, json)
+        case .useServers(let servers):
+            let usable = Self.usable(servers)
+            for connection in [publisher, subscriber] { try? await connection.setICEServers(usable) }
         case .addTrack(let id, let format):
             do throws(PeerConnectionError) {
                 try await addTrack(id, format)

@@ -42,6 +42,8 @@ enum MediaCommand: Sendable {
     /// The server offers; answered by `answerMade`.
     case takeOffer(id: UInt32, sdp: String)
     case addCandidate(SignalTarget, json: String)
+    /// Other ICE servers, or other credentials, for the restart that follows.
+    case useServers([LiveKitICEServer])
     /// Adds a track; answered by `trackAdded`.
     case addTrack(LocalTrackID, PayloadFormat)
     case removeTrack(LocalTrackID)

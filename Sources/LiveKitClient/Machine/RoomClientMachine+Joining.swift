@@ -92,8 +92,7 @@ extension RoomClientMachine {
     private mutating func joinReceived(_ response: LiveKitJoinResponse, _ purpose: Purpose, at now: Instant) {
         session = Session(
             sid: response.participant.sid, roomSID: response.room.sid, roomName: response.room.name,
-            roomMetadata: response.room.metadata, isSubscriberPrimary: response.subscriberPrimary,
-            iceServers: response.iceServers)
+            roomMetadata: response.room.metadata, isSubscriberPrimary: response.subscriberPrimary)
         pings = Pings(
             interval: response.pingInterval, timeout: response.pingTimeout, at: now)
         negotiation = Negotiation()
@@ -116,8 +115,9 @@ extension RoomClientMachine {
         _ response: LiveKitReconnectResponse, _ reason: LiveKitReconnectReason, at now: Instant
     ) {
         pings.restart(at: now)
-        if !response.iceServers.isEmpty { session.iceServers = response.iceServers }
         move(to: .connecting(.resume(reason), until: now + Self.mediaTimeout))
+        // Their credentials are good for a while, and the restart that follows may have to ask for relays anew.
+        if !response.iceServers.isEmpty { put(.media(.useServers(response.iceServers))) }
         put(.send(.syncState(syncState())))
         // The server restarts ICE where it offers, and we do where we offer.
         if negotiation.hasOffered || negotiation.isNeededAgain {

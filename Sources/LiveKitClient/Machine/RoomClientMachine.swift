@@ -78,7 +78,6 @@ struct RoomClientMachine {
         var roomName = ""
         var roomMetadata = ""
         var isSubscriberPrimary = false
-        var iceServers: [LiveKitICEServer] = []
     }
 
     init(options: Options, random: EngineRandom) {

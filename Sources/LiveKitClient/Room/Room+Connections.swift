@@ -80,15 +80,9 @@ extension Room {
     }
 
     func configuration(_ servers: [LiveKitICEServer]) throws(PeerConnectionError) -> PeerConnectionConfiguration {
-        let usable = servers.flatMap { server in
-            server.urls.map { url in
-                PeerConnectionConfiguration.ICEServer(
-                    urls: [url], username: server.username.isEmpty ? nil : server.username,
-                    credential: server.credential.isEmpty ? nil : server.credential)
-            }
-        }.filter { (try? $0.check()) != nil }
         var configuration = try PeerConnectionConfiguration(
-            iceServers: usable, addresses: options.addresses ?? (isServerHere ? .all : .automatic),
+            iceServers: MediaConnections.usable(servers),
+            addresses: options.addresses ?? (isServerHere ? .all : .automatic),
             audioCodecs: MediaConnections.audioCodecs, videoCodecs: MediaConnections.videoCodecs)
         // The server's port for networks that let no UDP through.
         configuration.tcp = .active

@@ -6,7 +6,14 @@ extension ICEAgent {
     /// told that no candidate follows.
     public mutating func addSTUNServers(_ servers: [TransportAddress], at now: Instant) {
         guard connectionState != .closed else { return }
-        configuration.stunServers += servers.filter { !configuration.stunServers.contains($0) }
+        setSTUNServers(
+            configuration.stunServers + servers.filter { !configuration.stunServers.contains($0) }, at: now)
+    }
+
+    /// STUN servers in place of those that were known; likewise.
+    public mutating func setSTUNServers(_ servers: [TransportAddress], at now: Instant) {
+        guard connectionState != .closed else { return }
+        configuration.stunServers = servers
         guard session.gatherer.state != .complete else { return }
         for base in bases { askServers(from: base, at: now) }
         advance(at: now)

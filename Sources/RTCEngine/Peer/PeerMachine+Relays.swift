@@ -1,14 +1,17 @@
-internal import RTCWire
+public import RTCWire
 
 /// TURN servers between ICE and the sockets: what ICE sends from a relayed address goes through the allocation, and
 /// what comes through it is ICE's as if it had come to that address.
 extension PeerMachine {
-    /// TURN servers to ask for an address there, over UDP from each bound socket. To be called before
-    /// `localHostsComplete`.
-    public mutating func addTURNServers(_ servers: [TURNServer], at now: Instant) {
-        guard connectionState != .closed, !servers.isEmpty else { return }
-        ice.relaysAwaited()
-        relays.add(servers, at: now)
+    /// The STUN and TURN servers, in place of all that were known (W3C WebRTC §4.4.2, `setConfiguration`). Before
+    /// gathering is complete, new ones are asked at once, over UDP from each bound socket; afterwards by the next ICE
+    /// restart. A relayed address that there is stays, under the credential that it was given for.
+    public mutating func setServers(stun: [TransportAddress], turn: [TURNServer], at now: Instant) {
+        guard connectionState != .closed else { return }
+        ice.setSTUNServers(stun, at: now)
+        let isGathering = relayGathering != .complete
+        if isGathering, !turn.isEmpty { ice.relaysAwaited() }
+        relays.setServers(turn, areAsked: isGathering, at: now)
         drainTransport(at: now)
     }
 
@@ -114,9 +117,9 @@ extension PeerMachine {
         }
     }
 
-    /// A restart follows: servers that were lost or never answered are asked again, and gathering awaits them again.
+    /// A restart follows: servers that were lost, never answered or are new are asked, and gathering awaits them again.
     mutating func renewRelays(at now: Instant) {
-        relays.renewEnded(at: now)
+        relays.renew(at: now)
         guard relayGathering == .complete, relays.isGathering else { return }
         relayGathering = .closing(deadline: now + configuration.ice.gatheringTimeout)
         ice.relaysAwaitedAgain()

@@ -36,13 +36,6 @@ extension PeerMachine {
     /// Whether the peer has proven to be at this address, or has named it: nobody else is listened to.
     public func knows(_ remote: TransportAddress) -> Bool { ice.knows(remote) }
 
-    /// STUN servers to ask for our address as they see it, from each bound socket.
-    public mutating func addSTUNServers(_ servers: [TransportAddress], at now: Instant) {
-        guard connectionState != .closed else { return }
-        ice.addSTUNServers(servers, at: now)
-        drainTransport(at: now)
-    }
-
     /// The address behind a name that `PeerEvent.nameToResolve` told; nil when nobody knows it.
     public mutating func nameResolved(_ name: String, to address: IPAddress?, at now: Instant) {
         guard connectionState != .closed else { return }

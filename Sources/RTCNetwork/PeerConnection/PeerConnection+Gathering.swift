@@ -3,6 +3,27 @@ internal import RTCWire
 internal import Synchronization
 
 extension PeerConnection {
+    /// Uses other ICE servers, or other credentials for the same ones, as when those of a long call run out (W3C WebRTC
+    /// §4.4.2: `setConfiguration`, of which this is the part that may change while a connection lasts).
+    ///
+    /// They are asked by the first gathering if that has not begun, and otherwise by the next ICE restart
+    /// (`createOffer(iceRestart: true)`, or the peer's). What was gathered before stays in use meanwhile; a relayed
+    /// address goes on under the credential that it was given for, and the new one is shown when it is lost.
+    ///
+    /// Names that were looked up before count at once; others once they are looked up, so that a restart that comes
+    /// sooner does without them.
+    ///
+    /// - Throws: `.peer(.closed)`, and what the configuration's servers are refused with (`ICEServer.check`): then
+    ///   nothing has changed.
+    public func setICEServers(_ servers: [PeerConnectionConfiguration.ICEServer]) throws(PeerConnectionError) {
+        guard machine.connectionState != .closed else { throw .peer(.closed) }
+        let parsed = try self.servers(servers)
+        iceServers = servers
+        guard gathering == .started else { return }
+        ask(parsed, holdsGathering: unresolved > 0)
+        flush()
+    }
+
     /// A server of the configuration, to be looked up.
     struct Server {
         let location: STUNServerURL
@@ -11,12 +32,12 @@ extension PeerConnection {
         let relay: (transport: TURNServer.Transport, username: String, password: String)?
     }
 
-    /// The servers of the configuration.
-    func servers() throws(PeerConnectionError) -> [Server] {
+    /// Their addresses by name; none for a lite agent.
+    func servers(_ iceServers: [PeerConnectionConfiguration.ICEServer]) throws(PeerConnectionError) -> [Server] {
         // RFC 8445 §5.2: a lite agent has host candidates only.
         if configuration.ice.isLite { return [] }
         var servers: [Server] = []
-        for server in configuration.iceServers {
+        for server in iceServers {
             try server.check()
             for url in server.urls {
                 guard TURNServerURL.isMeant(by: url) else {
@@ -54,29 +75,54 @@ extension PeerConnection {
             openStreams(on: address)
         }
         guard !servers.isEmpty else { return machine.localHostsComplete(at: now) }
-        unresolved = servers.count
+        ask(servers, holdsGathering: true)
+    }
+
+    /// Uses these servers in place of those before: at once as far as their names are known, and then as they become
+    /// known.
+    ///
+    /// - Parameter holdsGathering: the first gathering is not over before their names have been looked up.
+    private func ask(_ servers: [Server], holdsGathering: Bool) {
+        askedServers = servers
+        serverGeneration += 1
+        if holdsGathering { unresolved += servers.count }
+        if !knownAddresses.isEmpty { useServers() }
+        let generation = serverGeneration
         for server in servers {
             // Weakly: an answer may take half a minute, and a connection does not live for it.
             let isWanted: @Sendable () -> Bool = { [weak self] in
                 self.map { !$0.isOver.load(ordering: .relaxed) } ?? false
             }
             HostResolver.shared.resolve(server.location, if: isWanted) { [weak self] addresses in
-                Task { [weak self] in await self?.resolved(server, addresses) }
+                Task { [weak self] in
+                    await self?.resolved(server, addresses, generation, holdsGathering: holdsGathering)
+                }
             }
         }
     }
 
-    private func resolved(_ server: Server, _ addresses: [TransportAddress]) {
+    private func resolved(
+        _ server: Server, _ addresses: [TransportAddress], _ generation: Int, holdsGathering: Bool
+    ) {
         guard gathering == .started else { return }
-        unresolved -= 1
-        let now = NetworkLoop.now
-        if server.relay != nil {
-            relayResolved(server, addresses, at: now)
-        } else {
-            machine.addSTUNServers(addresses, at: now)
+        if !addresses.isEmpty { knownAddresses[server.location] = addresses }
+        if generation == serverGeneration {
+            if addresses.isEmpty, server.relay != nil { tellUnknown(server) }
+            useServers()
         }
-        if unresolved == 0 { machine.localHostsComplete(at: now) }
+        if holdsGathering {
+            unresolved -= 1
+            if unresolved == 0 { machine.localHostsComplete(at: NetworkLoop.now) }
+        }
         flush()
+    }
+
+    /// Gives the machine those whose addresses are known.
+    private func useServers() {
+        let known = askedServers.compactMap { server in knownAddresses[server.location].map { (server, $0) } }
+        machine.setServers(
+            stun: known.filter { $0.0.relay == nil }.flatMap(\.1),
+            turn: known.flatMap { server, addresses in turnServers(server, at: addresses) }, at: NetworkLoop.now)
     }
 
     private func usableAddresses() throws(PeerConnectionError) -> [IPAddress] {

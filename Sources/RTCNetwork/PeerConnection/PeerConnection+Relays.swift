@@ -3,26 +3,26 @@ internal import RTCWire
 
 /// TURN servers: their addresses, and the streams to those that are reached over TCP or TLS.
 extension PeerConnection {
-    /// A TURN server's name was looked up.
-    func relayResolved(_ server: Server, _ addresses: [TransportAddress], at now: Instant) {
-        guard let relay = server.relay else { return }
-        // One of each family; over a stream the first alone, as the system's order has the best in front.
+    /// A TURN server at the addresses that its name has: one of each family; over a stream the first alone, as the
+    /// system's order has the best in front. None of a STUN server.
+    func turnServers(_ server: Server, at addresses: [TransportAddress]) -> [TURNServer] {
+        guard let relay = server.relay else { return [] }
         var chosen = addresses.prefix(1)
         if relay.transport == .udp, let first = addresses.first {
             chosen += addresses.first { $0.ip.isIPv6 != first.ip.isIPv6 }.map { [$0] } ?? []
         }
-        guard !chosen.isEmpty else {
-            eventBroadcast.send(
-                .iceCandidateError(
-                    ICEServerError(url: server.url, errorCode: 701, errorText: "The server's name is not known.")))
-            return
+        return chosen.map { address in
+            TURNServer(
+                address: address, transport: relay.transport, host: server.location.host, username: relay.username,
+                password: relay.password, url: server.url)
         }
-        machine.addTURNServers(
-            chosen.map { address in
-                TURNServer(
-                    address: address, transport: relay.transport, host: server.location.host,
-                    username: relay.username, password: relay.password, url: server.url)
-            }, at: now)
+    }
+
+    /// Nobody knows a TURN server's name.
+    func tellUnknown(_ server: Server) {
+        eventBroadcast.send(
+            .iceCandidateError(
+                ICEServerError(url: server.url, errorCode: 701, errorText: "The server's name is not known.")))
     }
 
     /// Opens and closes streams. True when that has told the machine something.

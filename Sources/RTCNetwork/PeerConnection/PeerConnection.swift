@@ -52,7 +52,14 @@ public actor PeerConnection {
     var filledInboxes: [DataChannelInbox] = []
     var gathering = Gathering.notStarted
     var sockets: [BoundSocket] = []
-    /// STUN servers whose names are being looked up.
+    /// As the configuration has them, or `setICEServers` has said since.
+    var iceServers: [PeerConnectionConfiguration.ICEServer]
+    /// Those that are in use, with what is known of their names.
+    var askedServers: [Server] = []
+    var knownAddresses: [STUNServerURL: [TransportAddress]] = [:]
+    /// How often there were others: what is answered of those before them is of no use any more.
+    var serverGeneration = 0
+    /// Servers of the first gathering whose names are being looked up.
     var unresolved = 0
     /// TCP connections, if the configuration wants them.
     var streams: PeerStreams?
@@ -76,6 +83,7 @@ public actor PeerConnection {
     ///   - loop: the thread to live on; connections that talk to each other much may share one.
     public init(configuration: PeerConnectionConfiguration, loop: NetworkLoop = .shared) {
         self.configuration = configuration
+        self.iceServers = configuration.iceServers
         self.loop = loop
         self.machine = PeerMachine(
             configuration: PeerMachineConfiguration(configuration), security: configuration.security, random: .system)

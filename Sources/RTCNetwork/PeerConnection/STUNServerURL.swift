@@ -1,5 +1,5 @@
 /// `stun:host[:port]` (RFC 7064).
-struct STUNServerURL: Equatable, Sendable {
+struct STUNServerURL: Hashable, Sendable {
     var host: String
     var port: UInt16
 

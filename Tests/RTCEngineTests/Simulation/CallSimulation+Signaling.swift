@@ -135,7 +135,7 @@ extension CallSimulation {
         let turn = self[side].turn
         tell(side) { machine, now in
             for base in bases { machine.addLocalHost(base, at: now) }
-            machine.addTURNServers(turn, at: now)
+            machine.setServers(stun: [], turn: turn, at: now)
             machine.localHostsComplete(at: now)
         }
     }

@@ -76,7 +76,9 @@ extension TURNRelays {
         }
         relays[index].hasAnswered = true
         // What was there once may be there again, under another address: it serves the next restart.
-        guard !lost.isEmpty, relays[index].renewals < Self.limit else { return closeStream(of: index) }
+        guard !lost.isEmpty, relays[index].renewals < Self.limit, !relays[index].isRetired else {
+            return closeStream(of: index)
+        }
         relays[index].renewals += 1
         begin(anew: index, at: now)
     }

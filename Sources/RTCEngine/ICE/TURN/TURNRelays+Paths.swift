@@ -144,7 +144,8 @@ extension TURNRelays {
     /// for no new socket asks for them again.
     private var placeOfEnded: Int? {
         func worth(_ relay: Relay) -> Int {
-            switch relay.path {
+            if relay.isRetired { return -1 }
+            return switch relay.path {
             case .datagrams(let base): bases.contains(base) ? 1 : 0
             case .connecting, .stream: 2
             }

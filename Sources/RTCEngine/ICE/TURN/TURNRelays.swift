@@ -25,6 +25,11 @@ struct TURNRelays: Sendable {
         var hasEnded = false
         /// Why, for a server that gave no candidate, is told once.
         var hasAnswered = false
+        /// Its server is none of ours any more: when it is lost, it stays so.
+        var isRetired = false
+
+        /// RFC 8489 §10: a redirection leads away from the server that was asked first.
+        func isOf(_ other: TURNServer) -> Bool { tried.first == other.address && server.transport == other.transport }
     }
 
     enum Output: Sendable {
@@ -66,27 +71,51 @@ struct TURNRelays: Sendable {
         for server in servers where server.transport == .udp { ask(server, from: base, at: now) }
     }
 
-    mutating func add(_ new: [TURNServer], at now: Instant) {
-        for server in new where !servers.contains(server) {
-            servers.append(server)
-            switch server.transport {
-            case .udp: for base in bases { ask(server, from: base, at: now) }
-            case .tcp, .tls: connect(server, at: now)
-            }
+    /// The servers, in place of those before; they may be the same with other credentials. What is asked from now on is
+    /// asked of them.
+    ///
+    /// An allocation that there is goes on under the credential that it was made with, for a server lets nobody change
+    /// it (RFC 8656 §5, 441). Once it is lost it is made anew with the new one.
+    ///
+    /// - Parameter areAsked: those that have not been are, at once and not by the next restart.
+    mutating func setServers(_ new: [TURNServer], areAsked: Bool = true, at now: Instant) {
+        servers = new
+        for index in relays.indices {
+            let server = new.first { relays[index].isOf($0) }
+            relays[index].isRetired = server == nil
+            guard let server else { continue }
+            relays[index].server.username = server.username
+            relays[index].server.password = server.password
+            relays[index].server.url = server.url
+        }
+        if areAsked { askNew(at: now) }
+    }
+
+    private mutating func askNew(at now: Instant) {
+        for server in servers where !relays.contains(where: { !$0.isRetired && $0.isOf(server) }) {
+            ask(server, at: now)
+        }
+    }
+
+    private mutating func ask(_ server: TURNServer, at now: Instant) {
+        switch server.transport {
+        case .udp: for base in bases { ask(server, from: base, at: now) }
+        case .tcp, .tls: connect(server, at: now)
         }
     }
 
     /// Whether an answer is still awaited.
     var isGathering: Bool { relays.contains { !$0.hasAnswered && !$0.hasEnded } }
 
-    /// A restart: servers that were lost are asked again.
-    mutating func renewEnded(at now: Instant) {
-        let ended = relays.indices.filter { relays[$0].hasEnded }
+    /// A restart: servers that were lost are asked again, and new ones for the first time.
+    mutating func renew(at now: Instant) {
+        let ended = relays.indices.filter { relays[$0].hasEnded && !relays[$0].isRetired }
         for index in ended {
             relays[index].renewals = 0
             relays[index].hasAnswered = false
             begin(anew: index, at: now)
         }
+        askNew(at: now)
     }
 
     /// This peer was chosen: its packets are many.

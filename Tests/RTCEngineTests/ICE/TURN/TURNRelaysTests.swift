@@ -61,7 +61,7 @@ import Testing
     /// One server gives one allocation to one socket.
     private func allocate(on relays: inout TURNRelays, ticket: [UInt8]? = nil) throws {
         relays.add(base: Self.base, at: .zero)
-        relays.add([Self.server()], at: .zero)
+        relays.setServers([Self.server()], at: .zero)
         let asked = try #require(news(&relays).datagrams.first)
         let granted: [STUNAttribute] = [.turn(.xorRelayedAddress(TURNScript.relayed)), .turn(.lifetime(600))]
         answer(
@@ -81,7 +81,7 @@ import Testing
         relays.add(base: Self.base, at: .zero)
         relays.add(base: endpoint("203.0.113.8", 5_000), at: .zero)
         relays.add(base: endpoint("2001:db8::7", 5_000), at: .zero)
-        relays.add([Self.server(), Self.server(host: 2)], at: .zero)
+        relays.setServers([Self.server(), Self.server(host: 2)], at: .zero)
         let asked = news(&relays).datagrams
         #expect(asked.count == 4)
         #expect(asked.allSatisfy { !$0.from.ip.isIPv6 })
@@ -91,15 +91,15 @@ import Testing
     @Test func `no more allocations than the limit, whatever is configured`() {
         var relays = makeRelays()
         relays.add(base: Self.base, at: .zero)
-        relays.add((1...50).map { Self.server(host: $0) }, at: .zero)
-        relays.add((1...50).map { Self.server(.tcp, host: $0) }, at: .zero)
+        relays.setServers(
+            (1...50).map { Self.server(host: $0) } + (1...50).map { Self.server(.tcp, host: $0) }, at: .zero)
         let news = news(&relays)
         #expect(news.datagrams.count + news.commands.count == 8)
     }
 
     @Test func `who goes from network to network has a relay in each`() throws {
         var relays = makeRelays()
-        relays.add([Self.server()], at: .zero)
+        relays.setServers([Self.server()], at: .zero)
         for number in 0..<30 as Range<UInt16> {
             let base = endpoint("203.0.113.7", 4_000 + number)
             relays.basesChanged(lost: [], found: [base], at: .zero)
@@ -115,7 +115,7 @@ import Testing
     @Test func `two servers that name each other come to an end`() throws {
         var relays = makeRelays()
         relays.add(base: Self.base, at: .zero)
-        relays.add([Self.server()], at: .zero)
+        relays.setServers([Self.server()], at: .zero)
         var asked = try #require(news(&relays).datagrams.first)
         let (one, two) = (Self.server().address, Self.server(host: 2).address)
         #expect(asked.to == one)
@@ -133,7 +133,7 @@ import Testing
     @Test func `a chain of servers is followed only so far`() throws {
         var relays = makeRelays()
         relays.add(base: Self.base, at: .zero)
-        relays.add([Self.server()], at: .zero)
+        relays.setServers([Self.server()], at: .zero)
         var followed = 0
         while let asked = news(&relays).datagrams.first {
             followed += 1
@@ -145,7 +145,7 @@ import Testing
 
     @Test func `a stream is opened, used and closed`() throws {
         var relays = makeRelays()
-        relays.add([Self.server(.tls)], at: .zero)
+        relays.setServers([Self.server(.tls)], at: .zero)
         let command = try #require(news(&relays).commands.first)
         guard case .open(let stream, let server) = command else {
             Issue.record("\(command)")
@@ -161,7 +161,7 @@ import Testing
 
     @Test func `a connection that is not made in time is told and nothing else is held up`() throws {
         var relays = makeRelays()
-        relays.add([Self.server(.tcp)], at: .zero)
+        relays.setServers([Self.server(.tcp)], at: .zero)
         guard case .open(let stream, _) = try #require(news(&relays).commands.first) else { return }
         let wake = try #require(relays.nextWake)
         #expect(wake == .zero + .seconds(Int64(10)))
@@ -178,7 +178,7 @@ import Testing
     @Test func `a Binding answer of the same server is not ours`() {
         var relays = makeRelays()
         relays.add(base: Self.base, at: .zero)
-        relays.add([Self.server()], at: .zero)
+        relays.setServers([Self.server()], at: .zero)
         for kind in [STUNClass.request, .indication, .success, .error] {
             let binding = STUNMessage(kind, transactionID: .init(high: 1, low: 1)).encoded()
             #expect(relays.index(ofDatagram: binding, from: Self.server().address, to: Self.base) == nil)
@@ -191,7 +191,7 @@ import Testing
     @Test func `a lost allocation is told and asked for anew, a few times`() throws {
         var relays = makeRelays()
         relays.add(base: Self.base, at: .zero)
-        relays.add([Self.server()], at: .zero)
+        relays.setServers([Self.server()], at: .zero)
         var now = Instant.zero
         var lost = 0
         var told = 0
@@ -214,8 +214,61 @@ import Testing
         }
         #expect(told == 5 && lost == 5)
         // A restart asks again.
-        relays.renewEnded(at: now)
+        relays.renew(at: now)
         #expect(news(&relays).datagrams.last?.message.method == .allocate)
+    }
+
+    @Test func `other credentials are shown when an allocation has to be made anew, and not before`() throws {
+        var relays = makeRelays()
+        try allocate(on: &relays)
+        var renewed = Self.server()
+        renewed.username = "later"
+        relays.setServers([renewed], areAsked: false, at: .zero)
+        relays.renew(at: .zero)
+        #expect(news(&relays).datagrams.isEmpty, "what there is stays")
+
+        let end = Instant.zero + .seconds(Int64(540))
+        relays.tick(at: end)
+        let refresh = try #require(news(&relays).datagrams.first)
+        answer(&relays, refresh.message, .error, [.errorCode(.allocationMismatch)], from: refresh.to, at: end)
+        let told = news(&relays)
+        #expect(told.lost == [TURNScript.relayed])
+        let anew = try #require(told.datagrams.first)
+        #expect(anew.message.method == .allocate)
+        answer(
+            &relays, anew.message, .error,
+            [.errorCode(.unauthenticated), .realm("roost"), .nonce(TURNScript.nonce)], from: anew.to, at: end)
+        #expect(news(&relays).datagrams.map(\.message.username) == ["later"])
+    }
+
+    @Test func `a new server is asked by the next restart, and one that is left out is not asked again`() throws {
+        var relays = makeRelays()
+        try allocate(on: &relays)
+        let (second, third) = (Self.server(host: 2), Self.server(.tcp, host: 3))
+        relays.setServers([second, third], areAsked: false, at: .zero)
+        let meanwhile = news(&relays)
+        #expect(meanwhile.datagrams.isEmpty && meanwhile.commands.isEmpty && meanwhile.lost.isEmpty)
+
+        relays.renew(at: .zero)
+        let asked = news(&relays)
+        #expect(asked.datagrams.map(\.to) == [second.address])
+        #expect(asked.commands.count == 1 && asked.lost.isEmpty)
+        #expect(relays.isGathering)
+        relays.renew(at: .zero)
+        #expect(news(&relays).datagrams.isEmpty, "once")
+
+        // The first one's address was in use till now. Who has lost it does not look there again.
+        let end = Instant.zero + .seconds(Int64(540))
+        relays.tick(at: end)
+        let refresh = try #require(news(&relays).datagrams.first { $0.message.method == .refresh })
+        answer(&relays, refresh.message, .error, [.errorCode(.allocationMismatch)], from: refresh.to, at: end)
+        relays.renew(at: end)
+        let told = news(&relays)
+        #expect(told.lost == [TURNScript.relayed])
+        #expect(!told.datagrams.contains { $0.to == Self.server().address })
+        // A new socket has nothing to do with it either.
+        relays.basesChanged(lost: [], found: [endpoint("203.0.113.9", 4_002)], at: end)
+        #expect(news(&relays).datagrams.map(\.to) == [second.address])
     }
 
     @Test func `a socket that is gone: its allocation moves with a ticket`() throws {
@@ -261,7 +314,7 @@ import Testing
         let relayed = [TURNScript.relayed, endpoint("198.51.100.1", 50_001)]
         relays.add(base: Self.base, at: .zero)
         relays.add(base: other, at: .zero)
-        relays.add([Self.server()], at: .zero)
+        relays.setServers([Self.server()], at: .zero)
         let asked = news(&relays).datagrams
         #expect(asked.map { $0.from } == [Self.base, other])
         for (request, address) in zip(asked, relayed) {
@@ -277,18 +330,18 @@ import Testing
         #expect(told.datagrams.isEmpty && told.lost == [relayed[0]])
         #expect(relays.index(of: relayed[0]) == nil && relays.index(of: relayed[1]) != nil)
         // Neither does a restart ask from there, nor from the socket that is gone.
-        relays.renewEnded(at: .zero)
+        relays.renew(at: .zero)
         #expect(news(&relays).datagrams.isEmpty && !relays.isGathering)
         // A socket that comes is one for it.
         let third = endpoint("203.0.113.100", 4_002)
         relays.basesChanged(lost: [], found: [third], at: .zero)
-        relays.renewEnded(at: .zero)
+        relays.renew(at: .zero)
         #expect(news(&relays).datagrams.map { $0.from } == [third])
     }
 
     @Test func `a stream that breaks: the allocation moves to another with a ticket`() throws {
         var relays = makeRelays { $0.mobility = true }
-        relays.add([Self.server(.tcp)], at: .zero)
+        relays.setServers([Self.server(.tcp)], at: .zero)
         guard case .open(let first, _) = try #require(news(&relays).commands.first) else { return }
         relays.opened(first, at: .zero)
         let asked = try #require(news(&relays).onStreams.first)
