@@ -58,9 +58,11 @@ fuzz: ## An hour for each parser, as many at a time as there are cores (SECONDS_
 	@Scripts/install-packages.sh fuzz
 	@Fuzz/run.sh all $${SECONDS_EACH:-3600}
 
-sanitize: ## The Swift tests under the address and the thread sanitizer
+sanitize: ## The Swift tests, and roost with its peers, under the address and the thread sanitizer
 	@Scripts/install-packages.sh test
 	@Scripts/python-environment.sh
+	@Scripts/libdatachannel-environment.sh
+	@Scripts/pion-peer.sh
 	@Scripts/sanitize.sh
 
 simulate: ## A nightly run: ten thousand calls and rooms (SEEDS= ROOMS= FIRST_SEED=0), query plans (MESSAGES=1000000)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the Swift tests under a sanitizer. Usage: Scripts/sanitize.sh [address|thread …]; without an argument both.
+# Runs the Swift tests under a sanitizer, and then roost itself under it, with peers that we did not write. Usage:
+# Scripts/sanitize.sh [address|thread …]; without an argument both. ONLY="swift" or ONLY="peers" is one of the two.
 # Each has a build folder of its own: the first time takes as long as a first build. Everything runs several times slower
 # than usual, so the modules that simulations run through are optimized, as for `make test`, and a tenth of the simulated
 # calls has to do.
@@ -13,12 +14,29 @@ export SWIFT_BACKTRACE=enable=no
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0}
 # Every race is told, and any of them fails the run at its end.
 export TSAN_OPTIONS=${TSAN_OPTIONS:-suppressions=$PWD/Scripts/thread-sanitizer.supp}
+# Reports of programs whose output no test looks at; what is there fails the run.
+reports=$(mktemp -d)
+trap 'rm -rf "$reports"' EXIT
+# Media, rooms, the relay, signaling, and chat with its databases: some ten minutes. Pictures in chat and a disk that is full
+# are not among them, for those programs are limited in memory and in the size of files, and a sanitizer needs more of both.
+interop=(Interop/test_{calls,data_channels,livekit_{sdk,service,links,cluster},roost_join,turn_{server,rooms},whip}.py)
+interop+=(Interop/test_chat_{realtime,calls,nodes}.py)
+full_disk=Interop/test_roost_join.py::test_a_recording_that_cannot_be_written_is_told_and_is_no_success
 failed=()
 # Suites that start other programs and talk to them through NIO.
 peers='PythonClientTests|PythonServerTests|BrowserTests|CallRoomInteropTests'
 for sanitizer in "$@"; do
     echo "== $sanitizer"
     build=(--sanitize="$sanitizer" --scratch-path ".build-$sanitizer")
+    if [ "${ONLY:-peers}" = peers ]; then
+        swift build --product roost "${build[@]}" || { failed+=("$sanitizer: roost"); continue; }
+        echo "== $sanitizer: roost with its peers"
+        ROOST_BIN=$PWD/.build-$sanitizer/debug/roost \
+            ASAN_OPTIONS=$ASAN_OPTIONS:log_path=$reports/address TSAN_OPTIONS=$TSAN_OPTIONS:log_path=$reports/thread \
+            .venv/bin/python -m pytest -q -n "${INTEROP_WORKERS:-3}" --deselect "$full_disk" "${interop[@]}" ||
+            failed+=("$sanitizer: peers")
+    fi
+    [ "${ONLY:-swift}" = swift ] || continue
     swift build --build-tests "${build[@]}" || { failed+=("$sanitizer"); continue; }
     # The thread sanitizer crashes in libdispatch's event loop where Foundation starts other programs beside NIO.
     skipped=()
@@ -30,5 +48,8 @@ for sanitizer in "$@"; do
         swift test --skip-build "${build[@]}" --no-parallel --filter "^${module#Tests/}\." "${skipped[@]}" ||
             failed+=("$sanitizer: ${module#Tests/}")
     done
+done
+for report in "$reports"/*; do
+    [ ! -e "$report" ] || { swift demangle --simplified <"$report"; failed+=("a report"); }
 done
 [ ${#failed[@]} -eq 0 ] || { printf 'failed: %s\n' "${failed[@]}" >&2; exit 1; }

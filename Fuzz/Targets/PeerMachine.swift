@@ -424,7 +424,9 @@ private struct FuzzedCall: ~Copyable {
         case 1: ours.interfacesChanged(lost: [other], found: [Self.ourAddress], at: now)
         case 2: ours.addStreamHost(other, how & 8 != 0 ? .passive : .active, at: now)
         case 3: ours.streamClosed(from: other, to: Self.theirAddress, at: now)
-        case 4: ours.setServers(stun: [TransportAddress(.v4(0xcb00_7109), port: 3_478)], turn: [], at: now)
+        case 4:
+            let server = TransportAddress(.v4(0xcb00_7109), port: 3_478)
+            ours.setServers(stun: [server], turn: [], areAll: how & 8 != 0, at: now)
         default: ours.nameResolved("name.local", to: how & 8 != 0 ? .v4(0xc000_0202) : nil, at: now)
         }
     }

@@ -15,7 +15,7 @@ public struct ICEAgent: Sendable {
 
     // MARK: State. Written by the extensions in this folder only.
 
-    /// Fixed but for the STUN servers, which may be added to.
+    /// Fixed but for the STUN servers.
     var configuration: ICEConfiguration
     var random: EngineRandom
     /// Which agent decides (RFC 8445 §6.1.1). Changes by itself when both sides claim the same role.

@@ -3,16 +3,30 @@ public import RTCWire
 /// TURN servers between ICE and the sockets: what ICE sends from a relayed address goes through the allocation, and
 /// what comes through it is ICE's as if it had come to that address.
 extension PeerMachine {
-    /// The STUN and TURN servers, in place of all that were known (W3C WebRTC §4.4.2, `setConfiguration`). Before
-    /// gathering is complete, new ones are asked at once, over UDP from each bound socket; afterwards by the next ICE
-    /// restart. A relayed address that there is stays, under the credential that it was given for.
-    public mutating func setServers(stun: [TransportAddress], turn: [TURNServer], at now: Instant) {
+    /// The STUN and TURN servers, in place of all that were known but for those of `ICEConfiguration.stunServers` (W3C
+    /// WebRTC §4.4.2, `setConfiguration`). While
+    /// candidates are gathered, new ones are asked at once; afterwards by the next ICE restart. A relayed address that
+    /// there is goes on under the credential that it was given for, and one whose server is left out until a restart
+    /// finds that it is not in use.
+    ///
+    /// - Parameter areAll: false while more may follow, since names are being looked up: a restart meanwhile is not
+    ///   done with gathering before `localHostsComplete` is called once more.
+    public mutating func setServers(
+        stun: [TransportAddress], turn: [TURNServer], areAll: Bool = true, at now: Instant
+    ) {
         guard connectionState != .closed else { return }
-        ice.setSTUNServers(stun, at: now)
+        awaitsServers = !areAll
+        let fixed = configuration.ice.stunServers
+        ice.setSTUNServers(fixed + stun.filter { !fixed.contains($0) }, at: now)
         let isGathering = relayGathering != .complete
         if isGathering, !turn.isEmpty { ice.relaysAwaited() }
         relays.setServers(turn, areAsked: isGathering, at: now)
+        if case .closing = relayGathering, relays.isGathering { closeGathering(at: now) }
         drainTransport(at: now)
+    }
+
+    mutating func closeGathering(at now: Instant) {
+        relayGathering = .closing(deadline: now + configuration.ice.gatheringTimeout)
     }
 
     // MARK: Streams
@@ -117,11 +131,14 @@ extension PeerMachine {
         }
     }
 
-    /// A restart follows: servers that were lost, never answered or are new are asked, and gathering awaits them again.
+    /// A restart follows: servers that were lost, never answered or are new are asked, and gathering awaits them again,
+    /// and those whose names are being looked up.
     mutating func renewRelays(at now: Instant) {
-        relays.renew(at: now)
-        guard relayGathering == .complete, relays.isGathering else { return }
-        relayGathering = .closing(deadline: now + configuration.ice.gatheringTimeout)
+        relays.renew(keeping: ice.route?.base, at: now)
+        // What is given back is no candidate of the restart.
+        _ = drainRelays(at: now)
+        guard relayGathering != .open, awaitsServers || relays.isGathering else { return }
+        if awaitsServers { relayGathering = .open } else { closeGathering(at: now) }
         ice.relaysAwaitedAgain()
     }
 

@@ -46,7 +46,7 @@ extension PeerMachine {
     /// There are no more sockets: gathering is complete when the STUN servers have answered.
     public mutating func localHostsComplete(at now: Instant) {
         guard connectionState != .closed else { return }
-        if relayGathering == .open { relayGathering = .closing(deadline: now + configuration.ice.gatheringTimeout) }
+        if relayGathering == .open { closeGathering(at: now) }
         drainTransport(at: now)
     }
 

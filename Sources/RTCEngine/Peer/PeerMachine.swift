@@ -67,6 +67,8 @@ public struct PeerMachine: ~Copyable {
 
     var relayCommands = FIFO<RelayCommand>()
     var relayGathering = RelayGathering.open
+    /// Names of servers are being looked up.
+    var awaitsServers = false
 
     var events = FIFO<PeerEvent>()
     var negotiationNotice = NegotiationNotice.settled

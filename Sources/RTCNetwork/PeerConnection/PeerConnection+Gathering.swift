@@ -6,12 +6,10 @@ extension PeerConnection {
     /// Uses other ICE servers, or other credentials for the same ones, as when those of a long call run out (W3C WebRTC
     /// §4.4.2: `setConfiguration`, of which this is the part that may change while a connection lasts).
     ///
-    /// They are asked by the first gathering if that has not begun, and otherwise by the next ICE restart
-    /// (`createOffer(iceRestart: true)`, or the peer's). What was gathered before stays in use meanwhile; a relayed
-    /// address goes on under the credential that it was given for, and the new one is shown when it is lost.
-    ///
-    /// Names that were looked up before count at once; others once they are looked up, so that a restart that comes
-    /// sooner does without them.
+    /// They are asked by the gathering that is under way, or by the next one, that of an ICE restart
+    /// (`createOffer(iceRestart: true)`, or the peer's): it waits for their names to be looked up. What was gathered
+    /// before stays in use meanwhile. A relayed address goes on under the credential that it was given for, and the new
+    /// one is shown when it is lost.
     ///
     /// - Throws: `.peer(.closed)`, and what the configuration's servers are refused with (`ICEServer.check`): then
     ///   nothing has changed.
@@ -20,7 +18,7 @@ extension PeerConnection {
         let parsed = try self.servers(servers)
         iceServers = servers
         guard gathering == .started else { return }
-        ask(parsed, holdsGathering: unresolved > 0)
+        ask(parsed)
         flush()
     }
 
@@ -74,55 +72,61 @@ extension PeerConnection {
         for address in addresses where sockets.contains(where: { $0.socket.address.ip == address }) {
             openStreams(on: address)
         }
-        guard !servers.isEmpty else { return machine.localHostsComplete(at: now) }
-        ask(servers, holdsGathering: true)
+        ask(servers)
     }
 
     /// Uses these servers in place of those before: at once as far as their names are known, and then as they become
     /// known.
-    ///
-    /// - Parameter holdsGathering: the first gathering is not over before their names have been looked up.
-    private func ask(_ servers: [Server], holdsGathering: Bool) {
+    private func ask(_ servers: [Server]) {
         askedServers = servers
         serverGeneration += 1
-        if holdsGathering { unresolved += servers.count }
-        if !knownAddresses.isEmpty { useServers() }
+        let locations = Set(servers.map(\.location))
+        knownAddresses = knownAddresses.filter { locations.contains($0.key) }
+        unresolved = []
+        for location in locations {
+            if let ip = IPAddress(location.host) {
+                knownAddresses[location] = [TransportAddress(ip, port: location.port)]
+            } else {
+                unresolved.insert(location)
+            }
+        }
+        useServers()
         let generation = serverGeneration
-        for server in servers {
+        for location in unresolved {
             // Weakly: an answer may take half a minute, and a connection does not live for it.
             let isWanted: @Sendable () -> Bool = { [weak self] in
                 self.map { !$0.isOver.load(ordering: .relaxed) } ?? false
             }
-            HostResolver.shared.resolve(server.location, if: isWanted) { [weak self] addresses in
-                Task { [weak self] in
-                    await self?.resolved(server, addresses, generation, holdsGathering: holdsGathering)
-                }
+            HostResolver.shared.resolve(location, if: isWanted) { [weak self] addresses in
+                Task { [weak self] in await self?.resolved(location, addresses, generation) }
             }
         }
     }
 
-    private func resolved(
-        _ server: Server, _ addresses: [TransportAddress], _ generation: Int, holdsGathering: Bool
-    ) {
-        guard gathering == .started else { return }
-        if !addresses.isEmpty { knownAddresses[server.location] = addresses }
-        if generation == serverGeneration {
-            if addresses.isEmpty, server.relay != nil { tellUnknown(server) }
-            useServers()
+    private func resolved(_ location: STUNServerURL, _ addresses: [TransportAddress], _ generation: Int) {
+        let servers = askedServers.filter { $0.location == location }
+        guard gathering == .started, !servers.isEmpty else { return }
+        // Those that are in use stay in front: who is asked in turns is not another server each time.
+        let former = knownAddresses[location] ?? []
+        if addresses.isEmpty {
+            if former.isEmpty, generation == serverGeneration { servers.forEach(tellUnknown) }
+        } else {
+            knownAddresses[location] = former.filter(addresses.contains) + addresses.filter { !former.contains($0) }
         }
-        if holdsGathering {
-            unresolved -= 1
-            if unresolved == 0 { machine.localHostsComplete(at: NetworkLoop.now) }
-        }
+        if generation == serverGeneration { unresolved.remove(location) }
+        useServers()
         flush()
     }
 
-    /// Gives the machine those whose addresses are known.
+    /// Gives the machine those whose addresses are known. When all are, gathering may end.
     private func useServers() {
+        let now = NetworkLoop.now
         let known = askedServers.compactMap { server in knownAddresses[server.location].map { (server, $0) } }
         machine.setServers(
             stun: known.filter { $0.0.relay == nil }.flatMap(\.1),
-            turn: known.flatMap { server, addresses in turnServers(server, at: addresses) }, at: NetworkLoop.now)
+            turn: known.flatMap { server, addresses in turnServers(server, at: addresses) },
+            areAll: unresolved.isEmpty, at: now)
+        if unresolved.isEmpty { machine.localHostsComplete(at: now) }
     }
 
     private func usableAddresses() throws(PeerConnectionError) -> [IPAddress] {

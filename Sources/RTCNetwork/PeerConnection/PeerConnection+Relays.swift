@@ -18,8 +18,9 @@ extension PeerConnection {
         }
     }
 
-    /// Nobody knows a TURN server's name.
+    /// Nobody knows a server's name.
     func tellUnknown(_ server: Server) {
+        guard server.relay != nil else { return }
         eventBroadcast.send(
             .iceCandidateError(
                 ICEServerError(url: server.url, errorCode: 701, errorText: "The server's name is not known.")))

@@ -57,10 +57,10 @@ public actor PeerConnection {
     /// Those that are in use, with what is known of their names.
     var askedServers: [Server] = []
     var knownAddresses: [STUNServerURL: [TransportAddress]] = [:]
-    /// How often there were others: what is answered of those before them is of no use any more.
+    /// How often there were others.
     var serverGeneration = 0
-    /// Servers of the first gathering whose names are being looked up.
-    var unresolved = 0
+    /// Names that are being looked up.
+    var unresolved: Set<STUNServerURL> = []
     /// TCP connections, if the configuration wants them.
     var streams: PeerStreams?
     /// Looks up the peer's mDNS names, once one has come.

@@ -82,7 +82,7 @@ final class Subscription {
                         layer: Int(missed.layer), sequence: missed.sequence, at: now),
                     let out = next(packet, of: publication, at: now)
                 else { continue }
-                wants.add(sendKept(out, packet, into: &outbox, at: now))
+                wants.add(sendKept(out, packet, batch: .max, into: &outbox, at: now))
             }
         }
         if let stream = video?.keyFrameWish(of: publication.track, at: now) {
@@ -148,8 +148,8 @@ final class Subscription {
     }
 
     private func sendKept(
-        _ out: OutgoingPacket, _ packet: PublishedPacket, isRepeat: Bool = false, into outbox: inout DatagramOutbox,
-        at now: Instant
+        _ out: OutgoingPacket, _ packet: PublishedPacket, isRepeat: Bool = false, batch: Int = 1,
+        into outbox: inout DatagramOutbox, at now: Instant
     ) -> Forwarding {
         var forwarding = Forwarding.refused
         let ids = publication.publisher.machine.receivedExtensions
@@ -157,7 +157,7 @@ final class Subscription {
             guard let header = try? RTPHeader(parsing: bytes) else { return }
             forwarding = send(
                 out, packet, header, ForwardedExtensions(of: header, bytes, from: ids), bytes, to: subscriber,
-                isRepeat: isRepeat, into: &outbox, at: now)
+                isRepeat: isRepeat, batch: batch, into: &outbox, at: now)
         }
         return forwarding
     }

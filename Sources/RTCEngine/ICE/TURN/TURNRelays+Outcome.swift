@@ -68,6 +68,10 @@ extension TURNRelays {
         let lost = relays[index].allocation.grant?.relayed ?? []
         relays[index].hasEnded = true
         for relayed in lost { outputs.append(.lost(relayed)) }
+        if relays[index].hasNewCredential, !relays[index].isRetired {
+            relays[index].hasAnswered = false
+            return begin(anew: index, at: now)
+        }
         if !relays[index].hasAnswered || !lost.isEmpty {
             outputs.append(
                 .failed(

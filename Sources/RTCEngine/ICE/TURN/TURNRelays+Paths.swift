@@ -11,6 +11,7 @@ extension TURNRelays {
         guard let index else { return }
         relays[index].path = .stream(stream)
         if relays[index].allocation.phase == .idle {
+            if relays[index].hasNewCredential { makeAllocation(anew: index) }
             relays[index].allocation.start(at: now)
         } else {
             _ = relays[index].allocation.pathChanged(at: now)
@@ -129,7 +130,7 @@ extension TURNRelays {
 
     mutating func add(_ server: TURNServer, _ path: Path, tried: [TransportAddress], at now: Instant) {
         guard hasRoom else { return }
-        let relay = Relay(server: server, path: path, allocation: makeAllocation(server), tried: tried)
+        let relay = Relay(asked: server, server: server, path: path, allocation: makeAllocation(server), tried: tried)
         var index = relays.count
         if index < configuration.maximumAllocations {
             relays.append(relay)
@@ -157,6 +158,13 @@ extension TURNRelays {
         // Who has IPv6 may have a peer that has nothing else.
         let hasIPv6 = bases.contains { $0.ip.isIPv6 && !$0.ip.isLoopback }
         return TURNAllocation(server, configuration, additionalIPv6: hasIPv6, random: random.split())
+    }
+
+    private mutating func makeAllocation(anew index: Int) {
+        let retries = relays[index].allocation.retries
+        relays[index].allocation = makeAllocation(relays[index].server)
+        relays[index].allocation.retries = retries
+        relays[index].hasNewCredential = false
     }
 
     mutating func startIfReady(_ index: Int, at now: Instant) {
@@ -193,9 +201,7 @@ extension TURNRelays {
             }
             relays[index].path = .datagrams(base: other)
         }
-        let retries = relays[index].allocation.retries
-        relays[index].allocation = makeAllocation(server)
-        relays[index].allocation.retries = retries
+        makeAllocation(anew: index)
         relays[index].hasEnded = false
         switch server.transport {
         case .udp: break

@@ -14,6 +14,8 @@ struct TURNRelays: Sendable {
 
     /// One allocation with its way.
     struct Relay: Sendable {
+        /// As the application named it; `server` is another one after a redirection (RFC 8489 §10).
+        var asked: TURNServer
         var server: TURNServer
         var path: Path
         var allocation: TURNAllocation
@@ -25,11 +27,30 @@ struct TURNRelays: Sendable {
         var hasEnded = false
         /// Why, for a server that gave no candidate, is told once.
         var hasAnswered = false
-        /// Its server is none of ours any more: when it is lost, it stays so.
+        /// Its server is none of ours any more: it lasts until a restart finds it unused, and is not asked for anew.
         var isRetired = false
+        /// There is another credential than the one that the allocation was asked for with.
+        var hasNewCredential = false
 
-        /// RFC 8489 §10: a redirection leads away from the server that was asked first.
-        func isOf(_ other: TURNServer) -> Bool { tried.first == other.address && server.transport == other.transport }
+        /// Under TLS a server is its name, for that is what its certificate shows.
+        func isOf(_ other: TURNServer) -> Bool {
+            other.transport == asked.transport && (asked.address == other.address || server.address == other.address)
+                && (other.transport != .tls || other.host == asked.host)
+        }
+
+        /// Whether this is an address that its server has given.
+        func gives(_ relayed: TransportAddress?) -> Bool {
+            guard let relayed, let grant = allocation.grant else { return false }
+            return grant.relayed.contains(relayed)
+        }
+
+        mutating func take(_ other: TURNServer) {
+            hasNewCredential = hasNewCredential || asked.username != other.username || asked.password != other.password
+            asked = other
+            server.username = other.username
+            server.password = other.password
+            server.url = other.url
+        }
     }
 
     enum Output: Sendable {
@@ -83,10 +104,7 @@ struct TURNRelays: Sendable {
         for index in relays.indices {
             let server = new.first { relays[index].isOf($0) }
             relays[index].isRetired = server == nil
-            guard let server else { continue }
-            relays[index].server.username = server.username
-            relays[index].server.password = server.password
-            relays[index].server.url = server.url
+            if let server { relays[index].take(server) }
         }
         if areAsked { askNew(at: now) }
     }
@@ -105,17 +123,40 @@ struct TURNRelays: Sendable {
     }
 
     /// Whether an answer is still awaited.
-    var isGathering: Bool { relays.contains { !$0.hasAnswered && !$0.hasEnded } }
+    var isGathering: Bool { relays.contains { !$0.hasAnswered && !$0.hasEnded && !$0.isRetired } }
 
-    /// A restart: servers that were lost are asked again, and new ones for the first time.
-    mutating func renew(at now: Instant) {
-        let ended = relays.indices.filter { relays[$0].hasEnded && !relays[$0].isRetired }
-        for index in ended {
-            relays[index].renewals = 0
-            relays[index].hasAnswered = false
-            begin(anew: index, at: now)
+    /// A restart: servers that were lost are asked again, from the one that the application named on, and new ones for
+    /// the first time. What is left of others is given back.
+    ///
+    /// - Parameter used: the address that packets leave from.
+    mutating func renew(keeping used: TransportAddress?, at now: Instant) {
+        for index in relays.indices {
+            if relays[index].isRetired {
+                if !relays[index].hasEnded, !relays[index].gives(used) { giveBack(index, at: now) }
+            } else if relays[index].hasEnded {
+                relays[index].renewals = 0
+                relays[index].server = relays[index].asked
+                relays[index].tried = [relays[index].asked.address]
+                relays[index].hasAnswered = false
+                begin(anew: index, at: now)
+            } else if relays[index].allocation.grant == nil {
+                // Asked for anew since it was lost: it is one of this restart's candidates.
+                relays[index].hasAnswered = false
+            }
         }
         askNew(at: now)
+    }
+
+    private mutating func giveBack(_ index: Int, at now: Instant) {
+        for relayed in relays[index].allocation.grant?.relayed ?? [] { outputs.append(.lost(relayed)) }
+        end(index, at: now)
+    }
+
+    private mutating func end(_ index: Int, at now: Instant) {
+        relays[index].allocation.close(at: now)
+        drain(index, at: now)
+        relays[index].hasEnded = true
+        closeStream(of: index)
     }
 
     /// This peer was chosen: its packets are many.
@@ -126,25 +167,20 @@ struct TURNRelays: Sendable {
     }
 
     mutating func close(at now: Instant) {
-        for index in relays.indices where !relays[index].hasEnded {
-            relays[index].allocation.close(at: now)
-            drain(index, at: now)
-            relays[index].hasEnded = true
-            closeStream(of: index)
-        }
+        for index in relays.indices where !relays[index].hasEnded { end(index, at: now) }
     }
 
     // MARK: Packets
 
     /// What is sent from here goes through an allocation.
     func index(of relayed: TransportAddress) -> Int? {
-        relays.firstIndex { $0.allocation.grant?.relayed.contains(relayed) == true && !$0.hasEnded }
+        relays.firstIndex { $0.gives(relayed) && !$0.hasEnded }
     }
 
     /// Who gave this address; nil when it is not relayed. An allocation that has ended since is named too, for its
     /// candidate remains.
     func server(of relayed: TransportAddress) -> TURNServer? {
-        relays.first { $0.allocation.grant?.relayed.contains(relayed) == true }?.server
+        relays.first { $0.gives(relayed) }?.server
     }
 
     /// How its messages travel. Without the rest of it: this is for every packet.

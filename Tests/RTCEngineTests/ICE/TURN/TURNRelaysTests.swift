@@ -214,7 +214,7 @@ import Testing
         }
         #expect(told == 5 && lost == 5)
         // A restart asks again.
-        relays.renew(at: now)
+        relays.renew(keeping: nil, at: now)
         #expect(news(&relays).datagrams.last?.message.method == .allocate)
     }
 
@@ -224,8 +224,9 @@ import Testing
         var renewed = Self.server()
         renewed.username = "later"
         relays.setServers([renewed], areAsked: false, at: .zero)
-        relays.renew(at: .zero)
+        relays.renew(keeping: nil, at: .zero)
         #expect(news(&relays).datagrams.isEmpty, "what there is stays")
+        #expect(!relays.isGathering)
 
         let end = Instant.zero + .seconds(Int64(540))
         relays.tick(at: end)
@@ -249,26 +250,75 @@ import Testing
         let meanwhile = news(&relays)
         #expect(meanwhile.datagrams.isEmpty && meanwhile.commands.isEmpty && meanwhile.lost.isEmpty)
 
-        relays.renew(at: .zero)
+        relays.renew(keeping: TURNScript.relayed, at: .zero)
         let asked = news(&relays)
         #expect(asked.datagrams.map(\.to) == [second.address])
         #expect(asked.commands.count == 1 && asked.lost.isEmpty)
         #expect(relays.isGathering)
-        relays.renew(at: .zero)
+        relays.renew(keeping: TURNScript.relayed, at: .zero)
         #expect(news(&relays).datagrams.isEmpty, "once")
 
-        // The first one's address was in use till now. Who has lost it does not look there again.
-        let end = Instant.zero + .seconds(Int64(540))
-        relays.tick(at: end)
-        let refresh = try #require(news(&relays).datagrams.first { $0.message.method == .refresh })
-        answer(&relays, refresh.message, .error, [.errorCode(.allocationMismatch)], from: refresh.to, at: end)
-        relays.renew(at: end)
-        let told = news(&relays)
-        #expect(told.lost == [TURNScript.relayed])
-        #expect(!told.datagrams.contains { $0.to == Self.server().address })
-        // A new socket has nothing to do with it either.
-        relays.basesChanged(lost: [], found: [endpoint("203.0.113.9", 4_002)], at: end)
+        // The first one's address was in use till now. It is given back, and nobody looks there again.
+        relays.renew(keeping: nil, at: .zero)
+        let end = news(&relays)
+        #expect(end.lost == [TURNScript.relayed])
+        #expect(end.datagrams.map(\.message.method) == [.refresh] && end.datagrams.first?.message.lifetime == 0)
+        relays.renew(keeping: nil, at: .zero)
+        relays.basesChanged(lost: [], found: [endpoint("203.0.113.9", 4_002)], at: .zero)
         #expect(news(&relays).datagrams.map(\.to) == [second.address])
+    }
+
+    @Test func `a credential that comes while an allocation is asked for is tried when the one before is refused`()
+        throws
+    {
+        var relays = makeRelays()
+        relays.add(base: Self.base, at: .zero)
+        relays.setServers([Self.server()], at: .zero)
+        func refuse() throws -> STUNMessage {
+            let asked = try #require(news(&relays).datagrams.last)
+            answer(
+                &relays, asked.message, .error,
+                [.errorCode(.unauthenticated), .realm("roost"), .nonce(TURNScript.nonce)], from: asked.to)
+            return asked.message
+        }
+        #expect(try refuse().username == nil)
+        var renewed = Self.server()
+        renewed.password = "another"
+        renewed.username = "later"
+        relays.setServers([renewed], at: .zero)
+        #expect(try refuse().username == "user")
+        #expect(relays.isGathering)
+        #expect(try refuse().username == nil)
+        #expect(try refuse().username == "later")
+        let end = news(&relays)
+        #expect(end.failures.map(\.errorCode) == [401])
+        #expect(!relays.isGathering)
+    }
+
+    @Test func `a restart begins with the server that was named, wherever it referred to`() throws {
+        var relays = makeRelays()
+        relays.add(base: Self.base, at: .zero)
+        relays.setServers([Self.server()], at: .zero)
+        let other = Self.server(host: 2).address
+        let asked = try #require(news(&relays).datagrams.first)
+        answer(&relays, asked.message, .error, [.errorCode(.tryAlternate), .alternateServer(other)], from: asked.to)
+        let referred = try #require(news(&relays).datagrams.first)
+        #expect(referred.to == other)
+        answer(&relays, referred.message, .error, [.errorCode(.insufficientCapacity)], from: other)
+        #expect(news(&relays).failures.map(\.errorCode) == [508])
+        relays.renew(keeping: nil, at: .zero)
+        #expect(news(&relays).datagrams.map(\.to) == [Self.server().address])
+    }
+
+    @Test func `under TLS another name is another server, at the same address`() throws {
+        var relays = makeRelays()
+        var renamed = Self.server(.tls)
+        renamed.host = "turn.example"
+        relays.setServers([Self.server(.tls), renamed], at: .zero)
+        #expect(news(&relays).commands.count == 2)
+        relays.setServers([renamed], areAsked: false, at: .zero)
+        relays.renew(keeping: nil, at: .zero)
+        #expect(news(&relays).commands.count == 1, "one is closed")
     }
 
     @Test func `a socket that is gone: its allocation moves with a ticket`() throws {
@@ -330,12 +380,12 @@ import Testing
         #expect(told.datagrams.isEmpty && told.lost == [relayed[0]])
         #expect(relays.index(of: relayed[0]) == nil && relays.index(of: relayed[1]) != nil)
         // Neither does a restart ask from there, nor from the socket that is gone.
-        relays.renew(at: .zero)
+        relays.renew(keeping: nil, at: .zero)
         #expect(news(&relays).datagrams.isEmpty && !relays.isGathering)
         // A socket that comes is one for it.
         let third = endpoint("203.0.113.100", 4_002)
         relays.basesChanged(lost: [], found: [third], at: .zero)
-        relays.renew(at: .zero)
+        relays.renew(keeping: nil, at: .zero)
         #expect(news(&relays).datagrams.map { $0.from } == [third])
     }
 
