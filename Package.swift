@@ -253,8 +253,12 @@ let package = Package(
             swiftSettings: swiftSettings + optimized),
         tests(
             "SFUCoreTests", ["SFUCore", "SFUModels", "RTCEngine", "RTCWire", "CongestionLinks"], settings: optimized),
-        tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"]),
-        tests("TURNServerTests", ["TURNServer", "RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles"]),
+        // Programs that tests run and wait for.
+        .target(name: "ProgramRun", path: "Tests/ProgramRun", swiftSettings: swiftSettings),
+        tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles", "ProgramRun"]),
+        tests(
+            "TURNServerTests",
+            ["TURNServer", "RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "ProgramRun"]),
         tests("SocketIOTests", ["SocketIO"] + nio),
         tests(
             "RedisClientTests",
@@ -287,7 +291,7 @@ let package = Package(
             ]),
         tests("LiveKitRecorderTests", ["LiveKitRecorder"]),
         tests("ChatModelTests", ["ChatModel"]),
-        tests("ChatCoreTests", ["ChatCore", "ChatModel", "ChatStoreSQLite", "ChatStorePostgres"]),
+        tests("ChatCoreTests", ["ChatCore", "ChatModel", "ChatStoreSQLite", "ChatStorePostgres", "ProgramRun"]),
         tests(
             "ChatServerTests",
             ["ChatServer", "ChatCore", "ChatModel", "ChatStoreSQLite", "SocketIO", "LiveKitProtocol", "COpenSSL"]),

@@ -1,5 +1,6 @@
 import Foundation
 import MediaFiles
+import ProgramRun
 import RTCEngine
 import RTCWire
 import Testing
@@ -103,11 +104,8 @@ private actor PrivateNetwork {
 
     /// On this thread, so that the program is in the same namespace.
     func ip(_ arguments: String...) throws {
-        let process = Process()
-        process.executableURL = URL(filePath: Self.program)
-        process.arguments = arguments
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw Failure(command: arguments.joined(separator: " ")) }
+        guard try runToEnd(Self.program, arguments) == 0 else {
+            throw Failure(command: arguments.joined(separator: " "))
+        }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import ProgramRun
 import RTCEngine
 import RTCWire
 import Testing
@@ -147,15 +148,7 @@ private final class Responder {
         return FileManager.default.isExecutableFile(atPath: own.path) ? own : URL(filePath: "/usr/bin/python3")
     }()
 
-    static let isInstalled: Bool = {
-        let process = Process()
-        process.executableURL = python
-        process.arguments = ["-c", "import zeroconf"]
-        process.standardError = FileHandle.nullDevice
-        guard (try? process.run()) != nil else { return false }
-        process.waitUntilExit()
-        return process.terminationStatus == 0
-    }()
+    static let isInstalled = (try? runToEnd(python.path, ["-c", "import zeroconf"])) == 0
 
     private static let program = """
         import socket, sys

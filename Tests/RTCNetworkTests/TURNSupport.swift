@@ -1,5 +1,6 @@
 import Foundation
 import MediaFiles
+import ProgramRun
 import RTCEngine
 import RTCWire
 import Synchronization
@@ -102,15 +103,13 @@ struct TURNCertificate {
     init(names: String = "DNS:localhost,IP:127.0.0.1") throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "roost-turn-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let openssl = Process()
-        openssl.executableURL = URL(filePath: "/usr/bin/openssl")
-        openssl.arguments = [
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-            "/CN=roost test", "-addext", "subjectAltName=\(names)", "-keyout", key, "-out", certificate,
-        ]
-        openssl.standardError = FileHandle.nullDevice
-        try openssl.run()
-        openssl.waitUntilExit()
+        let status = try runToEnd(
+            "/usr/bin/openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                "/CN=roost test", "-addext", "subjectAltName=\(names)", "-keyout", key, "-out", certificate,
+            ])
+        guard status == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
     func remove() { try? FileManager.default.removeItem(at: folder) }

@@ -1,4 +1,5 @@
 import Foundation
+import ProgramRun
 
 /// A PostgreSQL server of the tests' own, begun with the first test that needs it: in a folder that nobody else uses,
 /// reached by a socket in it, gone with the tests however they end.
@@ -81,17 +82,9 @@ actor PostgresServer {
 
     private static func run(_ program: String, _ arguments: [String], tries: Int = 1) throws {
         for attempt in 1...tries {
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/env")
-            process.arguments = [program] + arguments
-            process.standardOutput = FileHandle.nullDevice
-            process.standardError = FileHandle.nullDevice
-            try process.run()
-            process.waitUntilExit()
-            if process.terminationStatus == 0 { return }
-            guard attempt < tries else {
-                throw NotToBeHad(description: "\(program) has ended with \(process.terminationStatus).")
-            }
+            let status = try runToEnd("/usr/bin/env", [program] + arguments)
+            if status == 0 { return }
+            guard attempt < tries else { throw NotToBeHad(description: "\(program) has ended with \(status).") }
             Thread.sleep(forTimeInterval: 0.1)
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import ProgramRun
 import RTCEngine
 import RTCSecurity
 import RTCWire
@@ -253,15 +254,13 @@ private struct ServiceCertificate {
     init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "roost-turn-server-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let openssl = Process()
-        openssl.executableURL = URL(filePath: "/usr/bin/openssl")
-        openssl.arguments = [
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-            "/CN=roost test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
-        ]
-        openssl.standardError = FileHandle.nullDevice
-        try openssl.run()
-        openssl.waitUntilExit()
+        let status = try runToEnd(
+            "/usr/bin/openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                "/CN=roost test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+            ])
+        guard status == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
     func remove() { try? FileManager.default.removeItem(at: folder) }
