@@ -1,16 +1,9 @@
 public import RTCWire
 
 extension ICEAgent {
-    /// STUN servers that became known after the sockets were bound, as their names had to be looked up first. To be
-    /// called before gathering has completed: afterwards they wait for the next restart, since the peer has been
-    /// told that no candidate follows.
-    public mutating func addSTUNServers(_ servers: [TransportAddress], at now: Instant) {
-        guard connectionState != .closed else { return }
-        setSTUNServers(
-            configuration.stunServers + servers.filter { !configuration.stunServers.contains($0) }, at: now)
-    }
-
-    /// STUN servers in place of those that were known; likewise.
+    /// STUN servers in place of those that were known, as names are looked up after the sockets are bound, or the
+    /// application has others. To be called before gathering has completed: afterwards they wait for the next restart,
+    /// since the peer has been told that no candidate follows.
     public mutating func setSTUNServers(_ servers: [TransportAddress], at now: Instant) {
         guard connectionState != .closed else { return }
         configuration.stunServers = servers

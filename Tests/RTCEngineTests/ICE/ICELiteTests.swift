@@ -64,7 +64,7 @@ import Testing
                 endpoint("192.0.2.2", 4_001), endpoint("2001:db8::1", 4_002), endpoint("2001:db8::1", 4_003),
                 endpoint("2001:db8::2", 4_004),
             ] { agent.addLocalHost(base, at: now) }
-            agent.addSTUNServers([endpoint("203.0.113.201", 3_478)], at: now)
+            agent.setSTUNServers([endpoint("203.0.113.201", 3_478)], at: now)
             agent.localHostsComplete(at: now)
         }
         #expect(

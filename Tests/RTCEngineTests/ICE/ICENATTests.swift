@@ -108,7 +108,7 @@ import Testing
         var duet = ICEDuet(network: network, hosts: hosts)
         duet.tell(.left) { agent, now in
             agent.addLocalHost(endpoint("10.0.0.2", 4_000), at: now)
-            agent.addSTUNServers([Self.server, Self.server], at: now)
+            agent.setSTUNServers([Self.server, Self.server], at: now)
             agent.localHostsComplete(at: now)
         }
         #expect(duet.run { $0[.left].gathering.last == .complete })
