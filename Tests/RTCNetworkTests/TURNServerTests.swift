@@ -114,32 +114,25 @@ struct TURNServerTests {
             try await connection.setICEServers([second.server(transport, host: "localhost")])
         }
         first.stop()
-        try await pair.offerer.setLocalDescription(await pair.offerer.createOffer(iceRestart: true))
-        try await pair.answerer.setRemoteDescription(await Self.description(of: pair.offerer))
-        try await pair.answerer.setLocalDescription()
-        try await pair.offerer.setRemoteDescription(await Self.description(of: pair.answerer))
+        let offer = try await pair.offerer.createOffer(iceRestart: true)
+        try await pair.answerer.setRemoteDescription(await Self.gathered(offer, by: pair.offerer))
+        let answer = try await pair.answerer.createAnswer()
+        try await pair.offerer.setRemoteDescription(await Self.gathered(answer, by: pair.answerer))
         for connection in [pair.offerer, pair.answerer] {
-            while await Self.relay(of: connection) != second.url(transport, host: "localhost") {
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            try await ConnectedPair.uses(relay: second.url(transport, host: "localhost"), connection)
         }
         #expect(try await pair.carriesFrames(20))
         await pair.close()
     }
 
-    /// With all candidates.
-    private static func description(of connection: PeerConnection) async throws -> SessionDescriptionInit {
-        while await connection.iceGatheringState != .complete { try await Task.sleep(for: .milliseconds(10)) }
+    /// The description with all candidates.
+    private static func gathered(
+        _ description: SessionDescriptionInit, by connection: PeerConnection
+    ) async throws -> SessionDescriptionInit {
+        let events = connection.events
+        try await connection.setLocalDescription(description)
+        for await event in events { if case .iceGatheringStateChange(.complete) = event { break } }
         return try #require(await connection.localDescription)
-    }
-
-    /// The server of the relayed address that is in use.
-    private static func relay(of connection: PeerConnection) async -> String? {
-        let report = await connection.getStats()
-        guard let id = report.transport?.selectedCandidatePairID,
-            let pair = report.candidatePairs.first(where: { $0.id == id })
-        else { return nil }
-        return report.candidates.first { $0.id == pair.localCandidateID }?.url
     }
 
     @Test func `one side relays, the other does not know`() async throws {

@@ -151,14 +151,23 @@ extension ConnectedPair {
         while await candidateTypes(connection) != types { try await Task.sleep(for: .milliseconds(10)) }
     }
 
+    /// Comes back when our candidate in use is one that this TURN server has given.
+    static func uses(relay url: String, _ connection: PeerConnection) async throws {
+        while await usedCandidates(connection).first?.url != url { try await Task.sleep(for: .milliseconds(10)) }
+    }
+
     /// The kinds of candidates of the pair in use, ours first.
     static func candidateTypes(_ connection: PeerConnection) async -> [String] {
+        await usedCandidates(connection).map(\.candidateType)
+    }
+
+    private static func usedCandidates(_ connection: PeerConnection) async -> [CandidateStats] {
         let report = await connection.getStats()
         guard let id = report.transport?.selectedCandidatePairID,
             let pair = report.candidatePairs.first(where: { $0.id == id })
         else { return [] }
         return [pair.localCandidateID, pair.remoteCandidateID].compactMap { id in
-            report.candidates.first { $0.id == id }?.candidateType
+            report.candidates.first { $0.id == id }
         }
     }
 }

@@ -68,7 +68,7 @@ extension TURNRelays {
         let lost = relays[index].allocation.grant?.relayed ?? []
         relays[index].hasEnded = true
         for relayed in lost { outputs.append(.lost(relayed)) }
-        if relays[index].hasNewCredential, !relays[index].isRetired {
+        if relays[index].hasNewCredential, !isRetired(relays[index]) {
             relays[index].hasAnswered = false
             return begin(anew: index, at: now)
         }
@@ -80,7 +80,7 @@ extension TURNRelays {
         }
         relays[index].hasAnswered = true
         // What was there once may be there again, under another address: it serves the next restart.
-        guard !lost.isEmpty, relays[index].renewals < Self.limit, !relays[index].isRetired else {
+        guard !lost.isEmpty, relays[index].renewals < Self.limit, !isRetired(relays[index]) else {
             return closeStream(of: index)
         }
         relays[index].renewals += 1

@@ -145,7 +145,7 @@ extension TURNRelays {
     /// for no new socket asks for them again.
     private var placeOfEnded: Int? {
         func worth(_ relay: Relay) -> Int {
-            if relay.isRetired { return -1 }
+            if isRetired(relay) { return -1 }
             return switch relay.path {
             case .datagrams(let base): bases.contains(base) ? 1 : 0
             case .connecting, .stream: 2
@@ -161,10 +161,12 @@ extension TURNRelays {
     }
 
     private mutating func makeAllocation(anew index: Int) {
-        let retries = relays[index].allocation.retries
+        let (asked, retries) = (relays[index].asked, relays[index].allocation.retries)
+        relays[index].server.username = asked.username
+        relays[index].server.password = asked.password
+        relays[index].server.url = asked.url
         relays[index].allocation = makeAllocation(relays[index].server)
         relays[index].allocation.retries = retries
-        relays[index].hasNewCredential = false
     }
 
     mutating func startIfReady(_ index: Int, at now: Instant) {

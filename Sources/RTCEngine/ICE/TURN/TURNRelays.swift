@@ -14,8 +14,9 @@ struct TURNRelays: Sendable {
 
     /// One allocation with its way.
     struct Relay: Sendable {
-        /// As the application named it; `server` is another one after a redirection (RFC 8489 §10).
+        /// As the application names it.
         var asked: TURNServer
+        /// As the allocation is made: another one after a redirection (RFC 8489 §10), and under the credential of then.
         var server: TURNServer
         var path: Path
         var allocation: TURNAllocation
@@ -27,10 +28,9 @@ struct TURNRelays: Sendable {
         var hasEnded = false
         /// Why, for a server that gave no candidate, is told once.
         var hasAnswered = false
-        /// Its server is none of ours any more: it lasts until a restart finds it unused, and is not asked for anew.
-        var isRetired = false
+
         /// There is another credential than the one that the allocation was asked for with.
-        var hasNewCredential = false
+        var hasNewCredential: Bool { asked.username != server.username || asked.password != server.password }
 
         /// Under TLS a server is its name, for that is what its certificate shows.
         func isOf(_ other: TURNServer) -> Bool {
@@ -42,14 +42,6 @@ struct TURNRelays: Sendable {
         func gives(_ relayed: TransportAddress?) -> Bool {
             guard let relayed, let grant = allocation.grant else { return false }
             return grant.relayed.contains(relayed)
-        }
-
-        mutating func take(_ other: TURNServer) {
-            hasNewCredential = hasNewCredential || asked.username != other.username || asked.password != other.password
-            asked = other
-            server.username = other.username
-            server.password = other.password
-            server.url = other.url
         }
     }
 
@@ -102,15 +94,13 @@ struct TURNRelays: Sendable {
     mutating func setServers(_ new: [TURNServer], areAsked: Bool = true, at now: Instant) {
         servers = new
         for index in relays.indices {
-            let server = new.first { relays[index].isOf($0) }
-            relays[index].isRetired = server == nil
-            if let server { relays[index].take(server) }
+            if let server = new.first(where: { relays[index].isOf($0) }) { relays[index].asked = server }
         }
         if areAsked { askNew(at: now) }
     }
 
     private mutating func askNew(at now: Instant) {
-        for server in servers where !relays.contains(where: { !$0.isRetired && $0.isOf(server) }) {
+        for server in servers where !relays.contains(where: { $0.isOf(server) }) {
             ask(server, at: now)
         }
     }
@@ -123,7 +113,10 @@ struct TURNRelays: Sendable {
     }
 
     /// Whether an answer is still awaited.
-    var isGathering: Bool { relays.contains { !$0.hasAnswered && !$0.hasEnded && !$0.isRetired } }
+    var isGathering: Bool { relays.contains { !$0.hasAnswered && !$0.hasEnded && !isRetired($0) } }
+
+    /// Its server is none of ours any more: it lasts until a restart finds it unused, and is not asked for anew.
+    func isRetired(_ relay: Relay) -> Bool { !servers.contains { relay.isOf($0) } }
 
     /// A restart: servers that were lost are asked again, from the one that the application named on, and new ones for
     /// the first time. What is left of others is given back.
@@ -131,7 +124,7 @@ struct TURNRelays: Sendable {
     /// - Parameter used: the address that packets leave from.
     mutating func renew(keeping used: TransportAddress?, at now: Instant) {
         for index in relays.indices {
-            if relays[index].isRetired {
+            if isRetired(relays[index]) {
                 if !relays[index].hasEnded, !relays[index].gives(used) { giveBack(index, at: now) }
             } else if relays[index].hasEnded {
                 relays[index].renewals = 0
