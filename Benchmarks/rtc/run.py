@@ -177,7 +177,7 @@ def rotated(items, number):
 
 def main():
     rounds = int(sys.argv[1])
-    bench, evp, pion = (os.environ[name] for name in ("BENCH", "EVP", "PION"))
+    bench, evp, floor, pion = (os.environ[name] for name in ("BENCH", "EVP", "FLOOR", "PION"))
     directory = os.path.dirname(os.path.abspath(__file__))
     aiortc = [os.environ["PYTHON"], f"{directory}/peers/aiortc_peer.py"]
     peers = {"roost": [bench], "pion": [pion], "aiortc": aiortc}
@@ -225,9 +225,13 @@ def main():
                 else:
                     subjects = [("roost", [bench], "subject-packets"), ("frames", [bench], "subject")]
                 subjects += [(who, command, "subject") for who, command in carrying("video").items() if who != "roost"]
+                subjects.append(("floor", [floor], verb))
                 for frames in (50, 500):
                     for who, command, mode in rotated(subjects, number):
-                        figure = again(packets, command, mode, [pion], sends, frames, 20)
+                        if who == "floor":
+                            figure = run([*command, mode, str(frames), "20", str(SECONDS)])[0]
+                        else:
+                            figure = again(packets, command, mode, [pion], sends, frames, 20)
                         table.add(f"CPU us a packet {verb}, {frames * 20}/s", who, figure["us"])
                         table.add(f"  packets a second ({verb}, {frames * 20}/s)", who, figure["rate"])
         if "messages" in only:

@@ -17,8 +17,9 @@ if [ -z "${BENCH:-}" ]; then
     swift build -c release --product rtc-bench
     BENCH=$(swift build -c release --show-bin-path)/rtc-bench
 fi
-export BENCH EVP=.build/peers/evp PION=.build/peers/pion-peer
+export BENCH EVP=.build/peers/evp FLOOR=.build/peers/floor PION=.build/peers/pion-peer
 cc -O2 -o "$EVP" peers/evp.c -lcrypto
+cc -O2 -o "$FLOOR" peers/floor.c -lcrypto
 # Debian's packages of Go's libraries are sources in /usr/share/gocode.
 ln -sfn "$PWD/peers/pion" .build/peers/src/pion-peer
 GO111MODULE=off GOFLAGS='' GOPATH="$PWD/.build/peers:/usr/share/gocode" go build -o "$PION" pion-peer
