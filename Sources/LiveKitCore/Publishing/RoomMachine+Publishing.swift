@@ -150,12 +150,32 @@ extension RoomMachine {
     }
 
     /// What a track's section was answered with; nil when there is no codec in common.
-    func describe(_ track: Track, on connection: Connection) -> PublicationDescription? {
+    func describe(
+        _ track: Track, on connection: Connection, sent format: PayloadFormat? = nil
+    ) -> PublicationDescription? {
         guard let id = track.transceiver else { return nil }
         let parameters = media.withMachine(of: connection.id) { machine in
             machine.transceivers.first { $0.id == id }?.receiveParameters
         }
-        return (parameters ?? nil).flatMap { track.describe($0) }
+        return (parameters ?? nil).flatMap { track.describe($0, sent: format) }
+    }
+
+    /// A publisher's encoder has gone over to another of the agreed codecs: the track goes on under its name, and those
+    /// who have it are offered it anew. Who changes it again and again has to wait like with all that everybody is told.
+    func codecChanged(_ publication: PublicationID, to format: PayloadFormat, at now: Instant) {
+        guard let track = byPublication[publication], track.publication == publication else { return }
+        let publisher = track.publisher
+        guard publisher.changes.count < Self.maximumChanges, let connection = publisher.publisher,
+            let description = describe(track, on: connection, sent: format)
+        else { return }
+        fallSilent(track, at: now)
+        for other in people { unsubscribe(other, from: track.sid, at: now) }
+        guard let new = try? media.republish(publication, description, at: now) else { return }
+        byPublication[publication] = nil
+        byPublication[new] = track
+        track.publication = new
+        tellOfChange(of: publisher)
+        for other in people where other !== publisher { considerSubscribing(other, to: track, at: now) }
     }
 
     // MARK: Muting

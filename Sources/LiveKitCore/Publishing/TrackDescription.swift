@@ -145,9 +145,12 @@ extension Track {
 
     /// What the room is told of the media, and notes what everybody is to be told; nil when there is no codec that can
     /// be forwarded.
-    func describe(_ parameters: ReceiveParameters) -> PublicationDescription? {
+    ///
+    /// - Parameter actual: what comes; nil for what is to come, the first codec that was agreed.
+    func describe(_ parameters: ReceiveParameters, sent actual: PayloadFormat? = nil) -> PublicationDescription? {
         let codecs = parameters.codecs.filter { $0.payloadFormat?.isVideo == (kind == .video) }
-        guard let sent = codecs.first, let format = sent.payloadFormat,
+        guard let sent = codecs.first(where: { actual == nil || $0.payloadFormat == actual }),
+            let format = sent.payloadFormat,
             // What subscribers are offered has all kinds of repair, also where the publisher has none.
             let codec = MediaCodecs.all(kind).first(where: { $0.payloadFormat == format })
         else { return nil }

@@ -209,6 +209,7 @@ package final class RoomMachine {
         case .streamPaused(let publication, let subscriber, let isPaused):
             tellStreamState(publication, subscriber, isPaused: isPaused, at: now)
         case .qualityWanted(let publication, let quality): tellQuality(quality, of: publication)
+        case .codecChanged(let publication, let format): codecChanged(publication, to: format, at: now)
         }
     }
 

@@ -83,6 +83,7 @@ final class Publication {
     /// By stream.
     var keyFrames: [KeyFrameThrottle]
     var dynacast: Dynacast
+    var codecChange = CodecChangeDetector()
     /// Its index among those who may speak; nil for pictures.
     var speaker: Int?
 

@@ -66,7 +66,12 @@ extension Room {
         _ packet: ReceivedPacket, _ bytes: RawSpan, of publication: Publication, from peer: RoomPeer, at now: Instant
     ) {
         // Subscribers have agreed on this one only.
-        guard packet.format ?? packet.redundancy?.format == publication.description.format else { return }
+        let format = packet.format ?? packet.redundancy?.format
+        guard format == publication.description.format else {
+            if let format, publication.codecChange.received(format, at: now) { tell(publication, sends: format) }
+            return
+        }
+        publication.codecChange.receivedUsual()
         let ids = peer.machine.receivedExtensions
         let stream = publication.stream(ofReceivedLayer: packet.layer)
         guard

@@ -136,6 +136,26 @@ public final class Room {
         end(publication, at: now)
     }
 
+    /// What comes on a publication's transceiver is another track from now on, as where its codec has changed. The
+    /// publication has ended, and everybody's subscription to it; muted it stays muted.
+    public func republish(
+        _ id: PublicationID, _ description: PublicationDescription, at now: Instant
+    ) throws(RoomError) -> PublicationID {
+        let old = try publication(id)
+        guard description.format.isVideo == old.description.format.isVideo else { throw .unusableTransceiver }
+        let carriers = peers.values.compactMap { peer in peer.carriers[id].map { (peer, $0) } }
+        try unpublish(id, at: now)
+        let new = try publish(on: old.transceiver, of: old.publisher.id, description, at: now)
+        // For those who receive it, it is the same one.
+        for (peer, used) in carriers { peer.carriers[new] = used }
+        if old.isMuted { try setMuted(true, new, at: now) }
+        return new
+    }
+
+    func tell(_ publication: Publication, sends format: PayloadFormat) {
+        events.append(.codecChanged(publication.id, format))
+    }
+
     private func end(_ publication: Publication, at now: Instant) {
         publications[publication.id] = nil
         for peer in peers.values { peer.carriers[publication.id] = nil }
@@ -164,7 +184,8 @@ public final class Room {
                 publication.description.format.isVideo
                 ? subscription.wantedQuality != .off : !subscription.hints.isDisabled
             subscription.target =
-                !isMuted && isWanted && !subscription.isPaused ? subscription.held ?? .highest : nil
+                !isMuted && isWanted && !subscription.isPaused
+                ? subscription.withinLimit(subscription.held ?? .highest) : nil
         }
         divideSoon(at: now)
     }
@@ -383,7 +404,9 @@ public final class Room {
             // Nothing is measured yet, or nothing is sent: what was, or what is wanted, so that it begins when it
             // comes. What was paused stays so until it is seen to fit.
             let isWanted = subscription.wantedQuality != .off && !subscription.publication.isMuted
-            given = isWanted && !subscription.isPaused ? subscription.target ?? subscription.held ?? .highest : nil
+            given =
+                isWanted && !subscription.isPaused
+                ? subscription.withinLimit(subscription.target ?? subscription.held ?? .highest) : nil
         } else if subscription.publication.isMuted || subscription.hints.isDisabled {
             given = nil
         }

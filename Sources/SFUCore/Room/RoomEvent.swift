@@ -1,4 +1,5 @@
 public import RTCEngine
+public import RTCWire
 
 /// Names a peer connection of a room for as long as it lives.
 public struct RoomPeerID: Sendable, Hashable {
@@ -20,6 +21,9 @@ public enum RoomEvent: Sendable {
     case streamPaused(PublicationID, subscriber: RoomPeerID, isPaused: Bool)
     /// The highest quality that any subscriber wants of a publication: its publisher need not send more.
     case qualityWanted(PublicationID, VideoQuality)
+    /// A publisher sends another of the codecs that were agreed, of which nothing is passed on until it is republished
+    /// (`Room.republish`). Told again as long as it goes on.
+    case codecChanged(PublicationID, PayloadFormat)
 
     /// One who speaks.
     public struct Speaker: Sendable, Hashable {

@@ -244,6 +244,12 @@ final class Subscription {
             sizes: sizes, temporalLayers: temporalLayers, framesPerSecond: description.framesPerSecond)
     }
 
+    /// Of layers that are not measured yet: none larger than the subscriber shows, where their sizes are known.
+    func withinLimit(_ target: LayerTarget) -> LayerTarget {
+        guard let limit, Int(limit.spatial) < sizes.count - 1 else { return target }
+        return LayerTarget(spatial: Int(min(target.spatial, limit.spatial)), temporal: Int(target.temporal))
+    }
+
     /// The spatial layers' sizes, as told or as they come.
     private var sizes: [SubscriberHints.Size] {
         publication.description.sizes(live: publication.track.bitrates.live, publication.track.arrangement)

@@ -181,12 +181,26 @@ final class TestClient {
         note(response)
     }
 
+    /// The codec that its encoders make from the next answer on, wherever that names it (RFC 8829 §5.10): of browsers, an
+    /// encoder goes over to another without asking.
+    var encodes: PayloadFormat?
+
     private func takeAnswer(_ answer: LiveKitSessionDescription, at now: Instant) {
         answers.append(answer)
         isNegotiating = false
         for (mid, track) in answer.midToTrackID { mids[mid] = track }
         do {
-            try publisher.setRemoteDescription(.answer, try SessionDescription(parsing: answer.sdp), at: now)
+            var description = try SessionDescription(parsing: answer.sdp)
+            for index in description.media.indices {
+                guard let encodes,
+                    let map = description.media[index].all(SDP.RTPMap.self).first(where: {
+                        $0.encoding.lowercased() == "\(encodes)"
+                    })
+                else { continue }
+                description.media[index].formats.removeAll { $0 == String(map.payloadType) }
+                description.media[index].formats.insert(String(map.payloadType), at: 0)
+            }
+            try publisher.setRemoteDescription(.answer, description, at: now)
         } catch {
             lines.append("! the answer cannot be applied: \(error)")
         }
@@ -296,15 +310,17 @@ final class TestClient {
     func track(_ title: String) -> LiveKitTrackInfo? { published["cid-\(name)-\(title)"] }
 
     /// A picture of each layer, the lowest first; its last byte is its number, before it stands its layer.
-    func picture(_ number: Int, _ title: String, layers: [String] = [], size: Int = 900) throws {
+    func picture(
+        _ number: Int, _ title: String, layers: [String] = [], size: Int = 900, format: PayloadFormat = .vp8
+    ) throws {
         guard let sender = senders[title] else { return }
         let isKeyFrame = wantsKeyFrame || number == 0
         wantsKeyFrame = false
         for (layer, rid) in (layers.isEmpty ? [""] : layers).enumerated() {
             let body = [UInt8](repeating: 1, count: size * (layer + 1)) + [UInt8(layer + 1), UInt8(number % 250 + 1)]
-            let tag: [UInt8] = isKeyFrame ? [0x10, 0, 0, 0x9d, 0x01, 0x2a, 0x40, 0x01, 0xf0, 0x00] : [0x11, 0, 0]
             let frame = EncodedFrame(
-                payload: tag + body, timestamp: UInt32(number * 3_000), isKeyFrame: isKeyFrame, format: .vp8)
+                payload: Self.tag(of: format, isKeyFrame) + body, timestamp: UInt32(number * 3_000),
+                isKeyFrame: isKeyFrame, format: format)
             if rid.isEmpty {
                 try publisher.send(frame, on: sender, at: venue.now)
             } else {
@@ -313,10 +329,20 @@ final class TestClient {
         }
     }
 
-    func sound(_ number: Int, _ title: String, level: UInt8 = 20) throws {
+    /// What a picture begins with: VP8's frame tag (RFC 6386), or H.264's NAL units and the head of the last of them.
+    private static func tag(of format: PayloadFormat, _ isKeyFrame: Bool) -> [UInt8] {
+        guard format == .h264 else {
+            return isKeyFrame ? [0x10, 0, 0, 0x9d, 0x01, 0x2a, 0x40, 0x01, 0xf0, 0x00] : [0x11, 0, 0]
+        }
+        let parameters: [UInt8] = [0, 0, 0, 1, 0x67, 0x42, 0xe0, 0x1f, 0x8c, 0, 0, 0, 1, 0x68, 0xce, 0x3c, 0x80]
+        return isKeyFrame ? parameters + [0, 0, 0, 1, 0x65, 0x88] : [0, 0, 0, 1, 0x41, 0x9a]
+    }
+
+    func sound(_ number: Int, _ title: String, level: UInt8 = 20, format: PayloadFormat = .opus) throws {
         guard let sender = senders[title] else { return }
         var frame = EncodedFrame(
-            payload: [0x78, UInt8(number % 250 + 1)], timestamp: UInt32(number * 960), isKeyFrame: true, format: .opus)
+            payload: [0x78, UInt8(number % 250 + 1)], timestamp: UInt32(number * 20) * format.clockRate / 1_000,
+            isKeyFrame: true, format: format)
         frame.metadata.audioLevel = AudioLevel(isVoice: true, level: level)
         try publisher.send(frame, on: sender, at: venue.now)
     }
