@@ -124,6 +124,27 @@ def test_a_browser_publishes_layers_and_each_subscriber_has_one(sfu, room, chrom
     ann.wait_until("camera", lambda report: report["sizes"][-1][0] == 640, "the largest layer")
 
 
+@pytest.mark.parametrize("layers", [[], ["f", "h", "q"]], ids=["one", "layers"])
+def test_a_browser_goes_over_to_another_codec(sfu, room, aiortc, chromium, layers):
+    """Without telling anybody: subscribers of two connections and of one, and a player, go on seeing it."""
+    subscribers = [sfu.join(room, "ann"), sfu.join(room, "bob", "--dual")]
+    page = chromium("/whip", "page", publish=660, layers=layers)
+    player = aiortc("/whep", "player")
+    sids = {one.wait_for("subscribed", name="camera", codec="video/VP8")["sid"] for one in subscribers}
+    for one in [*subscribers, player]:
+        one.check_picture()
+    for times, codec in [(2, "video/H264"), (3, "video/VP8")]:
+        page.encode(codec)
+        for one in subscribers:
+            assert one.wait_for("subscribed", name="camera", times=times)["sid"] in sids
+            one.report("camera", fresh=True)
+            one.check_picture()
+        before = len(player.report()["counters"])
+        wait_until(lambda: len(player.report()["counters"]) >= before + 45, f"pictures\n{player.transcript()}")
+        Evidence("player", counters=player.report()["counters"][before:]).check_picture(least=40)
+    subscribers[0].check_sound(660)
+
+
 def test_players_that_we_did_not_write(sfu, room, aiortc, chromium):
     ann, bob = sfu.join(room, "ann"), sfu.join(room, "bob", hidden=True)
     ann.publish(hertz=880)

@@ -124,6 +124,17 @@ async (late) => {
 }
 """
 
+# Its encoders make another of the agreed codecs, without negotiation (W3C webrtc-extensions: RTCRtpEncodingParameters.codec).
+ENCODE = """
+async (mimeType) => {
+  const sender = session.connection.getSenders().find(({ track }) => track.kind === 'video');
+  const parameters = sender.getParameters();
+  const codec = parameters.codecs.find((codec) => codec.mimeType === mimeType);
+  for (const encoding of parameters.encodings) encoding.codec = codec;
+  await sender.setParameters(parameters);
+}
+"""
+
 # Whether that pair carries media both ways.
 ON_NEW_PATH = """
 async () => {
@@ -168,6 +179,9 @@ class ChromiumExchange:
         already, by the server's former credential. Chromium keeps that path then, and that credential."""
         self.page.evaluate(RESTART, late)
         wait_until(lambda: self.page.evaluate(ON_NEW_PATH), f"{self.name}: media on the new path, both ways")
+
+    def encode(self, mime_type):
+        self.page.evaluate(ENCODE, mime_type)
 
     def close(self):
         self.page.context.close()

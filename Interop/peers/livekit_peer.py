@@ -6,6 +6,7 @@ The picture is gray with the test video's frame counter in it, the sound one ton
 
 import argparse
 import asyncio
+import collections
 import json
 import sys
 from pathlib import Path
@@ -72,6 +73,7 @@ class Peer(Streams):
         self.arguments = arguments
         self.room = rtc.Room()
         self.tasks, self.tracks, self.received, self.streams = set(), {}, {}, {}
+        self.times = collections.Counter()
         self.ended = asyncio.Event()
         on = self.room.on
         on("participant_connected", lambda who: say("connected", who=who.identity))
@@ -111,7 +113,9 @@ class Peer(Streams):
             stream = rtc.AudioStream(track, sample_rate=RATE, num_channels=1)
             self.start(self.take(stream, received.hear))
         self.streams[publication.sid] = stream
+        self.times[publication.sid] += 1
         say("subscribed", who=who.identity, name=publication.name, codec=publication.mime_type,
+            sid=publication.sid, times=self.times[publication.sid],
             encryption=rtc.EncryptionType.Name(publication.encryption_type))
 
     def unsubscribed(self, _, publication, who):
