@@ -13,6 +13,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from livekit import api
 from livekit.protocol import egress as egress_messages
 
+from peers.exchange_peers import ChromiumExchange
 from peers.livekit_room import KEY, SECRET, Server, token
 from peers.livekit_service import Webhooks, call, without_nothing
 from peers.roost_peer import find_roost, read_counters, read_tones
@@ -169,6 +170,30 @@ def test_a_track_is_recorded_until_it_is_stopped(sfu, service, hooks, folder, ro
         ("egress_updated", "EGRESS_ENDING"), ("egress_ended", "EGRESS_COMPLETE")]
     for someone in (ann, bob):
         assert not any("EG_" in str(line) for line in someone.process.events)
+
+
+def test_a_track_whose_codec_changes_goes_on_in_another_file(sfu, service, folder, room, browser):
+    ann = sfu.join(room, "ann")
+    page = ChromiumExchange(browser, sfu, "/whip", token(room, "page"), 660)
+    camera = ann.wait_for("subscribed", name="camera")["sid"]
+    begun = service.record(room, camera)["answer"]
+    service.wait_for(begun["egress_id"], "EGRESS_ACTIVE")
+
+    def recorded():
+        info = service.one(begun["egress_id"])
+        return [(one["complete"], folder / one["file"]) for one in index_of(folder, info)["recordings"]]
+
+    wait_until(lambda: len(read_counters(recorded()[0][1])) >= 45, "enough of the first codec is recorded")
+    page.encode("video/H264")
+    wait_until(lambda: len(recorded()) == 2, lambda: f"a second file: {recorded()}")
+    wait_for_size(recorded()[1][1], 60_000, "enough of the second codec is recorded")
+    service.stop(begun["egress_id"])
+    assert service.wait_for(begun["egress_id"], *OVER)["status"] == "EGRESS_COMPLETE"
+    page.close()
+    assert [complete for complete, _ in recorded()] == [True, True]
+    assert [path.suffix for _, path in recorded()] == [".webm", ".mp4"]
+    for _, path in recorded():
+        check_camera(path)
 
 
 def test_layers_in_one_stream_are_recorded_as_pictures_of_the_largest(sfu, service, folder, room):

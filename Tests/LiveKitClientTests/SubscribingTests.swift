@@ -41,6 +41,15 @@ import Testing
         #expect(dialogue.media(.receiving([])) == ["* unsubscribed TR_2"])
     }
 
+    @Test func `a track that is taken out of one section and put into another is subscribed again`() {
+        let dialogue = Dialogue.connected([Dialogue.info("ann", tracks: [Self.camera])])
+        _ = dialogue.media(.receiving([Self.stream("PA_ann|TR_1", on: 1)]))
+        #expect(
+            dialogue.media(.receiving([Self.stream("PA_ann|TR_1", on: 2)]))
+                == ["* unsubscribed TR_1", "* subscribed TR_1"])
+        #expect(dialogue.media(.receiving([])) == ["* unsubscribed TR_1"])
+    }
+
     @Test func `whoever goes takes the tracks along`() {
         let dialogue = Dialogue.connected([Dialogue.info("ann", tracks: [Self.camera])])
         _ = dialogue.media(.receiving([Self.stream("PA_ann|TR_1")]))

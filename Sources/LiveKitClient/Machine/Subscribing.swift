@@ -63,7 +63,9 @@ extension RoomClientMachine {
         subscribing.streams = streams
         for (sid, transceiver) in subscribing.subscribed.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         where !streams.contains(where: { $0.trackSID == sid && $0.transceiver == transceiver }) {
-            unsubscribed(sid)
+            // It may have come in another section, with another codec.
+            subscribing.subscribed[sid] = nil
+            put(.unsubscribed(sid))
         }
         matchStreams()
     }
@@ -79,6 +81,7 @@ extension RoomClientMachine {
         }
     }
 
+    /// The track is over.
     mutating func unsubscribed(_ sid: TrackSID) {
         guard subscribing.subscribed.removeValue(forKey: sid) != nil else { return }
         subscribing.streams.removeAll { $0.trackSID == sid }
