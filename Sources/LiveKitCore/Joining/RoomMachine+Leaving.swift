@@ -5,8 +5,14 @@ import SFUCore
 /// How somebody goes, and the room with the last one.
 extension RoomMachine {
     /// The client says goodbye.
-    func leave(_ participant: Participant, at now: Instant) {
-        remove(participant, because: .clientInitiated, action: nil, at: now)
+    ///
+    /// - Parameter reason: what it says of it, as LiveKit has it: why somebody who is called does not come, or an agent
+    ///   cannot go on. Whatever else it says, it has left.
+    func leave(
+        _ participant: Participant, because reason: LiveKitDisconnectReason = .clientInitiated, at now: Instant
+    ) {
+        let isTold = [.userUnavailable, .userRejected, .agentError].contains(reason)
+        remove(participant, because: isTold ? reason : .clientInitiated, action: nil, at: now)
     }
 
     /// The connection has ended without our having asked for it.

@@ -35,9 +35,15 @@ extension RoomMachine {
         if !speakers.isEmpty {
             send(.speakersChanged(.with { $0.speakers = speakers.map(\.speakerInfo) }), to: participant)
         }
-        for other in people where other !== participant && other.subscribersSince.map({ $0 >= time }) ?? false {
+        for other in people where other !== participant {
+            let hasChanged = other.subscribersSince.map { $0 >= time } ?? false
             for track in other.published where isConcerned(participant, withPermissionOf: track) {
-                tellPermission(of: track, to: participant)
+                // Of an older rule a newer track may be concerned.
+                if hasChanged {
+                    tellPermission(of: track, to: participant)
+                } else {
+                    tellRefusal(of: track, to: participant)
+                }
             }
         }
     }

@@ -8,7 +8,8 @@ extension RoomMachine {
     func simulate(_ request: LiveKitSimulateScenario, for participant: Participant, at now: Instant) {
         switch request.scenario {
         case .speakerUpdate(let seconds):
-            tellSimulatedSpeech(0.9, of: participant)
+            // A request of a few bytes is told to everybody: once, however often it comes.
+            if participant.simulatedSpeechUntil == nil { tellSimulatedSpeech(0.9, of: participant) }
             participant.simulatedSpeechUntil = now + .seconds(Int64(max(min(seconds, 60), 0)))
         // The session is lost without a word.
         case .nodeFailure, .migration: remove(participant, because: .migration, action: nil, at: now)

@@ -145,7 +145,7 @@ extension RoomMachine {
         tellOf(participant)
         for track in published {
             tell(webhook: "track_published", participant, track, at: now)
-            for other in people where other !== participant { considerSubscribing(other, to: track, at: now) }
+            for other in people where other !== participant { introduce(track, to: other, at: now) }
         }
     }
 
@@ -231,9 +231,9 @@ extension RoomMachine {
             other.wishes[track.sid] = nil
             other.hints[track.sid] = nil
             other.postponed.removeAll { $0 == track.sid }
-            guard other.subscriptions.removeValue(forKey: track.sid) != nil, let connection = other.subscriber
-            else { continue }
-            negotiate(connection)
+            guard other.subscriptions.removeValue(forKey: track.sid) != nil else { continue }
+            if !other.sees(participant) { tellSpeech(of: participant, to: other) }
+            if let connection = other.subscriber { negotiate(connection) }
         }
         guard let publication = track.publication else { return }
         byPublication[publication] = nil

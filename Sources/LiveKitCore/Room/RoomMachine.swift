@@ -98,7 +98,7 @@ package final class RoomMachine {
                 request.trackSids + request.participantTracks.flatMap(\.trackSids), isWanted: request.subscribe,
                 of: participant, at: now)
         case .trackSetting(let settings): takeSettings(settings, of: participant, at: now)
-        case .leave: leave(participant, at: now)
+        case .leave(let request): leave(participant, because: request.reason, at: now)
         case .subscriptionPermission(let permission): takePermission(permission, of: participant, at: now)
         case .syncState(let state): takeState(state, of: participant, at: now)
         case .simulate(let scenario): simulate(scenario, for: participant, at: now)

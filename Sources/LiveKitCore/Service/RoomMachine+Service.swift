@@ -30,9 +30,10 @@ extension RoomMachine {
         guard isMuted || mayUnmute || !track.info.muted else { throw .remoteUnmuteDisabled }
         if track.info.muted != isMuted {
             track.serverMute = (isMuted, now)
-            tellMute(isMuted, of: track)
             setMuted(isMuted, track, at: now)
         }
+        // Also where it is so for the server: a client may have lost count.
+        tellMute(isMuted, of: track)
         settle(at: now)
         return track.info
     }
@@ -163,9 +164,9 @@ extension RoomMachine {
         // Both ways: what others may have of somebody who is no longer hidden, too.
         for track in tracks.values.sorted(by: { $0.sid.rawValue < $1.sid.rawValue }) where track.publication != nil {
             if track.publisher === participant {
-                for other in people where other !== participant { considerSubscribing(other, to: track, at: now) }
+                for other in people where other !== participant { introduce(track, to: other, at: now) }
             } else {
-                considerSubscribing(participant, to: track, at: now)
+                introduce(track, to: participant, at: now)
             }
         }
     }

@@ -36,6 +36,15 @@ extension RoomMachine {
         }
     }
 
+    /// A listener hears no more of the changes of somebody of whom it has nothing, and has heard of none before: what is
+    /// true at either end is told it.
+    func tellSpeech(of speaker: Participant, to listener: Participant) {
+        var info = speaker.speakerInfo
+        guard info.active else { return }
+        if !listener.sees(speaker) { (info.level, info.active) = (0, false) }
+        send(.speakersChanged(.with { $0.speakers = [info] }), to: listener)
+    }
+
     func tellStreamState(_ publication: PublicationID, _ subscriber: RoomPeerID, isPaused: Bool, at now: Instant) {
         guard let track = byPublication[publication], let participant = byPeer[subscriber]?.participant,
             let subscription = participant.subscriptions[track.sid]

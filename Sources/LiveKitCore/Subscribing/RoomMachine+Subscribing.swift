@@ -31,15 +31,23 @@ extension RoomMachine {
         }
     }
 
+    /// A track is new to somebody, or asked for: they are sent it, or told that its publisher does not let them have it.
+    func introduce(_ track: Track, to participant: Participant, at now: Instant) {
+        considerSubscribing(participant, to: track, at: now)
+        tellRefusal(of: track, to: participant)
+    }
+
     func subscribeToAll(_ participant: Participant, at now: Instant) {
         for other in people where other !== participant {
-            for track in other.published { considerSubscribing(participant, to: track, at: now) }
+            for track in other.published { introduce(track, to: participant, at: now) }
         }
     }
 
     private func subscribe(_ participant: Participant, to track: Track, at now: Instant) {
         let subscription = SubscribedTrack(track)
+        let wasSeen = participant.sees(track.publisher)
         participant.subscriptions[track.sid] = subscription
+        if !wasSeen { tellSpeech(of: track.publisher, to: participant) }
         switch participant.mode {
         case .dual:
             makeSubscriber(for: participant, at: now)
@@ -76,6 +84,9 @@ extension RoomMachine {
 
     func unsubscribe(_ participant: Participant, from sid: TrackSID, at now: Instant) {
         guard let subscription = participant.subscriptions.removeValue(forKey: sid) else { return }
+        if !participant.sees(subscription.track.publisher) {
+            tellSpeech(of: subscription.track.publisher, to: participant)
+        }
         guard let connection = participant.subscriber, subscription.transceiver != nil,
             let publication = subscription.track.publication
         else { return }
@@ -178,7 +189,7 @@ extension RoomMachine {
                 continue
             }
             participant.wishes[sid] = isWanted
-            considerSubscribing(participant, to: track, at: now)
+            introduce(track, to: participant, at: now)
             // It was told that it cannot have it.
             let mayHave = isWanted && track.publication != nil && maySubscribe(participant, track)
             if mayHave, participant.subscriptions[sid] == nil { refusals += 1 }
@@ -213,6 +224,14 @@ extension RoomMachine {
     /// Whether somebody could have a track, if its publisher lets them.
     func isConcerned(_ other: Participant, withPermissionOf track: Track) -> Bool {
         other !== track.publisher && !track.publisher.isHidden && other.grants.maySubscribe && wants(other, track)
+    }
+
+    /// Clients take it for allowed what they have heard nothing of, and what they ask for.
+    func tellRefusal(of track: Track, to other: Participant) {
+        guard track.publication != nil, isConcerned(other, withPermissionOf: track),
+            !track.publisher.subscribers.allow(other, track.sid)
+        else { return }
+        tellPermission(of: track, to: other)
     }
 
     func tellPermission(of track: Track, to other: Participant) {

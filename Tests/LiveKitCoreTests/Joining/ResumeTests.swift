@@ -402,6 +402,10 @@ import Testing
         #expect(try lines(after: .speakerUpdate(1)) == ["> simulate", "< speakers ann speaks"])
         venue.run(for: .seconds(Int64(2)))
         #expect(venue.clients.last?.lines.contains("< speakers ann is silent") == true)
+        let ann = try #require(venue.clients.last)
+        _ = ann.news()
+        for _ in 0..<100 { venue.send(.simulate(.with { $0.scenario = .speakerUpdate(1) }), from: ann) }
+        #expect(ann.news().filter { $0.hasPrefix("<") } == ["< speakers ann speaks"])
         #expect(bob.lines.filter { $0 == "< update ann disconnected" }.count == 3)
     }
 }

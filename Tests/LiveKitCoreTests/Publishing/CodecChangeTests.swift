@@ -54,7 +54,8 @@ import Testing
         }
         for client in [ann, bob, cat] { #expect(!client.lines.contains { $0.hasPrefix("!") }) }
         for client in [ann, bob, cat] { venue.close(client) }
-        #expect(venue.webhooks.map(\.event).filter { $0.hasPrefix("track") } == ["track_published", "track_unpublished"])
+        #expect(
+            venue.webhooks.map(\.event).filter { $0.hasPrefix("track") } == ["track_published", "track_unpublished"])
     }
 
     @Test func `who has muted is still muted, and who wants a smaller size still gets that`() throws {

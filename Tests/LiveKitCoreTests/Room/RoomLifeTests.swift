@@ -300,4 +300,20 @@ import Testing
         let left = try #require(venue.webhooks.first { $0.event == "participant_left" })
         #expect((3_600...3_610).contains(left.createdAt - Venue.start))
     }
+
+    @Test(arguments: [
+        (LiveKitDisconnectReason.userRejected, LiveKitDisconnectReason.userRejected),
+        (.userUnavailable, .userUnavailable), (.agentError, .agentError), (.unknownReason, .clientInitiated),
+        (.serverShutdown, .clientInitiated),
+    ])
+    func `why somebody says that they leave is told, unless it is not theirs to say`(
+        said: LiveKitDisconnectReason, told: LiveKitDisconnectReason
+    ) throws {
+        let venue = Venue()
+        let clients = try venue.assemble([("ann", .single), ("bob", .dual)])
+        venue.send(.leave(.with { $0.reason = said }), from: clients[0])
+        #expect(clients[1].others["ann"]?.disconnectReason == told)
+        let left = try #require(venue.webhooks.last { $0.event == "participant_left" })
+        #expect(left.participant.disconnectReason == told)
+    }
 }

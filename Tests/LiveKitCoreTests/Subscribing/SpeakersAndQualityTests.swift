@@ -37,6 +37,48 @@ import Testing
         #expect(bob.lines.contains("< speakers ann is silent"), "a track that is over is not heard any more")
     }
 
+    @Test func `who begins or ends to have something of somebody in mid-sentence is told so`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        let cat = try venue.join("cat", request: { $0.connectionSettings.autoSubscribe = false })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("voice", .audio)
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        var number = 0
+        func speak() throws {
+            for _ in 0..<50 {
+                try ann.sound(number, "voice", level: 10)
+                number += 1
+                venue.run(for: .milliseconds(20))
+            }
+        }
+        func subscribe(_ client: TestClient, _ title: String, _ isWanted: Bool) throws {
+            let sid = try #require(ann.track(title)).sid
+            venue.send(.subscription(.with { ($0.trackSids, $0.subscribe) = ([sid], isWanted) }), from: client)
+        }
+        func speakers(_ client: TestClient) -> [String] { client.news().filter { $0.hasPrefix("< speakers") } }
+        try speak()
+        #expect(speakers(bob).last == "< speakers ann speaks")
+        try subscribe(bob, "voice", false)
+        #expect(speakers(bob).isEmpty, "it has the camera")
+        try subscribe(bob, "camera", false)
+        #expect(speakers(bob) == ["< speakers ann is silent"])
+        try speak()
+        #expect(speakers(bob).isEmpty)
+        try subscribe(bob, "voice", true)
+        #expect(speakers(bob) == ["< speakers ann speaks"])
+        // Somebody who has the camera alone, and to whom that is lost.
+        #expect(speakers(cat).isEmpty)
+        try subscribe(cat, "camera", true)
+        #expect(speakers(cat) == ["< speakers ann speaks"])
+        try ann.unpublish("camera")
+        #expect(speakers(cat) == ["< speakers ann is silent"])
+        let dan = try venue.join("dan")
+        #expect(speakers(dan) == ["< speakers ann speaks"])
+    }
+
     @Test func `who leaves in the middle of a word is told nothing more, and the others that it is silent`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")

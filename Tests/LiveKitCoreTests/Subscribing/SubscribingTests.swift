@@ -236,6 +236,30 @@ import Testing
         #expect([bob, cat].map { $0.numbers(of: ann.track("camera")).count } == counts)
     }
 
+    @Test func `who may not have a track is told so when it is published, when they come in, and when they ask`() throws
+    {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.send(.subscriptionPermission(.init()), from: ann)
+        let refusal = "< subscription_permission ann camera false"
+        #expect(!bob.news().contains(refusal))
+        try ann.publish("camera", .video)
+        #expect(venue.run { bob.lines.contains(refusal) })
+        // The track is known by then.
+        let lines = bob.news()
+        let update = try #require(lines.firstIndex { $0.hasPrefix("< update ann") && $0.contains("camera") })
+        #expect(try #require(lines.firstIndex(of: refusal)) > update)
+        let sid = try #require(ann.track("camera")).sid
+        venue.send(.subscription(.with { ($0.trackSids, $0.subscribe) = ([sid], true) }), from: bob)
+        #expect(bob.news().filter { $0.hasPrefix("<") } == [refusal])
+        let cat = try venue.join("cat")
+        #expect(cat.news().contains(refusal))
+        venue.send(.subscriptionPermission(.with { $0.allParticipants = true }), from: ann)
+        #expect(bob.news().contains("< subscription_permission ann camera true"))
+    }
+
     @Test func `of whose tracks somebody has nothing anyway, it is not told who may have them`() throws {
         let venue = Venue()
         let bob = try venue.join("bob")
