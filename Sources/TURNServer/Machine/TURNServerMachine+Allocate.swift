@@ -79,7 +79,8 @@ extension TURNServerMachine {
             reservations[token] = nil
             reserved = found
         }
-        let wantsNext = request.attributes.contains(.turn(.evenPort(reservesNext: true)))
+        // Of several attributes the first one counts (RFC 8489 §14).
+        let wantsNext = request.turnValue { if case .evenPort(let value) = $0 { value } else { nil } } == true
         var token: UInt64?
         if wantsNext {
             guard reservations.count < configuration.maximumReservations else {

@@ -321,14 +321,14 @@ import Testing
             [Result(sentAt: .zero, size: 1_200, arrivedAt: .zero)], at: .zero + .milliseconds(50))
         let before = estimator.target
         var now = Instant(nanoseconds: 100_000_000)
-        estimator.sent(1_200, at: now)
-        var halvings = 0
-        while let wake = estimator.nextWake, wake < Instant.zero + .seconds(Int64(10)) {
-            now = max(now + .milliseconds(1), wake)
-            estimator.tick(at: now)
-            halvings += 1
+        var rates = [before]
+        while now < Instant.zero + .seconds(Int64(10)) {
+            estimator.sent(1_200, at: now)
+            if let wake = estimator.nextWake, wake <= now { estimator.tick(at: now) }
+            if estimator.target != rates.last { rates.append(estimator.target) }
+            now = now + .milliseconds(20)
         }
-        #expect(halvings == 3)
+        #expect(rates.count == 4)
         #expect(before == .kilobits(300))
         #expect(estimator.target == Bitrate(bitsPerSecond: Int64(37_500)))
         let early = estimator.takeComeBack()
@@ -340,6 +340,23 @@ import Testing
         #expect(first)
         #expect(!second)
         #expect(estimator.target == Bitrate(bitsPerSecond: Int64(37_500)))
+    }
+
+    @Test func `the last packets before a pause say nothing of the path`() {
+        var estimator = BandwidthEstimator(CongestionConfiguration().inOrder)
+        estimator.sent(1_200, at: .zero)
+        _ = estimator.receive(
+            [Result(sentAt: .zero, size: 1_200, arrivedAt: .zero)], at: .zero + .milliseconds(50))
+        let before = estimator.target
+        // A picture of five packets, lost, once in three seconds.
+        for second in stride(from: Int64(1), to: 30, by: 3) {
+            let now = Instant.zero + .seconds(second)
+            for packet in 0..<5 as Range<Int64> { estimator.sent(1_200, at: now + .milliseconds(packet)) }
+            while let wake = estimator.nextWake { estimator.tick(at: wake) }
+        }
+        #expect(estimator.target == before)
+        let early = estimator.takeComeBack()
+        #expect(!early)
     }
 
     @Test func `a peer that never sends feedback leaves the beginning as it is`() {

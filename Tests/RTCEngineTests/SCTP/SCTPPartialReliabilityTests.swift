@@ -57,6 +57,18 @@ import Testing
         #expect(pair[.left].holdsNothing && pair[.right].holdsNothing)
     }
 
+    @Test(arguments: [true, false])
+    func `a message that may not wait at all leaves where it can at once, and is not sent again`(isLost: Bool) throws {
+        var pair = connected(false)
+        let lost = SCTPDataLoss(isLost ? 1 : 0)
+        pair.passes = { _, packet in lost.passes(packet) }
+        try pair.send([1], .maxLifetime(.zero))
+        pair.run(for: .seconds(Int64(5)))
+        #expect(pair.received(by: .right).map(\.bytes) == (isLost ? [] : [[1]]))
+        #expect(pair[.left].statistics.messagesAbandoned == (isLost ? 1 : 0))
+        #expect(pair[.left].holdsNothing && pair[.right].holdsNothing)
+    }
+
     @Test func `what waits too long is not sent at all`() throws {
         var pair = SCTPPair()
         try pair.send([1], .maxLifetime(.milliseconds(100)))

@@ -88,6 +88,31 @@ import Testing
         #expect(reassembly.held == 0)
     }
 
+    @Test(arguments: [true, false])
+    func `what was given up before a reset and is named once more is no part of the stream that begins`(
+        interleaved: Bool
+    ) {
+        var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+        reassembly.isInterleaved = interleaved
+        func skip(_ message: UInt32, upTo tsn: UInt32) -> SCTPForwardTSN {
+            SCTPForwardTSN(
+                isInterleaved: interleaved, cumulativeTSN: tsn,
+                skipped: [.init(stream: 3, isUnordered: false, message: message)])
+        }
+        insert(SCTPText.data(1, stream: 3, message: 0, interleaved: interleaved), [1], &reassembly)
+        reassembly.forward(skip(57, upTo: 100))
+        #expect(reassembly.reset([3]) == [3])
+        // Another stream's message 101 is given up before our acknowledgement of 100 has arrived.
+        reassembly.forward(skip(57, upTo: 101))
+        insert(SCTPText.data(102, stream: 3, message: 0, interleaved: interleaved), [2], &reassembly)
+        #expect(deliver(&reassembly) == [[1], [2]])
+        // What the new stream gives up is skipped, whatever its number.
+        reassembly.forward(skip(57, upTo: 160))
+        insert(SCTPText.data(161, stream: 3, message: 58, interleaved: interleaved), [3], &reassembly)
+        #expect(deliver(&reassembly) == [[3]])
+        #expect(reassembly.held == 0)
+    }
+
     @Test(arguments: [true, false], [true, false])
     func `fragments in any order make the messages they were`(interleaved: Bool, unordered: Bool) {
         for seed in UInt64(0)..<30 {

@@ -19,6 +19,8 @@ struct SCTPReassembly: Sendable {
     private(set) var held = 0
     private let maximumMessageSize: Int
     private var streams: [UInt16: SCTPInboundStream] = [:]
+    /// The number of the last message before a reset, of the streams on which nothing has come since.
+    private var lastBeforeReset: [UInt16: UInt32] = [:]
     /// Fragments of unordered messages in DATA, of all streams by TSN: the number of such a message says nothing
     /// (RFC 9260 §3.3.1), and a FORWARD TSN does not name its stream.
     private var unordered = SCTPFragments()
@@ -35,7 +37,7 @@ struct SCTPReassembly: Sendable {
 
     private mutating func insertOrdered(_ header: SCTPDataHeader, _ payload: RawSpan) -> Insertion {
         let id = header.stream
-        var stream = streams[id] ?? SCTPInboundStream()
+        var stream = streams[id] ?? begin(id)
         // Given up by the peer, and late.
         guard let place = stream.place(of: header.message, isInterleaved: isInterleaved) else { return .taken }
         // Taken out, so that what it holds is not copied.
@@ -62,6 +64,11 @@ struct SCTPReassembly: Sendable {
         }
         keep(message, at: place, isKnown: known != nil, in: &stream.ordered)
         return answer(result)
+    }
+
+    private mutating func begin(_ id: UInt16) -> SCTPInboundStream {
+        lastBeforeReset[id] = nil
+        return SCTPInboundStream()
     }
 
     private mutating func insertUnordered(_ header: SCTPDataHeader, _ payload: RawSpan) -> Insertion {
@@ -157,7 +164,10 @@ extension SCTPReassembly {
     /// RFC 3758 §3.6, RFC 8260 §2.3: what is whole is delivered, the rest forgotten.
     mutating func forward(_ chunk: SCTPForwardTSN) {
         for skip in chunk.skipped {
-            guard var stream = streams[skip.stream] ?? (skip.isUnordered ? nil : SCTPInboundStream()) else { continue }
+            // A peer that has not heard our last acknowledgement names what it gave up before the reset once more: of the
+            // stream as it is now that would be messages that are still to come.
+            if streams[skip.stream] == nil, lastBeforeReset[skip.stream] == skip.message { continue }
+            guard var stream = streams[skip.stream] ?? (skip.isUnordered ? nil : begin(skip.stream)) else { continue }
             streams[skip.stream] = nil
             if skip.isUnordered {
                 let limit = stream.unorderedPlace(of: skip.message)
@@ -191,6 +201,10 @@ extension SCTPReassembly {
         held += unordered.cost
         for id in named {
             guard let stream = streams.removeValue(forKey: id) else { continue }
+            if stream.nextOrdered > 0 {
+                let last = UInt32(truncatingIfNeeded: stream.nextOrdered - 1)
+                lastBeforeReset[id] = isInterleaved ? last : last & 0xffff
+            }
             held -= stream.ordered.cost + stream.unordered.cost
         }
         return named
