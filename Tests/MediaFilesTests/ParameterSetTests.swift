@@ -1,3 +1,4 @@
+import Foundation
 import RTCEngine
 import RTCWire
 import Testing
@@ -98,6 +99,32 @@ import Testing
         let broken: [UInt8] = [0, 0, 0, 1, 0x68, 0, 0, 1, 1, 0, 0, 0, 1, 0x67, 66, 0, 0, 0, 1, 0x67]
         let changes = [first, first, others, broken].map { sets.receive(frame: $0) }
         #expect(changes == [true, false, true, false])
+        #expect(sets.units.count == 4)
+    }
+
+    @Test func `sets are held in a few kilobytes, whatever a publisher sends`() {
+        var sets = H264ParameterSets()
+        func picture(_ id: Int, size: Int) -> [UInt8] {
+            // ue(v): as many zeros as the number plus one has bits behind its first.
+            let code = String(id + 1, radix: 2)
+            let bits = String(repeating: "0", count: code.count - 1) + code
+            let padded = bits.padding(toLength: (bits.count + 7) / 8 * 8, withPad: "1", startingAt: 0)
+            let head = stride(from: 0, to: padded.count, by: 8).compactMap {
+                UInt8(padded.dropFirst($0).prefix(8), radix: 2)
+            }
+            return [0x68] + head + [UInt8](repeating: 0xff, count: size)
+        }
+        for id in 0..<256 {
+            sets.receive(frame: [0, 0, 0, 1] + picture(id, size: 60_000))
+            sets.receive(frame: [0, 0, 0, 1] + picture(id, size: 900))
+        }
+        #expect(sets.units.count == 4)
+        #expect(sets.units.allSatisfy { $0.count < 1_024 })
+        #expect(sets.holds(picture(0, size: 900)) && !sets.holds(picture(200, size: 900)))
+        // One that is held may change within the bounds.
+        let isLarger = sets.receive(frame: [0, 0, 0, 1] + picture(0, size: 1_100))
+        let isSmaller = sets.receive(frame: [0, 0, 0, 1] + picture(0, size: 20))
+        #expect(!isLarger && isSmaller)
         #expect(sets.units.count == 4)
     }
 }

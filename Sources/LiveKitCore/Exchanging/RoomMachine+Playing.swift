@@ -60,6 +60,7 @@ extension RoomMachine {
 
     private func mayPlay(_ participant: Participant, _ track: Track, _ choice: PlaybackChoice) -> Bool {
         choice.includes(track) && track.publication != nil && participant.wishes[track.sid] != false
+            && mayHaveCodec(participant, track)
             && maySubscribe(participant, track)
     }
 

@@ -27,14 +27,14 @@ extension RoomMachine {
         }
         // A client goes by the last change that it has heard of: silence is news, too, also of somebody of whom it has
         // nothing any more.
-        let speakers = people.filter { speaker in
-            guard speaker.speechToldAt.map({ $0 >= time }) ?? false else { return false }
-            let isHeard = speaker === participant || participant.sees(speaker)
-            return isHeard || !speaker.isHidden && !speaker.speakerInfo.active
+        let speakers = people.compactMap { speaker -> LiveKitSpeakerInfo? in
+            var info = speaker.speakerInfo
+            guard speaker.speechToldAt.map({ $0 >= time }) ?? false else { return nil }
+            guard speaker !== participant, !participant.sees(speaker) else { return info }
+            (info.level, info.active) = (0, false)
+            return speaker.isHidden ? nil : info
         }
-        if !speakers.isEmpty {
-            send(.speakersChanged(.with { $0.speakers = speakers.map(\.speakerInfo) }), to: participant)
-        }
+        if !speakers.isEmpty { send(.speakersChanged(.with { $0.speakers = speakers }), to: participant) }
         for other in people where other !== participant {
             let hasChanged = other.subscribersSince.map { $0 >= time } ?? false
             for track in other.published where isConcerned(participant, withPermissionOf: track) {

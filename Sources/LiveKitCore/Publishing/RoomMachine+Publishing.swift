@@ -169,13 +169,21 @@ extension RoomMachine {
             let description = describe(track, on: connection, sent: format)
         else { return }
         fallSilent(track, at: now)
+        let paused = people.filter { $0.subscriptions[track.sid]?.pause?.isPaused == true }
         for other in people { unsubscribe(other, from: track.sid, at: now) }
         guard let new = try? media.republish(publication, description, at: now) else { return }
         byPublication[publication] = nil
         byPublication[new] = track
         track.publication = new
+        track.recovered = 0
         tellOfChange(of: publisher)
         for other in people where other !== publisher { considerSubscribing(other, to: track, at: now) }
+        // It flows until it is seen that it does not fit either; clients take it for the track that was paused.
+        for other in paused {
+            guard let subscription = other.subscriptions[track.sid] else { continue }
+            subscription.pause = (false, now)
+            send(.streamStateUpdate(.with { $0.streamStates = [subscription.streamState] }), to: other)
+        }
     }
 
     // MARK: Muting
@@ -229,10 +237,11 @@ extension RoomMachine {
         tracks[track.sid] = nil
         for other in people {
             other.wishes[track.sid] = nil
+            other.unsupported[track.sid] = nil
             other.hints[track.sid] = nil
             other.postponed.removeAll { $0 == track.sid }
             guard other.subscriptions.removeValue(forKey: track.sid) != nil else { continue }
-            if !other.sees(participant) { tellSpeech(of: participant, to: other) }
+            if !other.sees(participant) { tellSpeech(of: participant, to: other, at: now) }
             if let connection = other.subscriber { negotiate(connection) }
         }
         guard let publication = track.publication else { return }

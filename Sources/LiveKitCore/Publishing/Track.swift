@@ -19,6 +19,8 @@ final class Track {
     var transceiver: TransceiverID?
     /// How its media are packed; nil until it is published.
     var format: PayloadFormat?
+    /// As it was published; the publisher's client knows its layers by that, whatever its encoder has gone over to.
+    var publishedCodec = ""
     /// Nil until others can be subscribed to it.
     var publication: PublicationID?
     /// Somebody has it: the publisher was told.

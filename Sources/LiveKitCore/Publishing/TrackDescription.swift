@@ -157,6 +157,7 @@ extension Track {
         self.format = format
         let redundancy = parameters.codecs.redundancy(for: sent) == nil ? nil : CodecParameters.redundantOpus
         info.mimeType = (redundancy ?? codec).mimeType
+        if actual == nil { publishedCodec = codec.name.lowercased() }
         if !info.codecs.isEmpty {
             info.codecs[0].mimeType = info.mimeType
             info.codecs[0].mid = info.mid

@@ -1,5 +1,6 @@
 import LiveKitProtocol
 import RTCEngine
+import RTCWire
 import SFUCore
 
 /// Somebody in a room, from joining to leaving. Every change to it is the room's.
@@ -63,6 +64,8 @@ final class Participant {
     var subscriptions: [TrackSID: SubscribedTrack] = [:]
     /// What was asked for or against by name, also of tracks that are not published yet by those who have them.
     var wishes: [TrackSID: Bool] = [:]
+    /// What it has no codec for: not tried again, unless it asks for that, or the track comes in another codec.
+    var unsupported: [TrackSID: PayloadFormat] = [:]
     var hints: [TrackSID: SubscriberHints] = [:]
     /// Tracks for which its connection had no section left.
     var postponed: [TrackSID] = []

@@ -38,9 +38,11 @@ extension RoomMachine {
 
     /// A listener hears no more of the changes of somebody of whom it has nothing, and has heard of none before: what is
     /// true at either end is told it.
-    func tellSpeech(of speaker: Participant, to listener: Participant) {
+    func tellSpeech(of speaker: Participant, to listener: Participant, at now: Instant) {
         var info = speaker.speakerInfo
         guard info.active else { return }
+        // Also to a client that is away, when it comes back.
+        speaker.speechToldAt = now
         if !listener.sees(speaker) { (info.level, info.active) = (0, false) }
         send(.speakersChanged(.with { $0.speakers = [info] }), to: listener)
     }
@@ -62,7 +64,6 @@ extension RoomMachine {
                 $0.enabled = VideoQuality(quality) <= wanted
             }
         }
-        let codec = track.info.mimeType.split(separator: "/").last.map { $0.lowercased() } ?? ""
         send(
             .subscribedQualityUpdate(
                 .with {
@@ -70,7 +71,7 @@ extension RoomMachine {
                     $0.subscribedQualities = qualities
                     $0.subscribedCodecs = [
                         .with {
-                            $0.codec = codec
+                            $0.codec = track.publishedCodec
                             $0.qualities = qualities
                         }
                     ]

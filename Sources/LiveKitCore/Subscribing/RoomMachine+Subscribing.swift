@@ -8,7 +8,12 @@ import SwiftProtobuf
 extension RoomMachine {
     /// What was asked for by name, or else what the client has asked for in general.
     private func wants(_ participant: Participant, _ track: Track) -> Bool {
-        participant.wishes[track.sid] ?? participant.autoSubscribe
+        (participant.wishes[track.sid] ?? participant.autoSubscribe) && mayHaveCodec(participant, track)
+    }
+
+    func mayHaveCodec(_ participant: Participant, _ track: Track) -> Bool {
+        guard let format = participant.unsupported[track.sid] else { return true }
+        return format != track.format
     }
 
     func maySubscribe(_ participant: Participant, _ track: Track) -> Bool {
@@ -47,7 +52,7 @@ extension RoomMachine {
         let subscription = SubscribedTrack(track)
         let wasSeen = participant.sees(track.publisher)
         participant.subscriptions[track.sid] = subscription
-        if !wasSeen { tellSpeech(of: track.publisher, to: participant) }
+        if !wasSeen { tellSpeech(of: track.publisher, to: participant, at: now) }
         switch participant.mode {
         case .dual:
             makeSubscriber(for: participant, at: now)
@@ -85,7 +90,7 @@ extension RoomMachine {
     func unsubscribe(_ participant: Participant, from sid: TrackSID, at now: Instant) {
         guard let subscription = participant.subscriptions.removeValue(forKey: sid) else { return }
         if !participant.sees(subscription.track.publisher) {
-            tellSpeech(of: subscription.track.publisher, to: participant)
+            tellSpeech(of: subscription.track.publisher, to: participant, at: now)
         }
         guard let connection = participant.subscriber, subscription.transceiver != nil,
             let publication = subscription.track.publication
@@ -100,7 +105,7 @@ extension RoomMachine {
         at now: Instant
     ) {
         if error == .seCodecUnsupported {
-            participant.wishes[track.sid] = false
+            participant.unsupported[track.sid] = track.format
         } else if !participant.postponed.contains(track.sid) {
             participant.postponed.append(track.sid)
         }
@@ -189,6 +194,7 @@ extension RoomMachine {
                 continue
             }
             participant.wishes[sid] = isWanted
+            participant.unsupported[sid] = nil
             introduce(track, to: participant, at: now)
             // It was told that it cannot have it.
             let mayHave = isWanted && track.publication != nil && maySubscribe(participant, track)

@@ -8,6 +8,11 @@ struct H264ParameterSets: Sendable, Equatable {
         var unit: [UInt8]
     }
 
+    /// Real ones have some dozen bytes, with scaling lists some hundred. All that are held are repeated with each key frame,
+    /// however small that is: a publisher is not to make a file much larger than what it sends.
+    private static let maximumSize = 1_024
+    private static let maximumTotal = 4_096
+
     private var sequence: [Entry] = []
     private var picture: [Entry] = []
 
@@ -38,7 +43,7 @@ struct H264ParameterSets: Sendable, Equatable {
         var units = AnnexBReader(frame.span.bytes)
         while let range = units.next() {
             let unit = Array(frame[range])
-            guard unit.count <= 0xffff, Self.isParameterSet(unit) else { continue }
+            guard unit.count <= Self.maximumSize, Self.isParameterSet(unit) else { continue }
             if receive(unit) { hasChanged = true }
         }
         return hasChanged
@@ -48,22 +53,25 @@ struct H264ParameterSets: Sendable, Equatable {
         guard H264NALType(header: unit[0]) == .sequenceParameterSet else {
             // §7.3.2.2: the id comes first; §7.4.2.2: 255 is the highest.
             guard let id = Self.exponentialGolomb(unit, at: 1), id < 256 else { return false }
-            return Self.put(Entry(id: id, unit: unit), in: &picture)
+            return put(Entry(id: id, unit: unit), in: \.picture)
         }
         // §7.3.2.1.1: profile, constraints and level, then the id; §7.4.2.1.1: 31 is the highest.
         guard let id = Self.exponentialGolomb(unit, at: 4), id < 32 else { return false }
-        return Self.put(Entry(id: id, unit: unit), in: &sequence)
+        return put(Entry(id: id, unit: unit), in: \.sequence)
     }
 
-    private static func put(_ entry: Entry, in entries: inout [Entry]) -> Bool {
-        guard let index = entries.firstIndex(where: { $0.id == entry.id }) else {
-            entries.append(entry)
-            return true
-        }
-        guard entries[index] != entry else { return false }
-        entries[index] = entry
+    private mutating func put(_ entry: Entry, in entries: WritableKeyPath<Self, [Entry]>) -> Bool {
+        let index = self[keyPath: entries].firstIndex { $0.id == entry.id }
+        let old = index.map { self[keyPath: entries][$0].unit }
+        guard old != entry.unit else { return false }
+        let total = (sequence + picture).reduce(0) { $0 + $1.unit.count }
+        guard total - (old?.count ?? 0) + entry.unit.count <= Self.maximumTotal else { return false }
+        if let index { self[keyPath: entries][index] = entry } else { self[keyPath: entries].append(entry) }
         return true
     }
+
+    /// Whether it is held as it is; one that is too large is not.
+    func holds(_ unit: [UInt8]) -> Bool { (sequence + picture).contains { $0.unit == unit } }
 
     /// ue(v) of §9.1, for values below 2^16; nil when it is cut off.
     private static func exponentialGolomb(_ unit: [UInt8], at byte: Int) -> Int? {

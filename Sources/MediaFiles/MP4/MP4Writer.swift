@@ -154,7 +154,9 @@ struct MP4Writer: ContainerWriter {
                 for set in parameterSets.units { Self.append(set, to: &sample) }
                 isSetsDue = false
             }
-            if H264ParameterSets.isParameterSet(unit), !hasChangedSets || isKeyFrame { continue }
+            if !hasChangedSets || isKeyFrame, H264ParameterSets.isParameterSet(unit), parameterSets.holds(unit) {
+                continue
+            }
             Self.append(unit, to: &sample)
         }
         return sample

@@ -15,9 +15,12 @@ struct HeaderExtensionRegistry: Sendable, Equatable {
         }
     }
 
-    /// The identifier that an offer gives an extension: 1 to 14, which fit both header forms; nil when none is left.
-    mutating func assign(_ capability: HeaderExtensionCapability) -> UInt8? {
-        if let id = identifiers[capability.uri], id <= 14 { return id }
+    /// The identifier that an offer gives an extension: the one that it has, for libwebrtc refuses another; else 1 to 14,
+    /// which fit both header forms; nil when none is left.
+    ///
+    /// - Parameter allowsMixed: the peer takes what needs the form of two bytes (RFC 8285 §4.1.2).
+    mutating func assign(_ capability: HeaderExtensionCapability, allowsMixed: Bool) -> UInt8? {
+        if let id = identifiers[capability.uri], id <= 14 || allowsMixed { return id }
         let isPreferredFree = (1...14).contains(capability.preferredID) && !used.contains(capability.preferredID)
         let free = isPreferredFree ? capability.preferredID : (1...14).first { !used.contains($0) }
         guard let id = free else { return nil }

@@ -51,7 +51,8 @@ extension Negotiator {
         }
         // RFC 9143 §7.3: only what the offer has in a group, in its order, for the first stands for the bundle.
         let accepting = Set(media.filter { !$0.isRejected }.compactMap(\.mid))
-        let bundle = offer.bundleGroups.joined().filter { accepting.contains($0) }
+        let groups = offer.bundleGroups
+        let bundle = groups.isEmpty ? nil : groups.joined().filter { accepting.contains($0) }
         let answer = makeDescription(.answer, media: media, bundle: bundle, allowsMixedExtensions: allowsMixed)
         created = CreatedDescription(typed: TypedDescription(type: .answer, sdp: answer), plan: [])
         return answer

@@ -99,7 +99,7 @@ extension Negotiator {
                 let index = sdp.sectionsWithCandidates(agreed: transport.section).first,
                 sdp.media[index].iceUsernameFragment == fragment
             else { continue }
-            return CandidatePlace(mid: sdp.sectionName(index), mLineIndex: index, usernameFragment: fragment)
+            return CandidatePlace(mid: sdp.media[index].mid ?? "", mLineIndex: index, usernameFragment: fragment)
         }
         return nil
     }

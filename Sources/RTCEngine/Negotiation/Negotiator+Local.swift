@@ -33,10 +33,9 @@ extension Negotiator {
                 data.association.mid = mid
                 data.association.mLineIndex = index
             }
-            guard case .transceiver(let id, let mid) = section,
-                let place = transceivers.firstIndex(where: { $0.id == id })
-            else { continue }
+            guard case .transceiver(let id, let mid) = section else { continue }
             mids.reserve(mid)
+            guard let place = transceivers.firstIndex(where: { $0.id == id }) else { continue }
             transceivers[place].association.mid = mid
             transceivers[place].association.mLineIndex = index
             if offer.media.indices.contains(index) { prepareToReceive(place, offered: offer.media[index]) }

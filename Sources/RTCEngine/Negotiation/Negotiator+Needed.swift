@@ -12,7 +12,8 @@ extension Negotiator {
         guard let index = transceiver.mLineIndex else { return transceiver.phase == .active }
         switch transceiver.phase {
         case .stopped: return false
-        case .stopping: return true
+        // Without a name it is in an offer that was made and not set.
+        case .stopping: return transceiver.mid != nil
         case .active: break
         }
         guard let local = currentLocalDescription, let remote = currentRemoteDescription,

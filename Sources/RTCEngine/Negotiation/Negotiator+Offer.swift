@@ -21,6 +21,8 @@ extension Negotiator {
         case .haveRemoteOffer, .haveLocalPranswer, .haveRemotePranswer:
             throw .wrongState(signalingState, .offer, .local)
         }
+        // Stopped while only an offer that was never set had a section for it.
+        transceivers.removeAll { $0.phase == .stopping && $0.mid == nil }
         let plan = planSections()
         var media: [MediaDescription] = []
         for (index, section) in plan.enumerated() {
@@ -29,7 +31,8 @@ extension Negotiator {
                 guard let transceiver = transceiver(id) else { throw .unknownTransceiver }
                 media.append(offerSection(transceiver, mid: mid, ice: ice))
             case .data(let mid):
-                media.append(LocalSection.data(mid: mid, setup: .actpass, ice: ice, configuration: configuration))
+                let name = mid.isMadeUp ? nil : mid
+                media.append(LocalSection.data(mid: name, setup: .actpass, ice: ice, configuration: configuration))
             case .retired:
                 let agreed = currentLocalDescription?.sdp.media[index] ?? knownSection(index)
                 media.append(LocalSection.retired(like: agreed, setup: .actpass, ice: ice))
@@ -72,9 +75,9 @@ extension Negotiator {
         for next in waiting { plan.append(.transceiver(next.id, mid: mids.make())) }
         if needsData { plan.append(.data(mid: mids.make())) }
         // RFC 9143 §7.5 lets an offer choose another section to stand for the bundle. But libwebrtc has named the
-        // transport by this one, and ends both together.
+        // transport by this one, and ends both together: also where nothing else is left, for something may come.
         if let tagged = transport.section, plan.indices.contains(tagged), plan[tagged] == .rejected,
-            isAgreed(tagged) == true, plan.contains(where: { $0 != .rejected })
+            isAgreed(tagged) == true
         {
             plan[tagged] = .retired
         }
@@ -108,14 +111,16 @@ extension Negotiator {
             if let assigned = payloadTypes.assign(codec) { codecs.append(assigned) }
         }
         var extensions: [SDP.ExtensionMap] = []
+        let peerAllowsMixed = currentRemoteDescription?.sdp.has(.extmapAllowMixed) == true
         let capabilities = configuration.extensions(withLayers: namesLayers(transceiver))
         for capability in capabilities where capability.kinds.contains(transceiver.kind) {
-            guard let id = extensionIDs.assign(capability) else { continue }
+            guard let id = extensionIDs.assign(capability, allowsMixed: peerAllowsMixed) else { continue }
             extensions.append(SDP.ExtensionMap(id: UInt16(id), uri: capability.uri))
         }
         // RFC 8842 §5.2 leaves the choice to the answerer, later offers too; the answer keeps the role that is.
         let section = LocalSection(
-            mid: mid, kind: transceiver.kind, proto: "UDP/TLS/RTP/SAVPF", direction: transceiver.direction.described,
+            mid: mid.isMadeUp ? nil : mid, kind: transceiver.kind, proto: "UDP/TLS/RTP/SAVPF",
+            direction: transceiver.direction.described,
             codecs: codecs.withPayloadTypesOfRedundancy, extensions: extensions, setup: .actpass, ice: ice,
             fingerprint: configuration.fingerprint, cname: cname, transceiver: transceiver,
             layers: transceiver.layers.count > 1 ? transceiver.layers : [],
@@ -143,7 +148,8 @@ extension Negotiator {
 
     /// The names of an offer's bundle. RFC 9143 §7.5.3: rejected sections are not in it. §7.5: the first one stands for
     /// it, and that stays the section which the last answer chose.
-    private func offeredBundle(_ media: [MediaDescription]) -> [String] {
+    private func offeredBundle(_ media: [MediaDescription]) -> [String]? {
+        guard media.contains(where: { $0.mid != nil }) else { return nil }
         var mids = media.filter { !$0.isRejected }.compactMap(\.mid)
         guard let tagged = transport.section, media.indices.contains(tagged), let mid = media[tagged].mid,
             let place = mids.firstIndex(of: mid)
@@ -155,12 +161,13 @@ extension Negotiator {
 
     /// The session section around media sections, with the candidates that belong in.
     mutating func makeDescription(
-        _ type: SDPType, media: [MediaDescription], bundle: [String], allowsMixedExtensions: Bool
+        _ type: SDPType, media: [MediaDescription], bundle: [String]?, allowsMixedExtensions: Bool
     ) -> SessionDescription {
         sessionVersion += 1
         var description = SessionDescription(
             origin: SDP.Origin(sessionID: sessionID, sessionVersion: sessionVersion), media: media)
-        if !bundle.isEmpty { description.append(SDP.Group(semantics: "BUNDLE", mids: bundle)) }
+        // Empty where all is rejected (RFC 5888 §5): libwebrtc takes no description without one under `max-bundle`.
+        if let bundle { description.append(SDP.Group(semantics: "BUNDLE", mids: bundle)) }
         if allowsMixedExtensions { description.append(.extmapAllowMixed) }
         if configuration.isICELite { description.append(.iceLite) }
         if !configuration.iceOptions.isEmpty { description.append(SDP.ICEOptions(configuration.iceOptions)) }

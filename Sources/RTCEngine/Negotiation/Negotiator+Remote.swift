@@ -35,8 +35,11 @@ extension Negotiator {
         try validateOffer(offer)
         rememberStable()
         for (index, section) in offer.media.enumerated() {
-            payloadTypes.learn(section)
-            extensionIDs.learn(section)
+            // Firefox fills what it rejects with numbers that mean nothing.
+            if !section.isRejected {
+                payloadTypes.learn(section)
+                extensionIDs.learn(section)
+            }
             mids.reserve(offer.sectionName(index))
             try associate(section, at: index, of: offer)
         }

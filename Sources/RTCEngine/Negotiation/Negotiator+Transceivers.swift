@@ -77,10 +77,13 @@ extension Negotiator {
             guard let index = next.transceivers.firstIndex(where: { $0.id == id }) else { throw .unknownTransceiver }
             guard next.transceivers[index].phase == .active else { return }
             next.transceivers[index].endStreams()
-            if next.transceivers[index].mid == nil {
+            let isOffered =
+                next.created?.plan.contains { if case .transceiver(id, _) = $0 { true } else { false } } == true
+            if next.transceivers[index].mid == nil, !isOffered {
                 // The peer has never heard of it.
                 next.transceivers.remove(at: index)
             } else {
+                // An offer that was made before may still be set, and has a section for it.
                 next.transceivers[index].phase = .stopping
             }
         }

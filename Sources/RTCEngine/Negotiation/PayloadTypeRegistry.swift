@@ -25,8 +25,12 @@ struct PayloadTypeRegistry: Sendable, Equatable {
                 entries.append(
                     Entry(codec: codec, payloadType: codec.payloadType, rtxPayloadType: codec.rtxPayloadType))
             }
-            // A number that the peer has given to this codec is no longer any other one's.
-            entries.removeAll { !$0.codec.matches(codec) && $0.payloadType == codec.payloadType }
+            // Numbers that the peer has given to this codec are no longer any other one's.
+            let given = [codec.payloadType, codec.rtxPayloadType]
+            entries.removeAll { !$0.codec.matches(codec) && given.contains($0.payloadType) }
+            for index in entries.indices where !entries[index].codec.matches(codec) {
+                if let rtx = entries[index].rtxPayloadType, given.contains(rtx) { entries[index].rtxPayloadType = nil }
+            }
         }
     }
 

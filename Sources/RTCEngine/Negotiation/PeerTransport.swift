@@ -78,6 +78,11 @@ extension SessionDescription {
     }
 }
 
+extension String {
+    /// A section's name here, and not in descriptions: see `sectionName`.
+    var isMadeUp: Bool { contains(" ") }
+}
+
 extension MediaDescription {
     /// Sound, pictures or data, and not rejected.
     fileprivate var isUsable: Bool {

@@ -223,6 +223,17 @@ extension PeerMachine {
         receivers[id] = receiver
         if simulcasts[id] == nil { simulcasts[id] = SimulcastReceiver(parameters.layers) }
         simulcasts[id]?.update(parameters.layers)
+        // Layers that go on learn the codecs and extensions that were agreed now.
+        for place in simulcasts[id]?.layers.indices ?? 0..<0 {
+            guard let layer = simulcasts[id]?.layers[place], let ssrc = layer.stream?.ssrc else { continue }
+            var configuration = streamConfiguration(parameters, ssrc: ssrc, rtx: layer.rtxSSRC)
+            configuration.rid = layer.layer.rid
+            _ = simulcasts[id]?.withLayer(place) {
+                if $0.stream?.reconfigure(configuration) != true {
+                    $0.begin(ReceiveStream(configuration: configuration))
+                }
+            }
+        }
     }
 
     /// Asks for a key frame of each layer.

@@ -100,7 +100,8 @@ extension JitterBuffer {
             neighbour += 1
         }
         if case .packet = slots[place(head)].content { return slots[place(head)].format.isVideo }
-        return false
+        // Nothing but padding has come since.
+        return holdsVideo
     }
 
     // MARK: Key frames

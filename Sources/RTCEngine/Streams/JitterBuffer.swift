@@ -76,6 +76,8 @@ struct JitterBuffer: Sendable {
     private var isEmpty = true
     private(set) var byteCount = 0
     var packetCount = 0
+    /// The last packet that came with a payload was of pictures.
+    private(set) var holdsVideo = false
 
     /// Bounds in packets, bytes and time.
     struct Limits: Sendable {
@@ -161,6 +163,7 @@ struct JitterBuffer: Sendable {
             payloads[index].append(contentsOf: payload)
         }
         if case .packet = slots[index].content {
+            holdsVideo = packet.format.isVideo
             byteCount += payload.byteCount
             packetCount += 1
         }

@@ -27,6 +27,8 @@ public struct ReceiveStream: Sendable {
     private var buffer: JitterBuffer
     var nacks: NACKList
     var wish: KeyFrameWish
+    /// The application asked for a key frame, and none has left since.
+    var isKeyFrameAsked = false
     private var playout: PlayoutClock
     var fullIntraRequestNumber: UInt8 = 0
     private var descriptors = DependencyDescriptorReader()
@@ -221,6 +223,9 @@ public struct ReceiveStream: Sendable {
         nacks.removeAll()
         playout.reset()
         passed.reset()
+        // A structure of dependencies, and what refers to it, is of one run.
+        pendingDescriptors.removeAll()
+        descriptors = DependencyDescriptorReader()
     }
 
     /// RFC 4588 §4: unwraps a retransmission into the place of the packet that was lost.
@@ -333,7 +338,7 @@ public struct ReceiveStream: Sendable {
         }
         nacks.remove(before: buffer.head)
         switch buffer.mode {
-        case .decoding: wish.fulfilled()
+        case .decoding: if !isKeyFrameAsked { wish.fulfilled() }
         case .needsKeyFrame:
             guard buffer.packetCount > 0 || format != nil else { return }
             wish.want(after: format == nil ? Self.firstKeyFrameDelay : .zero, at: now)
@@ -360,7 +365,10 @@ public struct ReceiveStream: Sendable {
         countDelay(of: frame, in: range, at: now)
         buffer.consume(range)
         counters.framesReceived += 1
-        if frame.isKeyFrame { counters.keyFramesReceived += 1 }
+        if frame.isKeyFrame {
+            counters.keyFramesReceived += 1
+            isKeyFrameAsked = false
+        }
         outputs.append(.frame(frame))
     }
 

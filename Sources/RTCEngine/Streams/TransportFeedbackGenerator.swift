@@ -90,6 +90,12 @@ public struct TransportFeedbackGenerator: Sendable {
                 index += 1
                 continue
             }
+            // Between a late packet and what is new lie some that have been told of, and are not to be told of as lost.
+            if index > start, let nextSequence, pending[index - 1].sequence < nextSequence,
+                arrival.sequence != pending[index - 1].sequence + 1
+            {
+                break
+            }
             // Rounded against the time told so far, so that the errors do not add up.
             let delta = (arrival.at.nanoseconds - last).flooredQuotient(TransportFeedback.deltaUnit)
             guard offset <= Self.maximumSpan, let delta = Int16(exactly: delta) else { break }

@@ -146,7 +146,8 @@ public final class Room {
         let carriers = peers.values.compactMap { peer in peer.carriers[id].map { (peer, $0) } }
         try unpublish(id, at: now)
         let new = try publish(on: old.transceiver, of: old.publisher.id, description, at: now)
-        // For those who receive it, it is the same one.
+        // For its publisher, and for those who receive it, it is the same one.
+        publications[new]?.dynacast = Dynacast(told: old.dynacast.told, published: now)
         for (peer, used) in carriers { peer.carriers[new] = used }
         if old.isMuted { try setMuted(true, new, at: now) }
         return new

@@ -182,6 +182,12 @@ import Testing
         _ = bob.news()
         venue.resume(bob)
         #expect(!bob.news().contains { $0.hasPrefix("< speakers") })
+        // Of whom it has nothing any more when it comes back, it hears no silence later.
+        venue.cut(bob)
+        venue.send(.subscriptionPermission(.init()), from: cat)
+        _ = bob.news()
+        venue.resume(bob)
+        #expect(bob.news().filter { $0.hasPrefix("< speakers") } == ["< speakers cat is silent"])
     }
 
     @Test func `sections keep their names when the answer to an offer was lost with the connection`() throws {

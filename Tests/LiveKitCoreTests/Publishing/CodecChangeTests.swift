@@ -94,6 +94,34 @@ import Testing
         #expect(frames.allSatisfy { $0.payload[$0.payload.count - 2] == 1 && $0.format == .h264 })
     }
 
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `who lacks the other codec has the track again when it comes back to the one before`(
+        _ mode: ConnectionMode
+    ) throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob", mode, codecs: [.vp8])
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } || mode == .dual })
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        venue.run(for: .seconds(Int64(1)))
+        let sid = try #require(ann.track("camera")).sid
+        var number = 0
+        for format in [PayloadFormat.vp8, .h264, .vp8] {
+            try Self.change(ann, to: format, in: venue)
+            ann.wantsKeyFrame = true
+            let before = bob.frames[sid]?.count ?? 0
+            for _ in 0..<60 {
+                try ann.picture(number, "camera", format: format)
+                number += 1
+                venue.run(for: .milliseconds(32))
+            }
+            let new = (bob.frames[sid]?.count ?? 0) - before
+            #expect(format == .vp8 ? new > 40 : new == 0)
+        }
+        #expect(bob.lines.contains { $0.contains("seCodecUnsupported") })
+    }
+
     @Test func `sound goes on in another codec`() throws {
         let venue = Venue()
         let clients = try venue.assemble([("ann", .dual), ("bob", .single)])

@@ -188,11 +188,67 @@ import Testing
                 "0 audio inactive opus", "1 video sendrecv H264+rtx VP8+rtx", "2 audio sendrecv opus",
             ])
         #expect(added.offer.media[0].values(of: "msid").isEmpty && added.offer.media[0].values(of: "ssrc").isEmpty)
-        // When all else has ended too, it need not stand for anything.
+        // Also when all else has ended: the transport is there for what comes.
         for transceiver in alice.negotiator.transceivers { _ = try alice.negotiator.stop(transceiver.id) }
+        let ended = try negotiate(&alice, &bob).offer
+        #expect(ended.outline == ["0 audio inactive opus", "1 video rejected", "2 audio rejected"])
+        #expect(ended.bundleGroups == [["0"]])
+        #expect(alice.negotiator.transceivers.isEmpty)
+        _ = try alice.negotiator.addTransceiver(.video)
+        let again = try negotiate(&alice, &bob).offer
         #expect(
-            try negotiate(&alice, &bob).offer.outline == ["0 audio rejected", "1 video rejected", "2 audio rejected"])
-        #expect(alice.negotiator.transceivers.isEmpty && bob.negotiator.transceivers.isEmpty)
+            again.outline == ["0 audio inactive opus", "3 video sendrecv H264+rtx VP8+rtx", "2 audio rejected"])
+    }
+
+    @Test func `where everything is rejected the bundle is empty, and not missing`() throws {
+        var (alice, bob) = try Self.call()
+        for transceiver in bob.negotiator.transceivers { _ = try bob.negotiator.stop(transceiver.id) }
+        var (offer, _) = try bob.offers()
+        for index in offer.media.indices { offer.media[index].port = 0 }
+        _ = try alice.takes(offer)
+        let answer = try alice.answers().sdp
+        #expect(answer.media.allSatisfy { $0.isRejected })
+        #expect(answer.text.contains("a=group:BUNDLE\r\n"))
+        #expect(try SessionDescription(parsing: answer.text).bundleGroups == [[]])
+    }
+
+    @Test func `an offer that was made before a transceiver was stopped may still be set, and takes its name`() throws {
+        var (alice, bob) = try Self.call()
+        let video = try alice.negotiator.addTransceiver(.video)
+        let offer = try alice.negotiator.createOffer(ice: alice.ice)
+        _ = try alice.negotiator.stop(video)
+        _ = try alice.negotiator.setLocal(.offer, offer)
+        _ = try bob.takes(offer)
+        _ = try alice.negotiator.setRemote(.answer, try bob.answers().sdp)
+        #expect(alice.negotiator.negotiationNeeded)
+        _ = try alice.negotiator.addTransceiver(.audio)
+        let next = try negotiate(&alice, &bob).offer
+        #expect(next.outline == ["0 audio sendrecv opus", "1 video rejected", "2 audio sendrecv opus"])
+        #expect(Set(next.media.map(\.mid)).count == 3)
+    }
+
+    @Test func `one that was thrown away with its offer is nobody's`() throws {
+        var (alice, bob) = try Self.call()
+        let video = try alice.negotiator.addTransceiver(.video)
+        _ = try alice.negotiator.createOffer(ice: alice.ice)
+        _ = try alice.negotiator.stop(video)
+        #expect(!alice.negotiator.negotiationNeeded)
+        #expect(try negotiate(&alice, &bob).offer.outline == ["0 audio sendrecv opus"])
+        #expect(alice.negotiator.transceivers.count == 1)
+    }
+
+    @Test func `a number for retransmissions that the peer gives to a codec is no longer ours`() throws {
+        var registry = PayloadTypeRegistry()
+        let first = registry.assign(.vp8)
+        let ours = try #require(first?.rtxPayloadType)
+        var sound = MediaDescription(kind: "audio", port: 9, proto: "UDP/TLS/RTP/SAVPF", formats: ["\(ours)"])
+        sound.append(SDP.RTPMap(payloadType: ours, encoding: "opus", clockRate: 48_000, channels: 2))
+        registry.learn(sound)
+        let opus = registry.assign(.opus)
+        let next = registry.assign(.vp8)
+        #expect(opus?.payloadType == ours)
+        #expect(next?.payloadType == CodecParameters.vp8.payloadType)
+        #expect(next?.rtxPayloadType != nil && next?.rtxPayloadType != ours)
     }
 
     @Test func `what was stopped there does not come back with an offer of the peer's, but another track does`()

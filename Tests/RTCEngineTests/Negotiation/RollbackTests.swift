@@ -117,6 +117,6 @@ import Testing
         #expect(try alice.negotiator.stop(audio).outline == ["end receiver 0", "end sender 0", "track gone 0"])
         _ = try alice.negotiator.setLocal(.rollback)
         #expect(alice.transceiver(audio)?.sendParameters == nil)
-        #expect(try negotiate(&alice, &bob).offer.outline == ["0 audio rejected"])
+        #expect(try negotiate(&alice, &bob).offer.outline == ["0 audio inactive opus"])
     }
 }

@@ -149,6 +149,20 @@ import Testing
         #expect(numbers == [1, 2])
     }
 
+    @Test func `a key frame that is asked for is asked for until it comes`() {
+        var script = PacketScript()
+        for number in 0..<100 as Range<UInt16> {
+            // Asked for within the throttle of the first key frame's request, and the first request of it is lost.
+            script.picture(number, isKeyFrame: number == 1 || number == 60)
+            if number == 5 || number == 70 { script.stream.requestKeyFrame(into: &script.queue, at: script.now) }
+            if number == 90 { script.picture(91, isKeyFrame: true) }
+            script.wait(.milliseconds(20))
+        }
+        let count = script.feedback().filter { $0 == PacketScript.pli }.count
+        // From 100 ms to 1,200 ms every 300 ms, and from 1,400 ms to 1,800 ms.
+        #expect((5...7).contains(count))
+    }
+
     @Test func `feedback follows a report and a name when reduced size was not negotiated`() {
         var script = PacketScript { $0.allowsReducedSizeRTCP = false }
         script.stream.requestKeyFrame(into: &script.queue, at: script.now)
@@ -199,6 +213,17 @@ import Testing
         script.wait(.seconds(Int64(1)))
         #expect(script.frames() == [10, 13])
         #expect(script.feedback() == [])
+    }
+
+    @Test func `a picture that is lost is missed also where nothing but padding follows it`() {
+        var script = PacketScript()
+        script.picture(10, isKeyFrame: true)
+        script.packet(12, timestamp: 33_000, [])
+        script.wait(.milliseconds(200))
+        script.picture(13)
+        script.wait(.seconds(Int64(1)))
+        #expect(script.frames() == [10])
+        #expect(script.feedback().contains(PacketScript.pli))
     }
 
     @Test func `another codec in mid-stream begins at its own key frame`() {

@@ -38,6 +38,22 @@ import Testing
         #expect(second.first?.feedbackCount == 1)
     }
 
+    @Test func `what was told of is not told of as lost beside a late packet`() {
+        var generator = TransportFeedbackGenerator()
+        var queue = PacketQueue()
+        let start = Instant.zero + .seconds(Int64(64))
+        for number: UInt16 in [0, 1, 2, 4, 6, 7] { generator.received(number, ssrc: 7, size: 1_200, at: start) }
+        generator.tick(into: &queue, senderSSRC: 1, at: start + .milliseconds(100))
+        _ = take(&queue)
+        for number: UInt16 in [5, 3, 9] {
+            generator.received(number, ssrc: 7, size: 1_200, at: start + .milliseconds(110))
+        }
+        generator.tick(into: &queue, senderSSRC: 1, at: start + .milliseconds(400))
+        let told = take(&queue)
+        #expect(told.map(\.baseSequence) == [3, 5, 8])
+        #expect(told.map(\.statusCount) == [1, 1, 2])
+    }
+
     @Test(arguments: [(Int64(4_000), Int64(50)), (600, 50), (100, 108), (20, 250)])
     func `feedback takes a twentieth of what arrives, between 50 and 250 ms apart`(kilobits: Int64, wanted: Int64) {
         var generator = TransportFeedbackGenerator()
