@@ -161,7 +161,8 @@ extension RoomMachine {
     }
 
     /// A publisher's encoder has gone over to another of the agreed codecs: the track goes on under its name, and those
-    /// who have it are offered it anew. Who changes it again and again has to wait like with all that everybody is told.
+    /// who have it are offered it anew. Who changes it again and again has to wait like with all that everybody is
+    /// told.
     func codecChanged(_ publication: PublicationID, to format: PayloadFormat, at now: Instant) {
         guard let track = byPublication[publication], track.publication == publication else { return }
         let publisher = track.publisher

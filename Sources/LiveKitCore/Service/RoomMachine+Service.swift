@@ -32,8 +32,8 @@ extension RoomMachine {
             track.serverMute = (isMuted, now)
             setMuted(isMuted, track, at: now)
         }
-        // Also where it is so for the server: a client may have lost count. But one that has just muted itself, of which the
-        // server has not heard, is not to be put on air where that is forbidden.
+        // Also where it is so for the server: a client may have lost count. But one that has just muted itself, of
+        // which the server has not heard, is not to be put on air where that is forbidden.
         if isMuted || mayUnmute { tellMute(isMuted, of: track) }
         settle(at: now)
         return track.info

@@ -36,8 +36,8 @@ extension RoomMachine {
         }
     }
 
-    /// A listener hears no more of the changes of somebody of whom it has nothing, and has heard of none before: what is
-    /// true at either end is told it.
+    /// A listener hears no more of the changes of somebody of whom it has nothing, and has heard of none before: what
+    /// is true at either end is told it.
     func tellSpeech(of speaker: Participant, to listener: Participant, at now: Instant) {
         var info = speaker.speakerInfo
         guard info.active else { return }

@@ -36,7 +36,8 @@ extension RoomMachine {
         }
     }
 
-    /// A track is new to somebody, or asked for: they are sent it, or told that its publisher does not let them have it.
+    /// A track is new to somebody, or asked for: they are sent it, or told that its publisher does not let them have
+    /// it.
     func introduce(_ track: Track, to participant: Participant, at now: Instant) {
         considerSubscribing(participant, to: track, at: now)
         tellRefusal(of: track, to: participant)

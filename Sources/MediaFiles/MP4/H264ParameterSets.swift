@@ -8,8 +8,8 @@ struct H264ParameterSets: Sendable, Equatable {
         var unit: [UInt8]
     }
 
-    /// Real ones have some dozen bytes, with scaling lists some hundred. All that are held are repeated with each key frame,
-    /// however small that is: a publisher is not to make a file much larger than what it sends.
+    /// Real ones have some dozen bytes, with scaling lists some hundred. All that are held are repeated with each key
+    /// frame, however small that is: a publisher is not to make a file much larger than what it sends.
     private static let maximumSize = 1_024
     private static let maximumTotal = 4_096
 

@@ -15,8 +15,8 @@ struct HeaderExtensionRegistry: Sendable, Equatable {
         }
     }
 
-    /// The identifier that an offer gives an extension: the one that it has, for libwebrtc refuses another; else 1 to 14,
-    /// which fit both header forms; nil when none is left.
+    /// The identifier that an offer gives an extension: the one that it has, for libwebrtc refuses another; else 1 to
+    /// 14, which fit both header forms; nil when none is left.
     ///
     /// - Parameter allowsMixed: the peer takes what needs the form of two bytes (RFC 8285 §4.1.2).
     mutating func assign(_ capability: HeaderExtensionCapability, allowsMixed: Bool) -> UInt8? {

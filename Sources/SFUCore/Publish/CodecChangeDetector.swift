@@ -1,12 +1,12 @@
 public import RTCEngine
 public import RTCWire
 
-/// Finds out that a publisher's encoder has gone over to another of the codecs that were agreed, which needs no negotiation
-/// (RFC 8829 §5.10: all of an answer's formats may be sent): browsers do so when an encoder fails, and when a page asks for it
-/// (W3C webrtc-extensions: `RTCRtpEncodingParameters.codec`).
+/// Finds out that a publisher's encoder has gone over to another of the codecs that were agreed, which needs no
+/// negotiation (RFC 8829 §5.10: all of an answer's formats may be sent): browsers do so when an encoder fails, and when
+/// a page asks for it (W3C webrtc-extensions: `RTCRtpEncodingParameters.codec`).
 ///
-/// Subscribers have agreed on one codec, so a change costs a negotiation with each. Packets that were under way when the
-/// encoder changed, and layers in codecs of their own, are no change.
+/// Subscribers have agreed on one codec, so a change costs a negotiation with each. Packets that were under way when
+/// the encoder changed, and layers in codecs of their own, are no change.
 public struct CodecChangeDetector: Sendable {
     /// So long no packet of the codec before comes. Of a picture's layers each sends more often.
     static let quiet = Interval.milliseconds(200)
@@ -23,8 +23,8 @@ public struct CodecChangeDetector: Sendable {
 
     /// A packet of another one.
     ///
-    /// - Returns: whether this is what the publisher sends now. It is said once, and again after as many packets, for who
-    ///   hears of it may have to wait.
+    /// - Returns: whether this is what the publisher sends now. It is said once, and again after as many packets, for
+    ///   who hears of it may have to wait.
     public mutating func received(_ format: PayloadFormat, at now: Instant) -> Bool {
         guard let before = other, before.format == format else {
             other = (format, now, 1)

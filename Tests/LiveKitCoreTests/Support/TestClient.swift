@@ -181,8 +181,8 @@ final class TestClient {
         note(response)
     }
 
-    /// The codec that its encoders make from the next answer on, wherever that names it (RFC 8829 §5.10): of browsers, an
-    /// encoder goes over to another without asking.
+    /// The codec that its encoders make from the next answer on, wherever that names it (RFC 8829 §5.10): of browsers,
+    /// an encoder goes over to another without asking.
     var encodes: PayloadFormat?
 
     private func takeAnswer(_ answer: LiveKitSessionDescription, at now: Instant) {

@@ -142,7 +142,9 @@ import Testing
                 .requestedAddressFamily(.ipv6), .additionalAddressFamily(.ipv6), .xorPeerAddress(peer()),
                 .xorPeerAddress(peer()), .channelNumber(0x4000 + UInt16.random(in: 0..<5, using: &random)),
             ]
-            for option in options.shuffled(using: &random) where Int.random(in: 0..<3, using: &random) == 0 { attributes.append(option) }
+            for option in options.shuffled(using: &random) where Int.random(in: 0..<3, using: &random) == 0 {
+                attributes.append(option)
+            }
             script.receive(clients[index].request(method, attributes), from: clients[index].path)
             for answer in script.takeSent() {
                 let message = try STUNMessage(parsing: answer.bytes.span.bytes)

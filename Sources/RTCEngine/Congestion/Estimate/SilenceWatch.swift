@@ -6,8 +6,8 @@ struct SilenceWatch {
     private static let mostRounds = 3
     /// After so many the path that comes back is taken for another one.
     private static let cut = 2
-    /// So long packets are sent without an answer: the last ones before a pause may just be lost, and of what did not come
-    /// a peer has nothing to tell.
+    /// So long packets are sent without an answer: the last ones before a pause may just be lost, and of what did not
+    /// come a peer has nothing to tell.
     private static let evidence = Interval.milliseconds(250)
 
     private(set) var hasHeard = false

@@ -21,8 +21,8 @@ extension SCTPAssociation {
         switch message.reliability {
         case .reliable: break
         case .maxRetransmits(let number): retransmits = number
-        // A lifetime beyond an hour is as good as none, and stays within the clock's numbers. It says how long one goes on
-        // trying (RFC 8831 §6.6): what can leave at once does, also where it is 0.
+        // A lifetime beyond an hour is as good as none, and stays within the clock's numbers. It says how long one goes
+        // on trying (RFC 8831 §6.6): what can leave at once does, also where it is 0.
         case .maxLifetime(let lifetime):
             expiry = now + min(max(lifetime, .zero), .milliseconds(3_600_000)) + .milliseconds(1)
         }

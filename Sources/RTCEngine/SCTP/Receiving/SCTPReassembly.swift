@@ -164,8 +164,8 @@ extension SCTPReassembly {
     /// RFC 3758 §3.6, RFC 8260 §2.3: what is whole is delivered, the rest forgotten.
     mutating func forward(_ chunk: SCTPForwardTSN) {
         for skip in chunk.skipped {
-            // A peer that has not heard our last acknowledgement names what it gave up before the reset once more: of the
-            // stream as it is now that would be messages that are still to come.
+            // A peer that has not heard our last acknowledgement names what it gave up before the reset once more: of
+            // the stream as it is now that would be messages that are still to come.
             if streams[skip.stream] == nil, lastBeforeReset[skip.stream] == skip.message { continue }
             guard var stream = streams[skip.stream] ?? (skip.isUnordered ? nil : begin(skip.stream)) else { continue }
             streams[skip.stream] = nil
