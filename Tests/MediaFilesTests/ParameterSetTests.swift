@@ -120,7 +120,7 @@ import Testing
         }
         #expect(sets.units.count == 4)
         #expect(sets.units.allSatisfy { $0.count < 1_024 })
-        #expect(sets.holds(picture(0, size: 900)) && !sets.holds(picture(200, size: 900)))
+        #expect(sets.holdsOne(like: picture(0, size: 900)) && !sets.holdsOne(like: picture(200, size: 900)))
         // One that is held may change within the bounds.
         let isLarger = sets.receive(frame: [0, 0, 0, 1] + picture(0, size: 1_100))
         let isSmaller = sets.receive(frame: [0, 0, 0, 1] + picture(0, size: 20))

@@ -46,7 +46,11 @@ import Testing
         await pair.close()
     }
 
-    @Test func `a transceiver that is stopped has no direction left, and its section is rejected`() async throws {
+    @Test
+    func
+        `a transceiver that is stopped has no direction left, and its section is rejected unless the bundle stands on it`()
+        async throws
+    {
         let pair = try await ConnectedPair.connected()
         #expect(await pair.offerer.mid(of: pair.offererVideo) == "0")
         #expect(await pair.offerer.direction(of: pair.offererVideo) == .sendrecv)
@@ -57,9 +61,17 @@ import Testing
         try await pair.offerer.stop(pair.offererVideo)
         #expect(await pair.offerer.direction(of: pair.offererVideo) == .stopped)
         try await negotiate(pair)
-        #expect(await pair.answerer.direction(of: pair.answererVideo) == .stopped)
+        // The only section stands for the bundle, and stays for what comes.
         let answer = try #require(await pair.offerer.remoteDescription).sdp
-        #expect(answer.contains("m=video 0 "))
+        #expect(answer.contains("a=inactive"))
+        #expect(await pair.offerer.transceivers.isEmpty)
+        let sound = try await pair.offerer.addTransceiver(.audio)
+        try await negotiate(pair)
+        try await pair.offerer.stop(sound)
+        try await negotiate(pair)
+        #expect(try #require(await pair.offerer.remoteDescription).sdp.contains("m=audio 0 "))
+        let theirs = await pair.answerer.transceivers
+        #expect(theirs.map(\.kind) == [.video])
         await pair.close()
     }
 }

@@ -70,8 +70,14 @@ struct H264ParameterSets: Sendable, Equatable {
         return true
     }
 
-    /// Whether it is held as it is; one that is too large is not.
-    func holds(_ unit: [UInt8]) -> Bool { (sequence + picture).contains { $0.unit == unit } }
+    /// Whether one of its kind and id is held in its place: itself, or what has replaced it since. What is too large is
+    /// not.
+    func holdsOne(like unit: [UInt8]) -> Bool {
+        guard unit.count <= Self.maximumSize, let header = unit.first else { return false }
+        let isSequence = H264NALType(header: header) == .sequenceParameterSet
+        let id = Self.exponentialGolomb(unit, at: isSequence ? 4 : 1)
+        return (isSequence ? sequence : picture).contains { $0.id == id }
+    }
 
     /// ue(v) of §9.1, for values below 2^16; nil when it is cut off.
     private static func exponentialGolomb(_ unit: [UInt8], at byte: Int) -> Int? {

@@ -154,7 +154,8 @@ struct MP4Writer: ContainerWriter {
                 for set in parameterSets.units { Self.append(set, to: &sample) }
                 isSetsDue = false
             }
-            if !hasChangedSets || isKeyFrame, H264ParameterSets.isParameterSet(unit), parameterSets.holds(unit) {
+            if !hasChangedSets || isKeyFrame, H264ParameterSets.isParameterSet(unit), parameterSets.holdsOne(like: unit)
+            {
                 continue
             }
             Self.append(unit, to: &sample)

@@ -44,6 +44,8 @@ extension Negotiator {
             try associate(section, at: index, of: offer)
         }
         created = nil
+        // An offer that named them can no longer be set.
+        transceivers.removeAll { $0.phase == .stopping && $0.mid == nil }
         pendingRemoteDescription = TypedDescription(type: .offer, sdp: offer)
         signalingState = .haveRemoteOffer
     }

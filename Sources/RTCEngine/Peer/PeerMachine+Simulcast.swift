@@ -225,8 +225,8 @@ extension PeerMachine {
         simulcasts[id]?.update(parameters.layers)
         // Layers that go on learn the codecs and extensions that were agreed now.
         for place in simulcasts[id]?.layers.indices ?? 0..<0 {
-            guard let layer = simulcasts[id]?.layers[place], let ssrc = layer.stream?.ssrc else { continue }
-            var configuration = streamConfiguration(parameters, ssrc: ssrc, rtx: layer.rtxSSRC)
+            guard let layer = simulcasts[id]?.layers[place], let stream = layer.stream else { continue }
+            var configuration = streamConfiguration(parameters, ssrc: stream.ssrc, rtx: stream.retransmissionSSRC)
             configuration.rid = layer.layer.rid
             _ = simulcasts[id]?.withLayer(place) {
                 if $0.stream?.reconfigure(configuration) != true {

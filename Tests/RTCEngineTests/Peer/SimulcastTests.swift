@@ -31,13 +31,13 @@ private final class SimulcastDuet {
 
     /// - Parameter offered: what becomes of the first offer on its way.
     init(
-        _ encodings: [SendEncoding], receivesSimulcast: Bool = true,
+        _ encodings: [SendEncoding], receivesSimulcast: Bool = true, codecs: [CodecParameters] = [.vp8],
         offered: (inout SessionDescription) -> Void = { _ in }
     ) throws {
         func machine(_ seed: UInt64) -> PeerMachine {
             let security = ScriptedSecurityProvider(seed: seed)
             var negotiation = NegotiatorConfiguration(fingerprint: security.localFingerprint)
-            negotiation.videoCodecs = [.vp8]
+            negotiation.videoCodecs = codecs
             negotiation.receivesSimulcast = receivesSimulcast
             return PeerMachine(
                 configuration: PeerMachineConfiguration(
@@ -47,6 +47,7 @@ private final class SimulcastDuet {
         left = machine(1)
         right = machine(2)
         video = try left.addTransceiver(.video, direction: .sendonly, streamIDs: [], encodings: encodings)
+        try left.setCodecPreferences([.vp8], of: video)
         try left.setLocalDescription(.offer, try left.createOffer(iceRestart: false), at: now)
         left.addLocalHost(Self.addresses[0], at: now)
         left.localHostsComplete(at: now)
@@ -102,12 +103,12 @@ private final class SimulcastDuet {
     }
 
     /// A picture of each named layer, then 33 ms.
-    func send(_ number: Int, layers: [String], isKeyFrame: Bool = false) throws {
+    func send(_ number: Int, layers: [String], isKeyFrame: Bool = false, format: PayloadFormat = .vp8) throws {
         for (place, rid) in layers.enumerated() {
             let body = [UInt8](repeating: UInt8(place + 1), count: 500 * (place + 1))
             let frame = EncodedFrame(
-                payload: CodedBytes.frame(.vp8, isKeyFrame: isKeyFrame, body: body),
-                timestamp: UInt32(number * 3_000), isKeyFrame: isKeyFrame, format: .vp8)
+                payload: CodedBytes.frame(format, isKeyFrame: isKeyFrame, body: body),
+                timestamp: UInt32(number * 3_000), isKeyFrame: isKeyFrame, format: format)
             try left.send(frame, layer: rid, on: video, at: now)
         }
         for _ in 0..<33 { step() }
@@ -396,6 +397,18 @@ private final class SimulcastDuet {
         for rid in Self.names { #expect(duet.count(rid) == 5) }
         #expect(Set(duet.numbers).count == duet.numbers.count && !duet.numbers.isEmpty)
         #expect(duet.left.counters.protectFailures == 0 && duet.right.counters.unprotectFailures == 0)
+    }
+
+    @Test func `layers go on with a codec that is agreed later`() throws {
+        let duet = try SimulcastDuet(Self.layers, codecs: [.vp8, .h264])
+        try duet.send(0, layers: Self.names, isKeyFrame: true)
+        #expect(duet.received.map(\.format) == [.vp8, .vp8, .vp8])
+        try duet.left.setCodecPreferences([.h264, .vp8], of: duet.video)
+        try duet.offerFromLeft()
+        #expect(duet.left.transceivers.first?.sendParameters?.codec.payloadFormat == .h264)
+        for number in 1..<5 { try duet.send(number, layers: Self.names, isKeyFrame: number == 1, format: .h264) }
+        #expect(duet.received.dropFirst(3).map(\.format) == Array(repeating: .h264, count: 12))
+        for name in Self.names { #expect(duet.count(name) == 5) }
     }
 
     @Test func `a layer that is switched off sends nothing, and begins again at a key frame`() throws {

@@ -113,6 +113,17 @@ import Testing
         #expect(reassembly.held == 0)
     }
 
+    @Test func `what was delivered before a reset does not keep its number from being skipped after it`() {
+        var reassembly = SCTPReassembly(maximumMessageSize: 1_000)
+        insert(SCTPText.data(1, stream: 5, message: 0), [1], &reassembly)
+        #expect(reassembly.reset([5]) == [5])
+        reassembly.forward(
+            SCTPForwardTSN(
+                isInterleaved: false, cumulativeTSN: 2, skipped: [.init(stream: 5, isUnordered: false, message: 0)]))
+        insert(SCTPText.data(3, stream: 5, message: 1), [2], &reassembly)
+        #expect(deliver(&reassembly) == [[1], [2]])
+    }
+
     @Test(arguments: [true, false], [true, false])
     func `fragments in any order make the messages they were`(interleaved: Bool, unordered: Bool) {
         for seed in UInt64(0)..<30 {

@@ -10,6 +10,8 @@ struct SCTPInboundStream: Sendable {
     /// With interleaving; without, `SCTPReassembly` holds the fragments of all streams.
     var unordered = SCTPWaitingMessages()
     private var lastUnordered = 0
+    /// The ordered message that the peer has named last as given up, as it is on the wire.
+    var lastSkipped: UInt32?
 
     mutating func advanceOrder(past place: Int) { nextOrdered = place + 1 }
 

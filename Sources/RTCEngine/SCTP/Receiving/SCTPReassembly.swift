@@ -19,8 +19,8 @@ struct SCTPReassembly: Sendable {
     private(set) var held = 0
     private let maximumMessageSize: Int
     private var streams: [UInt16: SCTPInboundStream] = [:]
-    /// The number of the last message before a reset, of the streams on which nothing has come since.
-    private var lastBeforeReset: [UInt16: UInt32] = [:]
+    /// What the peer had named last as given up before a reset, of the streams on which nothing has come since.
+    private var skippedBeforeReset: [UInt16: UInt32] = [:]
     /// Fragments of unordered messages in DATA, of all streams by TSN: the number of such a message says nothing
     /// (RFC 9260 §3.3.1), and a FORWARD TSN does not name its stream.
     private var unordered = SCTPFragments()
@@ -67,7 +67,7 @@ struct SCTPReassembly: Sendable {
     }
 
     private mutating func begin(_ id: UInt16) -> SCTPInboundStream {
-        lastBeforeReset[id] = nil
+        skippedBeforeReset[id] = nil
         return SCTPInboundStream()
     }
 
@@ -166,13 +166,14 @@ extension SCTPReassembly {
         for skip in chunk.skipped {
             // A peer that has not heard our last acknowledgement names what it gave up before the reset once more: of
             // the stream as it is now that would be messages that are still to come.
-            if streams[skip.stream] == nil, lastBeforeReset[skip.stream] == skip.message { continue }
+            if streams[skip.stream] == nil, skippedBeforeReset[skip.stream] == skip.message { continue }
             guard var stream = streams[skip.stream] ?? (skip.isUnordered ? nil : begin(skip.stream)) else { continue }
             streams[skip.stream] = nil
             if skip.isUnordered {
                 let limit = stream.unorderedPlace(of: skip.message)
                 while let message = stream.unordered.popFirst(upTo: limit) { held -= message.cost }
             } else {
+                stream.lastSkipped = skip.message
                 skipOrdered(upTo: skip.message, &stream, skip.stream)
             }
             streams[skip.stream] = stream
@@ -201,10 +202,7 @@ extension SCTPReassembly {
         held += unordered.cost
         for id in named {
             guard let stream = streams.removeValue(forKey: id) else { continue }
-            if stream.nextOrdered > 0 {
-                let last = UInt32(truncatingIfNeeded: stream.nextOrdered - 1)
-                lastBeforeReset[id] = isInterleaved ? last : last & 0xffff
-            }
+            skippedBeforeReset[id] = stream.lastSkipped
             held -= stream.ordered.cost + stream.unordered.cost
         }
         return named
