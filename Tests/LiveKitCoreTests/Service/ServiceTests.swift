@@ -59,6 +59,13 @@ import Testing
         #expect(throws: RoomServiceError.remoteUnmuteDisabled) {
             try venue.room.muteTrack(sid, of: "ann", isMuted: false, at: venue.now)
         }
+        // A client that has lost count is told again; but of a track that is on, as far as the server has heard, nobody is
+        // told to switch it on: they may just have muted it.
+        let voice = TrackSID(rawValue: try #require(ann.track("voice")).sid)
+        _ = try venue.room.muteTrack(sid, of: "ann", isMuted: true, at: venue.now)
+        _ = try venue.room.muteTrack(voice, of: "ann", isMuted: false, at: venue.now)
+        venue.drain()
+        #expect(ann.news() == ["< mute camera true"])
         #expect(throws: RoomServiceError.noSuchTrack) {
             try venue.room.muteTrack(TrackSID(rawValue: "TR_x"), of: "ann", isMuted: true, at: venue.now)
         }
