@@ -67,13 +67,7 @@ import Testing
         #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
         venue.run(for: .seconds(Int64(1)))
         let sid = try #require(ann.track("camera")).sid
-        venue.send(
-            .trackSetting(
-                .with {
-                    $0.trackSids = [sid]
-                    $0.width = 200
-                    $0.height = 100
-                }), from: bob)
+        bob.show(ann.track("camera"), width: 200, height: 100)
         venue.send(.mute(.with { ($0.sid, $0.muted) = (sid, true) }), from: ann)
         try Self.change(ann, to: .h264, in: venue)
         ann.wantsKeyFrame = true

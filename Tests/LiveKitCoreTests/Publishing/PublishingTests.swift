@@ -172,13 +172,7 @@ import Testing
         try watch(90)
         #expect(layer() == UInt8(layers.count))
         let sid = try #require(ann.track("camera")).sid
-        venue.send(
-            .trackSetting(
-                .with {
-                    $0.trackSids = [sid]
-                    $0.width = 200
-                    $0.height = 100
-                }), from: bob)
+        bob.show(ann.track("camera"), width: 200, height: 100)
         try watch(60)
         #expect(layer() == 1)
         venue.run(for: .seconds(Int64(5)))

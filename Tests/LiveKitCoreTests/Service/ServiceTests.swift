@@ -59,8 +59,8 @@ import Testing
         #expect(throws: RoomServiceError.remoteUnmuteDisabled) {
             try venue.room.muteTrack(sid, of: "ann", isMuted: false, at: venue.now)
         }
-        // A client that has lost count is told again; but of a track that is on, as far as the server has heard, nobody is
-        // told to switch it on: they may just have muted it.
+        // A client that has lost count is told again; but of a track that is on, as far as the server has heard, nobody
+        // is told to switch it on: they may just have muted it.
         let voice = TrackSID(rawValue: try #require(ann.track("voice")).sid)
         _ = try venue.room.muteTrack(sid, of: "ann", isMuted: true, at: venue.now)
         _ = try venue.room.muteTrack(voice, of: "ann", isMuted: false, at: venue.now)

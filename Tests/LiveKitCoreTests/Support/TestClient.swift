@@ -347,6 +347,17 @@ final class TestClient {
         try publisher.send(frame, on: sender, at: venue.now)
     }
 
+    /// Tells how large it shows somebody's track (adaptive stream).
+    func show(_ track: LiveKitTrackInfo?, width: UInt32, height: UInt32) {
+        venue.send(
+            .trackSetting(
+                .with {
+                    $0.trackSids = [track?.sid ?? ""]
+                    $0.width = width
+                    $0.height = height
+                }), from: self)
+    }
+
     /// How a track of this client's is sent; nil before it has been negotiated.
     func sending(_ title: String) -> SendParameters? {
         guard let sender = senders[title] else { return nil }
