@@ -16,6 +16,89 @@ import Testing
         var load: (timers: Int, readers: Int) { loop.load }
 
         func schedule(_ impatient: Impatient) { loop.schedule(impatient.timer, at: .zero) }
+
+        func add(_ tally: Tally) { tally.run() }
+
+        /// From one loop's thread to another loop, which does nothing.
+        func visit(_ other: NetworkLoop) -> (inLoop: [Bool], inCaller: [Bool]) {
+            let there = Note(other)
+            let here = Note(loop)
+            other.visit(Both(there, here))
+            return (there.places, here.places)
+        }
+
+        /// True when the call has not been made by the time that the visit is over.
+        func visitFromInside(_ note: Note) -> Bool {
+            loop.visit(note)
+            return note.places.isEmpty
+        }
+    }
+
+    /// Where it was when it was called.
+    private final class Note: LoopCall, @unchecked Sendable {
+        let (calls, source) = AsyncStream<Void>.makeStream()
+        /// Whether the caller had the loop's turn, for each call. The loop's, as is all below.
+        private(set) var places: [Bool] = []
+        private let loop: NetworkLoop
+
+        init(_ loop: NetworkLoop) { self.loop = loop }
+
+        func run() {
+            places.append(loop.isCurrent)
+            source.yield()
+        }
+    }
+
+    private final class Both: LoopCall, @unchecked Sendable {
+        private let first: Note
+        private let second: Note
+
+        init(_ first: Note, _ second: Note) {
+            self.first = first
+            self.second = second
+        }
+
+        func run() {
+            first.run()
+            second.run()
+        }
+    }
+
+    /// Sets a timer.
+    private final class Patient: LoopCall, TimerTarget, @unchecked Sendable {
+        let (calls, source) = AsyncStream<Void>.makeStream()
+        private(set) var hasBeenOnTime = false
+        private let timer = LoopTimer()
+        private let deadline = NetworkLoop.now + .milliseconds(1)
+        private let loop: NetworkLoop
+
+        init(_ loop: NetworkLoop) {
+            self.loop = loop
+            timer.target = self
+        }
+
+        func run() { loop.schedule(timer, at: deadline) }
+
+        func timerFired(at now: Instant) {
+            hasBeenOnTime = now >= deadline && loop.isCurrent
+            source.yield()
+        }
+    }
+
+    /// Counts without a lock: what only who has the loop's turn may do.
+    private final class Tally: LoopCall, @unchecked Sendable {
+        private(set) var total = 0
+        private(set) var wasElsewhere = false
+        private let loop: NetworkLoop
+
+        init(_ loop: NetworkLoop) { self.loop = loop }
+
+        func run() {
+            let before = total
+            // Long enough for another to come in between, if it could.
+            for _ in 0..<20 where NetworkLoop.now == .zero || !loop.isCurrent { wasElsewhere = true }
+            total = before + 1
+        }
     }
 
     /// Always wants to be called at once.
@@ -42,6 +125,63 @@ import Testing
         await probe.schedule(impatient)
         for _ in 0..<100 { #expect(await probe.load.timers == 1) }
         #expect(impatient.calls.value > 0)
+    }
+
+    @Test func `what is to be done is done on the caller's thread while the loop's sleeps`() async {
+        let loop = NetworkLoop(name: "test-visit")
+        let other = NetworkLoop(name: "test-visited")
+        // It may be awake at first, and does it itself then.
+        var places = await Probe(other).visit(loop)
+        for _ in 0..<10_000 where places.inCaller != [true] { places = await Probe(other).visit(loop) }
+        #expect(places.inLoop == [true], "a visitor has the loop's turn")
+        #expect(places.inCaller == [true], "and is where it came from")
+        #expect(!loop.isCurrent && !other.isCurrent)
+    }
+
+    @Test func `a visitor whose host is awake leaves its call there, and is not served in the middle of another`() async {
+        let loop = NetworkLoop(name: "test-busy")
+        let probe = Probe(loop)
+        let inner = Note(loop)
+        let hasWaited = await probe.visitFromInside(inner)
+        #expect(hasWaited)
+        for await _ in inner.calls { break }
+        #expect(inner.places == [true])
+    }
+
+    @Test func `who visits sets a timer, and the thread that sleeps for longer gets up for it`() async {
+        let loop = NetworkLoop(name: "test-alarm")
+        // At first it may be awake yet.
+        for _ in 0..<20 {
+            let patient = Patient(loop)
+            loop.visit(patient)
+            for await _ in patient.calls { break }
+            #expect(patient.hasBeenOnTime)
+        }
+    }
+
+    @Test func `visitors, jobs and sockets never have a loop at the same time`() async throws {
+        let loop = NetworkLoop(name: "test-exclusive")
+        let probe = Probe(loop)
+        let count = Tally(loop)
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        for _ in 0..<2 {
+            // Threads of their own: the pool's may be busy with other tests.
+            let hasStarted = DetachedThread.start(named: "test-visitor") {
+                for _ in 0..<100_000 {
+                    loop.visit(count)
+                    // Or else the loop would be awake all the time, and nobody's host.
+                    for _ in 0..<40 { _ = NetworkLoop.now }
+                }
+                end.yield()
+            }
+            try #require(hasStarted)
+        }
+        for _ in 0..<100 { await probe.add(count) }
+        for await _ in ends.prefix(2) {}
+        // What visitors have left to the loop comes before this.
+        await probe.add(count)
+        #expect(count.total == 2 * 100_000 + 100 + 1)
+        #expect(!count.wasElsewhere)
     }
 
     @Test func `a call keeps one deadline a connection, however many packets it has`() async throws {

@@ -12,9 +12,11 @@ internal import Synchronization
 /// One thread with its sockets, its timers and the actors that live on it.
 ///
 /// A `PeerConnection` is an actor whose executor is its loop. What its user calls arrives as jobs; what the network
-/// delivers is handled on the same thread, synchronously, so that the packet path neither locks nor awaits.
+/// delivers is handled on the same thread, synchronously, so that the packet path neither locks nor awaits. While the
+/// thread sleeps, another one may do a piece of its work (`visit`), which costs less than waking it.
 ///
-/// Who guards what: `inbox` is the only state that other threads touch. Everything else belongs to the loop's thread.
+/// Who guards what: `inbox` is touched by all threads. Everything else belongs to who has the `turn`: the loop's thread
+/// while it is awake, or its visitor.
 public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     /// The loop that peer connections share when they are given none.
     public static let shared = NetworkLoop(name: "roost-rtc")
@@ -25,10 +27,12 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         /// Readers that are gone.
         var forgotten: [UInt64] = []
         var isAwake = false
-        var thread: pthread_t?
     }
 
     private let inbox = Mutex(Inbox())
+    private let turn = Mutex(())
+    /// The thread that has the turn; 0 while nobody has.
+    private let holder = Atomic<UInt>(0)
     private let poller: Int32
     private let wakeup: (Int32, Int32)
 
@@ -39,6 +43,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     private var readers: [UInt64: Reader] = [:]
     private var nextToken: UInt64 = 1
     private var timers = TimerQueue()
+    /// When the thread gets up by itself; nil for never.
+    private var alarm: Instant?
     private var coalescing = WakeCoalescing()
     private var receiveBatch = ReceiveBatch()
     /// Tells connections when the host's addresses change.
@@ -95,17 +101,38 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         if mustWake { signal() }
     }
 
-    /// Stops the program unless called on the loop's thread.
+    /// As `call`, but on the caller's thread if the loop's sleeps: it returns when the call is done, or sooner, when it
+    /// has been left to the loop. From any thread.
+    package func visit(_ call: any LoopCall) {
+        let isAsleep = holder.load(ordering: .relaxed) == 0 && inbox.withLock { !$0.isAwake }
+        guard isAsleep, turn.withLockIfAvailable({ _ in perform(call) }) != nil else { return self.call(call) }
+    }
+
+    /// In the place of the thread, which may have to get up sooner for it.
+    private func perform(_ call: any LoopCall) {
+        holder.store(Self.caller, ordering: .relaxed)
+        defer { holder.store(0, ordering: .relaxed) }
+        call.run()
+        if let next = timers.next, alarm.map({ next < $0 }) ?? true { signal() }
+    }
+
+    /// Stops the program unless called by who has the loop's turn.
     public func checkIsolated() {
         precondition(isCurrent, "must be called on the loop's thread")
     }
 
-    /// Whether this is the loop's thread.
+    /// Whether the caller has the loop's turn.
     public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-    /// Whether the caller runs on this loop's thread.
-    var isCurrent: Bool {
-        inbox.withLock { inbox in inbox.thread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    /// Whether the caller has this loop's turn: it runs on its thread, or in its place.
+    var isCurrent: Bool { holder.load(ordering: .relaxed) == Self.caller }
+
+    private static var caller: UInt {
+        #if canImport(Glibc)
+            pthread_self()
+        #else
+            UInt(bitPattern: pthread_self())
+        #endif
     }
 
     private func signal() {
@@ -124,49 +151,73 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     // MARK: The loop
 
     private func run() {
-        inbox.withLock { $0.thread = pthread_self() }
-        var tokens = [UInt64](repeating: 0, count: 64)
-        var jobs: [UnownedJob] = []
-        var calls: [any LoopCall] = []
+        let caller = Self.caller
+        var turnBuffers = TurnBuffers()
+        var ready = 0
         while true {
-            let hasJobs = inbox.withLock { inbox in
-                inbox.isAwake = !inbox.jobs.isEmpty || !inbox.calls.isEmpty
-                return inbox.isAwake
+            let rest = turn.withLock { _ in
+                holder.store(caller, ordering: .relaxed)
+                defer { holder.store(0, ordering: .relaxed) }
+                work(ready, &turnBuffers)
+                return takeRest()
             }
-            if !hasJobs, coalescing.takePause() { pause() }
-            let ready = cdatagram_poller_wait(poller, &tokens, 64, hasJobs ? 0 : timeout())
-            var reads = 0
-            for token in tokens.prefix(Int(max(ready, 0))) {
-                if token == 0 {
-                    withUnsafeBytes(of: wakeup) { bytes in
-                        cdatagram_wakeup_drain(bytes.baseAddress?.assumingMemoryBound(to: Int32.self))
-                    }
-                } else if let reader = readers[token]?.object {
-                    reads += 1
-                    reader.socketReadable(token, &receiveBatch)
-                }
-            }
-            if reads > 0 { coalescing.turnEnded(reads: reads, at: Self.now) }
-            let forgotten = inbox.withLock { inbox in
-                swap(&inbox.jobs, &jobs)
-                swap(&inbox.calls, &calls)
-                defer { inbox.forgotten = [] }
-                return inbox.forgotten
-            }
-            for token in forgotten { readers[token] = nil }
-            for call in calls { call.run() }
-            calls.removeAll(keepingCapacity: true)
-            for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
-            jobs.removeAll(keepingCapacity: true)
-            // One call each: who wants another at once has it after the sockets and the jobs of the next turn.
-            let now = Self.now
-            for due in timers.takeDue(at: now) { due.timerFired(at: now) }
+            if rest.pauses { pause(until: rest.end) }
+            ready = Int(
+                cdatagram_poller_wait(
+                    poller, &turnBuffers.tokens, Int32(turnBuffers.tokens.count), Self.timeout(until: rest.end)))
         }
     }
 
+    /// What each turn needs room for.
+    private struct TurnBuffers {
+        var tokens = [UInt64](repeating: 0, count: 64)
+        var jobs: [UnownedJob] = []
+        var calls: [any LoopCall] = []
+    }
+
+    /// Serves what can be read, what was called, and what has fallen due.
+    private func work(_ ready: Int, _ buffers: inout TurnBuffers) {
+        var reads = 0
+        for token in buffers.tokens.prefix(max(ready, 0)) {
+            if token == 0 {
+                withUnsafeBytes(of: wakeup) { bytes in
+                    cdatagram_wakeup_drain(bytes.baseAddress?.assumingMemoryBound(to: Int32.self))
+                }
+            } else if let reader = readers[token]?.object {
+                reads += 1
+                reader.socketReadable(token, &receiveBatch)
+            }
+        }
+        if reads > 0 { coalescing.turnEnded(reads: reads, at: Self.now) }
+        let forgotten = inbox.withLock { inbox in
+            swap(&inbox.jobs, &buffers.jobs)
+            swap(&inbox.calls, &buffers.calls)
+            defer { inbox.forgotten = [] }
+            return inbox.forgotten
+        }
+        for token in forgotten { readers[token] = nil }
+        for call in buffers.calls { call.run() }
+        buffers.calls.removeAll(keepingCapacity: true)
+        for job in buffers.jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+        buffers.jobs.removeAll(keepingCapacity: true)
+        // One call each: who wants another at once has it after the sockets and the jobs of the next turn.
+        let now = Self.now
+        for due in timers.takeDue(at: now) { due.timerFired(at: now) }
+    }
+
+    /// How long the thread may sleep now: until `end`, which is nil for as long as nothing happens.
+    private func takeRest() -> (end: Instant?, pauses: Bool) {
+        let hasJobs = inbox.withLock { inbox in
+            inbox.isAwake = !inbox.jobs.isEmpty || !inbox.calls.isEmpty
+            return inbox.isAwake
+        }
+        alarm = hasJobs ? Instant.zero : timers.next
+        return (alarm, !hasJobs && coalescing.takePause())
+    }
+
     /// Lets a burst gather. Jobs and timers are not kept waiting.
-    private func pause() {
-        let timeout = timeout()
+    private func pause(until end: Instant?) {
+        let timeout = Self.timeout(until: end)
         let longest = WakeCoalescing.pause.nanoseconds
         withUnsafeBytes(of: wakeup) { bytes in
             cdatagram_wakeup_wait(
@@ -174,9 +225,9 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    private func timeout() -> Int64 {
-        guard let next = timers.next else { return -1 }
-        return max(0, (next - Self.now).nanoseconds)
+    private static func timeout(until end: Instant?) -> Int64 {
+        guard let end else { return -1 }
+        return max(0, (end - now).nanoseconds)
     }
 
     // MARK: For what lives on the loop; on its thread only

@@ -1,8 +1,8 @@
 internal import RTCEngine
 internal import Synchronization
 
-/// Frames on their way from encoders' threads to the connection's, in the order in which they were handed over. The
-/// thread is woken for the first of them, and nobody waits for it.
+/// Frames on their way from encoders' threads to the connection, in the order in which they were handed over. Who hands
+/// one over while the connection's thread sleeps sends it in its place; else they wait here, and nobody waits for it.
 ///
 /// Guarded by its lock.
 final class FrameOutbox: LoopCall {
@@ -36,11 +36,11 @@ final class FrameOutbox: LoopCall {
             state.bytes += size
             return (true, state.entries.count == 1)
         }
-        if mustWake { connection.loop.call(self) }
+        if mustWake { connection.loop.visit(self) }
         return isTaken
     }
 
-    /// On the connection's thread.
+    /// Who has the turn of the connection's loop sends what has come.
     func run() {
         let (connection, entries) = state.withLock { state in
             defer {
