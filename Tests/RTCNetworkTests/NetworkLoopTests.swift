@@ -1,6 +1,7 @@
 import MediaFiles
 import RTCEngine
 import RTCWire
+import Synchronization
 import Testing
 
 @testable import RTCNetwork
@@ -35,21 +36,24 @@ import Testing
     }
 
     /// Where it was when it was called.
-    private final class Note: LoopCall, @unchecked Sendable {
+    private final class Note: LoopCall, Sendable {
         let (calls, source) = AsyncStream<Void>.makeStream()
-        /// Whether the caller had the loop's turn, for each call. The loop's, as is all below.
-        private(set) var places: [Bool] = []
+        private let noted = Mutex<[Bool]>([])
         private let loop: NetworkLoop
+
+        /// Whether the caller had the loop's turn, for each call.
+        var places: [Bool] { noted.withLock { $0 } }
 
         init(_ loop: NetworkLoop) { self.loop = loop }
 
         func run() {
-            places.append(loop.isCurrent)
+            let isCurrent = loop.isCurrent
+            noted.withLock { $0.append(isCurrent) }
             source.yield()
         }
     }
 
-    private final class Both: LoopCall, @unchecked Sendable {
+    private final class Both: LoopCall, Sendable {
         private let first: Note
         private let second: Note
 
@@ -138,7 +142,8 @@ import Testing
         #expect(!loop.isCurrent && !other.isCurrent)
     }
 
-    @Test func `a visitor whose host is awake leaves its call there, and is not served in the middle of another`() async {
+    @Test func `a visitor whose host is awake leaves its call there, and is not served in the middle of another`() async
+    {
         let loop = NetworkLoop(name: "test-busy")
         let probe = Probe(loop)
         let inner = Note(loop)

@@ -9,6 +9,8 @@ struct KeyFrameWish: Sendable {
     }
 
     private var state = State.content
+    /// The application wishes it, and not only the stream, which is content once decoding goes on.
+    private var isOfApplication = false
     private var lastAsked: Instant?
     private let interval: Interval
 
@@ -21,8 +23,20 @@ struct KeyFrameWish: Sendable {
         state = .wanted(askAt: max(earliest, now + delay))
     }
 
-    /// Decoding goes on: nothing is wanted.
-    mutating func fulfilled() { state = .content }
+    /// The application wants a key frame: only one that comes fulfils that.
+    mutating func wantForApplication(at now: Instant) {
+        isOfApplication = true
+        want(after: .zero, at: now)
+    }
+
+    /// A key frame has come.
+    mutating func fulfilled() {
+        isOfApplication = false
+        state = .content
+    }
+
+    /// Decoding goes on: the stream wants nothing for itself.
+    mutating func decodingGoesOn() { if !isOfApplication { state = .content } }
 
     /// A packet of the stream came: the sender is alive.
     mutating func packetReceived() {

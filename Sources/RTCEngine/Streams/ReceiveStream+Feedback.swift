@@ -7,8 +7,7 @@ extension ReceiveStream {
     /// Asks the sender for a key frame, as soon as the throttle allows: a new consumer of the frames wants to begin.
     public mutating func requestKeyFrame(into queue: inout PacketQueue, at now: Instant) {
         guard isVideo else { return }
-        isKeyFrameAsked = true
-        wish.want(after: .zero, at: now)
+        wish.wantForApplication(at: now)
         sendFeedback(into: &queue, at: now)
     }
 

@@ -27,8 +27,6 @@ public struct ReceiveStream: Sendable {
     private var buffer: JitterBuffer
     var nacks: NACKList
     var wish: KeyFrameWish
-    /// The application asked for a key frame, and none has left since.
-    var isKeyFrameAsked = false
     private var playout: PlayoutClock
     var fullIntraRequestNumber: UInt8 = 0
     private var descriptors = DependencyDescriptorReader()
@@ -338,7 +336,7 @@ public struct ReceiveStream: Sendable {
         }
         nacks.remove(before: buffer.head)
         switch buffer.mode {
-        case .decoding: if !isKeyFrameAsked { wish.fulfilled() }
+        case .decoding: wish.decodingGoesOn()
         case .needsKeyFrame:
             guard buffer.packetCount > 0 || format != nil else { return }
             wish.want(after: format == nil ? Self.firstKeyFrameDelay : .zero, at: now)
@@ -367,7 +365,7 @@ public struct ReceiveStream: Sendable {
         counters.framesReceived += 1
         if frame.isKeyFrame {
             counters.keyFramesReceived += 1
-            isKeyFrameAsked = false
+            wish.fulfilled()
         }
         outputs.append(.frame(frame))
     }

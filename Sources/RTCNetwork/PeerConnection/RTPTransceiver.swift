@@ -43,9 +43,9 @@ public struct RTPSender: Sendable {
     }
 
     /// Hands a frame to the connection without waiting for its thread: for an encoder's callback. While that thread
-    /// sleeps, the frame is packed and sent on the caller's, which takes some microseconds a packet and spares waking the
-    /// other; else it is left there. Frames leave in the order in which they were handed over. One that `send` would
-    /// refuse is passed over.
+    /// sleeps, the frame is packed and sent on the caller's, which takes some microseconds a packet and spares waking
+    /// the other; else it is left there. Frames leave in the order in which they were handed over. One that `send`
+    /// would refuse is passed over.
     ///
     /// - Parameter rid: the simulcast layer, where there are some.
     /// - Returns: false when the frame was not taken, for the connection is gone or its thread is 256 frames or 8 MiB
