@@ -84,7 +84,8 @@ package final class ChatServer: Sendable {
                 await calls.changed(change.calls)
             }
         }
-        // Rooms of our own end with this process, and tell it everything.
+        // Rooms of our own end with this process, and tell it everything; what a database that is away cannot take
+        // waits for it.
         callWatch = rooms.flatMap { $0.isOwn ? nil : CallWatch(service: service, rooms: $0, logger: logger) }
         probe = DatabaseProbe(service)
         api = ChatAPI(

@@ -128,6 +128,28 @@ struct AccountRoutesTests {
         #expect(try await fixture.ask("POST", "/auth/login", right).status == 200)
     }
 
+    @Test func `counts passwords for the account, by whatever name it is tried`() async throws {
+        let fixture = try await ServerFixture()
+        _ = try await fixture.login("ada")
+        var answers: [Int] = []
+        for attempt in 0..<12 {
+            let name = ["ada", "Ada@example.org", "ADA"][attempt % 3]
+            answers.append(
+                try await fixture.ask(
+                    "POST", "/auth/login", LoginRequest(login: name, password: "guess \(attempt)"),
+                    from: "127.0.0.\(attempt + 1):9"
+                ).status)
+        }
+        // One was right, above.
+        #expect(answers == Array(repeating: 401, count: 9) + [429, 429, 429])
+        fixture.advance(by: .seconds(3_600))
+        // A text of SQLite's ends at a NUL, and this would be ada with a bucket of its own.
+        let right = LoginRequest(login: "ada\0one", password: "correct horse")
+        let refused = try await fixture.ask("POST", "/auth/login", right)
+        #expect(refused.status == 401)
+        #expect(try refused.error == "wrong_credentials")
+    }
+
     @Test func `chooses a new password by a letter, which logs all devices out`() async throws {
         let fixture = try await ServerFixture()
         let pair = try await fixture.login("ada")

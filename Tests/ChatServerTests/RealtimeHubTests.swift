@@ -37,4 +37,91 @@ import Testing
         for await _ in gone { Issue.record("gone twice") }
         await hub.close()
     }
+
+    /// A hub over a database with a workspace of Ann's and Bob's, and the time, which the test moves.
+    private struct Place {
+        let hub: RealtimeHub
+        let service: ChatService
+        let clock = ServerFixture.Clock()
+        let gone: AsyncStream<UserID>
+        let going: AsyncStream<UserID>.Continuation
+        let ann: UserID
+        let bob: UserID
+        let workspace: WorkspaceID
+
+        init() async throws {
+            let clock = clock
+            let service = ChatService(database: try SQLiteChatDatabase(inMemoryAt: clock.now), now: { clock.now })
+            let (gone, going) = AsyncStream.makeStream(of: UserID.self)
+            (self.service, self.gone, self.going) = (service, gone, going)
+            hub = RealtimeHub(
+                service: service, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                gone: { going.yield($0) })
+            (ann, bob) = (try await Self.person("ann", service), try await Self.person("bob", service))
+            workspace = try await Self.workspace("harbour", of: ann, with: bob, service)
+        }
+
+        private static func person(_ name: String, _ service: ChatService) async throws -> UserID {
+            try await service.write { chat in
+                try #require(
+                    try chat.register(
+                        NewAccount(
+                            email: "\(name)@example.org", username: name, displayName: name, passwordHash: "x")))
+            }
+        }
+
+        static func workspace(
+            _ slug: String, of owner: UserID, with other: UserID, _ service: ChatService
+        ) async throws -> WorkspaceID {
+            try await service.write { chat in
+                let (listing, general) = try chat.createWorkspace(name: slug, slug: slug, by: owner)
+                try chat.insertMember(other, as: .member, into: listing.workspace.id)
+                try chat.put(other, into: general.id, in: listing.workspace.id)
+                return listing.workspace.id
+            }
+        }
+
+        func connect(_ user: UserID) async -> RealtimeConnection {
+            let caller = Caller(user: user, session: SessionID(UUID()))
+            let connection = RealtimeConnection(.present(caller), counters: RealtimeCounters()) { _, _ in }
+            await hub.connect(connection, caller, resume: [:])
+            return connection
+        }
+    }
+
+    @Test func `a workspace that somebody comes into without a word of it is followed all the same`() async throws {
+        let place = try await Place()
+        let first = await place.connect(place.bob)
+        let other = try await Place.workspace("shipyard", of: place.ann, with: place.bob, place.service)
+        // This one finds it, and the one before does not for that.
+        let second = await place.connect(place.bob)
+        func follows(_ connection: RealtimeConnection) async -> Bool {
+            await place.hub.workspaces[other]?.isFollowed(by: connection, of: place.bob) == true
+        }
+        #expect(await !follows(first))
+        #expect(await follows(second))
+        await place.hub.followWhatWasNotTold()
+        while await !follows(first) { await Task.yield() }
+        await place.hub.close()
+    }
+
+    @Test func `who cannot be heard for want of a link is not taken for gone from their calls`() async throws {
+        let place = try await Place()
+        let node = NodeID(UUID())
+        func came(_ version: UInt64) -> NodeMessage {
+            NodeMessage(node: node, version: version, word: .everybody([place.workspace: [place.bob]]))
+        }
+        await place.hub.take(came(1))
+        place.clock.advance(by: .seconds(61))
+        #expect(await place.hub.beat(isLinked: false).isEmpty)
+        // It was there all the time. Now it dies.
+        await place.hub.take(came(2))
+        place.clock.advance(by: .seconds(16))
+        #expect(await place.hub.beat(isLinked: true).isEmpty)
+        place.going.finish()
+        var gone: [UserID] = []
+        for await user in place.gone { gone.append(user) }
+        #expect(gone == [place.bob])
+        await place.hub.close()
+    }
 }

@@ -1,6 +1,6 @@
 internal import ChatModel
 
-/// Nobody is rung again and again by a channel in which they have said no.
+/// Nobody is rung again and again by a channel in which they have said no, or whose callers hang up first.
 extension ChatTransaction {
     /// Whoever has declined as often within the time below is not rung: once more is insisting, and enough of it.
     private static let mostDeclined = 2
@@ -33,7 +33,8 @@ extension ChatTransaction {
         }
         guard !left.isEmpty || people.isEmpty else {
             throw ChatError(
-                .tooMany(retryAfter: wait), code: "declined", "They have said no just now. Try again in a minute.")
+                .tooMany(retryAfter: wait), code: "declined",
+                "They have been called twice just now, and have said no or were not waited for. Try again in a minute.")
         }
         return left
     }

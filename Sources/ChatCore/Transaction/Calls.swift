@@ -343,6 +343,8 @@ extension ChatTransaction {
             case .ringing:
                 try seat(user, in: call.id, as: .missed)
                 changes.calls.silenced[call.id, default: [:]][user] = true
+                // To ring and to hang up, over and over, is no less than to ring who says no.
+                if reason == .cancelled { try noteDecline(by: user, in: call.channelID) }
             case .left, .declined, .missed: break
             }
         }

@@ -133,6 +133,7 @@ extension ChatTransaction {
         try session.run(
             "UPDATE channel_members SET notifications = $3 WHERE channel_id = $1 AND user_id = $2", .id(channel),
             .id(user), .name(level))
+        if level == .none { changes.relieved.insert(user) }
     }
 
     static func requireMembership(_ place: ChannelPlace) throws {

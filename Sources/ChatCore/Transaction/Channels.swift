@@ -320,6 +320,7 @@ extension ChatTransaction {
         try append(.channelLeft(change), to: .user(user), in: workspace)
         try session.run(
             "DELETE FROM channel_members WHERE channel_id = $1 AND user_id = $2", .id(channel.id), .id(user))
+        changes.relieved.insert(user)
         // Into a public one anybody could still bring others.
         if channel.kind == .private { try withdrawInvitations(of: user, into: channel.id, of: workspace) }
     }

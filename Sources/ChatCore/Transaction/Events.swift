@@ -93,6 +93,15 @@ extension ChatTransaction {
         changes.workspaces.insert(workspace)
     }
 
+    /// The log has a message's words as they are now: whoever comes later does not read in it what was taken back.
+    func takeFormerWords(of message: Message) throws {
+        let kinds: [ChatChange.Kind] = [.messageSent, .messageEdited, .messagePinned, .messageUnpinned]
+        try session.run(
+            "UPDATE events SET data = $2 WHERE message_id = $1 AND kind IN ($3, $4, $5, $6)", .id(message.id),
+            .text(String(decoding: try JSONWriter.json(message), as: UTF8.self)), .name(kinds[0]), .name(kinds[1]),
+            .name(kinds[2]), .name(kinds[3]))
+    }
+
     static let eventColumns =
         "e.workspace_id, e.sequence, e.kind, e.audience, e.channel_id, e.user_id, e.created_at, e.data"
 

@@ -55,6 +55,11 @@ extension ChatTransaction {
     ) throws -> Invitation {
         try lock(workspace)
         let email = try checkInvitation(new, to: workspace, by: user)
+        guard try invitationCount(of: user, to: workspace) < limits.invitationsOfPerson else {
+            throw ChatError.conflict(
+                "too_many_invitations",
+                "\(limits.invitationsOfPerson) of your invitations are open: withdraw some, or wait until they are used.")
+        }
         let id: InvitationID = makeID()
         try session.run(
             """
@@ -70,6 +75,35 @@ extension ChatTransaction {
         }
         return try invitation(id)
     }
+
+    private func invitationCount(of user: UserID, to workspace: WorkspaceID) throws -> Int {
+        guard
+            var row = try session.row(
+                """
+                SELECT COUNT(*) FROM invitations i WHERE i.workspace_id = $1 AND i.created_by = $3 AND \(Self.works)
+                """, .id(workspace), .time(now), .id(user))
+        else { return 0 }
+        return try row.int()
+    }
+
+    /// Takes away those that have been over for as long as they would have lasted, a part of them.
+    ///
+    /// - Returns: whether there may be more.
+    package func sweepInvitations(atMost count: Int = 500) throws -> Bool {
+        let old = try session.rows(
+            "SELECT id FROM invitations WHERE expires_at <= $1 LIMIT $2",
+            .time(now.advanced(by: .zero - lifetimes.invitation)), .integer(count))
+        for var row in old {
+            let id: InvitationID = try row.id()
+            try session.run("DELETE FROM invitation_channels WHERE invitation_id = $1", .id(id))
+            try session.run("DELETE FROM invitations WHERE id = $1", .id(id))
+        }
+        return old.count == count
+    }
+
+    /// Whether an invitation works; `$2` is the time.
+    private static let works =
+        "i.revoked_at IS NULL AND i.expires_at > $2 AND (i.maximum_uses IS NULL OR i.uses < i.maximum_uses)"
 
     private static let invitationColumns =
         "i.id, i.email, i.role, i.created_by, i.created_at, i.expires_at, i.uses, i.maximum_uses"
@@ -102,8 +136,7 @@ extension ChatTransaction {
         return try session.rows(
             """
             SELECT \(Self.invitationColumns) FROM invitations i
-            WHERE i.workspace_id = $1 AND i.revoked_at IS NULL AND i.expires_at > $2
-                AND (i.maximum_uses IS NULL OR i.uses < i.maximum_uses)
+            WHERE i.workspace_id = $1 AND \(Self.works)
             ORDER BY i.created_at DESC, i.id LIMIT 1000
             """, .id(workspace), .time(now)
         ).map {

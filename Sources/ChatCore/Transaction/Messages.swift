@@ -182,6 +182,7 @@ extension ChatTransaction {
             """, .id(id), .text(content), .time(now), .flag(mentions.isChannel), .flag(mentions.isHere))
         // Whom it has called stays called, whoever is there by now, also who was named besides and no longer is.
         let called = message.mentions.isHere && mentions.isHere ? try calledByHere(id) : peopleHere
+        try relieve(of: message)
         try session.run("DELETE FROM mentions WHERE message_id = $1", .id(id))
         try insert(
             mentions, of: id, by: user, in: message.channelID, thread: message.threadID, as: message.sequence)
@@ -189,14 +190,27 @@ extension ChatTransaction {
             try call(called, by: id, of: user, in: message.channelID, thread: message.threadID, as: message.sequence)
         }
         let edited = try self.message(id)
+        try takeFormerWords(of: edited)
         try append(.messageEdited(edited), to: .channel(message.channelID), in: place.workspace)
         return edited
+    }
+
+    /// Whoever has not read a message that counts on icons may have nothing unread without it.
+    private func relieve(of message: Message) throws {
+        let rows = try session.rows(
+            """
+            SELECT cm.user_id FROM channel_members cm JOIN channels c ON c.id = cm.channel_id
+            WHERE cm.channel_id = $1 AND cm.last_read < $2 AND (c.people_key IS NOT NULL OR $3 = 1
+                OR EXISTS (SELECT 1 FROM mentions n WHERE n.message_id = $4 AND n.user_id = cm.user_id))
+            """, .id(message.channelID), .integer(message.sequence), .flag(message.mentions.isChannel), .id(message.id))
+        for var row in rows { changes.relieved.insert(try row.id()) }
     }
 
     /// Takes a message's words and files away, from the log of events as well. Where there are answers to it, its place
     /// stays.
     package func delete(_ id: MessageID, by user: UserID) throws {
         let (message, place) = try target(id, .deleteMessage, by: user)
+        try relieve(of: message)
         try session.run(
             """
             UPDATE messages SET content = '', deleted_at = $2, pinned_at = NULL, mentions_channel = 0,

@@ -23,6 +23,7 @@ extension ChatTransaction {
             DELETE FROM former_tokens WHERE session_id IN (
                 SELECT id FROM sessions WHERE user_id = $1 AND (ended_at IS NOT NULL OR expires_at <= $2))
             """, .id(user), .time(now))
+        try endOldestSessions(of: user)
         let id: SessionID = makeID()
         try session.run(
             """
@@ -31,6 +32,32 @@ extension ChatTransaction {
             """, .id(id), .id(user), token.value, .text(Texts.line(device, upTo: 200) ?? "unknown"), .time(now),
             .time(now.advanced(by: lifetimes.session)))
         return id
+    }
+
+    /// Makes room for one more.
+    private func endOldestSessions(of user: UserID) throws {
+        let beyond = try session.rows(
+            """
+            SELECT id FROM sessions WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2
+            ORDER BY rotated_at DESC, id DESC LIMIT 1000 OFFSET $3
+            """, .id(user), .time(now), .integer(limits.sessionsOfUser - 1))
+        for var row in beyond { try endSession(try row.id(), of: user) }
+    }
+
+    /// Takes away those that have been over for a day, a part of them.
+    ///
+    /// - Returns: whether there may be more.
+    package func sweepSessions(atMost count: Int = 500) throws -> Bool {
+        let old = try session.rows(
+            "SELECT id FROM sessions WHERE ended_at <= $1 OR expires_at <= $1 LIMIT $2",
+            .time(now.advanced(by: .seconds(-86_400))), .integer(count))
+        for var row in old {
+            let id: SessionID = try row.id()
+            try removeDevices(ofSession: id)
+            try session.run("DELETE FROM former_tokens WHERE session_id = $1", .id(id))
+            try session.run("DELETE FROM sessions WHERE id = $1", .id(id))
+        }
+        return old.count == count
     }
 
     /// What has come of a refresh token. Written in any case: a stolen token ends the session for both who have it.

@@ -266,6 +266,7 @@ extension ChatTransaction {
         try revokeInvitations(of: member, as: Role.allCases, to: workspace)
         try session.run(
             "DELETE FROM members WHERE workspace_id = $1 AND user_id = $2", .id(workspace), .id(member))
+        changes.relieved.insert(member)
     }
 }
 

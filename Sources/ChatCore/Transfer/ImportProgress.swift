@@ -17,6 +17,8 @@ package struct ImportProgress: Sendable {
     var source: String?
     package internal(set) var workspace: WorkspaceID?
     var people: [String: Person] = [:]
+    /// Those who had been put out over there, and have an account here that is in use.
+    var gone: Set<String> = []
     var channels: [String: ChannelID] = [:]
     /// Kept until the last line: before it nobody is to see a half of the workspace.
     var members: [(user: UserID, role: Role, joinedAt: Timestamp)] = []

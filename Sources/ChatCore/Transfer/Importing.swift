@@ -18,7 +18,9 @@ extension ChatTransaction {
         case .message(let message): try take(message, &progress)
         case .channelMember(let member): try take(member, &progress)
         case .member(let member):
-            progress.members.append((try progress.person(member.userID), member.role, member.joinedAt))
+            let person = try progress.person(member.userID)
+            guard !progress.gone.contains(member.userID) else { return }
+            progress.members.append((person, member.role, member.joinedAt))
         case .end(let end): try take(end, &progress)
         }
     }
@@ -110,6 +112,8 @@ extension ChatTransaction {
             }
             try remember(.user, user.id, from: source, as: id)
         }
+        // Whoever was put out does not come in again by an account that they have for something else.
+        if user.deactivatedAt != nil, try credentials(of: id) != nil { progress.gone.insert(user.id) }
         progress.people[user.id] = ImportProgress.Person(
             id: id, formerName: user.username, name: try profile(of: id).username)
     }
@@ -219,6 +223,11 @@ extension ChatTransaction {
     private func take(_ member: ExportedChannelMember, _ progress: inout ImportProgress) throws {
         let (source, _) = try progress.place()
         let channel = try progress.channel(member.channelID)
+        if progress.gone.contains(member.userID),
+            try session.row("SELECT 1 FROM channels WHERE id = $1 AND people_key IS NULL", .id(channel)) != nil
+        {
+            return
+        }
         var lastRead: Int64 = 0
         if let key = member.lastRead, let message: MessageID = try imported(.message, key, from: source),
             var row = try session.row("SELECT sequence FROM messages WHERE id = $1", .id(message))

@@ -146,14 +146,17 @@ actor CallCenter {
     func take(_ event: LiveKitWebhookEvent) async {
         guard CallRoomName.isOne(event.room.name), let told = CallRoomEvent(event) else { return }
         let room = event.room.name
-        for attempt in 1...3 {
+        var attempts = 0
+        while true {
             do {
                 return try await service.write { try $0.take(told, of: room) }
             } catch {
+                // Nobody tells it again: a database that is away is waited for.
+                if attempts == 0 || !(error is DatabaseAway) { attempts += 1 }
                 logger.error(
                     "a call's change could not be written",
-                    metadata: ["error": "\(error)", "attempt": "\(attempt)"])
-                guard (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+                    metadata: ["error": "\(error)", "attempt": "\(attempts)"])
+                guard attempts < 3, !isStopped, (try? await Task.sleep(for: .seconds(1))) != nil else { return }
             }
         }
     }

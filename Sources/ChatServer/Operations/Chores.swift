@@ -1,8 +1,8 @@
 internal import ChatCore
 internal import Logging
 
-/// What a server's chat does beside answering: it takes away what is left of files, workspaces, refresh tokens and
-/// registrations, and does what other processes have left to do. From its making until `stop`.
+/// What a server's chat does beside answering: it takes away what is left of files, workspaces, refresh tokens,
+/// sessions, invitations and registrations, and does what other processes have left to do. From its making until `stop`.
 struct Chores: Sendable {
     private let hasLeftovers: AsyncStream<Void>.Continuation
     private let hasDeletions: AsyncStream<Void>.Continuation
@@ -17,6 +17,12 @@ struct Chores: Sendable {
         let tokens = HourlySweep(
             service: service, logger: logger, failure: "old refresh tokens could not be taken away"
         ) { try $0.sweepFormerTokens() }
+        let sessions = HourlySweep(
+            service: service, logger: logger, failure: "sessions that are over could not be taken away"
+        ) { try $0.sweepSessions() }
+        let invitations = HourlySweep(
+            service: service, logger: logger, failure: "old invitations could not be taken away"
+        ) { try $0.sweepInvitations() }
         let registrations = HourlySweep(
             service: service, logger: logger, failure: "old registrations could not be taken away"
         ) { try $0.sweepRegistrations() }
@@ -28,6 +34,8 @@ struct Chores: Sendable {
                 await regularly
             },
             Task { await tokens.run() },
+            Task { await sessions.run() },
+            Task { await invitations.run() },
             Task { await registrations.run() },
             Task { await reader.run() },
         ]

@@ -116,6 +116,7 @@ package actor PushCenter {
     package func changed(_ changes: ChatChanges) {
         guard phase != .stopping else { return }
         readers.formUnion(changes.marks.keys)
+        readers.formUnion(changes.relieved)
         if !readers.isEmpty, !isClearingIcons { Task { await clearIcons() } }
         guard !changes.workspaces.isEmpty, readsOn else { return }
         grown.formUnion(changes.workspaces)

@@ -31,6 +31,13 @@ extension ChatAPI {
     private func welcome(
         _ caller: Caller, resume: [WorkspaceID: Int64], _ connection: RealtimeConnection, over hub: RealtimeHub
     ) async {
+        do {
+            // What is read for a new socket costs as much as a request.
+            try await limits.take(.requests(caller.user), at: service.now())
+        } catch {
+            connection.turnsOut(to: .refused)
+            return connection.close(RealtimeConnection.Reason.tooFast)
+        }
         connection.turnsOut(to: .present(caller))
         service.statistics.realtime.socketOpened(by: caller.user)
         await hub.connect(connection, caller, resume: resume)

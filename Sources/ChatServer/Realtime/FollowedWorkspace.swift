@@ -53,6 +53,10 @@ struct FollowedWorkspace {
     var peopleHere: Set<UserID> { Set(people.filter { $0.value.isHere }.keys) }
     var hasGuests: Bool { people.values.contains { $0.role == .guest } }
 
+    func isFollowed(by connection: any RealtimeReceiver, of user: UserID) -> Bool {
+        people[user]?.connections.contains { $0 === connection } == true
+    }
+
     // MARK: Coming and going
 
     mutating func add(_ connection: any RealtimeReceiver, of user: UserID, _ presence: ChatTransaction.Presence) {

@@ -27,7 +27,10 @@ extension RealtimeHub {
     func linked() {
         listensAnew()
         say(.hello)
-        Task { await endSessionsThatAreOver() }
+        Task {
+            await endSessionsThatAreOver()
+            await followWhatWasNotTold()
+        }
     }
 
     /// This server has not listened for a while, and takes nobody for dead who has not been heard in it.
@@ -39,17 +42,18 @@ extension RealtimeHub {
     /// - Returns: who of them is there.
     func beat(isLinked: Bool) -> Set<NodeID> {
         say(.alive)
-        perform(others.expire(isLinked: isLinked, at: service.now()))
+        // Who cannot be heard may be in the midst of a call: calls of a server that is dead end once its end is certain.
+        perform(others.expire(isLinked: isLinked, at: service.now()), isCertain: isLinked)
         return others.alive
     }
 
     private var peopleHere: [WorkspaceID: Set<UserID>] { workspaces.mapValues(\.peopleHere) }
 
-    private func perform(_ steps: [OtherNodes.Step]) {
+    private func perform(_ steps: [OtherNodes.Step], isCertain: Bool = true) {
         for step in steps {
             switch step {
             case .came(let user, let id): arrive(user, in: id)
-            case .went(let user, let id): leave(user, from: id)
+            case .went(let user, let id): leave(user, from: id, isCertain: isCertain)
             case .ask(let node): say(.ask(node))
             }
         }
@@ -65,9 +69,9 @@ extension RealtimeHub {
         workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: true, in: id))
     }
 
-    private func leave(_ user: UserID, from id: WorkspaceID) {
+    private func leave(_ user: UserID, from id: WorkspaceID, isCertain: Bool) {
         // Whoever was here a while ago may still come back: then it is told, when they do not.
-        if !isHere(user), losses[user] == nil, !others.isThere(user) { gone(user) }
+        if isCertain, !isHere(user), losses[user] == nil, !others.isThere(user) { gone(user) }
         guard let person = workspaces[id]?.people[user], person.isElsewhere else { return }
         if !person.isHidden, !person.isHere {
             workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: false, in: id))

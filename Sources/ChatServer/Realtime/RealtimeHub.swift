@@ -26,6 +26,8 @@ actor RealtimeHub {
     private static let mostResumptions = 4
     /// Of one person, on this server.
     private static let mostSockets = 32
+    /// Those that have not come to all their workspaces yet.
+    private var beginning: Set<ObjectIdentifier> = []
     var typists = Typists()
     private var isExpiring = false
     private var isLooking = false
@@ -97,13 +99,21 @@ actor RealtimeHub {
         do {
             let ids = try await service.read { try $0.workspaceIDs(of: caller.user) }
             connection.send(ServerFrame.hello(user: caller.user, workspaces: ids))
-            for id in ids { await self.resume(id, connection, of: caller.user, after: resume[id]) }
+            beginning.insert(ObjectIdentifier(connection))
+            defer { beginning.remove(ObjectIdentifier(connection)) }
+            for id in ids where isOpen(connection, of: caller.user) {
+                await self.resume(id, connection, of: caller.user, after: resume[id])
+            }
             // The session may have ended meanwhile.
             await endSessionsThatAreOver(of: caller.user)
         } catch {
             logger.error("a realtime socket could not begin", metadata: ["error": "\(error)"])
             connection.close(RealtimeConnection.Reason.broken)
         }
+    }
+
+    private func isOpen(_ connection: RealtimeConnection, of user: UserID) -> Bool {
+        connections[user]?.contains { $0.connection === connection } == true
     }
 
     func disconnect(_ connection: RealtimeConnection, of user: UserID) {
@@ -180,7 +190,10 @@ actor RealtimeHub {
             try? await Task.sleep(for: Self.lookAgain)
             looks += 1
             // Some are over by time, of others the word may have been lost.
-            if looks % 15 == 0 { await endSessionsThatAreOver() }
+            if looks % 15 == 0 {
+                await endSessionsThatAreOver()
+                await followWhatWasNotTold()
+            }
             let ids = Array(workspaces.keys)
             let newest = try? await service.read { chat in ids.map { try? chat.sequence(of: $0) } }
             for (id, sequence) in zip(ids, newest ?? []) {
@@ -197,6 +210,21 @@ actor RealtimeHub {
         guard let over = try? await service.read({ try $0.sessionsOver(among: open) }), !over.isEmpty else { return }
         for (connection, session) in connections.values.joined() where over.contains(session) {
             connection.close(RealtimeConnection.Reason.sessionOver)
+        }
+    }
+
+    /// Has everybody here follow the workspaces that they have come into without a word of it.
+    func followWhatWasNotTold() async {
+        let users = Array(connections.keys)
+        guard let found = try? await service.read({ chat in try users.map { try chat.workspaceIDs(of: $0) } }) else {
+            return
+        }
+        for (user, ids) in zip(users, found) {
+            for (connection, _) in connections[user] ?? [] where !beginning.contains(ObjectIdentifier(connection)) {
+                for id in ids where workspaces[id]?.isFollowed(by: connection, of: user) != true {
+                    Task { await follow(id, connection, of: user, after: nil) }
+                }
+            }
         }
     }
 

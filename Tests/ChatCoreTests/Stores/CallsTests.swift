@@ -139,6 +139,23 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `whoever rings and hangs up again and again waits like who was declined`(database: TestDatabase) async throws {
+        let place = try await Place(database)
+        let olga = place.company.olga
+        for number in 1...2 {
+            let call = try await place.start(room: "call-\(number)").call
+            place.world.pass(.seconds(2))
+            _ = try await place.world.run { try $0.endCall(call.id, by: olga) }
+        }
+        let refusal = try await place.world.refusal {
+            try $0.startCall(.init(kind: .room, media: .video, room: "call-3"), in: place.direct, by: olga)
+        }
+        #expect(refusal == "declined")
+        place.world.pass(.seconds(61))
+        #expect(try await place.start(room: "call-4").isNew)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `two who call each other meet in one call`(database: TestDatabase) async throws {
         let place = try await Place(database)
         let (first, _) = try await place.start()

@@ -47,4 +47,29 @@ import Testing
         try await world.run { try $0.iconKeepsNumber(of: device) }
         #expect(try await clear() == [device])
     }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `whoever has less unread without reading is named`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let (olga, mia, adam, general) = (company.olga, company.mia, company.adam, company.general)
+        func relieved(_ body: @escaping @Sendable (ChatTransaction) throws -> Void) async throws -> Set<UserID> {
+            try await world.run {
+                try body($0)
+                return $0.changes.relieved
+            }
+        }
+        let direct = try await world.run {
+            try $0.openDirect(with: [mia], in: company.workspace, by: olga).listing.channel.id
+        }
+        let word = try await world.say("between us", in: direct, by: olga)
+        #expect(try await relieved { try $0.delete(word.id, by: olga) }.contains(mia))
+        let named = try await world.say("@mia look", in: general, by: olga)
+        let people = try await relieved { try $0.delete(named.id, by: olga) }
+        #expect(people.contains(mia) && !people.contains(adam))
+        let plain = try await world.say("look", in: general, by: olga)
+        #expect(try await relieved { try $0.delete(plain.id, by: olga) }.isEmpty)
+        #expect(try await relieved { try $0.setNotifications(.none, of: general, by: mia) } == [mia])
+        #expect(try await relieved { try $0.removeMember(mia, from: company.workspace, by: olga) } == [mia])
+    }
 }

@@ -284,4 +284,30 @@ import Testing
         #expect(refusal == "too_many_workspaces")
         #expect(try await world.look { try $0.invitation(with: secret("link")).invitation.uses } == 0)
     }
+
+    @Test(arguments: TestDatabase.allCases)
+    func `nobody has more open than they may, and what is long over goes`(database: TestDatabase) async throws {
+        var limits = Limits()
+        limits.invitationsOfPerson = 2
+        let world = try await ChatWorld(database, limits: limits)
+        let company = try await world.company()
+        let first = try await Self.invite(
+            .init(channelIDs: [company.general]), by: company.mia, "1", to: company, in: world)
+        _ = try await Self.invite(.init(), by: company.mia, "2", to: company, in: world)
+        #expect(
+            try await world.refusal {
+                try $0.invite(.init(), with: secret("3"), to: company.workspace, by: company.mia)
+            } == "too_many_invitations")
+        _ = try await Self.invite(.init(), by: company.adam, "4", to: company, in: world)
+        try await world.run { try $0.revokeInvitation(first.id, in: company.workspace, by: company.adam) }
+        _ = try await Self.invite(.init(), by: company.mia, "5", to: company, in: world)
+        #expect(try await world.count("invitations") == 4)
+        world.pass(.seconds(27 * 86_400))
+        #expect(try await !world.run { try $0.sweepInvitations() })
+        #expect(try await world.count("invitations") == 4)
+        world.pass(.seconds(86_401))
+        #expect(try await world.run { try $0.sweepInvitations(atMost: 2) })
+        #expect(try await !world.run { try $0.sweepInvitations() })
+        #expect(try await world.count("invitations") == 0)
+    }
 }

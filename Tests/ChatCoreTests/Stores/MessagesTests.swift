@@ -191,6 +191,22 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `what is edited away is gone from the log as well`(database: TestDatabase) async throws {
+        let world = try await ChatWorld(database)
+        let company = try await world.company()
+        let message = try await world.say("my password is tuna", in: company.general, by: company.mia)
+        let other = try await world.say("tuna of another", in: company.general, by: company.mia)
+        try await world.run {
+            _ = try $0.setPinned(true, message.id, by: company.mia)
+            _ = try $0.edit(message.id, to: "never mind", by: company.mia)
+        }
+        let events = try await world.look { try $0.events(of: company.workspace, after: message.sequence - 1) }
+        #expect(events.map(\.kind) == [.messageSent, .messageSent, .messagePinned, .messageEdited])
+        #expect(events.filter { $0.data.contains("tuna") }.map(\.sequence) == [other.sequence])
+        #expect(events.filter { $0.data.contains("never mind") }.count == 3)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `a deleted message stays deleted`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let company = try await world.company()

@@ -31,6 +31,40 @@ import Testing
         #expect(try await world.look { try $0.user(of: session) } == ann)
     }
 
+    @Test(arguments: TestDatabase.allCases)
+    func `of too many sessions the one that was not used for longest ends, and what is over goes after a day`(
+        database: TestDatabase
+    ) async throws {
+        var limits = Limits()
+        limits.sessionsOfUser = 3
+        let world = try await ChatWorld(database, limits: limits)
+        let ann = try await world.person("ann")
+        var ids: [SessionID] = []
+        for number in 0..<3 {
+            world.pass(.seconds(1))
+            ids.append(try await world.run { try $0.openSession(of: ann, on: "Phone", token: secret("t\(number)")) })
+        }
+        world.pass(.seconds(1))
+        #expect(try await Self.refresh("t0", for: "next", in: world) == .rotated(ids[0], of: ann))
+        let (fourth, loggedOut) = try await world.run { chat in
+            (try chat.openSession(of: ann, on: "Phone", token: secret("t3")), chat.changes.loggedOut)
+        }
+        #expect(loggedOut == [ann])
+        let open = try await world.look { try $0.sessions(of: ann, current: nil).map(\.id) }
+        #expect(Set(open) == [ids[0], ids[2], fourth])
+        func rows() async throws -> Int { try await world.count("sessions") }
+        #expect(try await rows() == 4)
+        #expect(try await !world.run { try $0.sweepSessions() })
+        #expect(try await rows() == 4)
+        world.pass(.seconds(86_400))
+        #expect(try await !world.run { try $0.sweepSessions() })
+        #expect(try await rows() == 3)
+        world.pass(.seconds(61 * 86_400))
+        #expect(try await world.run { try $0.sweepSessions(atMost: 2) })
+        #expect(try await !world.run { try $0.sweepSessions(atMost: 2) })
+        #expect(try await rows() == 0)
+    }
+
     /// The password is looked at outside the database, and others log in before.
     @Test(arguments: TestDatabase.allCases)
     func `who leaves or gets another password while theirs is looked at is not logged in`(

@@ -250,6 +250,26 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `whoever was put out does not come in again by an account that they have here`(
+        database: TestDatabase
+    ) async throws {
+        let (here, there) = (try await ChatWorld(database), try await ChatWorld(database))
+        let company = try await Self.busyCompany(in: here)
+        let records = try await Self.export(company.workspace, of: here)
+        let gus = try await there.person("gus")
+        let workspace = try #require(
+            try await Self.import(records, into: there, trustsAddresses: true).workspace)
+        #expect(try await there.look { try $0.role(of: gus, in: workspace) } == nil)
+        #expect(try await there.look { try $0.workspaces(of: gus) }.isEmpty)
+        // Nor into its channels, should they be invited later.
+        let again = try await Self.export(workspace, of: there)
+        let places = again.compactMap { if case .channelMember(let place) = $0 { place.userID } else { nil } }
+        #expect(!places.isEmpty && !places.contains(gus.description))
+        let olga = try await there.look { try $0.user(named: "olga") }
+        #expect(try await there.look { try $0.role(of: olga, in: workspace) } == .owner)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `a workspace whose address is taken gets another`(database: TestDatabase) async throws {
         let world = try await ChatWorld(database)
         let company = try await Self.busyCompany(in: world)

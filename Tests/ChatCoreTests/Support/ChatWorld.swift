@@ -73,6 +73,14 @@ final class ChatWorld: Sendable {
         }
     }
 
+    /// How many rows a table has.
+    func count(_ table: String) async throws -> Int {
+        try await look { chat in
+            guard var row = try chat.session.row("SELECT COUNT(*) FROM \(table)") else { return 0 }
+            return try row.int()
+        }
+    }
+
     // MARK: People
 
     /// Makes an account, one second after what was before, so that identifiers sort as accounts were made.

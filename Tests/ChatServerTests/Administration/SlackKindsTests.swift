@@ -21,7 +21,7 @@ import Testing
         [{"id": "C1", "name": "general", "created": 1690000000, "creator": "U1", "members": ["U1", "U2"]}]
         """,
         "mpims.json": """
-        [{"id": "G1", "name": "mpdm-olga--mia--una-1", "created": 1690000001, "creator": "U1",
+        [{"id": "G1", "name": "mpdm-olga--mia--una-1", "created": 9223372036854775807, "creator": "U1",
           "members": ["U1", "U2", "U3"], "purpose": {"value": "Group messaging with: @olga @mia @una"}}]
         """,
         "general/2023-11-14.json": """

@@ -36,7 +36,7 @@ package struct SlackArchive: ImportSource {
             throw .refused("This is no export of Slack's: it has no users.json.")
         }
         try readChannels()
-        founded = channels.compactMap(\.channel.created).min().map { Timestamp(milliseconds: $0 * 1_000) } ?? founded
+        founded = channels.compactMap { Self.time(ofSeconds: $0.channel.created) }.min() ?? founded
         let digest = FileDigest()
         for day in days {
             for channel in day.channels {
@@ -131,7 +131,7 @@ package struct SlackArchive: ImportSource {
         let creator = channel.creator.flatMap { $0.isEmpty ? nil : $0 } ?? people.first ?? Self.apps
         if creator == Self.apps { nameApps() }
         for person in people + [creator] { name(person) }
-        let createdAt = channel.created.map { Timestamp(milliseconds: $0 * 1_000) } ?? founded
+        let createdAt = Self.time(ofSeconds: channel.created) ?? founded
         put(
             .channel(
                 ExportedChannel(
@@ -247,9 +247,14 @@ package struct SlackArchive: ImportSource {
     /// `1503435956.000247`; nil for what is no time.
     private static func time(_ ts: String) -> Timestamp? {
         let parts = ts.split(separator: ".", omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), let seconds = Int64(parts[0]), (0...253_402_300_799).contains(seconds)
-        else { return nil }
+        guard (1...2).contains(parts.count), let second = time(ofSeconds: Int64(parts[0])) else { return nil }
         let fraction = parts.count > 1 ? String((parts[1] + "000").prefix(3)) : "0"
-        return Int64(fraction).map { Timestamp(milliseconds: seconds * 1_000 + $0) }
+        return Int64(fraction).map { second.advanced(by: .milliseconds($0)) }
+    }
+
+    /// Since 1970; nil for what is before, or after the year 9999.
+    private static func time(ofSeconds seconds: Int64?) -> Timestamp? {
+        guard let seconds, (0...253_402_300_799).contains(seconds) else { return nil }
+        return Timestamp(milliseconds: seconds * 1_000)
     }
 }

@@ -1,0 +1,61 @@
+import ChatModel
+import ChatStoreSQLite
+import LiveKitProtocol
+import Logging
+import Synchronization
+import Testing
+
+@testable import ChatCore
+@testable import ChatServer
+
+@Suite(.timeLimit(.minutes(1))) struct CallCenterTests {
+    /// One that is away for some transactions.
+    private struct AwayDatabase: ChatDatabase {
+        final class Outage: Sendable { let left = Mutex(0) }
+
+        let database: any ChatDatabase
+        let outage: Outage
+
+        var waitingTransactions: Int { database.waitingTransactions }
+
+        func read<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLSession) throws -> Value
+        ) async throws -> Value { try await database.read(body) }
+
+        func write<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLSession) throws -> Value
+        ) async throws -> Value {
+            let isAway = outage.left.withLock { left in
+                left -= 1
+                return left >= 0
+            }
+            if isAway { throw DatabaseAway("switched off") }
+            return try await database.write(body)
+        }
+    }
+
+    @Test func `what a room tells while the database is away is written when it is back`() async throws {
+        let start = Timestamp(milliseconds: 1_790_000_000_000)
+        let outage = AwayDatabase.Outage()
+        let service = ChatService(
+            database: AwayDatabase(database: try SQLiteChatDatabase(inMemoryAt: start), outage: outage),
+            now: { start })
+        let room = CallRoomName.random()
+        let call = try await service.write { chat in
+            let user = try #require(
+                try chat.register(
+                    NewAccount(email: "ann@example.org", username: "ann", displayName: "Ann", passwordHash: "x")))
+            let (_, general) = try chat.createWorkspace(name: "Harbour", slug: "harbour", by: user)
+            return try chat.startCall(.init(kind: .room, media: .audio, room: room), in: general.id, by: user).call.id
+        }
+        let center = CallCenter(
+            service: service, rooms: nil, push: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        var event = LiveKitWebhookEvent()
+        event.event = "room_finished"
+        event.room.name = room
+        outage.left.withLock { $0 = 3 }
+        await center.take(event)
+        #expect(try await service.read { try $0.call(call) }.endedAt == start)
+        await center.stop()
+    }
+}
