@@ -98,6 +98,18 @@ async def rooms():
         await client.disconnect()
 
 
+async def burst():
+    """Many events at once arrive, each one once, in their order; more than python-engineio takes in one body."""
+    client = make()
+    numbers = asyncio.Queue()
+    client.on("number", numbers.put)
+    await connect(client)
+    await client.emit("burst", 100)
+    arrived = [await asyncio.wait_for(numbers.get(), PATIENCE) for _ in range(100)]
+    assert arrived == [str(number) for number in range(100)], arrived
+    await client.disconnect()
+
+
 async def hold():
     """Stays connected until the server goes away; tells when the third ping has come."""
     client = make()
@@ -126,7 +138,7 @@ async def hold():
 
 
 async def main():
-    await {"echo": echo, "namespaces": namespaces, "rooms": rooms, "hold": hold}[SCENARIO]()
+    await {"echo": echo, "namespaces": namespaces, "rooms": rooms, "burst": burst, "hold": hold}[SCENARIO]()
     print("done", flush=True)
 
 

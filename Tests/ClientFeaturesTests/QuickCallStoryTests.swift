@@ -196,6 +196,17 @@ private let bobTheCallee = CallParticipant(username: "Bob", role: .callee)
         #expect(back.room?.notice == "The camera is in use by another program.")
     }
 
+    @Test func `tells who calls that there is no camera`() async throws {
+        let stage = try await Stage.withPeer(.callee)
+        stage.media.willFail(.unavailable("The camera is in use by another program."))
+        stage.signaling.say(.offer(offer("v=0 hello")))
+        let back = try await stage.coordinator.reaches("the room") { $0.path == [.room] && $0.room?.notice != nil }
+        #expect(back.room?.notice == "The camera is in use by another program.")
+        // The caller would ring on otherwise, and each offer would open the call again.
+        try await stage.signaled(.disconnect)
+        try await stage.coordinator.reaches("connected again") { $0.room?.connection == .connected }
+    }
+
     @Test func `mutes, hides, shows statistics and hangs up once for two taps`() async throws {
         let stage = try await Stage.inCall(.callee)
         let chat = try #require(stage.coordinator.videoChat)

@@ -20,7 +20,8 @@ package struct Limits: Sendable, Equatable {
     package var workspacesOfUser = 100
     /// Invitations to a workspace that one person has made and that still work.
     package var invitationsOfPerson = 100
-    /// On how many devices one person is logged in; who comes beyond that ends the session that was not used for longest.
+    /// On how many devices one person is logged in; who comes beyond that ends the session that was not used for
+    /// longest.
     package var sessionsOfUser = 100
     package var pinsOfChannel = 100
     package var devicesOfUser = 20

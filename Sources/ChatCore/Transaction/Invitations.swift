@@ -58,7 +58,8 @@ extension ChatTransaction {
         guard try invitationCount(of: user, to: workspace) < limits.invitationsOfPerson else {
             throw ChatError.conflict(
                 "too_many_invitations",
-                "\(limits.invitationsOfPerson) of your invitations are open: withdraw some, or wait until they are used.")
+                "\(limits.invitationsOfPerson) of your invitations are open: have some withdrawn, or wait until they end."
+            )
         }
         let id: InvitationID = makeID()
         try session.run(

@@ -2,7 +2,8 @@ internal import ChatCore
 internal import Logging
 
 /// What a server's chat does beside answering: it takes away what is left of files, workspaces, refresh tokens,
-/// sessions, invitations and registrations, and does what other processes have left to do. From its making until `stop`.
+/// sessions, invitations and registrations, and does what other processes have left to do. From its making until
+/// `stop`.
 struct Chores: Sendable {
     private let hasLeftovers: AsyncStream<Void>.Continuation
     private let hasDeletions: AsyncStream<Void>.Continuation

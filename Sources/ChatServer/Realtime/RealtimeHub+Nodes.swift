@@ -42,7 +42,8 @@ extension RealtimeHub {
     /// - Returns: who of them is there.
     func beat(isLinked: Bool) -> Set<NodeID> {
         say(.alive)
-        // Who cannot be heard may be in the midst of a call: calls of a server that is dead end once its end is certain.
+        // Who cannot be heard may be in the midst of a call: calls of a server that is dead end once its end is
+        // certain.
         perform(others.expire(isLinked: isLinked, at: service.now()), isCertain: isLinked)
         return others.alive
     }

@@ -61,7 +61,10 @@ extension CallMachine {
         switch negotiation {
         case .opening:
             // Glare before our first offer: see `offerSent`.
-            if role == .callee { queuedOffer = offer }
+            guard role == .callee else { return }
+            queuedOffer = offer
+            // From here on somebody waits for us: a call that ends now ends for them, too.
+            offerCame()
         case .stable:
             if let answered, answered.offer == offer {
                 // Our answer was lost on its way, or the partner joined late: it asks again.
@@ -84,6 +87,10 @@ extension CallMachine {
         negotiation = .makingAnswer(to: offer)
         localCandidates.removeAll()
         commands.append(.makeAnswer(to: offer))
+        offerCame()
+    }
+
+    private mutating func offerCame() {
         if state == .waitingForOffer { move(to: .answering, because: "the partner's offer came") }
     }
 

@@ -230,11 +230,13 @@ final class ClientCore: @unchecked Sendable {
 
     private func receivedEvent(_ packet: SocketIOPacket) {
         guard let (name, arguments) = packet.event, let payload = packet.payload else { return }
+        // Of this connection: after another one has begun, the number is another event's.
+        let current: ClientEngine? = if case .connected(let engine) = phase { engine } else { nil }
         let acknowledge = packet.id.map { id in
             let isUnused = OnceFlag()
-            return SocketIOEvent.Acknowledgement { [weak self] arguments in
-                guard let self, isUnused.take() else { return }
-                self.loop.execute { self.acknowledge(id, arguments) }
+            return SocketIOEvent.Acknowledgement { [weak self, weak current] arguments in
+                guard let self, let current, isUnused.take() else { return }
+                self.loop.execute { self.acknowledge(id, arguments, over: current) }
             }
         }
         publish(SocketIOEvent(name: name, arguments: arguments, acknowledge: acknowledge, payload: payload))
@@ -295,8 +297,8 @@ final class ClientCore: @unchecked Sendable {
         engine.send([.text(.message, text[...])] + emit.arguments.attachments.map { .binary($0[...]) })
     }
 
-    private func acknowledge(_ id: Int, _ arguments: SocketIOArguments) {
-        guard case .connected(let engine) = phase else { return }
+    private func acknowledge(_ id: Int, _ arguments: SocketIOArguments, over former: ClientEngine) {
+        guard case .connected(let engine) = phase, engine === former else { return }
         var text: [UInt8] = []
         SocketIOPacketWriter.writeAcknowledgement(arguments, namespace: namespace, id: id, into: &text)
         engine.send([.text(.message, text[...])] + arguments.attachments.map { .binary($0[...]) })

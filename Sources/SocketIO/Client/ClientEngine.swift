@@ -98,7 +98,7 @@ final class ClientEngine: @unchecked Sendable {
     private func takePost(limit: Int) -> [EngineIOPacket] {
         var size = 0
         var count = 0
-        for packet in outbox.prefix(EngineIOPayload.packetLimit) {
+        for packet in outbox.prefix(EngineIOPayload.packetsPerBody) {
             let next = EngineIOPayload.length(of: packet) + 1
             guard count == 0 || size + next <= limit else { break }
             size += next

@@ -72,8 +72,11 @@ public enum EngineIOPacketError: Error, Hashable, Sendable, CustomStringConverti
 public enum EngineIOPayload {
     /// U+001E.
     public static let separator: UInt8 = 0x1e
-    /// A body may hold this many packets.
+    /// A body that comes may hold this many packets.
     public static let packetLimit = 4096
+    /// A body of ours holds no more. python-engineio takes 16 (`Payload.max_decode_packets`): of what a client posts it
+    /// drops the whole body and answers `ok`, and as a client it ends the connection.
+    static let packetsPerBody = 16
 
     /// Reads the packets of a body.
     public static func decode(_ body: ArraySlice<UInt8>) throws(EngineIOPacketError) -> [EngineIOPacket] {

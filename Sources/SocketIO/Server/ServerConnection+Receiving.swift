@@ -23,8 +23,11 @@ extension ServerConnection {
         let now = ContinuousClock.now
         guard session.postArrived().isEmpty else { return done(false) }
         do {
-            for packet in try EngineIOPayload.decode(body[...]) { received(packet, at: now) }
-            done(session.transport != nil)
+            let packets = try EngineIOPayload.decode(body[...])
+            for packet in packets { received(packet, at: now) }
+            // A goodbye is taken like anything else.
+            let saysGoodbye = packets.contains { if case .text(.close, _) = $0 { true } else { false } }
+            done(session.transport != nil || saysGoodbye)
         } catch {
             close(.parseError("\(error)"))
             done(false)

@@ -158,7 +158,7 @@ final class ServerConnection: @unchecked Sendable {
             webSocket.close(for: reason)
         }
         probe?.close(for: reason)
-        poll?.answer(EngineIOPayload.encode(outbox.take(EngineIOPayload.packetLimit - 1) + [EngineIOPacket(.close)]))
+        poll?.answer(EngineIOPayload.encode(outbox.take(EngineIOPayload.packetsPerBody - 1) + [EngineIOPacket(.close)]))
         (webSocket, probe, poll) = (nil, nil, nil)
         let left = memberships
         memberships = [:]
@@ -227,8 +227,8 @@ struct PollingOutbox {
         return taken
     }
 
-    /// The body of one answer: no more packets than a client of ours takes at once.
-    mutating func takeBody() -> [UInt8] { EngineIOPayload.encode(take(EngineIOPayload.packetLimit)) }
+    /// The body of one answer.
+    mutating func takeBody() -> [UInt8] { EngineIOPayload.encode(take(EngineIOPayload.packetsPerBody)) }
 
     /// A packet in the queue takes memory even if it is empty.
     private static func cost(_ packet: EngineIOPacket) -> Int { packet.count + MemoryLayout<EngineIOPacket>.stride }

@@ -71,8 +71,12 @@ actor ReceivingEngine<Connection: ReceivingConnection>: WebRTCEngine {
         beginning.insert(userId)
         defer { beginning.remove(userId) }
         // Who failed makes room for who comes.
-        if beginning.union(peers.keys).count > peerLimit, let gone = peers.first(where: { $0.value.hasFailed })?.key {
-            await peers.removeValue(forKey: gone)?.connection.close()
+        if beginning.union(peers.keys).count > peerLimit, let gone = peers.first(where: { $0.value.hasFailed })?.key,
+            let failed = peers.removeValue(forKey: gone)
+        {
+            await failed.connection.close()
+            broadcast.send(
+                .connectionStateChanged(.closed, connection: failed.id, because: "it made room for another"))
         }
         guard beginning.union(peers.keys).count <= peerLimit else {
             throw .offerRefused(userId: userId, reason: "There are \(peerLimit) connections already.")

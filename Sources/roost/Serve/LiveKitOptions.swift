@@ -233,7 +233,8 @@ struct LiveKitOptions: ParsableArguments {
 
     /// Whether there are rooms whose key nobody but this process knows.
     var hasKeyOfItsOwn: Bool {
-        rooms && livekitKey.isEmpty && !livekitDev && ProcessInfo.processInfo.environment["ROOST_LIVEKIT_KEYS"] == nil
+        rooms && livekitKey.isEmpty && !livekitDev
+            && (ProcessInfo.processInfo.environment["ROOST_LIVEKIT_KEYS"] ?? "").isEmpty
     }
 
     /// Not LIVEKIT_URL: that is where a program of LiveKit's finds its server, and it may well be this one.

@@ -29,6 +29,7 @@ final class LocalCallSignaling: CallSignalingService {
         current.withLock { $0 = participant }
         Task { [weak self] in
             for await event in participant.events { self?.pass(on: event, to: participant) }
+            self?.ended(participant)
         }
     }
 
@@ -53,6 +54,16 @@ final class LocalCallSignaling: CallSignalingService {
     private func pass(on event: CallRoomEvent, to participant: LocalParticipant) {
         guard current.withLock({ $0 === participant }), let event = translate(event, for: participant) else { return }
         said.yield(event)
+    }
+
+    /// The room goes on without it: it had more to read than it may.
+    private func ended(_ participant: LocalParticipant) {
+        let wasCurrent = current.withLock { current in
+            guard current === participant else { return false }
+            current = nil
+            return true
+        }
+        if wasCurrent { said.yield(.closed(reason: "it could not keep up with the room")) }
     }
 
     private func translate(_ event: CallRoomEvent, for participant: LocalParticipant) -> CallSignalingEvent? {

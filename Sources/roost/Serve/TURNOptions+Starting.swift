@@ -51,7 +51,8 @@ extension TURNOptions {
 
     /// Nil where none was said.
     private func sharedSecret() throws(CommandError) -> String? {
-        var secret = turnSecret ?? ProcessInfo.processInfo.environment["ROOST_TURN_SECRET"]
+        let found = ProcessInfo.processInfo.environment["ROOST_TURN_SECRET"] ?? ""
+        var secret = turnSecret ?? (found.isEmpty ? nil : found)
         if let turnSecretFile {
             guard let text = try? String(contentsOfFile: turnSecretFile, encoding: .utf8) else {
                 throw CommandError("The file of --turn-secret-file, \(turnSecretFile), cannot be read.")

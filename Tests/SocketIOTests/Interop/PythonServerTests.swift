@@ -60,6 +60,30 @@ struct PythonServerTests {
     }
 
     @Test(arguments: transports)
+    func `what our client says at once arrives, however much it is`(
+        transports: SocketIOClientConfiguration.Transports
+    ) async throws {
+        let peer = try PythonPeer("server.py")
+        let client = try SocketIOClient(
+            url: "http://127.0.0.1:" + (try await peer.line()), configuration: configuration(transports))
+        try await client.connect()
+        let echoed = try await withThrowingTaskGroup { group in
+            for number in 0..<100 {
+                group.addTask {
+                    try await client.emit(
+                        "echo", SocketIOArguments(RawJSON(string: "\(number)")), timeout: .seconds(90)
+                    )
+                    .first?.string.flatMap { Int($0) }
+                }
+            }
+            return try await group.reduce(into: Set<Int>()) { if let number = $1 { $0.insert(number) } }
+        }
+        #expect(echoed == Set(0..<100))
+        await client.disconnect()
+        await peer.kill()
+    }
+
+    @Test(arguments: transports)
     func `our client answers pings`(transports: SocketIOClientConfiguration.Transports) async throws {
         let peer = try PythonPeer("server.py")
         let client = try SocketIOClient(

@@ -46,6 +46,11 @@ struct TestServer {
         main.on("say") { socket, event in
             socket.broadcastSaid(event)
         }
+        main.on("burst") { socket, event in
+            for number in 0..<(event.arguments.first?.int ?? 0) {
+                socket.emit("number", SocketIOArguments(RawJSON(string: "\(number)")))
+            }
+        }
         main.on("relay") { socket, event in socket.relay(event, to: "relay") }
         main.onAsync("ask me") { socket, _ in
             let answer = try? await socket.emit("question", ["what?", .binary([7])], timeout: .seconds(90))
