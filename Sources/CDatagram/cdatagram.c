@@ -406,11 +406,14 @@ static int stream_options(int fd) {
     return set_flags(fd);
 }
 
-static int stream_open(const cdatagram_address *local, int family) {
+static int stream_open(const cdatagram_address *local, int family, int listens) {
     int fd = socket(family == 6 ? AF_INET6 : AF_INET, SOCK_STREAM, 0);
     if (fd < 0) return -errno;
     int one = 1, rc = stream_options(fd);
     if (family == 6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    // Connections that a program before has ended keep its port for a minute (RFC 9293, TIME-WAIT). A port that somebody
+    // listens on is taken all the same.
+    if (listens) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (rc == 0 && local) {
         struct sockaddr_storage s;
         socklen_t length = to_sockaddr(local, &s);
@@ -430,7 +433,7 @@ static int stream_name(int fd, cdatagram_address *local) {
 }
 
 int cdatagram_stream_connect(const cdatagram_address *remote, const cdatagram_address *local, cdatagram_address *bound) {
-    int fd = stream_open(local, remote->family);
+    int fd = stream_open(local, remote->family, 0);
     if (fd < 0) return fd;
     struct sockaddr_storage s;
     socklen_t length = to_sockaddr(remote, &s);
@@ -442,7 +445,7 @@ int cdatagram_stream_connect(const cdatagram_address *remote, const cdatagram_ad
 }
 
 int cdatagram_stream_listen(cdatagram_address *local, int backlog) {
-    int fd = stream_open(local, local->family);
+    int fd = stream_open(local, local->family, 1);
     if (fd < 0) return fd;
     int rc = listen(fd, backlog) < 0 ? -errno : stream_name(fd, local);
     if (rc == 0) return fd;

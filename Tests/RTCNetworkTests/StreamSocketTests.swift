@@ -1,3 +1,4 @@
+import Foundation
 import RTCEngine
 import RTCWire
 import Testing
@@ -44,6 +45,41 @@ import Testing
         #expect(await pair.addressesAgree)
         await pair.end()
     }
+
+    @Test func `a port can be listened on again as soon as a server that has ended its connections is gone`() throws {
+        for _ in 0..<3 {
+            let first = try StreamListener(binding: Self.loopback)
+            let client = try StreamSocket(connectingTo: first.address)
+            var accepted: StreamSocket?
+            while accepted == nil { accepted = first.accept() }
+            // Who ends a connection first keeps its port for a minute.
+            accepted?.close()
+            client.close()
+            // It is not for two at once.
+            #expect(throws: SystemError.self) { try StreamListener(binding: first.address) }
+            first.close()
+            let second = try StreamListener(binding: first.address)
+            #expect(second.address == first.address)
+        }
+    }
+
+    #if os(Linux)
+        @Test func `a port that is taken costs no descriptor`() throws {
+            func pollers() throws -> Int {
+                try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
+                    let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+                    return link?.contains("eventpoll") == true
+                }
+            }
+            let taken = try StreamListener(binding: Self.loopback)
+            let before = try pollers()
+            for _ in 0..<200 {
+                #expect(throws: SystemError.self) { try StreamListener(binding: taken.address) }
+            }
+            // Other tests have some of their own.
+            #expect(try pollers() < before + 100)
+        }
+    #endif
 
     @Test func `nobody listens: the connection fails and says so`() async throws {
         let port = try StreamListener(binding: Self.loopback).address

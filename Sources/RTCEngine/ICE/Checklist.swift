@@ -180,6 +180,13 @@ struct Checklist: Sendable {
         pairs.removeAll { $0.state != .succeeded }
     }
 
+    /// What worked long ago makes room: a peer that moves often would find the list full.
+    mutating func forget(confirmedBefore time: Instant, but kept: ICERoute) {
+        pairs.removeAll { pair in
+            pair.state == .succeeded && pair.route != kept && pair.validity.map { $0.confirmedAt < time } ?? true
+        }
+    }
+
     /// A socket of ours is gone, and its pairs with it.
     mutating func remove(base: TransportAddress) {
         let gone = pairs.filter { $0.route.base == base }.map(\.id)

@@ -16,7 +16,10 @@ extension ICEAgent {
         let gone = session.locals.filter { lost.contains($0.base) }.map(\.candidate)
         bases.removeAll { lost.contains($0) }
         streamHosts.removeAll { lost.contains($0.base) }
-        for base in lost { session.drop(base) }
+        for base in lost {
+            session.drop(base)
+            shelved?.drop(base)
+        }
         let isPathLost = path.map { lost.contains($0.route.base) } ?? false
         for base in found
         where !base.ip.isUnspecified && !bases.contains(base) && mayGather(from: base)
@@ -25,7 +28,12 @@ extension ICEAgent {
             bases.append(base)
             gather(from: base, index: bases.count - 1, at: now)
         }
-        if isPathLost { losePath(because: "the address of the selected pair is gone", at: now) }
+        if isPathLost {
+            losePath(because: "the address of the selected pair is gone", at: now)
+        } else if path == nil, !lost.isEmpty {
+            // It had gone before, and what was left goes after it.
+            askForRestartWithoutAddress()
+        }
         // Without a nominated pair every new address is a chance; with one, the pairs that there are will do.
         if path?.isNominated != true, isPathLost || !found.isEmpty { searchAgain(at: now) }
         advance(at: now)
@@ -41,7 +49,12 @@ extension ICEAgent {
         case .connected, .completed: move(to: .disconnected, because: reason)
         case .new, .checking, .disconnected, .failed, .closed: break
         }
-        if bases.isEmpty, streamHosts.isEmpty, relays.isEmpty { outputs.append(.restartNeeded) }
+        askForRestartWithoutAddress()
+    }
+
+    private mutating func askForRestartWithoutAddress() {
+        guard bases.isEmpty, streamHosts.isEmpty, relays.isEmpty, session.peer != nil else { return }
+        outputs.append(.restartNeeded)
     }
 
     /// Checks begin anew within this generation, with every pair that can be formed.

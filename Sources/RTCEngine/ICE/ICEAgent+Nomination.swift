@@ -47,6 +47,7 @@ extension ICEAgent {
         take(pair, of: peer, isNominated: true, at: now)
         session.phase = .settled
         session.checklist.settle()
+        session.checklist.forget(confirmedBefore: now - configuration.consentTimeout, but: pair.route)
         session.transactions.removeChecks()
         session.gatherer.stopKeepalives()
         shelved = nil

@@ -55,7 +55,11 @@ extension ICEAgent {
 
     /// A restart goes on with the allocations that there are.
     mutating func tellRelays(at now: Instant) {
-        for (index, relay) in relays.enumerated() { tell(relay, index: index, at: now) }
+        for (index, relay) in relays.enumerated() {
+            // Nobody else tells it: where there are TURN servers alone, no STUN server is asked.
+            tellReflexive(of: relay, at: now)
+            tell(relay, index: index, at: now)
+        }
     }
 
     private mutating func tell(_ relay: ICERelay, index: Int, at now: Instant) {

@@ -49,6 +49,10 @@ extension ICEAgent {
         session = former
         shelved = nil
         for remote in session.remotes { acquaintances.learn(remote.address) }
+        // Addresses that have come since.
+        for (index, base) in bases.enumerated() where !session.locals.contains(where: { $0.base == base }) {
+            gather(from: base, index: index, at: now)
+        }
         // The descriptions that follow show this generation's candidates again.
         for candidate in localCandidates { outputs.append(.localCandidate(candidate)) }
         announcedGathering = .new

@@ -62,9 +62,12 @@ public struct ICEConfiguration: Sendable {
         result.checkInterval = max(checkInterval, .milliseconds(5))
         result.minimumRTO = max(minimumRTO, .milliseconds(10))
         result.maximumRTO = max(maximumRTO, result.minimumRTO)
-        result.maximumSends = max(maximumSends, 1)
-        result.consentInterval = max(consentInterval, .milliseconds(100))
+        result.maximumSends = min(max(maximumSends, 1), 1_000)
+        // Longer than a call, and short enough to be reckoned with.
+        result.consentInterval = min(max(consentInterval, .milliseconds(100)), .seconds(Int64(365 * 86_400)))
         result.keepaliveInterval = max(keepaliveInterval, .milliseconds(100))
+        result.maximumRemoteCandidates = min(max(maximumRemoteCandidates, 1), 100_000)
+        result.turn = turn.withinReason
         return result
     }
 }

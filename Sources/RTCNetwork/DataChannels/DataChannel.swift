@@ -98,6 +98,8 @@ public final class DataChannel: Sendable {
             snapshot.bufferedAmountLowThreshold = max(bytes, 0)
             snapshot.isAboveThreshold = snapshot.bufferedAmount > snapshot.bufferedAmountLowThreshold
         }
+        // It may be low by the new measure.
+        changes.send(())
     }
 
     // MARK: Messages

@@ -17,6 +17,8 @@ final class UnreadData: Sendable {
 
     /// Beyond this the peer is asked to hold back.
     static let highMark = 1 << 20
+    /// After so much was taken beyond that it is told that there is room.
+    private static let step = highMark / 4
     /// So much may be left in channels that are over without holding up the others. What is beyond it counts: a peer
     /// could fill and close one channel after the other.
     static let closedAllowance = DataChannelInbox.byteLimit
@@ -55,7 +57,8 @@ final class UnreadData: Sendable {
     }
 
     private func fell(from before: Int, to after: Int) {
-        guard before > Self.highMark, after <= Self.highMark else { return }
+        // What is left may stay for long: the peer is not to wait until all of it is taken.
+        guard before > Self.highMark, after / Self.step < before / Self.step else { return }
         onRelief.withLock { $0.body }?()
     }
 }

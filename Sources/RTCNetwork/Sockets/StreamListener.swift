@@ -9,7 +9,7 @@ package final class StreamListener {
     private var isClosed = false
     /// A descriptor that is given up for whoever connects when there is none left: one that is not accepted would wake
     /// the loop again at once, for ever.
-    private var spare: Int32 = cdatagram_poller_open()
+    private var spare: Int32
 
     /// - Parameter backlog: how many connections wait to be accepted at most.
     package init(binding address: TransportAddress, backlog: Int32 = 16) throws(SystemError) {
@@ -22,6 +22,7 @@ package final class StreamListener {
         }
         self.descriptor = descriptor
         self.address = bound
+        spare = cdatagram_poller_open()
     }
 
     /// Has `reader` told when somebody connects.

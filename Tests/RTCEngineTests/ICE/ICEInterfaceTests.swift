@@ -112,6 +112,27 @@ import Testing
         expect(duet, at: Self.second)
     }
 
+    @Test func `a restart is asked for when the last address goes after that of the pair`() {
+        var duet = connected(.controlling, left: [Self.first, Self.second])
+        _ = change(&duet, lost: [Self.first])
+        #expect(duet[.left].restartsWanted == 0)
+        _ = change(&duet, lost: [Self.second])
+        #expect(duet[.left].restartsWanted == 1)
+    }
+
+    @Test func `a restart that is taken back has the addresses that are there by then`() {
+        var duet = connected(.controlling, left: [Self.first, Self.second])
+        var candidates: [ICECandidate] = []
+        duet.tell(.left) { agent, now in
+            let former = agent.localParameters
+            agent.restart(local: agent.makeRestartParameters(), at: now)
+            _ = agent.interfacesChanged(lost: [Self.second], found: [Self.third], at: now)
+            agent.restart(local: former, at: now)
+            candidates = agent.localCandidates
+        }
+        #expect(Set(candidates.map(\.address)) == [.ip(Self.first), .ip(Self.third)])
+    }
+
     @Test func `an address that carries nothing goes without a word, and a new one is told`() {
         var duet = connected(.controlling, left: [Self.first, Self.second])
         let states = duet[.left].states

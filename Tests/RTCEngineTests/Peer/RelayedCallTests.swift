@@ -166,6 +166,24 @@ import Testing
         #expect(call.violations == [])
     }
 
+    @Test func `with relays alone a restart tells again what they see us as, and the direct path stays`() {
+        var call = CallSimulation {
+            $0.nats = (.portRestricted, .portRestricted)
+            ($0.turn, $0.stun) = (true, false)
+        }
+        call.begin()
+        call.connects()
+        let all: Set<ICECandidate.CandidateType> = [.host, .serverReflexive, .relayed]
+        #expect(Set(types(call, .left)) == all)
+        call.offer(.left, iceRestart: true)
+        call.run(for: .seconds(Int64(3)))
+        for side in CallSimulation.Side.allCases {
+            #expect(Set(types(call, side)) == all)
+            #expect(call[side].machine.selectedPair?.localCandidate.type != .relayed)
+        }
+        #expect(call.violations == [])
+    }
+
     @Test func `closing gives the addresses back`() {
         var call = barred { $0.policies = (.relay, .relay) }
         call.connects()

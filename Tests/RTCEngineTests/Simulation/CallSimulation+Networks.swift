@@ -25,6 +25,8 @@ extension CallSimulation {
         var ice = ICEConfiguration()
         /// Whose agent is lite.
         var liteSide: Side?
+        /// Where somebody is behind a NAT, both have a STUN server.
+        var stun = true
         /// Both have a TURN server.
         var turn = false
         var turnPassword = "secret"
@@ -43,7 +45,7 @@ extension CallSimulation {
         adjust(&options)
         var network = VirtualNetwork(seed: options.seed &+ 77)
         var ice = options.ice
-        if options.nats.0 != nil || options.nats.1 != nil {
+        if options.stun, options.nats.0 != nil || options.nats.1 != nil {
             network.addSTUNServer(at: Self.stunServer)
             ice.stunServers = [Self.stunServer]
         }

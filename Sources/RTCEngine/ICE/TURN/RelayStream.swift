@@ -9,6 +9,6 @@ public struct RelayStreamID: Hashable, Sendable {
 public enum RelayCommand: Hashable, Sendable {
     /// Connect, with TLS if the server's transport says so, and report `relayStreamOpened` or `relayStreamClosed`.
     case open(RelayStreamID, TURNServer)
-    /// Not needed any more. What was to be sent goes out first.
+    /// Not needed any more. What was to be sent goes out first, as far as the system takes it at once.
     case close(RelayStreamID)
 }

@@ -68,7 +68,7 @@ extension TURNAllocation {
         // reason: an hour at most, and not so short that we would do nothing but refresh.
         let seconds = min(max(Int64(response.lifetime ?? 600), 4), 3_600)
         let lifetime = Interval.seconds(seconds)
-        activate(until: now + lifetime)
+        activate(until: now + lifetime, at: now)
         refreshAt = now + lifetime - min(configuration.margin, lifetime / 4)
         if let ticket = response.mobilityTicket, !ticket.isEmpty, wishes.ticket { self.ticket = ticket }
     }

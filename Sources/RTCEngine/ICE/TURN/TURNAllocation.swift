@@ -55,6 +55,8 @@ struct TURNAllocation: Sendable {
     var grant: Grant?
     var ticket: [UInt8]?
     var refreshAt: Instant?
+    /// Over UDP: when the way to the server is to be kept open.
+    private var keepaliveAt: Instant?
     var held: [(bytes: [UInt8], peer: TransportAddress)] = []
     private var outputs = FIFO<Output>()
 
@@ -95,6 +97,10 @@ struct TURNAllocation: Sendable {
             guard ticket != nil else { return false }
             phase = .moving(until: until)
             transactions.removeAll()
+            // Nobody answers these any more: the next datagram for the peer asks again.
+            permissions.forgetRequests()
+            channels.forgetRequests()
+            held = []
             refresh(at: now)
             return true
         }
@@ -140,6 +146,7 @@ struct TURNAllocation: Sendable {
         case .active(let until):
             consider(until)
             consider(refreshAt)
+            consider(keepaliveAt)
             consider(permissions.nextDue)
             consider(channels.nextDue)
         case .moving(let until): consider(until)
@@ -162,8 +169,20 @@ struct TURNAllocation: Sendable {
         }
         guard case .active = phase else { return }
         if let refreshAt, refreshAt <= now, !transactions.isPending(.refresh) { refresh(at: now) }
-        for ip in permissions.takeDue(at: now) { askPermission(for: ip, at: now) }
-        for (number, peer) in channels.takeDue(at: now) { bind(number, to: peer, at: now) }
+        for ip in permissions.takeDue(at: now) where !transactions.isPending(.permission(ip)) {
+            askPermission(for: ip, at: now)
+        }
+        for (number, peer) in channels.takeDue(at: now) where !transactions.isPending(.channel(number)) {
+            bind(number, to: peer, at: now)
+        }
+        if let keepaliveAt, keepaliveAt <= now { keepOpen(at: now) }
+    }
+
+    /// RFC 8445 §5.1.1.4, §11: a NAT forgets a way that is idle, and the server knows an allocation by where it sees us.
+    /// Also after a pair is selected: the next restart may need it.
+    private mutating func keepOpen(at now: Instant) {
+        keepaliveAt = now + configuration.keepaliveInterval
+        put(.send(STUNMessage(.indication, transactionID: STUNTransactionID(using: &random)).encoded()))
     }
 
     private mutating func unanswered(_ purpose: TURNTransactions.Purpose, at now: Instant) {
@@ -220,7 +239,10 @@ struct TURNAllocation: Sendable {
 
     // MARK: The phase's doors
 
-    mutating func activate(until: Instant) { phase = .active(until: until) }
+    mutating func activate(until: Instant, at now: Instant) {
+        phase = .active(until: until)
+        if keepaliveAt == nil, !transactions.isReliable { keepaliveAt = now + configuration.keepaliveInterval }
+    }
 
     mutating func fail(_ failure: TURNFailure) {
         guard phase != .ended else { return }
@@ -233,6 +255,6 @@ struct TURNAllocation: Sendable {
         phase = .ended
         transactions.removeAll()
         held = []
-        refreshAt = nil
+        (refreshAt, keepaliveAt) = (nil, nil)
     }
 }

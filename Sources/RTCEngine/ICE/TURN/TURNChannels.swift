@@ -69,6 +69,11 @@ struct TURNChannels: Sendable {
         }
     }
 
+    /// Those that the server has not been heard of. It may have bound them: their numbers are not used again.
+    mutating func forgetRequests() {
+        entries.removeAll { if case .requested = $0.state { true } else { false } }
+    }
+
     private mutating func update(_ number: UInt16, _ change: (inout Entry) -> Void) {
         guard let index = entries.firstIndex(where: { $0.number == number }) else { return }
         change(&entries[index])

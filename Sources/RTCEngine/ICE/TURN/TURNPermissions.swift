@@ -60,6 +60,9 @@ struct TURNPermissions: Sendable {
         }
     }
 
+    /// Those that the server has not been heard of.
+    mutating func forgetRequests() { entries.removeAll { $0.state == .requested } }
+
     private mutating func set(_ ip: IPAddress, _ state: State, dueAt: Instant) {
         guard let index = entries.firstIndex(where: { $0.ip == ip }) else { return }
         entries[index].state = state

@@ -51,6 +51,8 @@ public struct TURNConfiguration: Sendable {
     public var channelLifetime = Interval.milliseconds(600_000)
     /// How long before its end each of these is renewed, and an allocation.
     public var margin = Interval.milliseconds(60_000)
+    /// How often the way to a server over UDP is kept open, for as long as there is an allocation (RFC 8445 §11).
+    public var keepaliveInterval = Interval.milliseconds(15_000)
     /// Ask for a ticket with which an allocation moves to another address of ours (RFC 8016). Off by default: a server
     /// that does not like it answers 405, which costs every call a round trip.
     public var mobility = false
@@ -62,4 +64,14 @@ public struct TURNConfiguration: Sendable {
     public var maximumHeld = 32
 
     public init() {}
+
+    /// With values that would make an allocation spin or flood raised to the least that makes sense.
+    var withinReason: TURNConfiguration {
+        var result = self
+        result.margin = max(margin, .milliseconds(1_000))
+        result.permissionLifetime = max(permissionLifetime, .milliseconds(4_000))
+        result.channelLifetime = max(channelLifetime, .milliseconds(4_000))
+        result.keepaliveInterval = max(keepaliveInterval, .milliseconds(100))
+        return result
+    }
 }

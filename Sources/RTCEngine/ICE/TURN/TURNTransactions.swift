@@ -33,7 +33,7 @@ struct TURNTransactions: Sendable {
     private var pending: [Transaction] = []
     private let configuration: TURNConfiguration
     /// RFC 8489 §6.2.2: over a stream nothing is sent twice.
-    private let isReliable: Bool
+    let isReliable: Bool
 
     init(_ configuration: TURNConfiguration, isReliable: Bool) {
         self.configuration = configuration

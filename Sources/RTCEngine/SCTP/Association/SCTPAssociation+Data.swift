@@ -5,12 +5,13 @@ extension SCTPAssociation {
     /// a_rwnd: how much more we take.
     var receiveWindow: Int { max(0, configuration.receiveBuffer - reassembly.held - unread) }
 
-    /// Less than half of the buffer is free.
-    var isReceiveWindowNarrow: Bool { receiveWindow < configuration.receiveBuffer / 2 }
-
-    /// RFC 9260 §6.2: a window that opens again is told at once, and not for every byte.
-    mutating func tellReceiveWindow(wasNarrow: Bool) {
-        guard state.takesData, wasNarrow, !isReceiveWindowNarrow else { return }
+    /// RFC 9260 §6.2: a window that opens again is told at once, and not for every byte (RFC 1122 §4.2.3.3). What the
+    /// peer knows to be half of the buffer or more is enough.
+    mutating func tellReceiveWindow() {
+        let buffer = configuration.receiveBuffer
+        guard state.takesData, toldReceiveWindow < buffer / 2, receiveWindow - toldReceiveWindow >= buffer / 8 else {
+            return
+        }
         acknowledgments.packetReceived(isUrgent: true, at: now)
     }
 
@@ -18,9 +19,8 @@ extension SCTPAssociation {
     /// no faster than the application reads.
     public mutating func setUnread(_ bytes: Int, at now: Instant) {
         self.now = now
-        let wasNarrow = isReceiveWindowNarrow
         unread = max(bytes, 0)
-        tellReceiveWindow(wasNarrow: wasNarrow)
+        tellReceiveWindow()
     }
 
     /// Hands over the messages that have become whole, and whose turn it is.
@@ -127,6 +127,7 @@ extension SCTPAssociation {
     /// The SACK for what has come.
     mutating func writeAcknowledgment(into packet: inout [UInt8]) {
         let entries = (configuration.maximumPacketSize - packet.count - 16) / 4
+        toldReceiveWindow = receiveWindow
         received.acknowledgment(window: receiveWindow, maximumEntries: entries).write(into: &packet)
         acknowledgments.sent()
     }

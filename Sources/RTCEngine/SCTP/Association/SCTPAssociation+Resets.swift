@@ -76,9 +76,8 @@ extension SCTPAssociation {
 
     private mutating func resetIncoming(_ streams: [UInt16], request: UInt32) {
         tellDelivered()
-        let wasNarrow = isReceiveWindowNarrow
         let reset = reassembly.reset(streams)
-        tellReceiveWindow(wasNarrow: wasNarrow)
+        tellReceiveWindow()
         answer(request, SCTPReconfigurationResult.performed)
         if !reset.isEmpty { outputs.append(.incomingStreamsReset(reset)) }
     }

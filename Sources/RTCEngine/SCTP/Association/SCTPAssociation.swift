@@ -42,6 +42,8 @@ public struct SCTPAssociation: Sendable {
     var acknowledgments: SCTPAcknowledgmentSchedule
     /// Bytes of delivered messages that the application has not taken.
     var unread = 0
+    /// The window that the peer knows of by our last SACK; before, it is that of our INIT.
+    var toldReceiveWindow = Int.max
     var incomingResets = SCTPIncomingResets(initialTSN: 0)
 
     var timers = SCTPTimers()

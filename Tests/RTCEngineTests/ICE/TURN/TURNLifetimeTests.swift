@@ -98,6 +98,36 @@ import Testing
         #expect(!immobileMoves)
     }
 
+    @Test(arguments: [TURNServer.Transport.udp, .tcp])
+    func `the way to the server is kept open where a NAT could forget it`(transport: TURNServer.Transport) throws {
+        var script = TURNScript(transport) { $0.keepaliveInterval = .seconds(Int64(15)) }
+        script.allocate()
+        let sent = script.pass(.seconds(Int64(60)))
+        #expect(sent.allSatisfy { $0.kind == .indication && $0.method == .binding })
+        #expect(sent.count == (transport == .udp ? 4 : 0))
+        script.allocation.close(at: script.now)
+        _ = script.sent()
+        #expect(script.allocation.nextWake == nil)
+    }
+
+    @Test func `what was asked for from the address before is asked for again`() throws {
+        var script = TURNScript(.udp) { $0.mobility = true }
+        script.allocation.start(at: script.now)
+        let first = try script.request()
+        script.succeed(first, TURNScript.granted() + [.turn(.mobilityTicket([1, 2]))], key: nil)
+        let peer = endpoint("192.0.2.1", 9)
+        _ = script.allocation.carry([1], to: peer, at: script.now)
+        script.allocation.use(peer, at: script.now)
+        // Both are lost with the network.
+        #expect(script.sent().map(\.method) == [.createPermission, .channelBind])
+        _ = script.allocation.pathChanged(at: script.now)
+        let refresh = try script.request()
+        script.succeed(refresh, [.turn(.lifetime(600)), .turn(.mobilityTicket([3]))], key: nil)
+        _ = script.allocation.carry([2], to: peer, at: script.now)
+        script.allocation.use(peer, at: script.now)
+        #expect(script.sent().map(\.method) == [.createPermission, .channelBind])
+    }
+
     @Test func `a ticket that the server does not take ends it`() throws {
         var script = TURNScript(.udp) { $0.mobility = true }
         script.allocation.start(at: script.now)

@@ -24,6 +24,8 @@ struct TURNScript {
         _ change: (inout TURNConfiguration) -> Void = { _ in }
     ) {
         var configuration = TURNConfiguration()
+        // A test that wants to see them says so.
+        configuration.keepaliveInterval = .seconds(Int64(1_000_000))
         change(&configuration)
         let server = TURNServer(
             address: Self.server, transport: transport, host: "turn.example.org", username: "user", password: "secret",
