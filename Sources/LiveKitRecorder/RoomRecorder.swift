@@ -13,8 +13,10 @@ package actor RoomRecorder {
         var task: Task<RecordingFailure?, Never>?
         /// It has arrived once, though nothing need have come of it: it may be muted.
         var hasArrived = false
-        /// Why it will not arrive.
-        var refusal: RecordingFailure?
+        /// No more is to come: it was told to stop, its track is over, or it is known why it cannot be had.
+        var isOver = false
+        /// Why it does not come, or no more of it.
+        var failure: RecordingFailure?
     }
 
     private let room: Room
@@ -91,14 +93,14 @@ package actor RoomRecorder {
         let search = Task { await giveUp(id, unlessArrived: track) }
         var failure = await task.value
         search.cancel()
-        if let refusal = recordings.removeValue(forKey: id)?.refusal { failure = failure ?? refusal }
+        if let reason = recordings.removeValue(forKey: id)?.failure { failure = failure ?? reason }
         if !recordings.values.contains(where: { $0.track == track }) { await room.setSubscribed(track, false) }
         return failure
     }
 
     /// Ends a recording; its `record` returns when the file is whole.
     package func stop(_ id: Int) {
-        recordings[id]?.arrivals.finish()
+        finish(id)
         recordings[id]?.task?.cancel()
     }
 
@@ -124,7 +126,7 @@ package actor RoomRecorder {
             guard (try? await Task.sleep(for: patience)) != nil, end == nil else { return }
         } while await room.connectionState != .connected
         guard recordings[id]?.hasArrived == false else { return }
-        refuse(id, await isPublished(track) ? .notAllowed : .noSuchTrack)
+        finish(id, because: await isPublished(track) ? .notAllowed : .noSuchTrack)
     }
 
     private func isPublished(_ track: TrackSID) async -> Bool {
@@ -136,8 +138,12 @@ package actor RoomRecorder {
         recordings[id]?.arrivals.yield(track)
     }
 
-    private func refuse(_ id: Int, _ reason: RecordingFailure) {
-        recordings[id]?.refusal = reason
+    /// What comes first counts: of a track that is over nothing is missing, whatever becomes of us while its file is
+    /// closed.
+    private func finish(_ id: Int, because failure: RecordingFailure? = nil) {
+        guard recordings[id]?.isOver == false else { return }
+        recordings[id]?.isOver = true
+        recordings[id]?.failure = failure
         recordings[id]?.arrivals.finish()
     }
 
@@ -155,10 +161,10 @@ package actor RoomRecorder {
         if case .trackSubscriptionFailed(let track, let failure) = event, !recordings(of: track).isEmpty,
             let reason = await reason(failure, of: track)
         {
-            for id in recordings(of: track) { refuse(id, reason) }
+            for id in recordings(of: track) { finish(id, because: reason) }
         }
         if case .trackUnpublished(let publication, _) = event {
-            for id in recordings(of: publication.sid) { self.recordings[id]?.arrivals.finish() }
+            for id in recordings(of: publication.sid) { finish(id) }
         }
         if case .disconnected(let reason) = event { ended(reason) }
     }
@@ -177,7 +183,7 @@ package actor RoomRecorder {
     private func ended(_ reason: DisconnectReason) {
         guard end == nil else { return }
         end = reason
-        for recording in recordings.values { recording.arrivals.finish() }
+        for id in recordings.keys { finish(id, because: reason.failure) }
         for waiting in waitingForEnd { waiting.resume(returning: reason.failure) }
         waitingForEnd = []
     }

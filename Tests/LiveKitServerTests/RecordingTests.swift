@@ -179,6 +179,38 @@ import Testing
         }
     }
 
+    /// Who records in the kitchen, once it is there; another one than `before`.
+    private static func recorder(of server: TestServer, after before: String = "") async throws -> String {
+        while true {
+            let people = await server.livekit.workers[0].look(at: "kitchen")?.people ?? []
+            if let one = people.first(where: { $0.kind == .egress && $0.state == .active && $0.identity != before }) {
+                return one.identity
+            }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    @Test func `a recorder that is sent away is a failure, and for what is recorded by itself another one comes`()
+        async throws
+    {
+        try await Self.run(patience: .seconds(60)) { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: true)
+            let room = try #require(await server.livekit.workers[0].look(at: "kitchen")?.room)
+            let asked = try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "")
+            _ = try await Self.info(of: asked.egressID, egresses) { $0.status == .egressActive }
+            await egresses.startAutomatic(room: room, template: "")
+            let first = try await Self.recorder(of: server)
+            await server.livekit.removeParticipant(first, from: "kitchen")
+            let second = try await Self.recorder(of: server, after: first)
+            #expect(second != first)
+            let infos = await egresses.list(LiveKitListEgressRequest()).items
+            #expect(infos.map(\.status) == [.egressFailed, .egressFailed, .egressStarting])
+            #expect(infos.dropFirst().map(\.track.trackID) == [ann.track, ann.track])
+            #expect(!infos[0].error.isEmpty && infos[1].error == infos[0].error && infos[2].error.isEmpty)
+            withExtendedLifetime(ann) {}
+        }
+    }
+
     @Test func `a track that it may have is waited for, for something may come yet`() async throws {
         try await Self.run(patience: .seconds(3)) { server, egresses in
             let ann = try await Publisher(server, letsEverybody: true)

@@ -32,6 +32,17 @@ actor Egresses {
         var tracks = 0
     }
 
+    /// A room of which every track is recorded as it is published.
+    private struct Automatic {
+        let room: LiveKitRoom
+        /// What files are called.
+        var template: String
+        /// Tracks that it has had: each is recorded once, unless its recorder is lost.
+        var known: Set<String> = []
+        /// Those of which the recorder was lost, for the next one.
+        var lost: Set<String> = []
+    }
+
     private let configuration: RecordingConfiguration
     private let surroundings: Surroundings
     private let logger: Logger
@@ -43,8 +54,7 @@ actor Egresses {
     /// By the room's sid.
     private var sessions: [String: Session] = [:]
     private var folders: [String: RecordingFolder] = [:]
-    /// Rooms of which every track is recorded as it is published, with the names of the files.
-    private var automatic: [String: (template: String, known: Set<String>)] = [:]
+    private var automatic: [String: Automatic] = [:]
     /// Which recording of the recorder's a track of an egress is, to end it.
     private var running: [Work: Int] = [:]
     private var isStopping = false
@@ -107,7 +117,7 @@ actor Egresses {
     /// Records each track of a room as it is published, and those that are.
     func startAutomatic(room: LiveKitRoom, template: String) async {
         // Who asks again does not have what is recorded recorded twice.
-        automatic[room.sid] = (template, automatic[room.sid]?.known ?? [])
+        automatic[room.sid, default: Automatic(room: room, template: template)].template = template
         for track in await surroundings.look(room.name)?.people.flatMap(\.tracks) ?? [] {
             recordAutomatically(track, in: room)
         }
@@ -150,14 +160,23 @@ actor Egresses {
     }
 
     private func recordAutomatically(_ track: LiveKitTrackInfo, in room: LiveKitRoom) {
-        guard let (template, known) = automatic[room.sid], !known.contains(track.sid),
+        guard let wish = automatic[room.sid], !wish.known.contains(track.sid),
             track.type == .audio || track.type == .video
         else { return }
-        guard known.count < Egress.trackLimit else { return count { $0.omitted += 1 } }
+        guard wish.known.count < Egress.trackLimit else { return count { $0.omitted += 1 } }
         automatic[room.sid]?.known.insert(track.sid)
         guard track.encryption == .none else { return count { $0.omitted += 1 } }
-        let id = add(.track(track.sid), template, room)
-        record(track, for: id, room)
+        let id = add(.track(track.sid), wish.template, room)
+        record(track, for: id, room, isAutomatic: true)
+    }
+
+    /// A recorder has no users any more: if it was lost, another one records what goes on.
+    private func recordLost(of sid: String) async {
+        guard let wish = automatic[sid], !wish.lost.isEmpty else { return }
+        automatic[sid]?.known.subtract(wish.lost)
+        automatic[sid]?.lost = []
+        let tracks = await surroundings.look(wish.room.name)?.people.flatMap(\.tracks) ?? []
+        for track in tracks where wish.lost.contains(track.sid) { recordAutomatically(track, in: wish.room) }
     }
 
     /// The server goes down: files are made whole, for as long as that may take.
@@ -274,8 +293,13 @@ actor Egresses {
 
     /// Begins with a track, if the egress is to have it.
     ///
-    /// - Parameter isNamed: a service has asked for this very track.
-    private func record(_ track: LiveKitTrackInfo, for id: String, _ room: LiveKitRoom, isNamed: Bool = false) {
+    /// - Parameters:
+    ///   - isNamed: a service has asked for this very track.
+    ///   - isAutomatic: nobody has; another recorder takes the place of one that is lost.
+    private func record(
+        _ track: LiveKitTrackInfo, for id: String, _ room: LiveKitRoom, isNamed: Bool = false,
+        isAutomatic: Bool = false
+    ) {
         guard let egress = egresses[id], egress.wants(track) else { return }
         let obstacle = obstacle(to: track, of: egress)
         if let reason = obstacle ?? wantOfPlace(in: room, isNamed: isNamed) {
@@ -296,6 +320,8 @@ actor Egresses {
                     began: { path in await self.note(id) { $0.fileBegan(path, of: track.sid, at: Self.now) } },
                     ended: { file in await self.took(file, of: work) },
                     accepted: { recording in await self.accepted(work, recording, session.recorder) })
+                // One that cannot come in at all is not sent again and again.
+                if isAutomatic, case .notInRoom? = failure { automatic[room.sid]?.lost.insert(track.sid) }
             }
             running[work] = nil
             count {
@@ -371,7 +397,9 @@ actor Egresses {
         guard var session = sessions[sid] else { return }
         session.users -= 1
         sessions[sid] = session.users > 0 ? session : nil
-        if session.users == 0 { await session.recorder.leave() }
+        guard session.users == 0 else { return }
+        await session.recorder.leave()
+        await recordLost(of: sid)
     }
 
     private func join(_ room: LiveKitRoom) -> Session {
