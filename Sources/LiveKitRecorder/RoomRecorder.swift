@@ -104,6 +104,12 @@ package actor RoomRecorder {
         recordings[id]?.task?.cancel()
     }
 
+    /// The track is over, as others know: what has not come by now does not come. Of one that has, the room tells us
+    /// behind the last of it.
+    package func trackEnded(_ id: Int) {
+        if recordings[id]?.hasArrived == false { finish(id) }
+    }
+
     /// Ends all recordings, and leaves. Repeatable.
     package func leave() async {
         for id in recordings.keys { stop(id) }

@@ -119,21 +119,23 @@ import Testing
         await listener.shutdown()
     }
 
+    /// Of a track that nobody has.
+    private static func happen(_ event: String, _ track: String, inRoom room: String, _ egresses: Egresses) async {
+        await egresses.happened(
+            .with {
+                $0.event = event
+                $0.room.sid = room
+                $0.room.name = "kitchen"
+                $0.track.sid = track
+            })
+    }
+
     @Test func `a track that goes while it waits for a place is waited for no more`() async throws {
         try await Self.run(patience: .seconds(60), limit: 1) { server, egresses in
             let ann = try await Publisher(server, letsEverybody: true)
             let begun = try await egresses.start(room: "kitchen", sound: true, pictures: true, template: "")
             while egresses.statistics.tracks == 0 { try await Task.sleep(for: .milliseconds(10)) }
-            /// Of a track that nobody has.
-            func happen(_ event: String) async {
-                await egresses.happened(
-                    .with {
-                        $0.event = event
-                        $0.room.sid = begun.roomID
-                        $0.room.name = "kitchen"
-                        $0.track.sid = "TR_x"
-                    })
-            }
+            func happen(_ event: String) async { await Self.happen(event, "TR_x", inRoom: begun.roomID, egresses) }
             // What waits is not left out once more, and what is not waited for is.
             for _ in 0..<2 { await happen("track_published") }
             #expect(egresses.statistics.omitted == 1)
@@ -207,6 +209,26 @@ import Testing
             #expect(infos.map(\.status) == [.egressFailed, .egressFailed, .egressStarting])
             #expect(infos.dropFirst().map(\.track.trackID) == [ann.track, ann.track])
             #expect(!infos[0].error.isEmpty && infos[1].error == infos[0].error && infos[2].error.isEmpty)
+            withExtendedLifetime(ann) {}
+        }
+    }
+
+    @Test func `a track that is withdrawn before the recorder has it is waited for no more`() async throws {
+        try await Self.run(patience: .seconds(60)) { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: true)
+            let room = try #require(await server.livekit.workers[0].look(at: "kitchen")?.room)
+            await egresses.startAutomatic(room: room, template: "")
+            // Before the recorder is in the room, and after.
+            for track in ["TR_x", "TR_y"] {
+                for event in ["track_published", "track_unpublished"] {
+                    await Self.happen(event, track, inRoom: room.sid, egresses)
+                }
+                let begun = await egresses.list(LiveKitListEgressRequest()).items
+                let id = try #require(begun.first(where: { $0.track.trackID == track })).egressID
+                #expect(try await Self.end(of: id, egresses).status == .egressAborted)
+                _ = try await Self.recorder(of: server)
+            }
+            #expect(egresses.statistics.tracks == 1 && egresses.statistics.failed == 0)
             withExtendedLifetime(ann) {}
         }
     }

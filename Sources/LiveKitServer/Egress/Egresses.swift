@@ -57,6 +57,8 @@ actor Egresses {
     private var automatic: [String: Automatic] = [:]
     /// Which recording of the recorder's a track of an egress is, to end it.
     private var running: [Work: Int] = [:]
+    /// Of these, those of which the track is over. The recorder may not have come to see it.
+    private var withdrawn: Set<Work> = []
     private var isStopping = false
     private var waitingForIdle: [CheckedContinuation<Void, Never>] = []
 
@@ -145,18 +147,25 @@ actor Egresses {
     // MARK: From the rooms
 
     /// What is also told by webhooks, in its order.
-    func happened(_ event: LiveKitWebhookEvent) {
+    func happened(_ event: LiveKitWebhookEvent) async {
         switch event.event {
         case "track_published":
             recordAutomatically(event.track, in: event.room)
             for id in ids where egresses[id]?.info.roomID == event.room.sid { record(event.track, for: id, event.room) }
         case "track_unpublished":
             for id in ids where egresses[id]?.info.roomID == event.room.sid { egresses[id]?.gone(event.track.sid) }
+            await withdraw(event.track.sid, from: event.room.sid)
         case "room_finished":
             automatic[event.room.sid] = nil
             folders[event.room.sid] = nil
         default: break
         }
+    }
+
+    private func withdraw(_ track: String, from room: String) async {
+        let works = running.filter { $0.key.track == track && egresses[$0.key.egress]?.info.roomID == room }
+        withdrawn.formUnion(works.keys)
+        for recording in works.values { await sessions[room]?.recorder.trackEnded(recording) }
     }
 
     private func recordAutomatically(_ track: LiveKitTrackInfo, in room: LiveKitRoom) {
@@ -314,7 +323,7 @@ actor Egresses {
         let template = egress.template
         Task {
             var failure = await session.joining.value
-            if failure == nil, egresses[id]?.isRunning == true {
+            if failure == nil, egresses[id]?.isRunning == true, !withdrawn.contains(work) {
                 failure = await session.recorder.record(
                     TrackSID(track.sid), as: template,
                     began: { path in await self.note(id) { $0.fileBegan(path, of: track.sid, at: Self.now) } },
@@ -324,6 +333,7 @@ actor Egresses {
                 if isAutomatic, case .notInRoom? = failure { automatic[room.sid]?.lost.insert(track.sid) }
             }
             running[work] = nil
+            withdrawn.remove(work)
             count {
                 $0.tracks -= 1
                 if failure?.isOfOneTrack == true { $0.omitted += 1 }
@@ -373,6 +383,7 @@ actor Egresses {
         running[work] = recording
         // Its end was asked for meanwhile.
         if egresses[work.egress]?.isRunning != true { await recorder.stop(recording) }
+        if withdrawn.contains(work) { await recorder.trackEnded(recording) }
     }
 
     private var isBusy: Bool { !running.isEmpty }
