@@ -13,6 +13,8 @@ package actor RoomRecorder {
         var task: Task<RecordingFailure?, Never>?
         /// It has arrived once, though nothing need have come of it: it may be muted.
         var hasArrived = false
+        /// It comes once there is a place for it among those that we have.
+        var isPostponed = false
         /// No more is to come: it was told to stop, its track is over, or it is known why it cannot be had.
         var isOver = false
         /// Why it does not come, or no more of it.
@@ -131,7 +133,7 @@ package actor RoomRecorder {
         repeat {
             guard (try? await Task.sleep(for: patience)) != nil, end == nil else { return }
         } while await room.connectionState != .connected
-        guard recordings[id]?.hasArrived == false else { return }
+        guard recordings[id]?.hasArrived == false, recordings[id]?.isPostponed == false else { return }
         finish(id, because: await isPublished(track) ? .notAllowed : .noSuchTrack)
     }
 
@@ -164,10 +166,11 @@ package actor RoomRecorder {
         if case .trackSubscribed(let track) = event {
             for id in recordings(of: track.sid) { arrived(track, for: id) }
         }
-        if case .trackSubscriptionFailed(let track, let failure) = event, !recordings(of: track).isEmpty,
+        if case .trackSubscriptionFailed(let track, let failure) = event, !recordings(of: track).isEmpty {
             let reason = await reason(failure, of: track)
-        {
-            for id in recordings(of: track) { finish(id, because: reason) }
+            for id in recordings(of: track) {
+                if let reason { finish(id, because: reason) } else { self.recordings[id]?.isPostponed = true }
+            }
         }
         if case .trackUnpublished(let publication, _) = event {
             for id in recordings(of: publication.sid) { finish(id) }

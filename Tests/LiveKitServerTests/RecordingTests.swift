@@ -1,5 +1,6 @@
 import Foundation
 import LiveKitClient
+import LiveKitCore
 import LiveKitProtocol
 import RTCWire
 import SocketIO
@@ -32,7 +33,8 @@ import Testing
     }
 
     private static func run(
-        patience: Duration = .seconds(1), limit: Int = 100, webhooks: [WebhookURL] = [],
+        patience: Duration = .seconds(1), limit: Int = 100, sections: Int = RoomLimits().transceivers,
+        webhooks: [WebhookURL] = [],
         _ body: (TestServer, Egresses) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "roost-rec-\(UUID().uuidString)")
@@ -42,6 +44,7 @@ import Testing
             recordings.patience = patience
             recordings.limit = limit
             configuration.recordings = recordings
+            configuration.rooms.limits.transceivers = sections
             configuration.webhooks = webhooks
         }
         try await TestServer.run(change) { server in
@@ -230,6 +233,31 @@ import Testing
             }
             #expect(egresses.statistics.tracks == 1 && egresses.statistics.failed == 0)
             withExtendedLifetime(ann) {}
+        }
+    }
+
+    @Test func `a track for which a connection has no section yet is waited for, longer than one that is not there`()
+        async throws
+    {
+        try await Self.run(sections: 1) { server, egresses in
+            let people = [
+                try await Publisher(server, letsEverybody: true),
+                try await Publisher(server, as: "bob", letsEverybody: true),
+            ]
+            let room = try #require(await server.livekit.workers[0].look(at: "kitchen")?.room)
+            await egresses.startAutomatic(room: room, template: "")
+            _ = try await Self.recorder(of: server)
+            // When the second one of these is given up, the recorder's patience with the others is long over.
+            for track in ["TR_x", "TR_y"] {
+                await Self.happen("track_published", track, inRoom: room.sid, egresses)
+                let begun = await egresses.list(LiveKitListEgressRequest()).items
+                let id = try #require(begun.first(where: { $0.track.trackID == track })).egressID
+                #expect(try await Self.end(of: id, egresses).error == "There is no such track in the room.")
+            }
+            let infos = await egresses.list(LiveKitListEgressRequest()).items
+            #expect(Set(infos.prefix(2).map(\.track.trackID)) == Set(people.map(\.track)))
+            #expect(infos.prefix(2).map(\.status) == [.egressStarting, .egressStarting])
+            withExtendedLifetime(people) {}
         }
     }
 
