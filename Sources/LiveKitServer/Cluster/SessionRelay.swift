@@ -28,7 +28,8 @@ final class SessionRelay: WebSocketPeer {
             switch fact {
             case .message(let message, let isText): passToClient(message, isText: isText, socket)
             case .goodbye(let code, let reason): socket.close(code: code, reason: reason)
-            // Gone without a word, so its client gets none either. After a goodbye it changes nothing.
+            // Gone without a word, so its client gets none either. After a goodbye it changes nothing: a socket that is
+            // closed with unread bytes is reset, and the goodbye lost with what was said before it.
             case .closed: socket.end()
             }
         }

@@ -104,7 +104,7 @@ public final class ServerWebSocket: Sendable {
         link.channel.eventLoop.execute { self.link.close(code: code, reason: reason) }
     }
 
-    /// Ends it after what was sent before, without a word, as when a server is gone.
+    /// Ends it after what was sent before, without a word, as when a server is gone. After `close` it changes nothing.
     public func end() {
         link.channel.eventLoop.execute { self.link.end() }
     }

@@ -59,8 +59,9 @@ final class WebSocketLink: @unchecked Sendable {
         closeSoon()
     }
 
-    /// Closes without a close frame when what was written has left, or soon.
+    /// Closes without a close frame when what was written has left, or soon. After a goodbye it waits as that does.
     func end() {
+        guard !saidGoodbye.load(ordering: .relaxed) else { return }
         let channel = channel
         channel.writeAndFlush(ByteBuffer()).whenComplete { _ in channel.close(promise: nil) }
         closeSoon()

@@ -143,6 +143,17 @@ import Testing
         }
     }
 
+    @Test func `a client has a moment for the cluster's goodbye, though the cluster is gone behind it`() async throws {
+        try await Self.run { cluster, client in
+            let began = ContinuousClock.now
+            cluster.now.socket?.close(code: 4_002, reason: "another time")
+            try await Self.expect(.close(code: 4_002, reason: "another time"), from: client)
+            // It does not answer, and is not waited for without end.
+            try await Self.expect(nil, from: client)
+            #expect(ContinuousClock.now - began > .seconds(1))
+        }
+    }
+
     @Test func `a cluster that is gone without a word leaves its client without one, after what it said`() async throws
     {
         try await Self.run { cluster, client in
