@@ -222,6 +222,8 @@ private final class MessageSocketHandler: ChannelInboundHandler {
         let facts = early
         early = []
         for fact in facts { report(fact) }
+        // What it holds may hold us, and nothing follows.
+        if isClosed { self.report = nil }
     }
 
     private func tell(_ fact: MessageSocket.Fact) {
