@@ -16,9 +16,10 @@ final class Dialogue {
     private(set) var paths: [SignalPath] = []
     private var lastRequest: UInt64 = 0
 
-    init(autoSubscribe: Bool = true) {
+    init(autoSubscribe: Bool = true, attributes: [String: String] = [:]) {
         var options = RoomClientMachine.Options()
         options.autoSubscribe = autoSubscribe
+        options.attributes = attributes
         machine = RoomClientMachine(options: options, random: .seeded(1))
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import LiveKitProtocol
 import RTCEngine
 import SwiftProtobuf
@@ -130,6 +131,36 @@ import Testing
         #expect(published == ["! offer #1", "* published TR_again"])
         _ = dialogue.media(.stateChanged(.publisher, .connected))
         #expect(dialogue.media(.stateChanged(.subscriber, .connected)) == ["* reconnected"])
+    }
+
+    /// What the newest connection says of us; nil if it says nothing.
+    private static func attributes(_ dialogue: Dialogue) throws -> [String: String]? {
+        guard let item = dialogue.paths.last?.query.first(where: { $0.name == "attributes" }) else { return nil }
+        let text = item.value.replacing("-", with: "+").replacing("_", with: "/")
+        return try JSONDecoder().decode([String: String].self, from: #require(Data(base64Encoded: text)))
+    }
+
+    @Test func `what was changed of our attributes stays so in a new session`() throws {
+        let said = ["hand": "down", "seat": "1", "colour": "red"]
+        let dialogue = Dialogue(attributes: said)
+        dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
+        _ = dialogue.said()
+        #expect(try Self.attributes(dialogue) == said)
+        func ours(_ version: UInt32, _ attributes: [String: String]) -> LiveKitParticipantInfo {
+            Dialogue.info("me", version: version) { $0.attributes = attributes }
+        }
+        _ = dialogue.server(Dialogue.join { $0.participant = ours(1, said) })
+        _ = dialogue.media(.stateChanged(.subscriber, .connected))
+        // The last one is none of those that we said: a service's.
+        _ = dialogue.server(Dialogue.update(ours(2, ["hand": "up", "seat": "1", "role": "guest"])))
+        _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        #expect(try Self.attributes(dialogue) == ["hand": "up", "seat": "1"])
+        _ = dialogue.server(Dialogue.join(sid: "PA_again"))
+        _ = dialogue.media(.stateChanged(.subscriber, .connected))
+        // By now the connection has lasted, so another one is made at once.
+        _ = dialogue.pass(.seconds(Int64(11)))
+        _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        #expect(try Self.attributes(dialogue) == nil)
     }
 
     @Test(arguments: [

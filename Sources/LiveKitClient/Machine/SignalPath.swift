@@ -25,14 +25,18 @@ extension RoomClientMachine {
         ]
         if !options.operatingSystem.isEmpty { items.append(("os", options.operatingSystem)) }
         switch purpose {
-        case .join, .rejoin:
-            if !options.attributes.isEmpty, let json = try? JSONEncoder().encode(options.attributes) {
-                let text = json.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-                items.append(("attributes", text))
-            }
+        case .join: items += Self.items(options.attributes)
+        // As they are by now, without those that were removed. The newest token has the others.
+        case .rejoin: items += Self.items(roster.local.attributes.filter { options.attributes[$0.key] != nil })
         case .resume(let reason):
             items += [("reconnect", "1"), ("sid", session.sid), ("reconnect_reason", String(reason.rawValue))]
         }
         return SignalPath(query: items.map { .init(name: $0.0, value: $0.1) }, token: token)
+    }
+
+    private static func items(_ attributes: [String: String]) -> [(String, String)] {
+        guard !attributes.isEmpty, let json = try? JSONEncoder().encode(attributes) else { return [] }
+        let text = json.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+        return [("attributes", text)]
     }
 }
