@@ -87,6 +87,20 @@ import Testing
         #expect(dialogue.said() == ["> unsubscribe TR_1"])
     }
 
+    @Test func `what was asked for of tracks is asked for again in a new session, of those that are there`() {
+        let tracks = [Self.camera, Dialogue.track("TR_2", "screen"), Dialogue.track("TR_3", "more")]
+        let dialogue = Dialogue.connected([Dialogue.info("ann", tracks: tracks)], autoSubscribe: false)
+        dialogue.machine.setSubscribed(TrackSID("TR_1"), true)
+        dialogue.machine.setQuality(TrackSID("TR_1"), .low)
+        dialogue.machine.setQuality(TrackSID("TR_2"), .low)
+        dialogue.machine.setQuality(TrackSID("TR_2"), nil)
+        dialogue.machine.setQuality(TrackSID("TR_3"), .medium)
+        _ = dialogue.server(.leave(.with { $0.action = .reconnect }))
+        let ann = Dialogue.info("ann", version: 2, tracks: Array(tracks.prefix(2)))
+        let lines = dialogue.server(Dialogue.join([ann], sid: "PA_again")).filter { $0.hasPrefix("> ") }
+        #expect(lines == ["> subscribe TR_1", "> track_setting low", "> track_setting off"])
+    }
+
     @Test func `those who are heard are told by how loud they are, until they are silent`() {
         let dialogue = Dialogue.connected([Dialogue.info("ann"), Dialogue.info("bob")])
         func speaks(_ sid: String, _ level: Float) -> LiveKitSpeakerInfo {

@@ -129,7 +129,7 @@ extension RoomClientMachine {
                 $0.trackSids =
                     subscribing.wanted.filter { $0.value != options.autoSubscribe }.map(\.key.rawValue).sorted()
             }
-            state.trackSidsDisabled = subscribing.disabled.map(\.rawValue).sorted()
+            state.trackSidsDisabled = subscribing.qualities.filter { $0.value == nil }.map(\.key.rawValue).sorted()
             state.publishTracks = publishing.tracks.compactMap { track in
                 guard let cid = track.cid, let info = track.info else { return nil }
                 return .with {

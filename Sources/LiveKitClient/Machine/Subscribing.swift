@@ -6,8 +6,8 @@ internal import SwiftProtobuf
 struct Subscribing {
     /// What was asked for by name, against what `autoSubscribe` says of all.
     var wanted: [TrackSID: Bool] = [:]
-    /// Subscribed, and not wanted for now.
-    var disabled: Set<TrackSID> = []
+    /// What was asked for of each, nil where nothing is wanted for now.
+    var qualities: [TrackSID: VideoQuality?] = [:]
     /// As the server's last offer has them.
     var streams: [RemoteStream] = []
     /// Those of them that belong to a track that we know of.
@@ -40,7 +40,7 @@ extension RoomClientMachine {
 
     /// Which size of a picture is wanted; nil for none, though it stays subscribed.
     mutating func setQuality(_ sid: TrackSID, _ quality: VideoQuality?) {
-        if quality == nil { subscribing.disabled.insert(sid) } else { subscribing.disabled.remove(sid) }
+        subscribing.qualities.updateValue(quality, forKey: sid)
         say(
             .trackSetting(
                 .with {
@@ -52,9 +52,12 @@ extension RoomClientMachine {
 
     /// In a new session everybody's tracks have the names that they had, unless they came anew.
     mutating func subscriptionsBeginAnew() {
-        subscribing.disabled = []
         for (sid, isWanted) in subscribing.wanted.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             setSubscribed(sid, isWanted)
+        }
+        for (sid, quality) in subscribing.qualities.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+        where roster.track(sid) != nil {
+            setQuality(sid, quality)
         }
     }
 
