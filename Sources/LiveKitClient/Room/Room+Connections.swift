@@ -11,10 +11,10 @@ extension Room {
     // MARK: Signaling
 
     func openSignal(_ path: SignalPath) {
-        socket?.close()
-        socketGeneration += 1
+        closeSignal()
         let generation = socketGeneration
         let (facts, source) = AsyncStream.makeStream(of: BinarySocket.Fact.self)
+        socketFacts = source
         Task { [weak self] in
             for await fact in facts { await self?.signalHappened(fact, generation) }
         }
@@ -33,6 +33,14 @@ extension Room {
         target.messageLimit = 16 << 20
         target.verifiesCertificates = options.verifiesCertificates
         socket = BinarySocket(to: target, report: tell)
+    }
+
+    func closeSignal() {
+        socketGeneration += 1
+        socket?.close()
+        socket = nil
+        socketFacts?.finish()
+        socketFacts = nil
     }
 
     func signalHappened(_ fact: BinarySocket.Fact, _ generation: Int) async {

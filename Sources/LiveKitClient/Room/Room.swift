@@ -23,6 +23,8 @@ public actor Room {
     var url = ""
 
     var socket: (any SignalChannel)?
+    /// Brings what it tells, in order. A socket that we close tells nothing more, so its listener is ended here.
+    var socketFacts: AsyncStream<BinarySocket.Fact>.Continuation?
     var media: MediaConnections?
     /// What comes from connections before the present ones is for nobody.
     var socketGeneration = 0
@@ -64,6 +66,7 @@ public actor Room {
         timer?.task.cancel()
         for task in invocations.values { task.cancel() }
         socket?.close()
+        socketFacts?.finish()
         broadcast.finish()
         if let media { Task { await media.close() } }
     }
@@ -162,10 +165,7 @@ public actor Room {
     func perform(_ output: RoomClientMachine.Output) async {
         switch output {
         case .openSignal(let path): openSignal(path)
-        case .closeSignal:
-            socketGeneration += 1
-            socket?.close()
-            socket = nil
+        case .closeSignal: closeSignal()
         case .send(let message):
             let request = LiveKitSignalRequest.with { $0.message = message }
             if let bytes: [UInt8] = try? request.serializedBytes() { socket?.send(bytes) }
