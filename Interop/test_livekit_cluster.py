@@ -350,7 +350,8 @@ def test_what_is_wrong_is_refused_as_the_cluster_refuses_it(sfu, cluster, room):
         "no offer": ("POST", "/whip", "", {"Authorization": f"Bearer {join}", "Content_Type": "application/sdp"}),
         "no type": ("POST", "/whip", "", {"Authorization": f"Bearer {join}"}),
         "preflight of whip": ("OPTIONS", "/whip", None, {}),
-        "another method of whip": ("GET", "/whip", None, {"Authorization": f"Bearer {join}"}),
+        "a look at whip": ("GET", "/whip", None, {}),
+        "another method of whip": ("PUT", "/whip", None, {"Authorization": f"Bearer {join}"}),
         "another room of whip": ("POST", "/whip/x%2Fy", "", {"Authorization": f"Bearer {join}"}),
         "no session": ("DELETE", "/whep/sessions/nothing", None, {"Authorization": f"Bearer {join}"}),
     }

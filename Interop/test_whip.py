@@ -301,9 +301,10 @@ def test_what_is_not_as_it_should_be_is_refused(sfu, room):
     assert status(OFFER.replace("VP8/90000", "XP8/90000")) == 422
     assert status(OFFER.replace("sendonly", "recvonly")) == 422
     assert ask(sfu, "DELETE", "/whip/sessions/nothing", token=good).status == 404
-    for method in ("GET", "PUT"):
-        response = ask(sfu, method, "/whip", token=good)
-        assert response.status == 405 and response.headers["Allow"] == "OPTIONS, POST"
+    response = ask(sfu, "PUT", "/whip", token=good)
+    assert response.status == 405 and response.headers["Allow"] == "GET, HEAD, OPTIONS, POST"
+    # There is nothing to see, for whoever asks.
+    assert ask(sfu, "GET", "/whip").status == ask(sfu, "GET", "/whep/sessions/nothing").status == 204
     # Nobody has come, and no room began.
     assert service(sfu, "ListRooms", {"names": [room]}, room_list=True) == {"rooms": []}
 

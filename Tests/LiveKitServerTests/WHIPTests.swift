@@ -157,6 +157,23 @@ import Testing
         }
     }
 
+    @Test func `whoever looks at an endpoint or a session finds nothing, and no fault`() async throws {
+        try await TestServer.run { server in
+            for path in ["/whip", "/whep/kitchen", "/whip/v1", "/whip/sessions/x", "/whep/v1/x"] {
+                for method in ["GET", "HEAD"] {
+                    let answer = try await server.ask(path, method: method)
+                    #expect(answer.status == 204 && answer.body.isEmpty, "\(method) \(path)")
+                    #expect(Self.field("Access-Control-Allow-Origin", answer.headers) == "*")
+                }
+                let refused = try await server.ask(path, method: "PUT")
+                let allowed = path.hasSuffix("/x") ? "DELETE, GET, HEAD, OPTIONS, PATCH" : "GET, HEAD, OPTIONS, POST"
+                #expect(refused.status == 405 && Self.field("Allow", refused.headers) == allowed)
+                let asked = try await server.ask(path, method: "OPTIONS")
+                #expect(Self.field("Access-Control-Allow-Methods", asked.headers) == allowed)
+            }
+        }
+    }
+
     @Test func `If-Match is read as RFC 9110 has it`() {
         let (one, two) = (EntityTag(value: "one"), EntityTag(value: "two"))
         #expect(IfMatch("*") == .any && IfMatch(" * ") == .any)

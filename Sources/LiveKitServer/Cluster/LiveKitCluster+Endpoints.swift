@@ -45,8 +45,7 @@ extension LiveKitCluster {
             if request.method == "OPTIONS" { return CrossOrigin.answer(request) }
             return await call(path, request)
         case .exchange(let route, let path):
-            guard route.methods.contains(request.method) else { return route.refusalOfMethod }
-            if request.method == "OPTIONS" { return route.preflight }
+            if let answer = route.answer(to: request.method) { return answer }
             return await exchange(route, path, request)
         }
     }

@@ -41,8 +41,19 @@ enum ExchangeRoute: Equatable {
     /// The methods that it answers.
     var methods: [String] {
         switch self {
-        case .endpoint: ["OPTIONS", "POST"]
-        case .session: ["DELETE", "OPTIONS", "PATCH"]
+        case .endpoint: ["GET", "HEAD", "OPTIONS", "POST"]
+        case .session: ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH"]
+        }
+    }
+
+    /// The answer to what needs neither a token nor a session; nil for the rest.
+    func answer(to method: String) -> SocketIOHTTPResponse? {
+        guard methods.contains(method) else { return refusalOfMethod }
+        switch method {
+        case "OPTIONS": return preflight
+        // RFC 9725 §4.1, WHEP §4.1: what is there has nothing to show, and says so with success.
+        case "GET", "HEAD": return SocketIOHTTPResponse(status: 204, headers: HTTPRefusal.crossOrigin)
+        default: return nil
         }
     }
 
@@ -55,7 +66,7 @@ enum ExchangeRoute: Equatable {
     }
 
     /// RFC 9725 §4.2: pages of other origins may ask, for what lets somebody in is the token.
-    var preflight: SocketIOHTTPResponse {
+    private var preflight: SocketIOHTTPResponse {
         SocketIOHTTPResponse(
             status: 204,
             headers: HTTPRefusal.crossOrigin + [
@@ -66,7 +77,7 @@ enum ExchangeRoute: Equatable {
     }
 
     /// RFC 9725 §4.2: other methods are for extensions to come.
-    var refusalOfMethod: SocketIOHTTPResponse {
+    private var refusalOfMethod: SocketIOHTTPResponse {
         var response = HTTPRefusal(405, "Not allowed").response
         response.headers.append(("Allow", methods.joined(separator: ", ")))
         return response

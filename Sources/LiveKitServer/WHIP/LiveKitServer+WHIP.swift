@@ -8,8 +8,7 @@ extension LiveKitServer {
     /// Nil for what is of others.
     func answerExchange(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
         guard let route = ExchangeRoute(path: request.path) else { return nil }
-        guard route.methods.contains(request.method) else { return route.refusalOfMethod }
-        if request.method == "OPTIONS" { return route.preflight }
+        if let answer = route.answer(to: request.method) { return answer }
         do throws(HTTPRefusal) {
             switch route {
             case .endpoint(let kind, let room, let form):

@@ -6,6 +6,29 @@ import Testing
 
 /// Requests that go through to a cluster, with real sockets on loopback.
 @Suite(.timeLimit(.minutes(2))) struct ClusterAnswersTests {
+    private static func request(
+        _ method: String, _ path: String, headers: [(name: String, value: String)] = [], body: [UInt8] = []
+    ) -> SocketIOHTTPRequest {
+        SocketIOHTTPRequest(
+            method: method, path: path, query: EngineIOQuery(""), headers: headers, body: body,
+            remoteAddress: "127.0.0.1:1", localPort: 2)
+    }
+
+    @Test func `whoever looks at an endpoint or a session finds nothing, without the cluster`() async throws {
+        let key = try #require(TestServer.key)
+        // Nobody is there to be asked.
+        let cluster = LiveKitCluster(
+            LiveKitClusterConfiguration(
+                server: try RemoteServer(url: "ws://127.0.0.1:9"), keys: APIKeys(key), signingKey: key))
+        for path in ["/whip", "/whep/kitchen", "/whip/sessions/x", "/whip/v1/x"] {
+            #expect(await cluster.answer(Self.request("GET", path))?.status == 204)
+            #expect(await cluster.answer(Self.request("HEAD", path))?.status == 204)
+            #expect(await cluster.answer(Self.request("PUT", path))?.status == 405)
+        }
+        #expect(cluster.statistics.refused.isEmpty && cluster.statistics.failed.isEmpty)
+        await cluster.finish()
+    }
+
     @Test func `a service that is answered too late is told so, and the cluster can still be reached`() async throws {
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         var options = SocketIOServerConfiguration()
@@ -27,10 +50,10 @@ import Testing
         #expect(cluster.statistics.isReachable)
         let token = try TestServer.serviceToken { $0.roomAdmin = true }
         let answer = await cluster.answer(
-            SocketIOHTTPRequest(
-                method: "POST", path: "/twirp/livekit.RoomService/PerformRpc", query: EngineIOQuery(""),
+            Self.request(
+                "POST", "/twirp/livekit.RoomService/PerformRpc",
                 headers: [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")],
-                body: Array("{}".utf8), remoteAddress: "127.0.0.1:1", localPort: 2))
+                body: Array("{}".utf8)))
         let error = TwirpError(.deadlineExceeded, "The cluster has not answered in time.")
         #expect(answer?.status == 408 && answer?.text == error.response.text)
         #expect(cluster.statistics.isReachable && cluster.statistics.failed == [.service: 1])
