@@ -138,7 +138,7 @@ extension LiveKitCluster {
         } catch {
             counters.failed(kind)
             note(error)
-            throw error == .late ? HTTPRefusal.late : HTTPRefusal.noCluster
+            throw HTTPRefusal(error)
         }
     }
 
@@ -154,8 +154,7 @@ extension LiveKitCluster {
             do throws(HTTPRefusal) {
                 return try await pass(request, to: path, as: .service, token: token)
             } catch {
-                // SDKs ask again what was unavailable; this may be done by now.
-                throw TwirpError(error == .late ? .deadlineExceeded : .unavailable, error.text)
+                throw TwirpError(cluster: error)
             }
         } catch {
             return error.response
@@ -181,12 +180,29 @@ extension HTTPRefusal {
     fileprivate static let noCluster = HTTPRefusal(503, "The cluster cannot be reached.")
     /// RFC 9110 §15.6.5.
     fileprivate static let late = HTTPRefusal(504, "The cluster has not answered in time.")
+    fileprivate static let tooLarge = HTTPRefusal(502, "The cluster's answer is too large.")
+
+    fileprivate init(_ failure: HTTPRequester.Failure) {
+        switch failure {
+        case .unreachable, .busy: self = .noCluster
+        case .late: self = .late
+        case .tooLarge: self = .tooLarge
+        }
+    }
 
     /// The cluster's refusal of a WebSocket, in its words, by which SDKs go.
     fileprivate init(passing response: SocketIOHTTPResponse) {
         let body: [UInt8] = if case .bytes(let bytes) = response.body { bytes } else { [] }
         // Another redirection or a success would be taken for the answer to a handshake that was not asked for.
         self.init((400..<600).contains(response.status) ? response.status : 502, String(decoding: body, as: UTF8.self))
+    }
+}
+
+extension TwirpError {
+    /// SDKs ask again what was unavailable; what came too late, or was too large, may be done by now.
+    fileprivate init(cluster refusal: HTTPRefusal) {
+        let mayBeDone: Code? = refusal == .late ? .deadlineExceeded : refusal == .tooLarge ? .internal : nil
+        self.init(mayBeDone ?? .unavailable, refusal.text)
     }
 }
 

@@ -98,8 +98,8 @@ package final class LiveKitCluster: Sendable {
     func note(_ failure: HTTPRequester.Failure) {
         switch failure {
         case .unreachable(let reason): health.note(.unreachable(reason))
-        // What takes long, and too many at once, are no news of the cluster.
-        case .late, .busy: break
+        // What takes long or is too long, and too many at once, are no news of the cluster.
+        case .late, .tooLarge, .busy: break
         }
     }
 

@@ -16,7 +16,8 @@ import NIOSSL
 extension ClientEndpoint {
     /// Why a connection failed or ended.
     func closeReason(_ error: any Error) -> EngineIOClientCloseReason {
-        (error as? EngineIOClientCloseReason) ?? .transportFailed(failureText(error))
+        if error is HTTPClientHandler.ResponseTooLarge { return .protocolError("a response is too large") }
+        return (error as? EngineIOClientCloseReason) ?? .transportFailed(failureText(error))
     }
 
     private var place: String { url.authority }

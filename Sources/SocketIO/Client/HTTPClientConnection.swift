@@ -90,6 +90,9 @@ final class HTTPClientHandler: ChannelDuplexHandler {
     /// The server closed an idle connection while the request was on its way.
     struct ClosedBeforeResponse: Error {}
 
+    /// The response is longer than the connection takes.
+    struct ResponseTooLarge: Error {}
+
     private enum Phase {
         case idle
         case awaitingHead(HTTPClientExchange)
@@ -119,7 +122,7 @@ final class HTTPClientHandler: ChannelDuplexHandler {
             if head.status.code >= 200 { phase = .reading(exchange, head, body: []) }
         case (.body(let buffer), .reading(let exchange, let head, var body)):
             guard body.count + buffer.readableBytes <= limit else {
-                return fail(EngineIOClientCloseReason.protocolError("a response is too large"), context)
+                return fail(ResponseTooLarge(), context)
             }
             phase = .idle
             body += buffer.readableBytesView

@@ -11,6 +11,8 @@ package final class HTTPRequester: Sendable {
         case unreachable(String)
         /// It has not answered in time. What was asked for may be done all the same.
         case late
+        /// Its answer is longer than is taken. What was asked for may be done all the same.
+        case tooLarge
         /// As many requests as may be are under way.
         case busy
     }
@@ -80,6 +82,7 @@ package final class HTTPRequester: Sendable {
             give(back: nil)
             loop.execute { _ = connection.close() }
             guard end.take() else { throw .late }
+            if error is HTTPClientHandler.ResponseTooLarge { throw .tooLarge }
             throw .unreachable(server.endpoint.closeReason(error).words)
         }
         give(back: connection)

@@ -29,6 +29,36 @@ import Testing
         await cluster.finish()
     }
 
+    @Test func `an answer that is too large is said to be so, and the cluster can still be reached`() async throws {
+        var options = SocketIOServerConfiguration()
+        options.fallback = { request in
+            let count = request.path == "/" ? 1 : HTTPRequester.Limits().responseBytes + 1
+            return SocketIOHTTPResponse(body: .bytes([UInt8](repeating: 120, count: count)))
+        }
+        let server = SocketIOServer(configuration: options)
+        let port = try await server.bind(host: "127.0.0.1", port: 0)
+        let key = try #require(TestServer.key)
+        var configuration = LiveKitClusterConfiguration(
+            server: try RemoteServer(url: "ws://127.0.0.1:\(port)"), keys: APIKeys(key), signingKey: key)
+        configuration.checkTimeout = .seconds(60)
+        let cluster = LiveKitCluster(configuration)
+        await cluster.start()
+        let type = (name: "Content-Type", value: "application/json")
+        let service = [(name: "Authorization", value: "Bearer \(try TestServer.serviceToken { $0.roomList = true })"), type]
+        let listed = await cluster.answer(
+            Self.request(
+                "POST", "/twirp/livekit.RoomService/ListRooms", headers: service, body: Array("{}".utf8)))
+        #expect(listed?.text == TwirpError(.internal, "The cluster's answer is too large.").response.text)
+        #expect(listed?.status == 500)
+        let person = [(name: "Authorization", value: "Bearer \(try TestServer.token())")]
+        let validated = await cluster.answer(Self.request("GET", "/rtc/validate", headers: person))
+        #expect(validated?.status == 502 && validated?.text.hasPrefix("The cluster's answer is too large.") == true)
+        #expect(cluster.statistics.isReachable && cluster.statistics.failed == [.service: 1, .validation: 1])
+        cluster.stop()
+        await cluster.finish()
+        await server.shutdown()
+    }
+
     @Test func `a service that is answered too late is told so, and the cluster can still be reached`() async throws {
         let (held, release) = AsyncStream.makeStream(of: Void.self)
         var options = SocketIOServerConfiguration()

@@ -78,7 +78,7 @@ import Testing
         } _: { requester in
             let status = try await Self.status(requester)
             #expect(status == 200)
-            await #expect(throws: HTTPRequester.Failure.self) { try await Self.status(requester, "/large") }
+            await #expect(throws: HTTPRequester.Failure.tooLarge) { try await Self.status(requester, "/large") }
         }
     }
 
