@@ -51,13 +51,28 @@ extension LiveKitCluster {
     }
 
     /// How large a body may be, of a request of which the head has come: more than usual of those with a token that
-    /// lets them ask a service for anything.
+    /// lets them ask a service for anything, and of the cluster's events.
     package func bodyLimit(of request: SocketIOHTTPRequest) -> Int? {
-        guard case .service = ClusterRoute(request.path),
-            let claims = try? request.accessToken(keys: configuration.keys, at: Date()).claims,
-            claims.sip != nil || claims.video?.isForServices == true
-        else { return nil }
-        return LiveKitServer.bodyLimit
+        let mayBeLarge =
+            switch ClusterRoute(request.path) {
+            case .service: isOfService(request)
+            case .event: isSigned(request)
+            case .signaling, .noMethod, .validation, .exchange, nil: false
+            }
+        return mayBeLarge ? LiveKitServer.bodyLimit : nil
+    }
+
+    private func isOfService(_ request: SocketIOHTTPRequest) -> Bool {
+        guard let claims = try? request.accessToken(keys: configuration.keys, at: Date()).claims else { return false }
+        return claims.sip != nil || claims.video?.isForServices == true
+    }
+
+    /// Whether one of our keys has signed a body. Whether it is this one is seen when it has come.
+    private func isSigned(_ request: SocketIOHTTPRequest) -> Bool {
+        guard let text = request.header("Authorization"),
+            let token = try? AccessToken(verifying: text, with: configuration.keys, at: Date())
+        else { return false }
+        return !token.claims.sha256.isEmpty
     }
 
     // MARK: Tokens

@@ -1,3 +1,4 @@
+import Foundation
 import LiveKitProtocol
 import Testing
 
@@ -14,12 +15,33 @@ import Testing
             remoteAddress: "127.0.0.1:1", localPort: 2)
     }
 
-    @Test func `whoever looks at an endpoint or a session finds nothing, without the cluster`() async throws {
+    /// Of a cluster that nobody is there of.
+    private static func cluster() throws -> LiveKitCluster {
         let key = try #require(TestServer.key)
-        // Nobody is there to be asked.
-        let cluster = LiveKitCluster(
+        return LiveKitCluster(
             LiveKitClusterConfiguration(
                 server: try RemoteServer(url: "ws://127.0.0.1:9"), keys: APIKeys(key), signingKey: key))
+    }
+
+    @Test func `an event of the cluster's may be large, and what anybody else posts there may not`() async throws {
+        let cluster = try Self.cluster()
+        func limit(_ authorization: String, _ path: String = LiveKitCluster.webhookPath) -> Int? {
+            cluster.bodyLimit(of: Self.request("POST", path, headers: [("Authorization", authorization)]))
+        }
+        let key = try #require(TestServer.key)
+        let stranger = try APIKey("test", secret: "another secret that is as long as the first one")
+        let event = try SignedWebhook(body: [1], key: key, at: Date()).authorization
+        #expect(limit(event) == 10 << 20 && limit(event, "/whip") == nil)
+        let forged = try SignedWebhook(body: [1], key: stranger, at: Date()).authorization
+        let service = try TestServer.serviceToken { $0.roomAdmin = true }
+        for other in [forged, try TestServer.token(), service, "Bearer \(service)", ""] {
+            #expect(limit(other) == nil)
+        }
+        await cluster.finish()
+    }
+
+    @Test func `whoever looks at an endpoint or a session finds nothing, without the cluster`() async throws {
+        let cluster = try Self.cluster()
         for path in ["/whip", "/whep/kitchen", "/whip/sessions/x", "/whip/v1/x"] {
             #expect(await cluster.answer(Self.request("GET", path))?.status == 204)
             #expect(await cluster.answer(Self.request("HEAD", path))?.status == 204)
@@ -43,8 +65,10 @@ import Testing
         configuration.checkTimeout = .seconds(60)
         let cluster = LiveKitCluster(configuration)
         await cluster.start()
-        let type = (name: "Content-Type", value: "application/json")
-        let service = [(name: "Authorization", value: "Bearer \(try TestServer.serviceToken { $0.roomList = true })"), type]
+        let token = try TestServer.serviceToken { $0.roomList = true }
+        let service = [
+            (name: "Authorization", value: "Bearer \(token)"), (name: "Content-Type", value: "application/json"),
+        ]
         let listed = await cluster.answer(
             Self.request(
                 "POST", "/twirp/livekit.RoomService/ListRooms", headers: service, body: Array("{}".utf8)))
