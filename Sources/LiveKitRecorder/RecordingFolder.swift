@@ -306,7 +306,11 @@ package actor RecordingFolder {
             let path = components.joined(separator: "/") + (number == 1 ? "" : "-\(number)")
             return folder.appending(path: path + "." + fileExtension)
         }
-        func isTaken(_ number: Int) -> Bool { FileManager.default.fileExists(atPath: url(number).path) }
+        // A link that leads nowhere has the name, too.
+        func isTaken(_ number: Int) -> Bool {
+            var status = stat()
+            return lstat(url(number).path, &status) == 0
+        }
         var (taken, free) = (0, 1)
         while isTaken(free) { (taken, free) = (free, free * 2) }
         while free - taken > 1 {

@@ -204,6 +204,10 @@ import Testing
             // Nobody else has a name that was taken.
             let claimed = (0..<3).map { _ in RecordingFolder.claim(["film"], "ogg", in: url).lastPathComponent }
             #expect(claimed == ["film-101.ogg", "film-102.ogg", "film-103.ogg"])
+            // Nor what a link is called that leads nowhere.
+            try FileManager.default.createSymbolicLink(
+                atPath: url.appending(path: "play.ogg").path, withDestinationPath: "/nowhere/at all")
+            #expect(RecordingFolder.claim(["play"], "ogg", in: url).lastPathComponent == "play-2.ogg")
             // What was taken away in between is passed over or taken again, and nothing is written over.
             try FileManager.default.removeItem(at: url.appending(path: "film-50.ogg"))
             #expect(!FileManager.default.fileExists(atPath: url.appending(path: next()).path))
