@@ -33,7 +33,7 @@ public final class ServerWebSocket: Sendable {
     public func send(_ message: WebSocketMessage, written: (@Sendable () -> Void)? = nil) {
         // On the loop it is written at once, unless something else is still on its way.
         if context.loop.inEventLoop, handedOver.load(ordering: .relaxed) == 0 { return write(message, written) }
-        guard handOver(message) else { return }
+        guard handOver(message) else { return dropped(written) }
         context.loop.execute {
             self.handedOver.wrappingSubtract(message.frame.readableBytes, ordering: .relaxed)
             self.write(message, written)
@@ -87,7 +87,8 @@ public final class ServerWebSocket: Sendable {
     /// On the channel's loop. It leaves with what else is written before the loop looks at its sockets again.
     private func write(_ message: WebSocketMessage, _ written: (@Sendable () -> Void)?) {
         guard link.hasRoom(for: message.frame.readableBytes, limit: outboundLimit) else {
-            return link.channel.close(promise: nil)
+            link.channel.close(promise: nil)
+            return dropped(written)
         }
         var promise: EventLoopPromise<Void>?
         if let written {
@@ -97,6 +98,12 @@ public final class ServerWebSocket: Sendable {
         context.write(message.frame, to: link, promise: promise)
         // What the system would take is not to count as what the client does not read.
         if !link.channel.isWritable { link.channel.flush() }
+    }
+
+    /// The socket is closed for what waits, so the system never takes this. Told in a turn of its own: who is told may
+    /// send the next one at once.
+    private func dropped(_ written: (@Sendable () -> Void)?) {
+        if let written { context.loop.execute(written) }
     }
 
     /// Says goodbye with a close frame, after what was sent before, and closes when the client has answered, or soon.

@@ -28,7 +28,10 @@ import Testing
         func wait() async { for await _ in ends { return } }
 
         func send(_ messages: [[UInt8]]) { for message in messages { socket.withLock { $0 }?.send(message) } }
-        func flood() { send([[UInt8]](repeating: [UInt8](repeating: 7, count: 1 << 20), count: 64)) }
+        func flood(written: (@Sendable () -> Void)? = nil) {
+            let message = [UInt8](repeating: 7, count: 1 << 20)
+            for _ in 0..<64 { socket.withLock { $0 }?.send(message, written: written) }
+        }
     }
 
     static func open(_ path: String, port: Int, version: Int = 13) async throws -> RawSocket {
@@ -153,6 +156,23 @@ import Testing
             socket.setReading(false)
             echo.flood()
             await echo.wait()
+        }
+    }
+
+    @Test func `of each message to somebody who is dropped it is told that it never leaves`() async throws {
+        try await Self.run(WebSocketTerms(outboundLimit: 1 << 20)) { server, echo in
+            let socket = try await Self.open("/echo", port: server.port)
+            _ = await socket.read(until: "welcome")
+            socket.setReading(false)
+            let (told, tell) = AsyncStream.makeStream(of: Void.self)
+            echo.flood { tell.yield() }
+            await echo.wait()
+            var count = 0
+            for await _ in told {
+                count += 1
+                if count == 64 { break }
+            }
+            #expect(count == 64)
         }
     }
 
