@@ -73,6 +73,58 @@ def test_what_is_said_while_joining_is_sent_when_one_is_in(join):
     assert bob.errors() == []
 
 
+# What the channel takes is lost with the connection, until `mend`.
+LOSE = """
+() => {
+  const { send } = RTCDataChannel.prototype;
+  RTCDataChannel.prototype.send = () => {};
+  globalThis.mend = () => { RTCDataChannel.prototype.send = send; };
+}
+"""
+
+
+@pytest.mark.parametrize("session", ["same", "new"])
+def test_what_is_said_while_the_connection_is_broken_is_sent_when_it_is_back(session, join):
+    ann, bob = join("Ann"), join("Bob")
+    all_in(ann, bob)
+    for one in (ann, bob):
+        one.click("messages")
+    if session == "new":
+        # There is nobody with this number, so the server refuses.
+        bob.page.evaluate("roost.room.roster.own.sid = 'PA_nobody'")
+    bob.page.evaluate(LOSE)
+    bob.cut_off()
+    bob.wait_state("reconnecting")
+    bob.say("One")
+    bob.say("Two")
+    bob.page.evaluate("mend()")
+    bob.release()
+    for number, words in enumerate(("One", "Two"), 1):
+        wait_text(ann.page, f"#messages-list li:nth-child({number})", words)
+    assert "Bob" in ann.page.inner_text("#messages-list li:last-child")
+    assert ("reconnect=1" in bob.sockets()[-1]) == (session == "same")
+
+
+def test_what_a_server_has_missed_goes_out_before_what_was_said_meanwhile(run):
+    sent = run("""
+      const { Messaging } = await import('/js/rooms/messaging.js');
+      const { DataPacket } = await import('/js/rooms/messages.js');
+      const { decode } = await import('/js/rooms/protobuf.js');
+      const sent = [];
+      const messaging = new Messaging(() => {});
+      messaging.joined({ sid: 'PA_ann', identity: 'ann' });
+      messaging.opened({ readyState: 'open', send: (bytes) => sent.push(decode(DataPacket, bytes).sequence) });
+      const step = (run) => (run(), sent.splice(0));
+      return [
+        step(() => messaging.sendText('one')), step(() => messaging.moved(true)),
+        step(() => messaging.moved(false)), step(() => messaging.sendText('two')),
+        step(() => messaging.resendAfter(2)), step(() => messaging.moved(true)),
+        step(() => messaging.sendText('three')),
+      ];
+    """)
+    assert sent == [[], [1, 2, 3], [], [], [], [3, 4, 5, 6], [7, 8, 9]]
+
+
 def test_messages_are_said_aloud_while_nobody_sees_them(join):
     ann, bob = join("Ann"), join("Bob")
     all_in(ann, bob)

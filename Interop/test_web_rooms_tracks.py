@@ -33,6 +33,70 @@ def test_an_offer_that_cannot_be_sent_costs_no_session(join):
     assert bob.errors() == []
 
 
+# The browser's question which screen is open until `choose`; what was captured is kept.
+ASK = """
+() => {
+  const { patternTrack, toneTrack } = globalThis.pattern;
+  const asked = Promise.withResolvers();
+  Object.assign(globalThis, { captures: [], choose: asked.resolve });
+  navigator.mediaDevices.getDisplayMedia = async () => {
+    await asked.promise;
+    const tracks = [patternTrack('Screen', { width: 320, rate: 10 }).track, toneTrack(900).track];
+    captures.push(tracks);
+    return new MediaStream(tracks);
+  };
+}
+"""
+
+
+def capture_states(one):
+    return one.page.evaluate("captures.map((tracks) => tracks.map(({ readyState }) => readyState))")
+
+
+@pytest.fixture
+def sharing(join):
+    """Ann, and Bob with a screen and its sound to share."""
+    ann, bob = join("Ann"), join("Bob")
+    all_in(ann, bob)
+    bob.page.evaluate("async () => { globalThis.pattern = await import('/js/test-pattern.js'); }")
+    bob.page.evaluate(ASK)
+    return ann, bob
+
+
+def test_who_asks_twice_for_a_screen_shares_one(sharing):
+    ann, bob = sharing
+    for _ in range(2):
+        bob.click("screen")
+    bob.page.evaluate("choose()")
+    ann.wait_tile("Bob: screen", lambda tile: tile["hasPicture"], "has a picture")
+    bob.click("screen")
+    ann.wait_gone("Bob: screen")
+    assert capture_states(bob) == [["ended", "ended"]]
+    # And again, as often as they like.
+    bob.click("screen")
+    ann.wait_tile("Bob: screen", lambda tile: tile["hasPicture"], "has a picture")
+    assert capture_states(bob)[1:] == [["live", "live"]]
+    assert bob.errors() == []
+
+
+def test_the_sound_of_a_screen_whose_picture_ended_goes_when_another_comes(sharing):
+    ann, bob = sharing
+    bob.page.evaluate("choose()")
+    bob.click("screen")
+    ann.wait_tile("Bob: screen", lambda tile: tile["hasPicture"], "has a picture")
+    bob.page.evaluate("captures[0][0].stop(); captures[0][0].onended()")
+    ann.wait_gone("Bob: screen")
+    bob.click("screen")
+    ann.wait_tile("Bob: screen", lambda tile: tile["hasPicture"], "has a picture")
+    assert capture_states(bob) == [["ended", "ended"], ["live", "live"]]
+    # One sound is left of the two.
+    sounds = "roost.room.roster.others[0].info.tracks.filter(({ source }) => source === 4).length"
+    ann.wait(lambda: ann.page.evaluate(sounds) == 1, "one sound of a screen")
+    bob.click("screen")
+    assert capture_states(bob) == [["ended", "ended"]] * 2
+    ann.wait(lambda: ann.page.evaluate(sounds) == 0, "no sound of a screen")
+
+
 def test_nobody_but_the_user_opens_a_device(join):
     ann, bob = join("Ann"), join("Bob")
     all_in(ann, bob)

@@ -142,6 +142,11 @@ export class RoomsApp {
 
   #send(source, device) {
     const { room, devices } = this.#meeting;
+    // Of a screen the picture may end by itself, and the sound stay.
+    if (devices.has(source)) {
+      this.#close(source);
+      room.unpublish(source);
+    }
     devices.set(source, device);
     device.watch(() => this.#deviceLost(source));
     room.publish(source, device.track, { size: device.track.kind === 'video' ? device.size : null });
@@ -207,12 +212,17 @@ export class RoomsApp {
       }
       return this.#render();
     }
+    // The browser asks which screen, for as long as the user likes.
+    if (meeting.isChoosingScreen) return;
+    meeting.isChoosingScreen = true;
     let opened;
     try {
       opened = await openScreen();
     } catch (error) {
       if (error.name !== 'NotAllowedError') this.#meetingView.notices.show(`The screen cannot be shared (${error.name}).`);
       return;
+    } finally {
+      meeting.isChoosingScreen = false;
     }
     if (this.#meeting !== meeting) return opened.forEach((device) => device.stop());
     for (const device of opened) this.#send(sources[device.track.kind === 'video' ? 0 : 1], device);

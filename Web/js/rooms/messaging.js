@@ -14,6 +14,7 @@ const KEPT = 200;
 export class Messaging {
   #received;
   #channel = null;
+  #isConnected = false;
   #own = null;
   /** What was said before we were in the room. */
   #early = [];
@@ -38,7 +39,13 @@ export class Messaging {
 
   opened(channel) {
     this.#channel = channel;
-    for (const packet of this.#packets) if (!packet.isSent) this.#put(packet);
+    this.#flush();
+  }
+
+  /** What the channel takes while the room is not connected may be lost with it: it waits. */
+  moved(isConnected) {
+    this.#isConnected = isConnected;
+    this.#flush();
   }
 
   /** Of what goes to a new session nothing is kept but what the old one never took. */
@@ -62,11 +69,12 @@ export class Messaging {
     this.#send({ streamTrailer: { streamId } });
   }
 
-  /** The server has heard up to this number; 0 from one that does not say. */
+  /** The server has heard up to this number; 0 from one that does not say. The rest goes out once we are connected. */
   resendAfter(sequence) {
     if (sequence === 0) return;
     this.#packets = this.#packets.filter((packet) => packet.sequence > sequence);
-    for (const packet of this.#packets) if (packet.isSent) this.#put(packet);
+    for (const packet of this.#packets) packet.isSent = false;
+    this.#flush();
   }
 
   /** For a server with which we go on: up to where we have heard each. */
@@ -103,16 +111,17 @@ export class Messaging {
     const bytes = encode(DataPacket, {
       ...content, participantIdentity: identity, participantSid: sid, sequence: this.#sequence,
     });
-    const packet = { sequence: this.#sequence, bytes, isSent: false };
-    this.#packets.push(packet);
+    this.#packets.push({ sequence: this.#sequence, bytes, isSent: false });
     if (this.#packets.length > KEPT) this.#packets.shift();
-    this.#put(packet);
+    this.#flush();
   }
 
-  #put(packet) {
-    if (this.#channel?.readyState !== 'open') return;
-    this.#channel.send(packet.bytes);
-    packet.isSent = true;
+  #flush() {
+    if (!this.#isConnected || this.#channel?.readyState !== 'open') return;
+    for (const packet of this.#packets.filter(({ isSent }) => !isSent)) {
+      this.#channel.send(packet.bytes);
+      packet.isSent = true;
+    }
   }
 
   // What others say

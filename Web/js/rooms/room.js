@@ -262,6 +262,7 @@ export class Room {
 
   #move(state) {
     this.#state = state;
+    this.#messaging.moved(state === 'connected');
     this.#events.stateChanged(state);
   }
 
