@@ -22,6 +22,30 @@ MOVE = """
   roost.call.connection.onconnectionstatechange();
 }
 """
+# A network that goes away: the page notices, the server does not, and no WebSocket gets through until `release`.
+BREAK_OFF = """
+let isBroken = false, newest = null;
+globalThis.WebSocket = class extends WebSocket {
+  constructor(where) {
+    super(isBroken ? where.replace('socket.io', 'nowhere') : where);
+    newest = this;
+  }
+};
+globalThis.breakOff = () => {
+  isBroken = true;
+  newest.close = () => {};
+  newest.onclose();
+};
+globalThis.release = () => {
+  isBroken = false;
+  dispatchEvent(new Event('online'));
+};
+"""
+# What a page would do after a minute, it never does.
+WITHOUT_MINUTES = """
+const set = setTimeout;
+globalThis.setTimeout = (run, time, ...more) => (time === 60_000 ? 0 : set(run, time, ...more));
+"""
 SEND_NONSENSE = """
 async (room) => {
   const { SocketIOClient } = await import('/js/socketio.js');
@@ -31,6 +55,16 @@ async (room) => {
   eve.emit('answer', {});
   await eve.request('echo', 1);
   eve.disconnect();
+}
+"""
+# An offer, and behind it something that shows that it has come.
+CALL_AS_CID = """
+async (room) => {
+  const { SocketIOClient } = await import('/js/socketio.js');
+  const cid = new SocketIOClient(location.origin, { query: { roomId: room, username: 'Cid', isCaller: true } }, {});
+  await cid.connect();
+  cid.emit('offer', { type: 'offer', sdp: 'v=0', fromUser: 'Cid', fromCall: 'cid' });
+  cid.emit('answer', {});
 }
 """
 
@@ -92,6 +126,64 @@ def test_a_hang_up_while_the_server_is_away_reaches_the_partner(namespace, brows
         caller.close()
         callee.close()
         server.finish()
+
+
+def test_a_call_that_ends_while_the_connection_is_broken_is_told_when_it_is_back(new_page, roost_server):
+    ann, bob, room = new_page(), new_page(), new_room()
+    ann.add_init_script(BREAK_OFF)
+    bob.add_init_script(WITHOUT_MINUTES)
+    login(bob, roost_server, "Bob", room, "?pattern=1")
+    connect(bob, "callee")
+    login(ann, roost_server, "Ann", room, "?pattern=1&transport=websocket")
+    connect(ann, "caller")
+    ann.click("#room-call")
+    wait_text(bob, "#room-call", "Answer Ann")
+    ann.evaluate("breakOff()")
+    wait_text(ann, "#chat-notices", "The connection to the server broke; reconnecting…")
+    ann.click("#chat-end")
+    wait_text(ann, "#room-connection", "The connection broke, reconnecting…")
+    assert text(bob, "#room-call") == "Answer Ann"
+    ann.evaluate("release()")
+    wait_text(bob, "#room-call", "Wait for the call")
+    wait_text(bob, "#room-peer", "Ann is here and can call you.")
+    wait_text(ann, "#room-connection", "Connected")
+    assert text(ann, "#room-notice") == "You ended the call."
+
+
+def test_a_partner_who_calls_anew_from_elsewhere_ends_the_call_that_is_dying(new_page, roost_server):
+    """Of a page that was closed by the system nobody hears for a while, and its media has stopped."""
+    bob, room = new_page(), new_room()
+    login(bob, roost_server, "Bob", room, "?pattern=1")
+    connect(bob, "callee")
+
+    def enter(name):
+        page = new_page()
+        login(page, roost_server, name, room, "?pattern=1")
+        connect(page, "caller")
+        return page
+
+    first = enter("Ann")
+    first.click("#room-call")
+    wait_text(bob, "#room-call", "Answer Ann")
+    bob.click("#room-call")
+    wait_text(bob, "#chat-state", "In the call")
+    # Who calls while it goes on is a stranger, and so is somebody else when it does not.
+    again = enter("Ann")
+    again.click("#room-call")
+    wait_text(bob, "#chat-notices", "Somebody else in the room tried to call; this call goes on.")
+    again.click("#chat-end")
+    wait_text(again, "#room-connection", "Connected")
+    wait_text(again, "#room-call", "Start call")
+    bob.evaluate(MOVE, "disconnected")
+    first.evaluate(CALL_AS_CID, room)
+    wait_text(bob, "#chat-notices", "“answer” that makes no sense.")
+    assert "interrupted" in text(bob, "#chat-state")
+    again.click("#room-call")
+    wait_text(bob, "#room-notice", "Ann calls anew; the call before is over.")
+    wait_text(bob, "#room-call", "Answer Ann")
+    bob.click("#room-call")
+    for page in (again, bob):
+        wait_text(page, "#chat-state", "In the call")
 
 
 def test_a_page_that_is_left_hangs_up_and_says_so_when_it_is_shown_again(browser, seed_server):

@@ -178,6 +178,101 @@ def test_two_whose_names_look_alike_are_two(enter, run):
     wait_text(bob, "#room-notice", "Ann Lee left the room, so the call is over.")
 
 
+# As clients do that are not ours.
+WITHOUT_NAMES = """
+const { send } = WebSocket.prototype;
+WebSocket.prototype.send = function (data) {
+  send.call(this, data.replace(/,"fromUser":"[^"]*"/, ''));
+};
+"""
+
+
+@pytest.mark.parametrize("role, partner", [("caller", "callee"), ("callee", "caller")])
+def test_who_comes_later_is_not_who_was_never_announced(role, partner, enter, new_page, seed_server, run):
+    room, bob = new_room(), new_page()
+    bob.add_init_script(WITHOUT_NAMES)
+    login(bob, seed_server, "Bob", room, "?pattern=1")
+    connect(bob, partner)
+    bob.click("#room-call")
+    ann = enter("Ann", role, room)
+    ann.click("#room-call")
+    for page in (ann, bob):
+        wait_text(page, "#chat-state", "In the call")
+    people, unknown = ann.locator("#room-people li"), f"The {partner}"
+    assert text(ann, "#chat-peer") == unknown and people.count() == 0
+    run(JOIN, {"name": "Cid", "room": room, "role": partner})
+    wait_until(lambda: people.count() == 1, "Cid is there")
+    # Whatever happens to the call, it is not Cid's.
+    ann.evaluate("""() => {
+      Object.defineProperty(roost.call.connection, 'connectionState', { get: () => state, configurable: true });
+      let state;
+      for (state of ['disconnected', 'connected']) roost.call.connection.onconnectionstatechange();
+    }""")
+    assert text(ann, "#chat-peer") == unknown
+    run(LEAVE, "Cid")
+    wait_until(lambda: people.count() == 0, "Cid is gone")
+    assert text(ann, "#chat-state") == "In the call"
+    bob.click("#chat-end")
+    wait_text(ann, "#room-notice", f"{unknown} ended the call.")
+
+
+def test_who_answers_is_the_partner_whoever_came_meanwhile(enter, run):
+    room = new_room()
+    bob, ann = enter("Bob", "callee", room), enter("Ann", "caller", room)
+    ann.click("#room-call")
+    wait_text(bob, "#room-call", "Answer Ann")
+    run(JOIN, {"name": "Cid", "room": room, "role": "callee"})
+    wait_text(ann, "#chat-peer", "Cid")
+    bob.click("#room-call")
+    wait_text(ann, "#chat-state", "In the call")
+    assert text(ann, "#chat-peer") == "Bob"
+    run(LEAVE, "Cid")
+    wait_until(lambda: ann.locator("#room-people li").count() == 0, "Cid is gone")
+    assert text(ann, "#chat-state") == "In the call"
+
+
+@pytest.mark.parametrize(
+    "expected, settled, leaves, over",
+    [
+        # Each who leaves: whether they were announced, who is still there, and whether that ends the call.
+        ("Bob", None, [("Cid", True, ["Bob"]), ("Bob", True, [])], [False, True]),
+        (None, None, [("Bob", True, ["Cid"]), ("Cid", True, [])], [False, True]),
+        ("Cid", ["Bob", ["Cid"]], [("Cid", True, []), ("Bob", False, [])], [False, True]),
+        (None, [None, ["Bob", "Cid"]], [("Dan", True, ["Bob", "Cid"]), ("Bob", True, ["Cid"]), ("Cid", True, ["Dan"])],
+         [False, False, True]),
+        (None, [None, []], [("Cid", True, []), ("Bob", False, ["Dan"])], [False, True]),
+    ],
+    ids=["called by name", "whoever", "said who they are", "several", "never announced"],
+)
+def test_whose_leaving_ends_a_call(expected, settled, leaves, over, run):
+    judged = run("""
+      const { CallPartner } = await import('/js/partner.js');
+      const partner = new CallPartner(argument.expected);
+      if (argument.settled) partner.settle(...argument.settled);
+      return argument.leaves.map((leave) => partner.left(...leave));
+    """, {"expected": expected, "settled": settled, "leaves": leaves})
+    assert judged == over
+
+
+def test_what_is_offered_no_more_stops_ringing(new_page, seed_server, run):
+    """Of a caller whose connection broke the server may not tell for long, and of one who stays in the room never."""
+    room, bob = new_room(), new_page()
+    # A minute takes two seconds.
+    bob.add_init_script("""
+      const set = setTimeout;
+      globalThis.setTimeout = (run, time, ...more) => set(run, time === 60_000 ? 2_000 : time, ...more);
+    """)
+    login(bob, seed_server, "Bob", room)
+    connect(bob, "callee")
+    run(JOIN, {"name": "Ann", "room": room, "role": "caller"})
+    for _ in range(2):
+        run("joined.Ann.sendDescription({ type: 'offer', sdp: 'v=0' }, { fromUser: 'Ann' });")
+        wait_text(bob, "#room-call", "Answer Ann")
+        wait_text(bob, "#room-call", "Wait for the call")
+    wait_text(bob, "#room-peer", "Ann is here and can call you.")
+    run(LEAVE, "Ann")
+
+
 def test_a_message_to_a_name_that_only_looks_like_ours_is_not_for_us(enter, run):
     room = new_room()
     ann = enter("Ann Lee", "callee", room)

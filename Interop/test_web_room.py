@@ -49,6 +49,22 @@ def test_a_refused_room_is_told_in_the_servers_words(new_page, seed_server):
     assert text(page, "#room-connect") == "Connect"
 
 
+@pytest.mark.parametrize("how", ["click", "pagehide"])
+def test_who_gives_up_connecting_is_told_of_no_fault(how, new_page, seed_server):
+    page = new_page()
+    # A server that does not answer.
+    page.add_init_script("globalThis.WebSocket = class { close() {} }")
+    login(page, seed_server, "Ann", new_room())
+    page.click("#room-connect")
+    wait_text(page, "#room-connection", "Connecting…")
+    if how == "click":
+        page.click("text=Cancel")
+    else:
+        page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
+    wait_text(page, "#room-connection", "Not connected")
+    assert text(page, "#room-notice") == ""
+
+
 def test_our_own_server_says_who_was_here_before(new_page, roost_server):
     ann, bob, room = new_page(), new_page(), new_room()
     login(ann, roost_server, "Ann", room)

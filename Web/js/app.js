@@ -1,13 +1,15 @@
 // The coordinator: which screen shows, and what the user's wishes and the network's news lead to.
-import { Call, HELD_CANDIDATES, HUNG_UP } from './call.js';
+import { Call, HELD_CANDIDATES, HUNG_UP, POLICY } from './call.js';
+import { Deadlines } from './deadlines.js';
 import { applyIceServers, fetchIceServers } from './ice.js';
 import { openMedia } from './media.js';
 import { readableName } from './names.js';
+import { CallPartner } from './partner.js';
 import { preferences } from './preferences.js';
 import { hasRooms } from './rooms/access.js';
 import { Roster } from './roster.js';
 import { Signaling } from './signaling.js';
-import { ConnectError } from './socketio.js';
+import { Cancelled, ConnectError } from './socketio.js';
 import { StatisticsFeed } from './statistics.js';
 import { ChatView } from './views/chat.js';
 import { LoginView } from './views/login.js';
@@ -15,6 +17,8 @@ import { RoomView } from './views/room.js';
 
 /** How calls end that somebody wanted to end: told, and no fault. */
 const WANTED_ENDS = { hangUp: 'You ended the call.', leave: 'You left the page.', partner: HUNG_UP };
+
+const CALLS_ANEW = '{peer} calls anew; the call before is over.';
 
 export class App {
   #parameters;
@@ -25,13 +29,17 @@ export class App {
   #roster = new Roster();
   /** An offer that came while nobody had opened the call, and the candidates behind it. */
   #ringing = [];
+  #deadlines = new Deadlines();
+  /** A call ended while the connection was broken: the partner is told as soon as it is back. */
+  #owesGoodbye = false;
   /** What is told in the room: `{text, isFault}`. */
   #notice = null;
   /** Whether the server has rooms for many, once somebody sees the way to them: a promise. */
   #hasRooms = null;
   /**
-   * The call on the screen: `{call, media, peer, hadPartner, isMuted, isCameraOff, statistics}`; null in the room.
-   * `peer` is the partner's name as it was sent, null while nobody knows it; `statistics` is null while they are hidden.
+   * The call on the screen: `{call, media, partner, peer, hadPartner, isMuted, isCameraOff, statistics}`; null in the
+   * room. `peer` is the name to show, as it was sent, null while nobody knows it; `statistics` is null while they are
+   * hidden.
    */
   #chat = null;
   #loginView = new LoginView({ continued: (login) => this.#enter(login) });
@@ -100,6 +108,7 @@ export class App {
 
   async #connect(notice = null) {
     this.#notice = notice;
+    this.#owesGoodbye = false;
     const { transport } = this.#parameters;
     try {
       await this.#signaling.connect({
@@ -110,7 +119,7 @@ export class App {
         transports: transport ? [transport] : undefined,
       });
     } catch (error) {
-      if (this.#connection !== 'closed' || !this.#login) return;
+      if (error instanceof Cancelled) return;
       this.#notice = fault(connectFault(error));
       this.#renderRoom();
     }
@@ -166,15 +175,16 @@ export class App {
       case 'joined':
         this.#roster.joined(event);
         if (this.#chat && event.isCaller !== (this.#role === 'caller')) {
-          if (this.#role === 'caller') this.#chat.peer ??= event.username;
+          if (this.#role === 'caller' && !this.#chat.partner.isSettled) this.#chat.peer ??= event.username;
           this.#chat.call.partnerJoined();
         }
         break;
       case 'left': return this.#partnerMayHaveLeft(event.username);
       case 'offer':
         if (this.#role === 'callee') this.#roster.offered();
+        if (this.#isPartnersNextCall(event)) this.#chat.call.end(CALLS_ANEW, { by: 'peer' });
         // An offer to somebody belongs to a call in which we are not.
-        if (!this.#chat && this.#role === 'callee' && event.to === null) this.#ringing = [event];
+        if (!this.#chat && this.#role === 'callee' && event.to === null) this.#ring(event);
         this.#chat?.call.receive(event);
         break;
       case 'candidate':
@@ -200,6 +210,24 @@ export class App {
     return toUser !== null && toUser !== this.#login?.name;
   }
 
+  /** Who calls repeats the offer every few seconds: one that comes no more was given up. */
+  #ring(offer) {
+    this.#ringing = [offer];
+    this.#deadlines.set('ringing', POLICY.answerDeadline, () => {
+      this.#ringing = [];
+      this.#renderRoom();
+    });
+  }
+
+  /**
+   * Whether the partner, whose media has stopped, calls anew: from elsewhere, or from a page that was loaded again and
+   * knows nothing of this call.
+   */
+  #isPartnersNextCall({ to, fromUser }) {
+    if (this.#role !== 'callee' || this.#chat?.call.state !== 'interrupted') return false;
+    return to === null && fromUser !== null && fromUser === this.#chat.partner.name;
+  }
+
   get #ringer() {
     return this.#roster.nameOf(this.#ringing[0]?.fromUser ?? null, this.#role);
   }
@@ -213,6 +241,7 @@ export class App {
     const before = this.#connection;
     this.#moveConnection(state);
     if (!this.#chat) {
+      if (state === 'connected' && this.#owesGoodbye) return this.#rejoin();
       const wasOpen = before !== 'connecting';
       if (state === 'closed' && wasOpen) this.#notice = fault(`The connection to the server ended: ${reason}.`);
       return this.#renderRoom();
@@ -243,12 +272,17 @@ export class App {
     // Whose offer it was may be unknown; who still calls repeats theirs every few seconds.
     if (wasPartner && !isBack && [null, username].includes(this.#ringing[0]?.fromUser ?? null)) this.#ringing = [];
     if (this.#roster.presence(this.#role).kind !== 'present') this.#ringing = [];
-    const isOurs = (wasPartner || entry === null) && (this.#chat?.peer ?? username) === username;
-    if (this.#chat && !isBack && isOurs && this.#chat.hadPartner) {
-      this.#chat.peer ??= username;
-      this.#chat.call.partnerLeft();
-    }
+    const isOfOtherRole = wasPartner || entry === null;
+    if (this.#chat?.hadPartner && isOfOtherRole && !isBack) this.#possiblePartnerLeft(username, entry !== null);
     this.#renderRoom();
+  }
+
+  #possiblePartnerLeft(username, wasAnnounced) {
+    const { call, partner } = this.#chat;
+    const isOver = partner.left(username, wasAnnounced, this.#roster.partners(this.#role));
+    if (isOver || partner.isSettled) this.#chat.peer = isOver ? username : partner.name;
+    if (isOver) call.partnerLeft();
+    else this.#renderChat();
   }
 
   // The call
@@ -263,6 +297,7 @@ export class App {
     }
     const connection = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
     const isCaller = this.#role === 'caller';
+    const isRinging = this.#ringing.length > 0;
     const peer = isCaller ? (this.#roster.presence(this.#role).name ?? null) : this.#ringer;
     const users = { fromUser: this.#login.name, toUser: isCaller ? peer : null };
     const send = {
@@ -273,8 +308,8 @@ export class App {
     const call = new Call({ role: this.#role, connection, send, codec: this.#parameters.codec }, (event) =>
       this.#callMoved(chat, event));
     const chat = {
-      call, media: null, peer, hadPartner: isCaller || this.#ringing.length > 0,
-      isMuted: false, isCameraOff: false, statistics: null,
+      call, media: null, partner: new CallPartner(isCaller || isRinging ? peer : null), peer,
+      hadPartner: isCaller || isRinging, isMuted: false, isCameraOff: false, statistics: null,
     };
     this.#chat = chat;
     this.#renderChat();
@@ -315,14 +350,19 @@ export class App {
         return this.#chatView.notify('Somebody else in the room tried to call; this call goes on.', 'stranger');
       case 'state':
         if (event.state === 'answering') chat.hadPartner = true;
-        if (chat.hadPartner) {
-          chat.peer = this.#roster.nameOf(chat.call.partnerName ?? chat.peer, this.#role) ?? chat.peer;
-        }
+        if (event.state === 'connecting') this.#partnerSettled(chat);
         if (event.state === 'ended') return this.#callEnded(chat, event);
         // What was said of the server's connection may be that the call goes on.
         if (event.state === 'interrupted') this.#chatView.withdraw('signaling');
         return this.#renderChat();
     }
+  }
+
+  /** Somebody called or answered: the call is theirs, whoever else comes and goes. */
+  #partnerSettled(chat) {
+    const name = this.#roster.nameOf(chat.call.partnerName, this.#role);
+    chat.partner.settle(name, this.#roster.partners(this.#role));
+    chat.peer = chat.partner.name;
   }
 
   #callEnded(chat, { reason, by }) {
@@ -339,7 +379,12 @@ export class App {
     const mustBeTold = chat.hadPartner && by === 'us';
     this.#renderRoom();
     this.#roomView.show();
-    if (mustBeTold && this.#connection === 'connected') this.#rejoin();
+    if (mustBeTold) this.#sayGoodbye();
+  }
+
+  #sayGoodbye() {
+    if (this.#connection === 'connected') this.#rejoin();
+    else this.#owesGoodbye = this.#connection === 'reconnecting';
   }
 
   /** The protocol has no message for the end of a call, only `room_user_left`: so we leave and come back. */

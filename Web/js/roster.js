@@ -49,12 +49,13 @@ export class Roster {
   }
 
   /**
-   * Whose name that is which an offer or answer gives: a name that the server has told, or anybody's while it has told
-   * none. Without one, whoever alone can be meant; null when there are several.
+   * Whose name that is which an offer or answer gives: a name that the server has told, or anybody's while it has not
+   * told of everybody. Without one, whoever alone can be meant; null when there are several.
    */
   nameOf(given, ourRole) {
     const partners = this.partners(ourRole);
     if (partners.length === 0 || partners.includes(given)) return given;
+    if (given !== null && !this.#isComplete) return given;
     return partners.length === 1 ? partners[0] : null;
   }
 

@@ -20,6 +20,11 @@ export class ConnectError extends Error {
   }
 }
 
+/** An attempt was given up by whoever wanted it, or its connection broke as soon as it stood: nobody has to be told. */
+export class Cancelled extends Error {
+  message = 'cancelled';
+}
+
 /**
  * Where the connection stands:
  * - `closed`: not wanted, refused, or the first attempt failed
@@ -151,18 +156,18 @@ export class SocketIOClient {
     );
     const timer = setTimeout(() => accepted.reject(new Error('The server did not answer.')), 2 * ANSWER_TIMEOUT);
     this.#giveUp = () => {
-      accepted.reject(new Error('cancelled'));
+      accepted.reject(new Cancelled());
       session.close();
     };
     try {
       await session.opened;
-      if (epoch !== this.#epoch) throw new Error('cancelled');
+      if (epoch !== this.#epoch) throw new Cancelled();
       session.send(connectPacket(this.#auth));
       await accepted.promise;
-      if (epoch !== this.#epoch) throw new Error('cancelled');
+      if (epoch !== this.#epoch) throw new Cancelled();
     } catch (error) {
       session.close();
-      throw epoch === this.#epoch ? error : new Error('cancelled');
+      throw epoch === this.#epoch ? error : new Cancelled();
     } finally {
       this.#giveUp = null;
       clearTimeout(timer);
