@@ -178,8 +178,8 @@ struct TURNAllocation: Sendable {
         if let keepaliveAt, keepaliveAt <= now { keepOpen(at: now) }
     }
 
-    /// RFC 8445 §5.1.1.4, §11: a NAT forgets a way that is idle, and the server knows an allocation by where it sees us.
-    /// Also after a pair is selected: the next restart may need it.
+    /// RFC 8445 §5.1.1.4, §11: a NAT forgets a way that is idle, and the server knows an allocation by where it sees
+    /// us. Also after a pair is selected: the next restart may need it.
     private mutating func keepOpen(at now: Instant) {
         keepaliveAt = now + configuration.keepaliveInterval
         put(.send(STUNMessage(.indication, transactionID: STUNTransactionID(using: &random)).encoded()))
