@@ -77,14 +77,12 @@ extension RoomMachine {
             subscription.transceiver = try media.subscribe(
                 connection.id, to: publication,
                 streamID: "\(track.publisher.sid.rawValue)|\(track.sid.rawValue)", trackID: track.sid.rawValue,
-                on: section, continuing: participant.mode.isPlaying, at: now)
+                on: section, continuing: participant.mode.isPlaying,
+                hints: participant.hints[track.sid] ?? SubscriberHints(), at: now)
         } catch {
             let isCodec = error == .peer(.negotiation(.unknownCodec))
             return subscriptionFailed(
                 participant, to: track, because: isCodec ? .seCodecUnsupported : .seUnknown, at: now)
-        }
-        if let hints = participant.hints[track.sid] {
-            try? media.setHints(hints, of: connection.id, for: publication, at: now)
         }
     }
 

@@ -201,11 +201,13 @@ public final class Room {
     ///   - existing: the transceiver that the peer offered to receive on; nil for one of an ended subscription, or a
     ///     new one.
     ///   - isContinued: the stream on it goes on under the same source, of which the peer is told nothing.
+    ///   - hints: how it shows the publication, as far as that is known.
     /// - Returns: the transceiver.
     @discardableResult
     public func subscribe(
         _ id: RoomPeerID, to publicationID: PublicationID, streamID: String, trackID: String? = nil,
-        on existing: TransceiverID? = nil, continuing isContinued: Bool = false, at now: Instant
+        on existing: TransceiverID? = nil, continuing isContinued: Bool = false,
+        hints: SubscriberHints = SubscriberHints(), at now: Instant
     ) throws(RoomError) -> TransceiverID {
         let peer = try peer(id)
         let publication = try publication(publicationID)
@@ -227,6 +229,7 @@ public final class Room {
             firstSequenceNumber: UInt16(truncatingIfNeeded: random.next() >> 24) & 0x7fff)
         publication.subscriptions.append(subscription)
         peer.subscriptions.append(subscription)
+        subscription.hints = hints
         subscription.quality = subscription.wantedQuality
         tell(publication.dynacast.changed(from: nil, to: subscription.quality, at: now), of: publication)
         if publication.isMuted { subscription.target = nil }

@@ -139,6 +139,47 @@ import Testing
         #expect(bob.others["ann"]?.tracks.first?.mimeType == "audio/PCMU")
     }
 
+    @Test func `what the publisher was told to leave out stays left out, and more is asked for in the other codec`()
+        throws
+    {
+        let venue = Venue()
+        let clients = try venue.assemble([("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        let layers = ["q", "h"]
+        try ann.publish("camera", .video, layers: layers)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        venue.run(for: .seconds(Int64(1)))
+        var number = 0
+        func watch(_ format: PayloadFormat) throws {
+            for _ in 0..<60 {
+                try ann.picture(number, "camera", layers: layers, format: format)
+                number += 1
+                venue.run(for: .milliseconds(32))
+            }
+        }
+        func told() -> [String] { ann.news().filter { $0.hasPrefix("< subscribed_quality") } }
+        try watch(.vp8)
+        bob.show(ann.track("camera"), width: 200, height: 100)
+        // Nobody is told of less before the track is ten seconds old.
+        try watch(.vp8)
+        try watch(.vp8)
+        venue.run(for: .seconds(Int64(5)))
+        #expect(told() == ["< subscribed_quality camera low"])
+        try Self.change(ann, to: .h264, in: venue)
+        ann.wantsKeyFrame = true
+        try watch(.h264)
+        venue.run(for: .seconds(Int64(5)))
+        #expect(told().isEmpty)
+        bob.show(ann.track("camera"), width: 1_280, height: 720)
+        #expect(told() == ["< subscribed_quality camera low medium"])
+        let last = ann.responses.last {
+            if case .subscribedQualityUpdate = $0 { true } else { false }
+        }
+        guard case .subscribedQualityUpdate(let update)? = last else { return #expect(last != nil) }
+        // By the name under which the publisher has it.
+        #expect(update.subscribedCodecs.map(\.codec) == ["vp8"])
+    }
+
     @Test func `each change costs each who has it one offer`() throws {
         let venue = Venue()
         let clients = try venue.assemble([("ann", .single), ("bob", .dual)])

@@ -4,6 +4,22 @@ import Testing
 @testable import RTCEngine
 
 @Suite struct RenegotiationTests {
+    /// RFC 5888 lets descriptions be without, and old gateways' are.
+    @Test func `an offer to a peer whose sections have no names gives them none`() throws {
+        var offer = try CodecNegotiationTests.offer(formats: "96", ["a=rtpmap:96 VP8/90000"])
+        offer.media[0].removeAttributes(named: "mid")
+        offer.removeAttributes(named: "group")
+        var bob = Party("bob")
+        _ = try bob.takes(offer)
+        let answer = try bob.answers().sdp
+        #expect(answer.media[0].mid == nil)
+        let next = try bob.offers().sdp
+        #expect(next.media.count == 1)
+        #expect(next.media[0].mid == nil)
+        #expect(!next.text.contains("section 0"))
+        #expect(!next.text.contains("a=group"))
+    }
+
     /// A call with sound both ways.
     static func call() throws -> (alice: Party, bob: Party) {
         var alice = Party("alice")
