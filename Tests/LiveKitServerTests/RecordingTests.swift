@@ -2,6 +2,7 @@ import Foundation
 import LiveKitClient
 import LiveKitCore
 import LiveKitProtocol
+import Logging
 import RTCWire
 import SocketIO
 import SwiftProtobuf
@@ -17,24 +18,33 @@ import Testing
         private let room = Room()
         let track: String
 
-        init(_ server: TestServer, as identity: String = "ann", letsEverybody: Bool) async throws {
+        init(
+            _ server: TestServer, as identity: String = "ann", in name: String = "kitchen", letsEverybody: Bool
+        ) async throws {
             try await room.connect(
-                url: "ws://127.0.0.1:\(server.port)", token: try TestServer.token(identity: identity))
+                url: "ws://127.0.0.1:\(server.port)", token: try TestServer.token(identity: identity, room: name))
             await room.setTrackSubscriptionPermissions(allowing: letsEverybody ? nil : [])
             track = try await room.publish(.vp8, options: TrackPublishOptions(name: "camera", source: .camera))
                 .sid.rawValue
             // Others may have it once there is a path for it.
-            while await server.livekit.workers[0].look(at: "kitchen")?.people.contains(where: {
+            while await server.livekit.workers[0].look(at: name)?.people.contains(where: {
                 $0.identity == identity && $0.isPublisher
             }) != true { try await Task.sleep(for: .milliseconds(5)) }
         }
+
+        func publishScreen() async throws -> String {
+            try await room.publish(.vp8, options: TrackPublishOptions(name: "screen", source: .screenShare))
+                .sid.rawValue
+        }
+
+        func letNobody() async { await room.setTrackSubscriptionPermissions(allowing: []) }
 
         func leave() async { await room.disconnect() }
     }
 
     private static func run(
         patience: Duration = .seconds(1), limit: Int = 100, sections: Int = RoomLimits().transceivers,
-        webhooks: [WebhookURL] = [],
+        webhooks: [WebhookURL] = [], logger: Logger = Logger(label: "livekit"),
         _ body: (TestServer, Egresses) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "roost-rec-\(UUID().uuidString)")
@@ -47,7 +57,7 @@ import Testing
             configuration.rooms.limits.transceivers = sections
             configuration.webhooks = webhooks
         }
-        try await TestServer.run(change) { server in
+        try await TestServer.run(logger: logger, change) { server in
             try await body(server, try #require(server.livekit.egresses))
         }
     }
@@ -213,6 +223,77 @@ import Testing
             #expect(infos.dropFirst().map(\.track.trackID) == [ann.track, ann.track])
             #expect(!infos[0].error.isEmpty && infos[1].error == infos[0].error && infos[2].error.isEmpty)
             withExtendedLifetime(ann) {}
+        }
+    }
+
+    /// Waits for another recorder than `before`, and sends it away once it knows itself that it is in the room.
+    private static func sendAway(
+        _ server: TestServer, after before: String = "", _ egresses: Egresses
+    ) async throws -> String {
+        let identity = try await recorder(of: server, after: before)
+        // That a whole room is recorded is told when its recorder is there. No camera is recorded by it.
+        let asked = try await egresses.start(room: "kitchen", sound: true, pictures: false, template: "")
+        _ = try await info(of: asked.egressID, egresses) { $0.status == .egressActive }
+        await server.livekit.removeParticipant(identity, from: "kitchen")
+        return identity
+    }
+
+    /// Of each egress of these tracks.
+    private static func states(of tracks: [String], _ egresses: Egresses) async -> [LiveKitEgressStatus] {
+        let infos = await egresses.list(LiveKitListEgressRequest()).items
+        return infos.filter { tracks.contains($0.track.trackID) }.map(\.status)
+    }
+
+    @Test func `when two recorders were sent away as soon as they came no other one comes for what they recorded`()
+        async throws
+    {
+        let log = Log()
+        try await Self.run(patience: .seconds(60), logger: Logger(label: "test") { _ in log }) { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: true)
+            let room = try #require(await server.livekit.workers[0].look(at: "kitchen")?.room)
+            await egresses.startAutomatic(room: room, template: "")
+            let first = try await Self.sendAway(server, egresses)
+            let second = try await Self.sendAway(server, after: first, egresses)
+            // It is said instead of sending the third one.
+            while !log.lines.contains(where: { $0.contains("participants of the kind EGRESS stay 1") }) {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(await Self.states(of: [ann.track], egresses) == [.egressFailed, .egressFailed])
+            // What is new is tried.
+            let bob = try await Publisher(server, as: "bob", letsEverybody: true)
+            _ = try await Self.recorder(of: server, after: second)
+            #expect(await Self.states(of: [bob.track], egresses) == [.egressStarting])
+            #expect(await Self.states(of: [ann.track], egresses) == [.egressFailed, .egressFailed])
+            withExtendedLifetime([ann, bob]) {}
+        }
+    }
+
+    @Test func `tracks whose recorder was sent away are recorded in their places, which none that waits is given`()
+        async throws
+    {
+        try await Self.run(patience: .seconds(60), limit: 4) { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: true)
+            let lost = [ann.track, try await ann.publishScreen()]
+            let room = try #require(await server.livekit.workers[0].look(at: "kitchen")?.room)
+            await egresses.startAutomatic(room: room, template: "")
+            let bob = try await Publisher(server, as: "bob", in: "cellar", letsEverybody: true)
+            for _ in 0..<2 { _ = try await egresses.start(track: bob.track, inRoom: "cellar", template: "") }
+            while egresses.statistics.tracks < 4 { try await Task.sleep(for: .milliseconds(10)) }
+            let eve = try await Publisher(server, as: "eve", in: "attic", letsEverybody: true)
+            let waiting = [eve.track, try await eve.publishScreen()]
+            let asked = try await egresses.start(room: "attic", sound: true, pictures: true, template: "")
+            func leavesOut(_ info: LiveKitEgressInfo) -> Bool { waiting.allSatisfy { info.details.contains($0) } }
+            _ = try await Self.info(of: asked.egressID, egresses) { leavesOut($0) }
+            _ = try await Self.sendAway(server, egresses)
+            while await Self.states(of: lost, egresses).count < 4 { try await Task.sleep(for: .milliseconds(10)) }
+            let states = await Self.states(of: lost, egresses)
+            #expect(states == [.egressFailed, .egressFailed, .egressStarting, .egressStarting])
+            let info = try #require(await egresses.list(.with { $0.egressID = asked.egressID }).items.first)
+            #expect(leavesOut(info) && egresses.statistics.tracks == 4)
+            // Places of what is gone are free.
+            await ann.leave()
+            _ = try await Self.info(of: asked.egressID, egresses) { $0.details.isEmpty }
+            withExtendedLifetime([bob, eve]) {}
         }
     }
 

@@ -24,8 +24,8 @@ actor Egresses {
     /// A room of which something is recorded.
     private struct Session {
         let recorder: RoomRecorder
-        /// Done when tracks can be recorded, or when it is known why not.
-        let joining: Task<RecordingFailure?, Never>
+        /// Since when tracks can be recorded, or why they cannot.
+        let joining: Task<Result<Instant, RecordingFailure>, Never>
         /// Recordings of tracks and of the whole room.
         var users = 0
         /// Recordings of tracks.
@@ -39,8 +39,7 @@ actor Egresses {
         var template: String
         /// Tracks that it has had: each is recorded once, unless its recorder is lost.
         var known: Set<String> = []
-        /// Those of which the recorder was lost, for the next one.
-        var lost: Set<String> = []
+        var losses = RecorderLosses()
     }
 
     private let configuration: RecordingConfiguration
@@ -55,6 +54,9 @@ actor Egresses {
     private var sessions: [String: Session] = [:]
     private var folders: [String: RecordingFolder] = [:]
     private var automatic: [String: Automatic] = [:]
+    /// By the room's sid, tracks that are recorded by themselves and of which the recorder was lost: the next one finds
+    /// their places kept.
+    private var lost: [String: Set<String>] = [:]
     /// Which recording of the recorder's a track of an egress is, to end it.
     private var running: [Work: Int] = [:]
     /// Of these, those of which the track is over. The recorder may not have come to see it.
@@ -106,7 +108,9 @@ actor Egresses {
         let id = add(.room(sound: sound, pictures: pictures), template, room)
         let session = enter(room)
         Task {
-            if let failure = await session.joining.value { return note(id) { $0.orphaned(failure, at: Self.now) } }
+            if case .failure(let failure) = await session.joining.value {
+                return note(id) { $0.orphaned(failure, at: Self.now) }
+            }
             note(id) { $0.becameActive(at: Self.now) }
             // What is published from here on comes as news.
             for track in await surroundings.look(name)?.people.flatMap(\.tracks) ?? [] { record(track, for: id, room) }
@@ -181,17 +185,37 @@ actor Egresses {
 
     /// A recorder has no users any more: if it was lost, another one records what goes on.
     private func recordLost(of sid: String) async {
-        guard let wish = automatic[sid], !wish.lost.isEmpty else { return }
-        automatic[sid]?.known.subtract(wish.lost)
-        automatic[sid]?.lost = []
-        let tracks = await surroundings.look(wish.room.name)?.people.flatMap(\.tracks) ?? []
-        for track in tracks where wish.lost.contains(track.sid) { recordAutomatically(track, in: wish.room) }
+        guard lost[sid] != nil else { return }
+        let tracks = await surroundings.look(automatic[sid]?.room.name ?? "")?.people.flatMap(\.tracks) ?? []
+        // From here on nobody comes in between: each finds the place that it had.
+        recordAgain(lost.removeValue(forKey: sid) ?? [], of: sid, among: tracks)
+        // Of those that are gone somebody else has the place.
+        await fillPlaces()
+    }
+
+    private func recordAgain(_ sids: Set<String>, of room: String, among tracks: [LiveKitTrackInfo]) {
+        guard let wish = automatic[room], !sids.isEmpty else { return }
+        guard !wish.losses.areTooMany else { return tellOfLosses(wish.losses, tracks: sids.count) }
+        automatic[room]?.known.subtract(sids)
+        for track in tracks where sids.contains(track.sid) { recordAutomatically(track, in: wish.room) }
+    }
+
+    private func tellOfLosses(_ losses: RecorderLosses, tracks: Int) {
+        // What is published from now on is tried once, and people publish as often as they like.
+        guard losses.count == RecorderLosses.limit else { return }
+        logger.warning(
+            """
+            recorders of a room were lost as soon as they were in it, and no other one comes for their tracks; if a \
+            service removes whom it does not know, it has to let participants of the kind EGRESS stay
+            """,
+            metadata: ["count": "\(tracks)", "reason": "\(losses.reason?.description ?? "")"])
     }
 
     /// The server goes down: files are made whole, for as long as that may take.
     func stop(within patience: Duration = .seconds(5)) async {
         isStopping = true
         automatic = [:]
+        lost = [:]
         for id in ids where egresses[id]?.isRunning == true { await end(id) }
         guard isBusy else { return }
         let timeout = Task {
@@ -213,9 +237,12 @@ actor Egresses {
         guard !isStopping else { throw TwirpError(.unavailable, "the server is going down") }
     }
 
+    /// Places that nobody else is given.
+    private var taken: Int { running.count + lost.values.reduce(0) { $0 + $1.count } }
+
     private func checkLimit() throws(TwirpError) {
         try checkIsRunning()
-        guard running.count < configuration.limit else {
+        guard taken < configuration.limit else {
             throw TwirpError(
                 .resourceExhausted, "the server records \(configuration.limit) tracks already, the most that it does")
         }
@@ -290,7 +317,7 @@ actor Egresses {
 
     /// Why no track of a room is recorded now; nil if one can be.
     private func wantOfPlace(in room: LiveKitRoom, isNamed: Bool) -> RecordingFailure? {
-        guard !isStopping, running.count < configuration.limit else {
+        guard !isStopping, taken < configuration.limit else {
             return .notInRoom("The server records \(configuration.limit) tracks already.")
         }
         // What people publish in one room leaves room for others. Whoever names a track has chosen.
@@ -322,16 +349,7 @@ actor Egresses {
         sessions[room.sid]?.tracks += 1
         let template = egress.template
         Task {
-            var failure = await session.joining.value
-            if failure == nil, egresses[id]?.isRunning == true, !withdrawn.contains(work) {
-                failure = await session.recorder.record(
-                    TrackSID(track.sid), as: template,
-                    began: { path in await self.note(id) { $0.fileBegan(path, of: track.sid, at: Self.now) } },
-                    ended: { file in await self.took(file, of: work) },
-                    accepted: { recording in await self.accepted(work, recording, session.recorder) })
-                // One that cannot come in at all is not sent again and again.
-                if isAutomatic, case .notInRoom? = failure { automatic[room.sid]?.lost.insert(track.sid) }
-            }
+            let failure = await recorded(work, as: template, by: session, in: room.sid, isAutomatic: isAutomatic)
             running[work] = nil
             withdrawn.remove(work)
             count {
@@ -344,6 +362,41 @@ actor Egresses {
             if !isBusy { tellIdle() }
             await fillPlaces()
         }
+    }
+
+    /// Has a recorder record a track, from when it is in the room until the track ends.
+    ///
+    /// - Returns: why it was not recorded to its end.
+    private func recorded(
+        _ work: Work, as template: String, by session: Session, in room: String, isAutomatic: Bool
+    ) async -> RecordingFailure? {
+        let came: Instant
+        switch await session.joining.value {
+        case .success(let time): came = time
+        // One that cannot come in at all is not sent again and again.
+        case .failure(let failure): return failure
+        }
+        guard egresses[work.egress]?.isRunning == true, !withdrawn.contains(work) else { return nil }
+        let failure = await session.recorder.record(
+            TrackSID(work.track), as: template,
+            began: { path in
+                await self.note(work.egress) { $0.fileBegan(path, of: work.track, at: Self.now) }
+            },
+            ended: { file in await self.took(file, of: work) },
+            accepted: { recording in await self.accepted(work, recording, session.recorder) })
+        if isAutomatic { automaticEnded(work, failure, in: room, recorderCame: came) }
+        return failure
+    }
+
+    private func automaticEnded(
+        _ work: Work, _ failure: RecordingFailure?, in room: String, recorderCame came: Instant
+    ) {
+        guard automatic[room] != nil else { return }
+        var loss: RecordingFailure?
+        // What was asked to end does not begin again.
+        if case .notInRoom? = failure, egresses[work.egress]?.isRunning == true { loss = failure }
+        automatic[room]?.losses.trackEnded(loss, recorderCame: came, at: NetworkLoop.now)
+        if loss != nil { lost[room, default: []].insert(work.track) }
     }
 
     private func leaveOut(_ track: String, of egress: Egress, _ reason: RecordingFailure, waits: Bool) {
@@ -428,13 +481,13 @@ actor Egresses {
         options.door = surroundings.participants.door(to: room.name, as: Self.randomID("EG_"), claims)
         let recorder = RoomRecorder(
             options: options, folder: folder(of: room), patience: configuration.patience)
-        let joining = Task { () -> RecordingFailure? in
+        let joining = Task { () -> Result<Instant, RecordingFailure> in
             do throws(RecordingFailure) {
                 // The door leads there: neither is looked at.
                 try await recorder.connect(url: "", token: "")
-                return nil
+                return .success(NetworkLoop.now)
             } catch {
-                return error
+                return .failure(error)
             }
         }
         return Session(recorder: recorder, joining: joining)
