@@ -11,6 +11,8 @@ package actor RoomRecorder {
         /// The track arrives, perhaps again after the recorder's own connection was made anew.
         let arrivals: AsyncStream<RemoteTrack>.Continuation
         var task: Task<RecordingFailure?, Never>?
+        /// Gives up when our patience is over.
+        var search: Task<Void, Never>?
         /// It has arrived once, though nothing need have come of it: it may be muted.
         var hasArrived = false
         /// It comes once there is a place for it among those that we have.
@@ -92,10 +94,11 @@ package actor RoomRecorder {
         await accepted(id)
         if let track = await room.remoteTracks[track] { arrived(track, for: id) }
         await room.setSubscribed(track, true)
-        let search = Task { await giveUp(id, unlessArrived: track) }
+        search(for: id)
         var failure = await task.value
-        search.cancel()
-        if let reason = recordings.removeValue(forKey: id)?.failure { failure = failure ?? reason }
+        let recording = recordings.removeValue(forKey: id)
+        recording?.search?.cancel()
+        if let reason = recording?.failure { failure = failure ?? reason }
         if !recordings.values.contains(where: { $0.track == track }) { await room.setSubscribed(track, false) }
         return failure
     }
@@ -128,13 +131,25 @@ package actor RoomRecorder {
 
     // MARK: In the room
 
+    /// As long as our patience lasts, from now on.
+    private func search(for id: Int) {
+        guard let recording = recordings[id], !recording.hasArrived, !recording.isOver else { return }
+        recording.search?.cancel()
+        let track = recording.track
+        recordings[id]?.search = Task { await giveUp(id, unlessArrived: track) }
+    }
+
     private func giveUp(_ id: Int, unlessArrived track: TrackSID) async {
         // Whoever is looking for the way back to the room is given nothing meanwhile.
         repeat {
             guard (try? await Task.sleep(for: patience)) != nil, end == nil else { return }
         } while await room.connectionState != .connected
-        guard recordings[id]?.hasArrived == false, recordings[id]?.isPostponed == false else { return }
-        finish(id, because: await isPublished(track) ? .notAllowed : .noSuchTrack)
+        let failure: RecordingFailure = await isPublished(track) ? .notAllowed : .noSuchTrack
+        // From here on nothing comes in between.
+        guard !Task.isCancelled, recordings[id]?.hasArrived == false, recordings[id]?.isPostponed == false else {
+            return
+        }
+        finish(id, because: failure)
     }
 
     private func isPublished(_ track: TrackSID) async -> Bool {
@@ -172,10 +187,31 @@ package actor RoomRecorder {
                 if let reason { finish(id, because: reason) } else { self.recordings[id]?.isPostponed = true }
             }
         }
+        searchAnew(after: event)
         if case .trackUnpublished(let publication, _) = event {
             for id in recordings(of: publication.sid) { finish(id) }
         }
         if case .disconnected(let reason) = event { ended(reason) }
+    }
+
+    /// That a track waits for a place is said of one session, and for as long as we may have it.
+    private func searchAnew(after event: RoomEvent) {
+        if case .subscriptionPermissionChanged(let track, isAllowed: false) = event {
+            for (id, recording) in recordings where recording.track == track && recording.isPostponed {
+                recordings[id]?.isPostponed = false
+                search(for: id)
+            }
+        }
+        // Of the next session it may be said before we are told that it is there.
+        if case .reconnecting = event {
+            for (id, recording) in recordings {
+                recordings[id]?.isPostponed = false
+                recording.search?.cancel()
+            }
+        }
+        if case .reconnected = event {
+            for id in recordings.keys { search(for: id) }
+        }
     }
 
     private func reason(_ failure: SubscriptionFailure, of track: TrackSID) async -> RecordingFailure? {

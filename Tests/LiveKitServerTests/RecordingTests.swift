@@ -317,6 +317,18 @@ import Testing
         }
     }
 
+    /// When the second one of two that are not there is given up, the recorder's patience with all others is long over.
+    private static func outlastPatience(
+        with tracks: [String], inRoom room: String, _ egresses: Egresses
+    ) async throws {
+        for track in tracks {
+            await happen("track_published", track, inRoom: room, egresses)
+            let begun = await egresses.list(LiveKitListEgressRequest()).items
+            let id = try #require(begun.first(where: { $0.track.trackID == track })).egressID
+            #expect(try await end(of: id, egresses).error == "There is no such track in the room.")
+        }
+    }
+
     @Test func `a track for which a connection has no section yet is waited for, longer than one that is not there`()
         async throws
     {
@@ -328,17 +340,40 @@ import Testing
             let room = try #require(await server.livekit.workers[0].look(at: "kitchen")?.room)
             await egresses.startAutomatic(room: room, template: "")
             _ = try await Self.recorder(of: server)
-            // When the second one of these is given up, the recorder's patience with the others is long over.
-            for track in ["TR_x", "TR_y"] {
-                await Self.happen("track_published", track, inRoom: room.sid, egresses)
-                let begun = await egresses.list(LiveKitListEgressRequest()).items
-                let id = try #require(begun.first(where: { $0.track.trackID == track })).egressID
-                #expect(try await Self.end(of: id, egresses).error == "There is no such track in the room.")
-            }
+            try await Self.outlastPatience(with: ["TR_x", "TR_y"], inRoom: room.sid, egresses)
             let infos = await egresses.list(LiveKitListEgressRequest()).items
             #expect(Set(infos.prefix(2).map(\.track.trackID)) == Set(people.map(\.track)))
             #expect(infos.prefix(2).map(\.status) == [.egressStarting, .egressStarting])
             withExtendedLifetime(people) {}
+        }
+    }
+
+    @Test func `one for which there is no section yet is given up when its publisher lets nobody have it any more`()
+        async throws
+    {
+        try await Self.run(sections: 1) { server, egresses in
+            let ann = try await Publisher(server, letsEverybody: true)
+            let room = try #require(await server.livekit.workers[0].look(at: "kitchen")?.room)
+            await egresses.startAutomatic(room: room, template: "")
+            _ = try await Self.recorder(of: server)
+            // So the only section is for ann's.
+            try await Self.outlastPatience(with: ["TR_w", "TR_x"], inRoom: room.sid, egresses)
+            #expect(await Self.states(of: [ann.track], egresses) == [.egressStarting])
+            let bob = try await Publisher(server, as: "bob", letsEverybody: true)
+            while await Self.states(of: [bob.track], egresses).isEmpty {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            try await Self.outlastPatience(with: ["TR_y", "TR_z"], inRoom: room.sid, egresses)
+            #expect(await Self.states(of: [bob.track], egresses) == [.egressStarting])
+            await bob.letNobody()
+            while await Self.states(of: [bob.track], egresses) == [.egressStarting] {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            let infos = await egresses.list(LiveKitListEgressRequest()).items
+            let info = infos.first { $0.track.trackID == bob.track }
+            #expect(info?.error == "The track's publisher does not let everybody have it.")
+            #expect(await Self.states(of: [ann.track], egresses) == [.egressStarting])
+            withExtendedLifetime([ann, bob]) {}
         }
     }
 
