@@ -50,7 +50,11 @@ import Testing
             for await _ in peer.closed {}
             let remembered = await Self.listen(to: socket)
             #expect(remembered.facts == ["4001 early"])
-            while remembered.witness != nil { await Task.yield() }
+            let deadline = ContinuousClock.now + .seconds(10)
+            while remembered.witness != nil, ContinuousClock.now < deadline {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            #expect(remembered.witness == nil)
             withExtendedLifetime(socket) {}
         }
     }

@@ -28,9 +28,15 @@ import Testing
         func wait() async { for await _ in ends { return } }
 
         func send(_ messages: [[UInt8]]) { for message in messages { socket.withLock { $0 }?.send(message) } }
-        func flood(written: (@Sendable () -> Void)? = nil) {
+
+        func send(_ message: [UInt8], written: @escaping @Sendable () -> Void) {
+            socket.withLock { $0 }?.send(message, written: written)
+        }
+
+        /// With the number of each that has left, or never will.
+        func flood(written: @escaping @Sendable (Int) -> Void = { _ in }) {
             let message = [UInt8](repeating: 7, count: 1 << 20)
-            for _ in 0..<64 { socket.withLock { $0 }?.send(message, written: written) }
+            for number in 0..<64 { send(message) { written(number) } }
         }
     }
 
@@ -164,15 +170,18 @@ import Testing
             let socket = try await Self.open("/echo", port: server.port)
             _ = await socket.read(until: "welcome")
             socket.setReading(false)
-            let (told, tell) = AsyncStream.makeStream(of: Void.self)
-            echo.flood { tell.yield() }
+            let (told, tell) = AsyncStream.makeStream(of: Int.self)
+            echo.flood { tell.yield($0) }
             await echo.wait()
-            var count = 0
-            for await _ in told {
-                count += 1
-                if count == 64 { break }
+            var counts = Array(repeating: 0, count: 64)
+            for await number in told {
+                counts[number] += 1
+                if !counts.contains(0) { break }
             }
-            #expect(count == 64)
+            // What is told of one more comes behind what would be told twice.
+            echo.send([7]) { tell.finish() }
+            for await number in told { counts[number] += 1 }
+            #expect(counts.allSatisfy { $0 == 1 }, "\(counts)")
         }
     }
 
