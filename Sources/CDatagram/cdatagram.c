@@ -411,8 +411,8 @@ static int stream_open(const cdatagram_address *local, int family, int listens) 
     if (fd < 0) return -errno;
     int one = 1, rc = stream_options(fd);
     if (family == 6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-    // Connections that a program before has ended keep its port for a minute (RFC 9293, TIME-WAIT). A port that somebody
-    // listens on is taken all the same.
+    // Connections that a program before has ended keep its port for a minute (RFC 9293, TIME-WAIT). On Linux a port
+    // that somebody listens on is taken all the same; elsewhere at this very address.
     if (listens) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (rc == 0 && local) {
         struct sockaddr_storage s;

@@ -215,6 +215,7 @@ package final class ChatServer: Sendable {
         await callWatch?.stop()
         chores.stop()
         await push?.goDown()
+        await calls.goDown()
         await hub.close()
     }
 

@@ -128,22 +128,10 @@ struct AccountRoutesTests {
         #expect(try await fixture.ask("POST", "/auth/login", right).status == 200)
     }
 
-    @Test func `counts passwords for the account, by whatever name it is tried`() async throws {
+    @Test func `knows nobody whose name goes on behind a NUL`() async throws {
         let fixture = try await ServerFixture()
         _ = try await fixture.login("ada")
-        var answers: [Int] = []
-        for attempt in 0..<12 {
-            let name = ["ada", "Ada@example.org", "ADA"][attempt % 3]
-            answers.append(
-                try await fixture.ask(
-                    "POST", "/auth/login", LoginRequest(login: name, password: "guess \(attempt)"),
-                    from: "127.0.0.\(attempt + 1):9"
-                ).status)
-        }
-        // One was right, above.
-        #expect(answers == Array(repeating: 401, count: 9) + [429, 429, 429])
-        fixture.advance(by: .seconds(3_600))
-        // A text of SQLite's ends at a NUL, and this would be ada with a bucket of its own.
+        // A text of SQLite's ends there: this would be ada, and each such name would have tries of its own.
         let right = LoginRequest(login: "ada\0one", password: "correct horse")
         let refused = try await fixture.ask("POST", "/auth/login", right)
         #expect(refused.status == 401)

@@ -101,7 +101,8 @@ import Testing
         #expect(await !follows(first))
         #expect(await follows(second))
         await place.hub.followWhatWasNotTold()
-        while await !follows(first) { await Task.yield() }
+        for _ in 0..<10_000 where await !follows(first) { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(await follows(first))
         await place.hub.close()
     }
 
@@ -118,6 +119,31 @@ import Testing
         await place.hub.take(came(2))
         place.clock.advance(by: .seconds(16))
         #expect(await place.hub.beat(isLinked: true).isEmpty)
+        place.going.finish()
+        var gone: [UserID] = []
+        for await user in place.gone { gone.append(user) }
+        #expect(gone == [place.bob])
+        await place.hub.close()
+    }
+
+    @Test func `who is told of no more when others are heard again has gone, after all`() async throws {
+        let place = try await Place()
+        await place.hub.take(
+            NodeMessage(node: NodeID(UUID()), version: 1, word: .everybody([place.workspace: [place.bob, place.ann]])))
+        place.clock.advance(by: .seconds(61))
+        _ = await place.hub.beat(isLinked: false)
+        await place.hub.linked()
+        await place.hub.take(
+            NodeMessage(node: NodeID(UUID()), version: 1, word: .everybody([place.workspace: [place.ann]])))
+        place.clock.advance(by: .seconds(10))
+        _ = await place.hub.beat(isLinked: true)
+        place.clock.advance(by: .seconds(4))
+        _ = await place.hub.beat(isLinked: true)
+        // Others have had their time to say who is at them.
+        place.clock.advance(by: .seconds(7))
+        await place.hub.take(
+            NodeMessage(node: NodeID(UUID()), version: 1, word: .everybody([place.workspace: [place.ann]])))
+        _ = await place.hub.beat(isLinked: true)
         place.going.finish()
         var gone: [UserID] = []
         for await user in place.gone { gone.append(user) }

@@ -220,6 +220,22 @@ extension ChatTransaction {
         }
     }
 
+    /// As above, of many at once.
+    package func workspaceIDs(of users: [UserID]) throws -> [UserID: [WorkspaceID]] {
+        var found: [UserID: [WorkspaceID]] = [:]
+        // As many as a statement has parameters for.
+        for start in stride(from: 0, to: users.count, by: 500) {
+            let part = users[start..<min(start + 500, users.count)]
+            let list = (1...part.count).map { "$\($0)" }.joined(separator: ", ")
+            for var row in try session.rows(
+                "SELECT user_id, workspace_id FROM members WHERE user_id IN (\(list))", part.map { SQLValue.id($0) })
+            {
+                found[try row.id(), default: []].append(try row.id())
+            }
+        }
+        return found
+    }
+
     /// Somebody leaves the server for good. What they wrote stays, and their names stay theirs. Links that they have
     /// given out lead nowhere any more, also when they come back.
     ///

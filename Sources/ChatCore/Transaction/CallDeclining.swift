@@ -1,6 +1,7 @@
 internal import ChatModel
 
-/// Nobody is rung again and again by a channel in which they have said no, or whose callers hang up first.
+/// Nobody is rung again and again by a channel in which they have said no, nor by
+/// one person who hangs up first.
 extension ChatTransaction {
     /// Whoever has declined as often within the time below is not rung: once more is insisting, and enough of it.
     private static let mostDeclined = 2

@@ -69,7 +69,17 @@ extension ChatTransaction {
     package func leaveCall(_ id: CallID, by user: UserID) throws {
         let call = try target(id, .readChannel, by: user, isOverAllowed: true)
         guard call.endedAt == nil else { return }
+        try noteHangingUp(call, by: user)
         try leave(call, user)
+    }
+
+    /// To ring somebody and to hang up, over and over, is no less than to ring who says no. Between two alone, where it
+    /// keeps nobody else from ringing them.
+    private func noteHangingUp(_ call: Call, by user: UserID) throws {
+        guard !call.wasAnswered, user == call.startedBy.id, try channel(call.channelID).kind == .direct else { return }
+        for called in call.participants where called.state == .ringing {
+            try noteDecline(by: called.user.id, in: call.channelID)
+        }
     }
 
     /// Says no, on all devices.
@@ -91,6 +101,7 @@ extension ChatTransaction {
     package func endCall(_ id: CallID, by user: UserID) throws -> Call {
         let call = try target(id, .endCall, by: user, isOverAllowed: true)
         guard call.endedAt == nil else { return call }
+        try noteHangingUp(call, by: user)
         return try end(call, call.wasAnswered ? .completed : .cancelled)
     }
 
@@ -343,8 +354,6 @@ extension ChatTransaction {
             case .ringing:
                 try seat(user, in: call.id, as: .missed)
                 changes.calls.silenced[call.id, default: [:]][user] = true
-                // To ring and to hang up, over and over, is no less than to ring who says no.
-                if reason == .cancelled { try noteDecline(by: user, in: call.channelID) }
             case .left, .declined, .missed: break
             }
         }

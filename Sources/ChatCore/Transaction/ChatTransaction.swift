@@ -87,6 +87,24 @@ package struct ChatChanges: Sendable, Equatable, Codable {
 
     package init() {}
 
+    /// A server of a version before, or after, does not name everything that this one knows.
+    package init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        func value<Value: Decodable>(_ key: CodingKeys, else missing: Value) throws -> Value {
+            try values.decodeIfPresent(Value.self, forKey: key) ?? missing
+        }
+        workspaces = try value(.workspaces, else: [])
+        arrivals = try value(.arrivals, else: [])
+        loggedOut = try value(.loggedOut, else: [])
+        marks = try value(.marks, else: [:])
+        relieved = try value(.relieved, else: [])
+        threadMarks = try value(.threadMarks, else: [:])
+        calls = try value(.calls, else: CallEffects())
+        hasLeftovers = try value(.hasLeftovers, else: false)
+        hasDeletedWorkspaces = try value(.hasDeletedWorkspaces, else: false)
+        tally = try value(.tally, else: ChangeTally())
+    }
+
     /// What of it is for other servers: devices are told by one.
     package var forOthers: ChatChanges {
         var changes = self

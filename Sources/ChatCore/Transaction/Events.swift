@@ -93,13 +93,17 @@ extension ChatTransaction {
         changes.workspaces.insert(workspace)
     }
 
-    /// The log has a message's words as they are now: whoever comes later does not read in it what was taken back.
+    /// The log has a message's words as they are now: whoever comes later does not read in it what was taken back. Of
+    /// its events the first stays, with these words; of the others nothing is left to tell, for the one that follows
+    /// says everything. So an edit costs the same however often there was one before.
     func takeFormerWords(of message: Message) throws {
-        let kinds: [ChatChange.Kind] = [.messageSent, .messageEdited, .messagePinned, .messageUnpinned]
         try session.run(
-            "UPDATE events SET data = $2 WHERE message_id = $1 AND kind IN ($3, $4, $5, $6)", .id(message.id),
-            .text(String(decoding: try JSONWriter.json(message), as: UTF8.self)), .name(kinds[0]), .name(kinds[1]),
-            .name(kinds[2]), .name(kinds[3]))
+            "DELETE FROM events WHERE message_id = $1 AND kind IN ($2, $3, $4)", .id(message.id),
+            .name(ChatChange.Kind.messageEdited), .name(ChatChange.Kind.messagePinned),
+            .name(ChatChange.Kind.messageUnpinned))
+        try session.run(
+            "UPDATE events SET data = $2 WHERE message_id = $1 AND kind = $3", .id(message.id),
+            .text(String(decoding: try JSONWriter.json(message), as: UTF8.self)), .name(ChatChange.Kind.messageSent))
     }
 
     static let eventColumns =

@@ -44,6 +44,12 @@ extension ChatTransaction {
                 throw ChatError.notFound("channel")
             }
         }
+        guard try invitationCount(of: user, to: workspace) < limits.invitationsOfPerson else {
+            throw ChatError.conflict(
+                "too_many_invitations",
+                "\(limits.invitationsOfPerson) of your invitations are open: have some withdrawn, or wait until they end."
+            )
+        }
         return email
     }
 
@@ -55,12 +61,6 @@ extension ChatTransaction {
     ) throws -> Invitation {
         try lock(workspace)
         let email = try checkInvitation(new, to: workspace, by: user)
-        guard try invitationCount(of: user, to: workspace) < limits.invitationsOfPerson else {
-            throw ChatError.conflict(
-                "too_many_invitations",
-                "\(limits.invitationsOfPerson) of your invitations are open: have some withdrawn, or wait until they end."
-            )
-        }
         let id: InvitationID = makeID()
         try session.run(
             """

@@ -182,21 +182,34 @@ extension ChatTransaction {
             """, .id(id), .text(content), .time(now), .flag(mentions.isChannel), .flag(mentions.isHere))
         // Whom it has called stays called, whoever is there by now, also who was named besides and no longer is.
         let called = message.mentions.isHere && mentions.isHere ? try calledByHere(id) : peopleHere
-        try relieve(of: message)
+        let former = try calledBy(id)
+        if message.mentions.isChannel, !mentions.isChannel { try relieve(of: message) }
         try session.run("DELETE FROM mentions WHERE message_id = $1", .id(id))
         try insert(
             mentions, of: id, by: user, in: message.channelID, thread: message.threadID, as: message.sequence)
         if mentions.isHere {
             try call(called, by: id, of: user, in: message.channelID, thread: message.threadID, as: message.sequence)
         }
+        if message.threadID == nil { changes.relieved.formUnion(former.subtracting(try calledBy(id))) }
         let edited = try self.message(id)
         try takeFormerWords(of: edited)
         try append(.messageEdited(edited), to: .channel(message.channelID), in: place.workspace)
         return edited
     }
 
+    /// Those whom it names, or has called.
+    private func calledBy(_ message: MessageID) throws -> Set<UserID> {
+        var users: Set<UserID> = []
+        for var row in try session.rows("SELECT user_id FROM mentions WHERE message_id = $1", .id(message)) {
+            users.insert(try row.id())
+        }
+        return users
+    }
+
     /// Whoever has not read a message that counts on icons may have nothing unread without it.
     private func relieve(of message: Message) throws {
+        // Answers do not count.
+        guard message.threadID == nil else { return }
         let rows = try session.rows(
             """
             SELECT cm.user_id FROM channel_members cm JOIN channels c ON c.id = cm.channel_id

@@ -41,7 +41,13 @@ extension ChatTransaction {
             SELECT id FROM sessions WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2
             ORDER BY rotated_at DESC, id DESC LIMIT 1000 OFFSET $3
             """, .id(user), .time(now), .integer(limits.sessionsOfUser - 1))
-        for var row in beyond { try endSession(try row.id(), of: user) }
+        for var row in beyond {
+            do {
+                try endSession(try row.id(), of: user)
+            } catch let error as ChatError where error.kind == .notFound {
+                // It has been ended meanwhile.
+            }
+        }
     }
 
     /// Takes away those that have been over for a day, a part of them.

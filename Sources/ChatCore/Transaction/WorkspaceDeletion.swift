@@ -28,6 +28,9 @@ extension ChatTransaction {
         }
         for channel in channels { try endCalls(in: channel) }
         try append(.workspaceDeleted(WorkspaceDeletion(workspaceID: id)), to: .everybody, in: id)
+        for var row in try session.rows("SELECT user_id FROM members WHERE workspace_id = $1", .id(id)) {
+            changes.relieved.insert(try row.id())
+        }
         try session.run("DELETE FROM members WHERE workspace_id = $1", .id(id))
         try session.run(
             "DELETE FROM invitation_channels WHERE invitation_id IN (SELECT id FROM invitations WHERE workspace_id = $1)",

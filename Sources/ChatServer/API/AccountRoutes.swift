@@ -60,14 +60,13 @@ extension ChatAPI {
     @Sendable private func logIn(_ request: APIRequest) async throws -> APIResponse {
         let body: LoginRequest = try request.body()
         let name = body.login.lowercased()
+        // By the name that was typed: counted together, address and username would tell whether they are one person's.
+        try await limits.take(.passwords(String(name.prefix(256))), at: service.now())
         // For SQLite a text ends at its first NUL, and PostgreSQL takes none: nobody has such a name.
         let (credentials, registered) =
             name.utf8.contains(0)
             ? (nil, nil)
             : try await service.read { (try $0.credentials(of: name), try $0.passwordHash(ofRegistrationAs: name)) }
-        // By address and by username it is one account.
-        try await limits.take(
-            .passwords(credentials.map { "of \($0.user)" } ?? String(name.prefix(256))), at: service.now())
         // Without an account it takes as long to find out.
         let isRight = try await passwords.isRight(body.password, for: credentials?.passwordHash)
         if !isRight, mailer.isDelivering, try await passwords.isRight(body.password, for: registered) {

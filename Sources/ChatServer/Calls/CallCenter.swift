@@ -22,6 +22,7 @@ actor CallCenter {
     private var timer: Task<Void, Never>?
     private var ringing: Task<Void, Never>?
     private var isStopped = false
+    private var isGoingDown = false
 
     /// After a fault of the database.
     private static let retryAfter = Duration.seconds(5)
@@ -146,20 +147,25 @@ actor CallCenter {
     func take(_ event: LiveKitWebhookEvent) async {
         guard CallRoomName.isOne(event.room.name), let told = CallRoomEvent(event) else { return }
         let room = event.room.name
-        var attempts = 0
+        var (faults, wasAway) = (0, false)
         while true {
             do {
                 return try await service.write { try $0.take(told, of: room) }
             } catch {
-                // Nobody tells it again: a database that is away is waited for.
-                if attempts == 0 || !(error is DatabaseAway) { attempts += 1 }
-                logger.error(
-                    "a call's change could not be written",
-                    metadata: ["error": "\(error)", "attempt": "\(attempts)"])
-                guard attempts < 3, !isStopped, (try? await Task.sleep(for: .seconds(1))) != nil else { return }
+                // Nobody tells it again: a database that is away is waited for, but not by a server that goes down.
+                let isAway = error is DatabaseAway && !isGoingDown
+                if !isAway { faults += 1 }
+                if !isAway || !wasAway {
+                    logger.error("a call's change could not be written", metadata: ["error": "\(error)"])
+                }
+                wasAway = isAway
+                guard faults < 3, (try? await Task.sleep(for: .seconds(1))) != nil else { return }
             }
         }
     }
+
+    /// From now on nothing is waited for.
+    func goDown() { isGoingDown = true }
 
     /// Somebody has gone from all their devices.
     func gone(_ user: UserID) async {

@@ -26,6 +26,7 @@ extension RealtimeHub {
     /// The other servers can be heard, for the first time or again: what was said meanwhile is lost.
     func linked() {
         listensAnew()
+        doubtsEnd = service.now().advanced(by: Self.introduction)
         say(.hello)
         Task {
             await endSessionsThatAreOver()
@@ -45,6 +46,7 @@ extension RealtimeHub {
         // Who cannot be heard may be in the midst of a call: calls of a server that is dead end once its end is
         // certain.
         perform(others.expire(isLinked: isLinked, at: service.now()), isCertain: isLinked)
+        if isLinked, service.now() >= doubtsEnd { endDoubts() }
         return others.alive
     }
 
@@ -53,7 +55,9 @@ extension RealtimeHub {
     private func perform(_ steps: [OtherNodes.Step], isCertain: Bool = true) {
         for step in steps {
             switch step {
-            case .came(let user, let id): arrive(user, in: id)
+            case .came(let user, let id):
+                inDoubt.remove(user)
+                arrive(user, in: id)
             case .went(let user, let id): leave(user, from: id, isCertain: isCertain)
             case .ask(let node): say(.ask(node))
             }
@@ -70,9 +74,27 @@ extension RealtimeHub {
         workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: true, in: id))
     }
 
+    /// From all their devices, wherever those were connected.
+    func hasGone(_ user: UserID) {
+        inDoubt.remove(user)
+        gone(user)
+    }
+
+    /// Those who were taken out while nobody could be heard have gone, unless they have been told of again.
+    private func endDoubts() {
+        let users = inDoubt
+        inDoubt = []
+        for user in users where !isHere(user) && losses[user] == nil && !others.isThere(user) { hasGone(user) }
+    }
+
+    /// After a link is back, all that are there have said who is at them.
+    private static let introduction = Duration.seconds(20)
+
     private func leave(_ user: UserID, from id: WorkspaceID, isCertain: Bool) {
         // Whoever was here a while ago may still come back: then it is told, when they do not.
-        if isCertain, !isHere(user), losses[user] == nil, !others.isThere(user) { gone(user) }
+        if !isHere(user), losses[user] == nil, !others.isThere(user) {
+            if isCertain { hasGone(user) } else { inDoubt.insert(user) }
+        }
         guard let person = workspaces[id]?.people[user], person.isElsewhere else { return }
         if !person.isHidden, !person.isHere {
             workspaces[id]?.tellPresence(of: user, ServerFrame.presence(user, isOnline: false, in: id))

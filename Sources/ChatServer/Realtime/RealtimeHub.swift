@@ -26,6 +26,9 @@ actor RealtimeHub {
     private static let mostResumptions = 4
     /// Of one person, on this server.
     private static let mostSockets = 32
+    /// They were at servers that could not be heard, as none could, and may be there still.
+    var inDoubt: Set<UserID> = []
+    var doubtsEnd = Timestamp(milliseconds: 0)
     /// Those that have not come to all their workspaces yet.
     private var beginning: Set<ObjectIdentifier> = []
     var typists = Typists()
@@ -93,19 +96,25 @@ actor RealtimeHub {
         guard connections[caller.user, default: []].count < Self.mostSockets else {
             return connection.close(RealtimeConnection.Reason.tooMany)
         }
+        // Known from here on, and followed by nobody before it has been told what it follows.
         connections[caller.user, default: []].append((connection, caller.session))
+        beginning.insert(ObjectIdentifier(connection))
+        defer { beginning.remove(ObjectIdentifier(connection)) }
         losses[caller.user] = nil
         if !isLooking { Task { await lookAround() } }
         do {
             let ids = try await service.read { try $0.workspaceIDs(of: caller.user) }
             connection.send(ServerFrame.hello(user: caller.user, workspaces: ids))
-            beginning.insert(ObjectIdentifier(connection))
-            defer { beginning.remove(ObjectIdentifier(connection)) }
             for id in ids where isOpen(connection, of: caller.user) {
                 await self.resume(id, connection, of: caller.user, after: resume[id])
             }
-            // The session may have ended meanwhile.
+            // The session may have ended meanwhile, and a word of another workspace was not for it yet.
             await endSessionsThatAreOver(of: caller.user)
+            beginning.remove(ObjectIdentifier(connection))
+            let now = try await service.read { try $0.workspaceIDs(of: caller.user) }
+            for id in now where !ids.contains(id) && isOpen(connection, of: caller.user) {
+                await follow(id, connection, of: caller.user, after: nil)
+            }
         } catch {
             logger.error("a realtime socket could not begin", metadata: ["error": "\(error)"])
             connection.close(RealtimeConnection.Reason.broken)
@@ -135,7 +144,8 @@ actor RealtimeHub {
         losses[user] = nil
         // At the end of this server nobody has gone: they go on at another, of which it may not hear any more.
         guard !isClosed else { return }
-        if !others.isThere(user) { gone(user) }
+        // Where another server has them they may be gone from there without a word, while there is no link.
+        if others.isThere(user) { inDoubt.insert(user) } else { hasGone(user) }
         for id in workspaces.keys {
             guard let person = workspaces[id]?.people[user], person.isHere else { continue }
             if !person.isHidden, !person.isElsewhere {
@@ -168,7 +178,7 @@ actor RealtimeHub {
             Task { await endSessionsThatAreOver(of: user) }
         }
         for user in changes.arrivals {
-            for (connection, _) in connections[user] ?? [] {
+            for (connection, _) in connections[user] ?? [] where !beginning.contains(ObjectIdentifier(connection)) {
                 for id in changes.workspaces where workspaces[id]?.people[user] == nil {
                     Task { await follow(id, connection, of: user, after: nil) }
                 }
@@ -216,10 +226,8 @@ actor RealtimeHub {
     /// Has everybody here follow the workspaces that they have come into without a word of it.
     func followWhatWasNotTold() async {
         let users = Array(connections.keys)
-        guard let found = try? await service.read({ chat in try users.map { try chat.workspaceIDs(of: $0) } }) else {
-            return
-        }
-        for (user, ids) in zip(users, found) {
+        guard let found = try? await service.read({ try $0.workspaceIDs(of: users) }) else { return }
+        for (user, ids) in found {
             for (connection, _) in connections[user] ?? [] where !beginning.contains(ObjectIdentifier(connection)) {
                 for id in ids where workspaces[id]?.isFollowed(by: connection, of: user) != true {
                     Task { await follow(id, connection, of: user, after: nil) }

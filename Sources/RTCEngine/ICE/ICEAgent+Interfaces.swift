@@ -8,9 +8,10 @@ public import RTCWire
 extension ICEAgent {
     /// The sockets at `lost` are gone with their addresses, and others have been bound at `found`.
     ///
+    /// - Parameter mayAskForRestart: false in the midst of one.
     /// - Returns: our candidates that are no more.
     public mutating func interfacesChanged(
-        lost: [TransportAddress], found: [TransportAddress], at now: Instant
+        lost: [TransportAddress], found: [TransportAddress], mayAskForRestart: Bool = true, at now: Instant
     ) -> [ICECandidate] {
         guard connectionState != .closed else { return [] }
         let gone = session.locals.filter { lost.contains($0.base) }.map(\.candidate)
@@ -30,8 +31,8 @@ extension ICEAgent {
         }
         if isPathLost {
             losePath(because: "the address of the selected pair is gone", at: now)
-        } else if path == nil, !lost.isEmpty {
-            // It had gone before, and what was left goes after it.
+        } else if path == nil, !lost.isEmpty, mayAskForRestart, session.gatherer.state == .complete {
+            // It had gone before, and what was left goes after it. While we gather others may come yet.
             askForRestartWithoutAddress()
         }
         // Without a nominated pair every new address is a chance; with one, the pairs that there are will do.

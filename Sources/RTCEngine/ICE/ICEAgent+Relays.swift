@@ -47,15 +47,18 @@ extension ICEAgent {
     /// It is gone with its allocation: its pairs end at once, as those of a socket that is gone, and no restart tells
     /// it again.
     ///
+    /// - Parameter isRestarting: it is given back by a restart that goes on without it.
     /// - Returns: our candidates that are no more.
-    public mutating func removeRelay(_ relayed: TransportAddress, at now: Instant) -> [ICECandidate] {
+    public mutating func removeRelay(
+        _ relayed: TransportAddress, isRestarting: Bool = false, at now: Instant
+    ) -> [ICECandidate] {
         relays.removeAll { $0.relayed == relayed }
-        return interfacesChanged(lost: [relayed], found: [], at: now)
+        return interfacesChanged(lost: [relayed], found: [], mayAskForRestart: !isRestarting, at: now)
     }
 
     /// A restart goes on with the allocations that there are.
     mutating func tellRelays(at now: Instant) {
-        for (index, relay) in relays.enumerated() {
+        for (index, relay) in relays.enumerated() where !session.locals.contains(where: { $0.base == relay.relayed }) {
             // Nobody else tells it: where there are TURN servers alone, no STUN server is asked.
             tellReflexive(of: relay, at: now)
             tell(relay, index: index, at: now)

@@ -49,12 +49,15 @@ extension ICEAgent {
         session = former
         shelved = nil
         for remote in session.remotes { acquaintances.learn(remote.address) }
-        // Addresses that have come since.
+        // The descriptions that follow show this generation's candidates again, and those that have come since. Where
+        // gathering stands is told after all of them.
+        for candidate in localCandidates { outputs.append(.localCandidate(candidate)) }
+        announcedGathering = session.gatherer.state
         for (index, base) in bases.enumerated() where !session.locals.contains(where: { $0.base == base }) {
             gather(from: base, index: index, at: now)
         }
-        // The descriptions that follow show this generation's candidates again.
-        for candidate in localCandidates { outputs.append(.localCandidate(candidate)) }
+        tellStreamHosts(at: now)
+        tellRelays(at: now)
         announcedGathering = .new
         noteGathering()
         moveToConnected(because: "a restart was taken back and the pair before it is in use")

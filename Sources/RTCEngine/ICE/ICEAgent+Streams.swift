@@ -25,7 +25,7 @@ extension ICEAgent {
 
     /// Puts the candidates of all stream hosts out again, in a new generation.
     mutating func tellStreamHosts(at now: Instant) {
-        for host in streamHosts { tell(host, at: now) }
+        for host in streamHosts where !session.locals.contains(where: { $0.base == host.base }) { tell(host, at: now) }
     }
 
     private mutating func tell(_ host: StreamHost, at now: Instant) {

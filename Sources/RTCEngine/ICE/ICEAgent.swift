@@ -55,7 +55,8 @@ public struct ICEAgent: Sendable {
     /// An agent that gathers as soon as it is given a base and checks as soon as it knows its peer.
     public init(configuration: ICEConfiguration, role: ICERole, random: EngineRandom) {
         var random = random
-        self.configuration = configuration.withinReason
+        let configuration = configuration.withinReason
+        self.configuration = configuration
         // RFC 8445 §6.1.1: a lite agent never controls.
         self.role = configuration.isLite ? .controlled : role
         self.tieBreaker = random.next()

@@ -63,11 +63,10 @@ public struct ICEConfiguration: Sendable {
         result.minimumRTO = max(minimumRTO, .milliseconds(10))
         result.maximumRTO = max(maximumRTO, result.minimumRTO)
         result.maximumSends = min(max(maximumSends, 1), 1_000)
-        // Longer than a call, and short enough to be reckoned with.
-        result.consentInterval = min(max(consentInterval, .milliseconds(100)), .seconds(Int64(365 * 86_400)))
+        // Longer than a call, and short enough to be multiplied.
+        result.consentInterval = min(max(consentInterval, .milliseconds(100)), .seconds(Int64(30 * 86_400)))
         result.keepaliveInterval = max(keepaliveInterval, .milliseconds(100))
         result.maximumRemoteCandidates = min(max(maximumRemoteCandidates, 1), 100_000)
-        result.turn = turn.withinReason
         return result
     }
 }

@@ -94,7 +94,9 @@ extension PeerMachine {
     }
 
     /// Does what the relays want. True when ICE has been told something.
-    mutating func drainRelays(at now: Instant) -> Bool {
+    ///
+    /// - Parameter isRestarting: what is given back is given back by a restart.
+    mutating func drainRelays(isRestarting: Bool = false, at now: Instant) -> Bool {
         var hasNews = false
         while let output = relays.pollOutput() {
             switch output {
@@ -109,7 +111,7 @@ extension PeerMachine {
                 ice.addRelay(relay, at: now)
                 hasNews = true
             case .lost(let relayed):
-                negotiator.removeLocalCandidates(ice.removeRelay(relayed, at: now))
+                negotiator.removeLocalCandidates(ice.removeRelay(relayed, isRestarting: isRestarting, at: now))
                 hasNews = true
             case .failed(let error):
                 events.append(.iceCandidateError(error))
@@ -136,7 +138,7 @@ extension PeerMachine {
     mutating func renewRelays(at now: Instant) {
         relays.renew(keeping: ice.route?.base, at: now)
         // What is given back is no candidate of the restart.
-        _ = drainRelays(at: now)
+        _ = drainRelays(isRestarting: true, at: now)
         guard relayGathering != .open, awaitsServers || relays.isGathering else { return }
         if awaitsServers { relayGathering = .open } else { closeGathering(at: now) }
         ice.relaysAwaitedAgain()

@@ -92,7 +92,7 @@ public struct PeerMachine: ~Copyable {
         self.congestion = CongestionControl(configuration.congestion)
         self.transportSequence = UInt16(truncatingIfNeeded: self.random.next())
         self.data = DataChannels(configuration: configuration.negotiation.dataChannels, random: self.random.split())
-        self.relays = TURNRelays(configuration.ice.turn, random: self.random.split())
+        self.relays = TURNRelays(configuration.ice.turn.withinReason, random: self.random.split())
     }
 
     public var iceConnectionState: ICEConnectionState { ice.connectionState }

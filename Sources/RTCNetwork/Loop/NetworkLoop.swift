@@ -110,11 +110,21 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
 
     /// In the place of the thread, which may have to get up sooner for it.
     private func perform(_ call: any LoopCall) {
-        holder.store(Self.caller, ordering: .relaxed)
-        defer { holder.store(0, ordering: .relaxed) }
+        take(Self.caller)
+        defer { giveUp() }
         call.run()
-        if let next = timers.next, alarm.map({ next < $0 }) ?? true { signal() }
+        if let next = timers.next, alarm.map({ next < $0 }) ?? true {
+            signal()
+            // Once is enough, until the thread has slept again.
+            alarm = .zero
+        }
     }
+
+    /// `turn` orders what its holders do. Where threads wait for it that happens in the kernel, which the thread
+    /// sanitizer does not see: for it the order is here once more.
+    private func take(_ caller: UInt) { _ = holder.exchange(caller, ordering: .acquiring) }
+
+    private func giveUp() { holder.store(0, ordering: .releasing) }
 
     /// Stops the program unless called by who has the loop's turn.
     public func checkIsolated() {
@@ -127,7 +137,7 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
     /// Whether the caller has this loop's turn: it runs on its thread, or in its place.
     var isCurrent: Bool { holder.load(ordering: .relaxed) == Self.caller }
 
-    private static var caller: UInt {
+    static var caller: UInt {
         #if canImport(Glibc)
             pthread_self()
         #else
@@ -156,8 +166,8 @@ public final class NetworkLoop: SerialExecutor, @unchecked Sendable {
         var ready = 0
         while true {
             let rest = turn.withLock { _ in
-                holder.store(caller, ordering: .relaxed)
-                defer { holder.store(0, ordering: .relaxed) }
+                take(caller)
+                defer { giveUp() }
                 work(ready, &turnBuffers)
                 return takeRest()
             }
@@ -273,7 +283,7 @@ package protocol SocketReader: AnyObject {
     func socketReadable(_ token: UInt64, _ batch: inout ReceiveBatch)
 }
 
-/// Something to do on the loop's thread.
+/// Something to do on the loop's thread, or in its place (`visit`).
 package protocol LoopCall: AnyObject, Sendable {
     func run()
 }

@@ -156,6 +156,24 @@ import Testing
     }
 
     @Test(arguments: TestDatabase.allCases)
+    func `one who rings and hangs up keeps nobody else of a group from ringing`(database: TestDatabase) async throws {
+        let place = try await Place(database)
+        let company = place.company
+        let group = try await place.world.run {
+            try $0.openDirect(with: [company.mia, company.adam], in: company.workspace, by: company.olga).listing
+                .channel
+                .id
+        }
+        for number in 1...3 {
+            let call = try await place.start(in: group, ring: [company.adam], by: company.mia, room: "call-\(number)")
+                .call
+            _ = try await place.world.run { try $0.endCall(call.id, by: company.mia) }
+        }
+        let call = try await place.start(in: group, room: "call-4").call
+        #expect(try await place.states(call.id)[company.adam] == .ringing)
+    }
+
+    @Test(arguments: TestDatabase.allCases)
     func `two who call each other meet in one call`(database: TestDatabase) async throws {
         let place = try await Place(database)
         let (first, _) = try await place.start()

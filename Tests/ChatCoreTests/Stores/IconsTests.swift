@@ -67,6 +67,9 @@ import Testing
         let named = try await world.say("@mia look", in: general, by: olga)
         let people = try await relieved { try $0.delete(named.id, by: olga) }
         #expect(people.contains(mia) && !people.contains(adam))
+        let meant = try await world.say("@mia and @adam", in: general, by: olga)
+        #expect(try await relieved { _ = try $0.edit(meant.id, to: "@adam, look", by: olga) } == [mia])
+        #expect(try await relieved { _ = try $0.edit(meant.id, to: "@adam, look!", by: olga) }.isEmpty)
         let plain = try await world.say("look", in: general, by: olga)
         #expect(try await relieved { try $0.delete(plain.id, by: olga) }.isEmpty)
         #expect(try await relieved { try $0.setNotifications(.none, of: general, by: mia) } == [mia])

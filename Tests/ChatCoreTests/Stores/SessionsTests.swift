@@ -46,6 +46,14 @@ import Testing
         }
         world.pass(.seconds(1))
         #expect(try await Self.refresh("t0", for: "next", in: world) == .rotated(ids[0], of: ann))
+        // What hangs on a session goes with it.
+        let phone = ids[0]
+        _ = try await world.run {
+            try $0.registerDevice(
+                RegisterDeviceRequest(
+                    platform: .ios, appID: "org.example.app", environment: .sandbox,
+                    alertToken: String(repeating: "ab", count: 32)), of: ann, session: phone)
+        }
         let (fourth, loggedOut) = try await world.run { chat in
             (try chat.openSession(of: ann, on: "Phone", token: secret("t3")), chat.changes.loggedOut)
         }

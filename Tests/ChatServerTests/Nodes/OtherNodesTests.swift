@@ -150,6 +150,12 @@ struct OtherNodesTests {
         }
     }
 
+    @Test func `a server of a version before is understood`() throws {
+        let changes = try JSONDecoder().decode(
+            ChatChanges.self, from: Data(#"{"workspaces":[],"hasLeftovers":true}"#.utf8))
+        #expect(changes.hasLeftovers && changes.relieved.isEmpty && changes.marks.isEmpty)
+    }
+
     @Test func `what is said is understood on the other side`() throws {
         var changes = ChatChanges()
         changes.workspaces = [harbour]

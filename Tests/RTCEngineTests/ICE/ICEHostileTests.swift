@@ -4,6 +4,18 @@ import Testing
 
 /// Peers that change their mind late, answer twice, or tell too much.
 @Suite struct ICEHostileTests {
+    @Test(arguments: [ICERole.controlling, .controlled])
+    func `values that would end the program are put right`(role: ICERole) {
+        var configuration = ICEConfiguration()
+        configuration.maximumRemoteCandidates = 0
+        configuration.consentInterval = Interval(nanoseconds: .max)
+        configuration.maximumSends = .max
+        var peer = ScriptedPeer(role: role, configuration: configuration)
+        peer.connect()
+        #expect(peer.agent.selectedPair != nil)
+        peer.wait(.milliseconds(1_000))
+    }
+
     private func candidate(_ foundation: String, _ address: TransportAddress, _ priority: UInt32) -> ICECandidate {
         ICECandidate(foundation: foundation, priority: priority, address: .ip(address), type: .host)
     }

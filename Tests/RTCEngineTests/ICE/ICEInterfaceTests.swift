@@ -123,14 +123,27 @@ import Testing
     @Test func `a restart that is taken back has the addresses that are there by then`() {
         var duet = connected(.controlling, left: [Self.first, Self.second])
         var candidates: [ICECandidate] = []
+        var told: [ICECandidate.Address] = []
+        var states: [ICEGatheringState] = []
         duet.tell(.left) { agent, now in
             let former = agent.localParameters
             agent.restart(local: agent.makeRestartParameters(), at: now)
             _ = agent.interfacesChanged(lost: [Self.second], found: [Self.third], at: now)
+            while agent.pollOutput() != nil {}
             agent.restart(local: former, at: now)
             candidates = agent.localCandidates
+            while let output = agent.pollOutput() {
+                if case .localCandidate(let candidate) = output { told.append(candidate.address) }
+                if case .gatheringStateChanged(let state) = output {
+                    states.append(state)
+                    told = told.filter { _ in state == .complete }
+                }
+            }
         }
-        #expect(Set(candidates.map(\.address)) == [.ip(Self.first), .ip(Self.third)])
+        #expect(candidates.map(\.address) == [.ip(Self.first), .ip(Self.third)])
+        // Each once, and all before the end is told.
+        #expect(told == candidates.map(\.address))
+        #expect(states == [.complete])
     }
 
     @Test func `an address that carries nothing goes without a word, and a new one is told`() {

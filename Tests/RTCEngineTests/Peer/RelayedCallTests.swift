@@ -184,6 +184,22 @@ import Testing
         #expect(call.violations == [])
     }
 
+    @Test func `times of nothing make no flood`() {
+        var call = barred([.audio]) {
+            $0.policies = (.relay, .relay)
+            ($0.ice.turn.keepaliveInterval, $0.ice.turn.margin) = (.zero, .zero)
+        }
+        call.audioStride = 50
+        call.connects()
+        let sent = call.network.tally.sent
+        call.run(for: .seconds(Int64(10)))
+        #expect(call.network.tally.sent - sent < 1_000)
+        // The time until permissions are renewed.
+        call.run(for: .seconds(Int64(300)))
+        #expect(call[.left].machine.connectionState == .connected)
+        #expect(call.violations == [])
+    }
+
     @Test func `closing gives the addresses back`() {
         var call = barred { $0.policies = (.relay, .relay) }
         call.connects()

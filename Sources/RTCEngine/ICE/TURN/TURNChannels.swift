@@ -69,9 +69,15 @@ struct TURNChannels: Sendable {
         }
     }
 
-    /// Those that the server has not been heard of. It may have bound them: their numbers are not used again.
-    mutating func forgetRequests() {
-        entries.removeAll { if case .requested = $0.state { true } else { false } }
+    /// Takes out those that the server has not been heard of. It may have bound them: their numbers are not used again.
+    mutating func takeRequests() -> [TransportAddress] {
+        var peers: [TransportAddress] = []
+        entries.removeAll { entry in
+            guard case .requested = entry.state else { return false }
+            peers.append(entry.peer)
+            return true
+        }
+        return peers
     }
 
     private mutating func update(_ number: UInt16, _ change: (inout Entry) -> Void) {
