@@ -79,22 +79,26 @@ def test_who_asks_twice_for_a_screen_shares_one(sharing):
     assert bob.errors() == []
 
 
-def test_the_sound_of_a_screen_whose_picture_ended_goes_when_another_comes(sharing):
+@pytest.mark.parametrize("by", ["user", "server"])
+def test_the_sound_of_a_screen_goes_with_its_picture(by, sharing):
     ann, bob = sharing
+    sounds = "roost.room.roster.others[0].info.tracks.filter(({ source }) => source === 4).length"
     bob.page.evaluate("choose()")
     bob.click("screen")
     ann.wait_tile("Bob: screen", lambda tile: tile["hasPicture"], "has a picture")
-    bob.page.evaluate("captures[0][0].stop(); captures[0][0].onended()")
+    ann.wait(lambda: ann.page.evaluate(sounds) == 1, "the sound of the screen")
+    if by == "user":
+        # In the browser's own bar.
+        bob.page.evaluate("captures[0][0].stop(); captures[0][0].onended()")
+    else:
+        bob.hear(track_unpublished={"track_sid": ann.track("Bob", "screen")["sid"]})
     ann.wait_gone("Bob: screen")
-    bob.click("screen")
-    ann.wait_tile("Bob: screen", lambda tile: tile["hasPicture"], "has a picture")
-    assert capture_states(bob) == [["ended", "ended"], ["live", "live"]]
-    # One sound is left of the two.
-    sounds = "roost.room.roster.others[0].info.tracks.filter(({ source }) => source === 4).length"
-    ann.wait(lambda: ann.page.evaluate(sounds) == 1, "one sound of a screen")
-    bob.click("screen")
-    assert capture_states(bob) == [["ended", "ended"]] * 2
     ann.wait(lambda: ann.page.evaluate(sounds) == 0, "no sound of a screen")
+    assert capture_states(bob) == [["ended", "ended"]]
+    bob.click("screen")
+    ann.wait_tile("Bob: screen", lambda tile: tile["hasPicture"], "has a picture again")
+    ann.wait(lambda: ann.page.evaluate(sounds) == 1, "one sound of a screen")
+    assert capture_states(bob) == [["ended", "ended"], ["live", "live"]]
 
 
 def test_nobody_but_the_user_opens_a_device(join):

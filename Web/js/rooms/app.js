@@ -16,6 +16,7 @@ import { TilesView } from './views/tiles.js';
 const SOURCES = { video: TrackSource.camera, audio: TrackSource.microphone };
 const KINDS = { [TrackSource.camera]: 'video', [TrackSource.microphone]: 'audio' };
 const QUALITIES = Object.fromEntries(Object.entries(ConnectionQuality).map(([name, number]) => [number, name]));
+const SCREEN = [TrackSource.screenShare, TrackSource.screenShareAudio];
 const SOUNDS = [TrackSource.microphone, TrackSource.screenShareAudio];
 
 export class RoomsApp {
@@ -142,11 +143,6 @@ export class RoomsApp {
 
   #send(source, device) {
     const { room, devices } = this.#meeting;
-    // Of a screen the picture may end by itself, and the sound stay.
-    if (devices.has(source)) {
-      this.#close(source);
-      room.unpublish(source);
-    }
     devices.set(source, device);
     device.watch(() => this.#deviceLost(source));
     room.publish(source, device.track, { size: device.track.kind === 'video' ? device.size : null });
@@ -188,28 +184,23 @@ export class RoomsApp {
 
   #deviceLost(source) {
     const { room } = this.#meeting;
-    this.#close(source);
     if (source in KINDS) {
+      this.#close(source);
       room.setMuted(source, true);
       room.replaceTrack(source, null);
       const name = source === TrackSource.camera ? 'camera' : 'microphone';
       this.#meetingView.notices.show(
         `Your ${name} is gone: it was unplugged, or this page may not use it any more. Switch it on again when it is back.`);
     } else {
-      room.unpublish(source);
+      this.#withdraw(source);
     }
     this.#render();
   }
 
   async #toggleScreen() {
     const meeting = this.#meeting;
-    const { room, devices } = meeting;
-    const sources = [TrackSource.screenShare, TrackSource.screenShareAudio];
-    if (devices.has(TrackSource.screenShare)) {
-      for (const source of sources) {
-        this.#close(source);
-        room.unpublish(source);
-      }
+    if (meeting.devices.has(TrackSource.screenShare)) {
+      this.#withdraw(TrackSource.screenShare);
       return this.#render();
     }
     // The browser asks which screen, for as long as the user likes.
@@ -225,15 +216,24 @@ export class RoomsApp {
       meeting.isChoosingScreen = false;
     }
     if (this.#meeting !== meeting) return opened.forEach((device) => device.stop());
-    for (const device of opened) this.#send(sources[device.track.kind === 'video' ? 0 : 1], device);
+    this.#withdraw(TrackSource.screenShare);
+    for (const device of opened) this.#send(SCREEN[device.track.kind === 'video' ? 0 : 1], device);
     this.#render();
+  }
+
+  /** The screen or its sound; the screen takes its sound with it, which nobody could end otherwise. */
+  #withdraw(source) {
+    for (const one of source === TrackSource.screenShare ? SCREEN : [source]) {
+      this.#close(one);
+      this.#meeting.room.unpublish(one);
+    }
   }
 
   /** The server has muted it, taken it away, or not taken it. */
   #localChanged(source, text) {
     const { room, devices } = this.#meeting;
     const local = room.local(source);
-    if (!local) this.#close(source);
+    if (!local) this.#withdraw(source);
     else if (source === TrackSource.camera && local.isMuted) this.#closeCamera();
     else if (devices.has(source)) devices.get(source).track.enabled = !local.isMuted;
     // Nobody but the user opens a device: without one there is nothing that could be switched on.
