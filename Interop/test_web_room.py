@@ -3,7 +3,7 @@
 import pytest
 
 from support.call import new_room
-from support.page import ACCESSIBILITY, connect, login, text, wait_text
+from support.page import ACCESSIBILITY, connect, hold_timers, login, text, wait_text
 
 REMEMBER = "localStorage.setItem('roost.login', JSON.stringify({ name: 'Ann', room: 5 }))"
 
@@ -52,7 +52,8 @@ def test_a_refused_room_is_told_in_the_servers_words(new_page, seed_server):
 @pytest.mark.parametrize("how", ["click", "pagehide"])
 def test_who_gives_up_connecting_is_told_of_no_fault(how, new_page, seed_server):
     page = new_page()
-    # A server that does not answer.
+    # A server that does not answer, for longer than a page waits.
+    hold_timers(page, 6_000)
     page.add_init_script("globalThis.WebSocket = class { close() {} }")
     login(page, seed_server, "Ann", new_room())
     page.click("#room-connect")

@@ -1,5 +1,7 @@
 """What tests do with the page, and what a screen has to fulfil."""
 
+import json
+
 from playwright.sync_api import expect
 
 from support.waiting import PATIENCE
@@ -72,6 +74,29 @@ async () => {
   return faults;
 }
 """
+
+# Takes the times, in milliseconds, whose timers run when `passTime` is called with them, and not before.
+HOLD_TIMERS = """
+(times) => {
+  const { setTimeout: set, clearTimeout: clear } = globalThis;
+  const held = new Map();
+  globalThis.setTimeout = (run, time, ...more) => {
+    if (!times.includes(time)) return set(run, time, ...more);
+    const id = set(() => {}, 0);
+    held.set(id, { run, time });
+    return id;
+  };
+  globalThis.clearTimeout = (id) => (held.delete(id), clear(id));
+  globalThis.passTime = (wanted) => {
+    for (const [id, { run, time }] of [...held]) if (time === wanted && held.delete(id)) run();
+  };
+}
+"""
+
+
+def hold_timers(page, *times):
+    """What the next page would do after such a time it does at `passTime(time)`: however slow the machine is."""
+    page.add_init_script(f"({HOLD_TIMERS})({json.dumps(times)})")
 
 
 def text(page, selector):
