@@ -106,7 +106,7 @@ export class App {
     this.#renderRoom();
   }
 
-  async #connect(notice = null) {
+  async #connect({ notice = null, isRejoin = false } = {}) {
     this.#notice = notice;
     this.#owesGoodbye = false;
     const { transport } = this.#parameters;
@@ -117,6 +117,7 @@ export class App {
         room: this.#login.room,
         role: this.#role,
         transports: transport ? [transport] : undefined,
+        isRejoin,
       });
     } catch (error) {
       if (error instanceof Cancelled) return;
@@ -389,7 +390,7 @@ export class App {
 
   /** The protocol has no message for the end of a call, only `room_user_left`: so we leave and come back. */
   #rejoin() {
-    return this.#connect(this.#notice);
+    return this.#connect({ notice: this.#notice, isRejoin: true });
   }
 
   #toggle(flag, kind) {

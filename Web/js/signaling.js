@@ -23,8 +23,8 @@ export class Signaling {
     this.#listener = listener;
   }
 
-  /** Joins; rejects when the server is away or says no. */
-  async connect({ server, username, room, role, transports }) {
+  /** Joins; rejects when the server says no or, unless it is a rejoin, is away. */
+  async connect({ server, username, room, role, transports, isRejoin = false }) {
     this.disconnect();
     // `client` stays through all reconnections: our server puts the new connection in the place of the lost one.
     const query = { roomId: room, username, isCaller: role === 'caller', client: randomID() };
@@ -37,7 +37,7 @@ export class Signaling {
       },
     );
     this.#client = client;
-    await client.connect();
+    await client.connect({ isPatient: isRejoin });
   }
 
   /** Leaves; the listener hears nothing of it. */

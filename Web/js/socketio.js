@@ -30,7 +30,7 @@ export class Cancelled extends Error {
  * - `closed`: not wanted, refused, or the first attempt failed
  * - `connecting`: the first attempt
  * - `connected`
- * - `reconnecting`: it was there and is being repaired
+ * - `reconnecting`: it was there, or was patiently wanted, and is being repaired
  */
 export class SocketIOClient {
   #address;
@@ -76,15 +76,20 @@ export class SocketIOClient {
     return this.#session?.kind ?? null;
   }
 
-  /** Connects; rejects when the first attempt fails. A connection that breaks later is repaired until `disconnect`. */
-  async connect() {
+  /**
+   * Connects; rejects when the first attempt fails, unless the caller is patient. A connection that breaks later is
+   * repaired until `disconnect`.
+   */
+  async connect({ isPatient = false } = {}) {
     if (this.#state !== 'closed') return;
     const epoch = ++this.#epoch;
     this.#move('connecting', '');
     try {
       await this.#attempt(epoch);
     } catch (error) {
-      if (epoch === this.#epoch) this.#move('closed', error.message);
+      if (epoch !== this.#epoch) throw error;
+      if (isPatient && !(error instanceof ConnectError)) return this.#repair(error.message);
+      this.#move('closed', error.message);
       throw error;
     }
   }
@@ -219,9 +224,13 @@ export class SocketIOClient {
     for (const id of [...this.#acks.keys()]) this.#settle(id, ({ reject }) => reject(new Error(reason)));
   }
 
-  async #lost(session, reason) {
+  #lost(session, reason) {
     if (session !== this.#session) return;
     this.#dropSession(reason);
+    this.#repair(reason);
+  }
+
+  async #repair(reason) {
     const epoch = ++this.#epoch;
     this.#move('reconnecting', reason);
     for (let count = 1; epoch === this.#epoch; count += 1) {
