@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 from conftest import start_seed_server
 from peers.chromium import ChromiumPeer
 from support.call import new_room
-from support.page import connect, login, text, wait_text
+from support.page import connect, hold_timers, login, text, wait_text
 from support.waiting import wait_until
 
 COUNT_NOTICES = """
@@ -31,8 +31,9 @@ globalThis.WebSocket = class extends WebSocket {
     newest = this;
   }
 };
+globalThis.blockNew = () => (isBroken = true);
 globalThis.breakOff = () => {
-  isBroken = true;
+  blockNew();
   newest.close = () => {};
   newest.onclose();
 };
@@ -40,11 +41,6 @@ globalThis.release = () => {
   isBroken = false;
   dispatchEvent(new Event('online'));
 };
-"""
-# What a page would do after a minute, it never does.
-WITHOUT_MINUTES = """
-const set = setTimeout;
-globalThis.setTimeout = (run, time, ...more) => (time === 60_000 ? 0 : set(run, time, ...more));
 """
 SEND_NONSENSE = """
 async (room) => {
@@ -58,15 +54,17 @@ async (room) => {
 }
 """
 # An offer, and behind it something that shows that it has come.
-CALL_AS_CID = """
-async (room) => {
+CALL_AS = """
+async ([room, username]) => {
   const { SocketIOClient } = await import('/js/socketio.js');
-  const cid = new SocketIOClient(location.origin, { query: { roomId: room, username: 'Cid', isCaller: true } }, {});
-  await cid.connect();
-  cid.emit('offer', { type: 'offer', sdp: 'v=0', fromUser: 'Cid', fromCall: 'cid' });
-  cid.emit('answer', {});
+  const caller = new SocketIOClient(location.origin, { query: { roomId: room, username, isCaller: true } }, {});
+  await caller.connect();
+  caller.emit('offer', { type: 'offer', sdp: 'v=0', fromUser: username, fromCall: 'another' });
+  await caller.request('answer', {});
+  caller.disconnect();
 }
 """
+
 
 def test_a_server_that_goes_away(namespace, browser, new_page):
     server, port = start_seed_server(namespace)
@@ -131,7 +129,7 @@ def test_a_hang_up_while_the_server_is_away_reaches_the_partner(namespace, brows
 def test_a_call_that_ends_while_the_connection_is_broken_is_told_when_it_is_back(new_page, roost_server):
     ann, bob, room = new_page(), new_page(), new_room()
     ann.add_init_script(BREAK_OFF)
-    bob.add_init_script(WITHOUT_MINUTES)
+    hold_timers(bob, 60_000)
     login(bob, roost_server, "Bob", room, "?pattern=1")
     connect(bob, "callee")
     login(ann, roost_server, "Ann", room, "?pattern=1&transport=websocket")
@@ -150,9 +148,54 @@ def test_a_call_that_ends_while_the_connection_is_broken_is_told_when_it_is_back
     assert text(ann, "#room-notice") == "You ended the call."
 
 
+def test_who_cannot_rejoin_at_once_after_a_call_goes_on_trying(new_page, roost_server):
+    ann, bob, room = new_page(), new_page(), new_room()
+    ann.add_init_script(BREAK_OFF)
+    login(bob, roost_server, "Bob", room, "?pattern=1")
+    connect(bob, "callee")
+    login(ann, roost_server, "Ann", room, "?pattern=1&transport=websocket")
+    connect(ann, "caller")
+    ann.click("#room-call")
+    wait_text(bob, "#room-call", "Answer Ann")
+    ann.evaluate("blockNew()")
+    ann.click("#chat-end")
+    wait_text(ann, "#room-connection", "The connection broke, reconnecting…")
+    wait_text(bob, "#room-call", "Wait for the call")
+    ann.evaluate("release()")
+    wait_text(ann, "#room-connection", "Connected")
+    assert text(ann, "#room-notice") == "You ended the call."
+    wait_text(bob, "#room-peer", "Ann is here and can call you.")
+
+
+def test_an_offer_that_is_repeated_since_its_answer_was_lost_is_the_same_call(new_page, roost_server):
+    ann, bob, room = new_page(), new_page(), new_room()
+    ann.add_init_script(BREAK_OFF)
+    # None of the calls' deadlines.
+    for page in (ann, bob):
+        hold_timers(page, 20_000, 30_000, 60_000)
+    login(bob, roost_server, "Bob", room, "?pattern=1")
+    connect(bob, "callee")
+    login(ann, roost_server, "Ann", room, "?pattern=1&transport=websocket")
+    connect(ann, "caller")
+    ann.click("#room-call")
+    wait_text(bob, "#room-call", "Answer Ann")
+    ann.evaluate("breakOff()")
+    bob.click("#room-call")
+    wait_text(bob, "#chat-state", "Connecting…")
+    # ICE says so after a quarter of a minute.
+    bob.evaluate(MOVE, "failed")
+    assert "interrupted" in text(bob, "#chat-state")
+    bob.evaluate("delete roost.call.connection.connectionState")
+    ann.evaluate("release()")
+    for page in (ann, bob):
+        wait_text(page, "#chat-state", "In the call")
+
+
 def test_a_partner_who_calls_anew_from_elsewhere_ends_the_call_that_is_dying(new_page, roost_server):
     """Of a page that was closed by the system nobody hears for a while, and its media has stopped."""
     bob, room = new_page(), new_room()
+    # It does not fail, and is not given up, by itself.
+    hold_timers(bob, 5_000, 20_000)
     login(bob, roost_server, "Bob", room, "?pattern=1")
     connect(bob, "callee")
 
@@ -174,10 +217,13 @@ def test_a_partner_who_calls_anew_from_elsewhere_ends_the_call_that_is_dying(new
     again.click("#chat-end")
     wait_text(again, "#room-connection", "Connected")
     wait_text(again, "#room-call", "Start call")
-    bob.evaluate(MOVE, "disconnected")
-    first.evaluate(CALL_AS_CID, room)
-    wait_text(bob, "#chat-notices", "“answer” that makes no sense.")
-    assert "interrupted" in text(bob, "#chat-state")
+    # Nor is it over for anybody who says that name while it may heal by itself.
+    for name, state in (("Ann", "disconnected"), ("Cid", "failed")):
+        bob.evaluate(MOVE, state)
+        first.evaluate(CALL_AS, [room, name])
+        wait_text(bob, "#chat-notices", "“answer” that makes no sense.")
+        assert "interrupted" in text(bob, "#chat-state")
+        bob.click("#chat-notices [data-key=unreadable] button")
     again.click("#room-call")
     wait_text(bob, "#room-notice", "Ann calls anew; the call before is over.")
     wait_text(bob, "#room-call", "Answer Ann")

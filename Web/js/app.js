@@ -211,9 +211,15 @@ export class App {
     return toUser !== null && toUser !== this.#login?.name;
   }
 
-  /** Who calls repeats the offer every few seconds: one that comes no more was given up. */
+  /**
+   * Our clients repeat an offer every few seconds: one that comes no more was given up. Of others only one that was
+   * repeated is known to come again.
+   */
   #ring(offer) {
+    const isRepeated = this.#ringing[0]?.sdp === offer.sdp;
     this.#ringing = [offer];
+    this.#deadlines.cancel('ringing');
+    if (offer.from === null && !isRepeated) return;
     this.#deadlines.set('ringing', POLICY.answerDeadline, () => {
       this.#ringing = [];
       this.#renderRoom();
@@ -221,12 +227,14 @@ export class App {
   }
 
   /**
-   * Whether the partner, whose media has stopped, calls anew: from elsewhere, or from a page that was loaded again and
-   * knows nothing of this call.
+   * Whether the partner, whose media has failed, calls anew: from elsewhere, or from a page that was loaded again and
+   * knows nothing of this call. The same offer again is not that: our answer was lost.
    */
-  #isPartnersNextCall({ to, fromUser }) {
-    if (this.#role !== 'callee' || this.#chat?.call.state !== 'interrupted') return false;
-    return to === null && fromUser !== null && fromUser === this.#chat.partner.name;
+  #isPartnersNextCall({ from, to, fromUser }) {
+    if (this.#role !== 'callee' || !this.#chat?.call.hasFailed) return false;
+    const { call, partner } = this.#chat;
+    const isOfAnotherCall = to === null && from !== null && from !== call.partnerCall;
+    return isOfAnotherCall && fromUser !== null && fromUser === partner.name;
   }
 
   get #ringer() {

@@ -86,6 +86,16 @@ export class Call {
     return this.#addressing.partnerName;
   }
 
+  /** The partner's name for its side of the call; null for one that does not give it. */
+  get partnerCall() {
+    return this.#addressing.partner;
+  }
+
+  /** Whether media has stopped and will not heal by itself. */
+  get hasFailed() {
+    return this.#repair === 'wanted' || this.#repair === 'restarting';
+  }
+
   /** Sends something else from now on, in the place of a track that ended. */
   replaceTrack(ended, next) {
     if (this.state === 'ended') return;
