@@ -147,6 +147,23 @@ private func candidate(_ text: String, from call: String?, to receiver: String? 
         try await stage.mediaDid(.answer(to: "v=0 second"))
     }
 
+    @Test func `goes on when the partner has not heard the answer and offers the same again`() async throws {
+        let stage = try await Stage.withPeer(.callee)
+        let first = CallSignalingEvent.offer(description(.offer, "first", from: "b", named: "Bob"))
+        stage.signaling.say(first)
+        try await stage.coordinator.reaches("in the call") { $0.videoChat?.call == .connected }
+        let said = description(.answer, "answer to v=0 first", from: nil, named: nil).sdp
+        stage.media.happen(.connectionState(.disconnected))
+        try await stage.coordinator.reaches("disturbed") { $0.videoChat?.call == .reconnectingMedia }
+        stage.signaling.say(first)
+        var answers = 0
+        for await entry in stage.signaling.log {
+            if case .sent(.answer(let answer)) = entry, answer.sdp == said { answers += 1 }
+            if answers == 2 { break }
+        }
+        #expect(stage.coordinator.videoChat?.state.call == .reconnectingMedia)
+    }
+
     @Test func `that ends while the connection is broken is told when it is back`() async throws {
         let stage = try await Stage.inCall(.caller)
         stage.signaling.say(.connectionLost(reason: "server stopped"))

@@ -32,6 +32,8 @@ public struct QuickCallSnapshot: Hashable, Sendable {
     @ObservationIgnored private var reader: Task<Void, Never>?
     /// Whose leaving ends the call.
     @ObservationIgnored private var partner = CallPartner()
+    /// What the partner calls the call; nil before there is one, and with clients that say nothing of it.
+    @ObservationIgnored private var partnerCall: String?
     /// What an earlier login has left under way at the signaling service.
     @ObservationIgnored private var farewell: Task<Void, Never>?
     /// Candidates that came before the offer which opens the call.
@@ -99,10 +101,10 @@ public struct QuickCallSnapshot: Hashable, Sendable {
         let session = CallSession(
             role: role, username: room.state.username, callee: callee, signaling: dependencies.signaling,
             engine: dependencies.media, clock: dependencies.clock, policy: dependencies.policy)
-        partner = CallPartner(calling: callee)
+        (partner, partnerCall) = (CallPartner(calling: callee), nil)
         let chat = VideoChatViewModel(
             session: session, role: role, peerUsername: callee ?? room.state.presence.name,
-            onPartner: { [weak self] name in self?.partnerSettled(name) },
+            onPartner: { [weak self] name, call in self?.partnerSettled(name, call) },
             onEnded: { [weak self] ending in self?.callEnded(ending) },
             onChange: { [weak self] in self?.publish() })
         videoChat = chat
@@ -185,8 +187,9 @@ public struct QuickCallSnapshot: Hashable, Sendable {
     }
 
     /// Somebody called or answered: the call is theirs, whoever else comes and goes.
-    private func partnerSettled(_ name: String?) {
+    private func partnerSettled(_ name: String?, _ call: String?) {
         guard let room else { return }
+        partnerCall = call
         partner.settle(name: name, present: room.state.roster.names(of: room.state.role.opposite))
         showPartner()
     }
@@ -198,10 +201,11 @@ public struct QuickCallSnapshot: Hashable, Sendable {
     }
 
     /// Whether the partner, whose media has stopped, calls anew: their program has been started again, and knows
-    /// nothing of this call. The offer comes again in a moment, and then opens the next one.
+    /// nothing of this call. The offer comes again in a moment, and then opens the next one. That of this call comes
+    /// again where our answer was lost, and is answered as it was.
     private func isPartnersNextCall(_ offer: SessionDescriptionPayload) -> Bool {
         guard let chat = videoChat?.state, chat.role == .callee, chat.call == .reconnectingMedia,
-            offer.toCall == nil, let name = offer.fromUser
+            offer.toCall == nil, let call = offer.fromCall, call != partnerCall, let name = offer.fromUser
         else { return false }
         return partner.isSettled && partner.name == name
     }

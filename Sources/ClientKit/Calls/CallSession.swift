@@ -6,8 +6,9 @@ public enum CallSessionUpdate: Hashable, Sendable {
     case localVideo(VideoSurface)
     /// The partner's track arrived; for video with what shows it.
     case remoteTrack(kind: CallTrackKind, VideoSurface?)
-    /// Somebody's offer or answer was taken: from now on the call is theirs. With the name that they give themselves.
-    case partner(name: String?)
+    /// Somebody's offer or answer was taken: from now on the call is theirs. With the name that they give themselves,
+    /// and that of their call.
+    case partner(name: String?, call: String?)
     /// How the call is doing, as often as the engine tells.
     case statistics(CallStatistics)
 }
@@ -136,7 +137,9 @@ public actor CallSession {
         case .fact(let fact):
             let hadPartner = correspondence.hasPartner
             guard correspondence.accepts(fact) else { return }
-            if !hadPartner, correspondence.hasPartner { updated.yield(.partner(name: fact.senderName)) }
+            if !hadPartner, correspondence.hasPartner {
+                updated.yield(.partner(name: fact.description?.fromUser, call: fact.description?.fromCall))
+            }
             execute(machine.receive(fact, at: clock.now()))
         case .tick:
             alarm = nil
@@ -286,10 +289,10 @@ public actor CallSession {
 }
 
 extension CallFact {
-    /// The name that a description's sender gives.
-    fileprivate var senderName: String? {
+    /// What the other side says.
+    fileprivate var description: SessionDescriptionPayload? {
         switch self {
-        case .offerReceived(let description), .answerReceived(let description): description.fromUser
+        case .offerReceived(let description), .answerReceived(let description): description
         case .started, .mediaOpened, .mediaUnavailable, .offerMade, .answerMade, .answerApplied, .negotiationFailed,
             .localCandidate, .mediaConnection, .negotiationNeeded, .candidateReceived, .peerLeft, .signalingLost,
             .signalingRestored, .signalingClosed, .hungUp:

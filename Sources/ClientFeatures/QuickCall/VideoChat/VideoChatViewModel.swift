@@ -19,14 +19,15 @@ public import Observation
     }
 
     @ObservationIgnored private let session: CallSession
-    @ObservationIgnored private let onPartner: (String?) -> Void
+    @ObservationIgnored private let onPartner: (_ name: String?, _ call: String?) -> Void
     @ObservationIgnored private let onEnded: (Ending) -> Void
     @ObservationIgnored private let onChange: () -> Void
     @ObservationIgnored private var follower: Task<Void, Never>?
     @ObservationIgnored private let changes = Broadcast<VideoChatState>()
 
     init(
-        session: CallSession, role: CallRole, peerUsername: String?, onPartner: @escaping (String?) -> Void,
+        session: CallSession, role: CallRole, peerUsername: String?,
+        onPartner: @escaping (_ name: String?, _ call: String?) -> Void,
         onEnded: @escaping (Ending) -> Void, onChange: @escaping () -> Void = {}
     ) {
         self.session = session
@@ -112,8 +113,8 @@ public import Observation
             case .audio: break
             case .video: state.remoteVideo = surface
             }
-        case .partner(let name):
-            onPartner(name)
+        case .partner(let name, let call):
+            onPartner(name, call)
         case .statistics(let statistics):
             state.statistics = statistics
         }
