@@ -69,7 +69,6 @@ extension ChatTransaction {
     package func leaveCall(_ id: CallID, by user: UserID) throws {
         let call = try target(id, .readChannel, by: user, isOverAllowed: true)
         guard call.endedAt == nil else { return }
-        try noteHangingUp(call, by: user)
         try leave(call, user)
     }
 
@@ -166,6 +165,7 @@ extension ChatTransaction {
                 try self.seat(user, in: id, as: .joined, until: now.advanced(by: lifetimes.returningToCall))
             }
         case .finished:
+            try noteHangingUp(call, by: call.startedBy.id)
             try end(call, call.wasAnswered ? .completed : .cancelled)
         }
     }
@@ -287,6 +287,7 @@ extension ChatTransaction {
     private func leave(_ call: Call, _ user: UserID, isGone: Bool = false) throws {
         let state = call.state(of: user)
         guard state == .joined || state == .ringing else { return }
+        try noteHangingUp(call, by: user)
         try seat(user, in: call.id, as: state == .joined ? .left : .missed)
         if state == .ringing { changes.calls.silenced[call.id, default: [:]][user] = false }
         if call.kind == .room, !isGone { changes.calls.departures.insert(.init(room: call.room, user: user)) }

@@ -23,6 +23,8 @@ struct LeftChanges: Codable, Equatable {
     let silenced: [Silence]
     let hasLeftovers: Bool
     let hasDeletedWorkspaces: Bool
+    /// Nil in what a version before has left.
+    let relieved: [UserID]?
 
     init(_ changes: ChatChanges) {
         workspaces = changes.workspaces.sorted()
@@ -35,6 +37,7 @@ struct LeftChanges: Codable, Equatable {
         }
         hasLeftovers = changes.hasLeftovers
         hasDeletedWorkspaces = changes.hasDeletedWorkspaces
+        relieved = changes.relieved.sorted()
     }
 
     /// As the change would have been told in the process that made it.
@@ -47,6 +50,7 @@ struct LeftChanges: Codable, Equatable {
         changes.calls.endedRooms = Set(endedRooms)
         for one in silenced { changes.calls.silenced[one.call, default: [:]][one.user] = one.hasMissedIt }
         (changes.hasLeftovers, changes.hasDeletedWorkspaces) = (hasLeftovers, hasDeletedWorkspaces)
+        changes.relieved = Set(relieved ?? [])
         return changes
     }
 }

@@ -111,8 +111,8 @@ actor RealtimeHub {
             // The session may have ended meanwhile, and a word of another workspace was not for it yet.
             await endSessionsThatAreOver(of: caller.user)
             beginning.remove(ObjectIdentifier(connection))
-            let now = try await service.read { try $0.workspaceIDs(of: caller.user) }
-            for id in now where !ids.contains(id) && isOpen(connection, of: caller.user) {
+            let now = try? await service.read { try $0.workspaceIDs(of: caller.user) }
+            for id in now ?? [] where !ids.contains(id) && isOpen(connection, of: caller.user) {
                 await follow(id, connection, of: caller.user, after: nil)
             }
         } catch {
@@ -352,7 +352,7 @@ actor RealtimeHub {
     private func follow(_ id: WorkspaceID, _ users: Set<UserID>) {
         for user in users {
             if workspaces[id]?.people[user]?.isHere != true {
-                for (connection, _) in connections[user] ?? [] {
+                for (connection, _) in connections[user] ?? [] where !beginning.contains(ObjectIdentifier(connection)) {
                     Task { await follow(id, connection, of: user, after: nil) }
                 }
             }

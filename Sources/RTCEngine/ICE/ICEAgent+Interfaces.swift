@@ -29,15 +29,14 @@ extension ICEAgent {
             bases.append(base)
             gather(from: base, index: bases.count - 1, at: now)
         }
-        if isPathLost {
-            losePath(because: "the address of the selected pair is gone", at: now)
-        } else if path == nil, !lost.isEmpty, mayAskForRestart, session.gatherer.state == .complete {
-            // It had gone before, and what was left goes after it. While we gather others may come yet.
-            askForRestartWithoutAddress()
-        }
+        if isPathLost { losePath(because: "the address of the selected pair is gone", at: now) }
         // Without a nominated pair every new address is a chance; with one, the pairs that there are will do.
         if path?.isNominated != true, isPathLost || !found.isEmpty { searchAgain(at: now) }
         advance(at: now)
+        if !isPathLost, path == nil, !lost.isEmpty, mayAskForRestart, session.gatherer.state == .complete {
+            // It had gone before, and what was left goes after it. While we gather others may come yet.
+            askForRestartWithoutAddress()
+        }
         return gone
     }
 

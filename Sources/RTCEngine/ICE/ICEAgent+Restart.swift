@@ -58,6 +58,7 @@ extension ICEAgent {
         }
         tellStreamHosts(at: now)
         tellRelays(at: now)
+        if basesComplete { session.gatherer.basesComplete() }
         announcedGathering = .new
         noteGathering()
         moveToConnected(because: "a restart was taken back and the pair before it is in use")

@@ -171,7 +171,10 @@ final class ClientEngine: @unchecked Sendable {
                 report(self, .opened)
                 // The server's CONNECT reply comes by a poll, whatever becomes of an upgrade.
                 if session.transport == .polling { pollAgain() }
-            case .send(let packet): send([packet])
+            case .send(let packet):
+                // Before messages that wait: the server counts the time until it has a pong.
+                outbox.insert(packet, at: 0)
+                flush()
             case .openProbe: probe = session.handshake.map { openWebSocket(sid: $0.sid) }
             case .sendOnProbe(let packet): probe?.send([packet])
             case .pausePolling: reportPauseIfIdle()

@@ -88,7 +88,8 @@ final class ServerConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends an Engine.IO packet.
+    /// Sends an Engine.IO packet. By polling it goes before messages that wait: the peer's patience is counted from
+    /// now.
     private func send(_ packet: EngineIOPacket) {
         switch session.transport {
         case .webSocket:
@@ -97,7 +98,7 @@ final class ServerConnection: @unchecked Sendable {
             WebSocketFraming.write(packet, into: &frame)
             context.write(frame, to: webSocket)
         case .polling:
-            outbox.append([packet])
+            outbox.prepend(packet)
             answerPoll()
         case nil: break
         }
@@ -213,6 +214,11 @@ struct PollingOutbox {
     mutating func append(_ more: [EngineIOPacket]) {
         packets += more
         for packet in more { count += Self.cost(packet) }
+    }
+
+    mutating func prepend(_ packet: EngineIOPacket) {
+        packets.insert(packet, at: 0)
+        count += Self.cost(packet)
     }
 
     /// Takes at most `limit` packets, the oldest first.

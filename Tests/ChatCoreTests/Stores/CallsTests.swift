@@ -142,11 +142,14 @@ import Testing
     func `whoever rings and hangs up again and again waits like who was declined`(database: TestDatabase) async throws {
         let place = try await Place(database)
         let olga = place.company.olga
-        for number in 1...2 {
-            let call = try await place.start(room: "call-\(number)").call
-            place.world.pass(.seconds(2))
-            _ = try await place.world.run { try $0.endCall(call.id, by: olga) }
-        }
+        // As apps do, by leaving the room, and by ending the call.
+        let first = try await place.start().call
+        try await place.come(olga, "PA_1")
+        place.world.pass(.seconds(2))
+        try await place.go(olga, "PA_1")
+        #expect(try await place.call(first.id).endReason == .cancelled)
+        let second = try await place.start(room: "call-2").call
+        _ = try await place.world.run { try $0.endCall(second.id, by: olga) }
         let refusal = try await place.world.refusal {
             try $0.startCall(.init(kind: .room, media: .video, room: "call-3"), in: place.direct, by: olga)
         }

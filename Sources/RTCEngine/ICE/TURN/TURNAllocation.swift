@@ -57,8 +57,6 @@ struct TURNAllocation: Sendable {
     var refreshAt: Instant?
     /// Over UDP: when the way to the server is to be kept open.
     private var keepaliveAt: Instant?
-    /// Those for whom a channel was asked for on the way before.
-    private var wantsChannel: [TransportAddress] = []
     var held: [(bytes: [UInt8], peer: TransportAddress)] = []
     private var outputs = FIFO<Output>()
 
@@ -99,9 +97,8 @@ struct TURNAllocation: Sendable {
             guard ticket != nil else { return false }
             phase = .moving(until: until)
             transactions.removeAll()
-            // Nobody answers these any more. For a permission the next datagram for the peer asks again.
+            // Nobody answers these any more. The next datagram for the peer asks again; for channels see `activate`.
             permissions.forgetRequests()
-            wantsChannel += channels.takeRequests()
             held = []
             refresh(at: now)
             return true
@@ -243,9 +240,11 @@ struct TURNAllocation: Sendable {
 
     mutating func activate(until: Instant, at now: Instant) {
         phase = .active(until: until)
-        let peers = wantsChannel
-        wantsChannel = []
-        for peer in peers { use(peer, at: now) }
+        // Asked for on a way that is gone. The server may have bound it: asked for again under its number, it is
+        // renewed.
+        for (number, peer) in channels.requested where !transactions.isPending(.channel(number)) {
+            bind(number, to: peer, at: now)
+        }
         if keepaliveAt == nil, !transactions.isReliable { keepaliveAt = now + configuration.keepaliveInterval }
     }
 

@@ -69,15 +69,9 @@ struct TURNChannels: Sendable {
         }
     }
 
-    /// Takes out those that the server has not been heard of. It may have bound them: their numbers are not used again.
-    mutating func takeRequests() -> [TransportAddress] {
-        var peers: [TransportAddress] = []
-        entries.removeAll { entry in
-            guard case .requested = entry.state else { return false }
-            peers.append(entry.peer)
-            return true
-        }
-        return peers
+    /// Those that the server has not been heard of.
+    var requested: [(number: UInt16, peer: TransportAddress)] {
+        entries.filter { if case .requested = $0.state { true } else { false } }.map { ($0.number, $0.peer) }
     }
 
     private mutating func update(_ number: UInt16, _ change: (inout Entry) -> Void) {
