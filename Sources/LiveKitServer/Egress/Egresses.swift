@@ -32,31 +32,21 @@ actor Egresses {
         var tracks = 0
     }
 
-    /// A room of which every track is recorded as it is published.
-    private struct Automatic {
-        let room: LiveKitRoom
-        /// What files are called.
-        var template: String
-        /// Tracks that it has had: each is recorded once, unless its recorder is lost.
-        var known: Set<String> = []
-        var losses = RecorderLosses()
-    }
-
     private let configuration: RecordingConfiguration
-    private let surroundings: Surroundings
-    private let logger: Logger
+    let surroundings: Surroundings
+    let logger: Logger
     private let loop = NetworkLoop(name: "roost-recorder")
     nonisolated private let counters = Mutex(EgressStatistics())
-    private var egresses: [String: Egress] = [:]
+    private(set) var egresses: [String: Egress] = [:]
     /// In the order in which they were asked for.
     private var ids: [String] = []
     /// By the room's sid.
     private var sessions: [String: Session] = [:]
     private var folders: [String: RecordingFolder] = [:]
-    private var automatic: [String: Automatic] = [:]
+    var automatic: [String: Automatic] = [:]
     /// By the room's sid, tracks that are recorded by themselves and of which the recorder was lost: the next one finds
     /// their places kept.
-    private var lost: [String: Set<String>] = [:]
+    var lost: [String: Set<String>] = [:]
     /// Which recording of the recorder's a track of an egress is, to end it.
     private var running: [Work: Int] = [:]
     /// Of these, those of which the track is over. The recorder may not have come to see it.
@@ -64,7 +54,7 @@ actor Egresses {
     private var isStopping = false
     private var waitingForIdle: [CheckedContinuation<Void, Never>] = []
 
-    private struct Work: Hashable {
+    struct Work: Hashable {
         let egress: String
         let track: String
     }
@@ -120,15 +110,6 @@ actor Egresses {
         return info(id)
     }
 
-    /// Records each track of a room as it is published, and those that are.
-    func startAutomatic(room: LiveKitRoom, template: String) async {
-        // Who asks again does not have what is recorded recorded twice.
-        automatic[room.sid, default: Automatic(room: room, template: template)].template = template
-        for track in await surroundings.look(room.name)?.people.flatMap(\.tracks) ?? [] {
-            recordAutomatically(track, in: room)
-        }
-    }
-
     func list(_ request: LiveKitListEgressRequest) -> LiveKitListEgressResponse {
         .with {
             $0.items = ids.compactMap { egresses[$0] }.filter { egress in
@@ -170,45 +151,6 @@ actor Egresses {
         let works = running.filter { $0.key.track == track && egresses[$0.key.egress]?.info.roomID == room }
         withdrawn.formUnion(works.keys)
         for recording in works.values { await sessions[room]?.recorder.trackEnded(recording) }
-    }
-
-    private func recordAutomatically(_ track: LiveKitTrackInfo, in room: LiveKitRoom) {
-        guard let wish = automatic[room.sid], !wish.known.contains(track.sid),
-            track.type == .audio || track.type == .video
-        else { return }
-        guard wish.known.count < Egress.trackLimit else { return count { $0.omitted += 1 } }
-        automatic[room.sid]?.known.insert(track.sid)
-        guard track.encryption == .none else { return count { $0.omitted += 1 } }
-        let id = add(.track(track.sid), wish.template, room)
-        record(track, for: id, room, isAutomatic: true)
-    }
-
-    /// A recorder has no users any more: if it was lost, another one records what goes on.
-    private func recordLost(of sid: String) async {
-        guard lost[sid] != nil else { return }
-        let tracks = await surroundings.look(automatic[sid]?.room.name ?? "")?.people.flatMap(\.tracks) ?? []
-        // From here on nobody comes in between: each finds the place that it had.
-        recordAgain(lost.removeValue(forKey: sid) ?? [], of: sid, among: tracks)
-        // Of those that are gone somebody else has the place.
-        await fillPlaces()
-    }
-
-    private func recordAgain(_ sids: Set<String>, of room: String, among tracks: [LiveKitTrackInfo]) {
-        guard let wish = automatic[room], !sids.isEmpty else { return }
-        guard !wish.losses.areTooMany else { return tellOfLosses(wish.losses, tracks: sids.count) }
-        automatic[room]?.known.subtract(sids)
-        for track in tracks where sids.contains(track.sid) { recordAutomatically(track, in: wish.room) }
-    }
-
-    private func tellOfLosses(_ losses: RecorderLosses, tracks: Int) {
-        // What is published from now on is tried once, and people publish as often as they like.
-        guard losses.count == RecorderLosses.limit else { return }
-        logger.warning(
-            """
-            recorders of a room were lost as soon as they were in it, and no other one comes for their tracks; if a \
-            service removes whom it does not know, it has to let participants of the kind EGRESS stay
-            """,
-            metadata: ["count": "\(tracks)", "reason": "\(losses.reason?.description ?? "")"])
     }
 
     /// The server goes down: files are made whole, for as long as that may take.
@@ -257,7 +199,7 @@ actor Egresses {
         }
     }
 
-    private func add(_ scope: Egress.Scope, _ template: String, _ room: LiveKitRoom) -> String {
+    func add(_ scope: Egress.Scope, _ template: String, _ room: LiveKitRoom) -> String {
         let id = Self.randomID("EG_")
         let egress = Egress(
             id: id, scope: scope, template: template, room: room, index: Self.indexName(room) + ".json", at: Self.now)
@@ -291,7 +233,7 @@ actor Egresses {
         }
     }
 
-    private func count(_ change: (inout EgressStatistics) -> Void) { counters.withLock { change(&$0) } }
+    func count(_ change: (inout EgressStatistics) -> Void) { counters.withLock { change(&$0) } }
 
     private func tell(_ event: String, _ info: LiveKitEgressInfo) {
         surroundings.webhook(
@@ -332,7 +274,7 @@ actor Egresses {
     /// - Parameters:
     ///   - isNamed: a service has asked for this very track.
     ///   - isAutomatic: nobody has; another recorder takes the place of one that is lost.
-    private func record(
+    func record(
         _ track: LiveKitTrackInfo, for id: String, _ room: LiveKitRoom, isNamed: Bool = false,
         isAutomatic: Bool = false
     ) {
@@ -388,17 +330,6 @@ actor Egresses {
         return failure
     }
 
-    private func automaticEnded(
-        _ work: Work, _ failure: RecordingFailure?, in room: String, recorderCame came: Instant
-    ) {
-        guard automatic[room] != nil else { return }
-        var loss: RecordingFailure?
-        // What was asked to end does not begin again.
-        if case .notInRoom? = failure, egresses[work.egress]?.isRunning == true { loss = failure }
-        automatic[room]?.losses.trackEnded(loss, recorderCame: came, at: NetworkLoop.now)
-        if loss != nil { lost[room, default: []].insert(work.track) }
-    }
-
     private func leaveOut(_ track: String, of egress: Egress, _ reason: RecordingFailure, waits: Bool) {
         // It is not told of again for waiting on.
         guard !egress.waiting.contains(track) else { return }
@@ -413,7 +344,7 @@ actor Egresses {
     }
 
     /// A recording has ended: tracks of whole rooms that wait for a place are looked at again.
-    private func fillPlaces() async {
+    func fillPlaces() async {
         for id in ids {
             guard let egress = egresses[id], egress.isRunning, !egress.waiting.isEmpty,
                 let (room, people) = await surroundings.look(egress.info.roomName), room.sid == egress.info.roomID
