@@ -105,6 +105,25 @@ import Testing
         #expect(pair[.left].holdsNothing && pair[.right].holdsNothing)
     }
 
+    @Test func `room for a part of the buffer is told at once, though the rest stays unread`() throws {
+        var right = SCTPConfiguration()
+        right.receiveBuffer = 80_000
+        var pair = SCTPPair.connected(right: right)
+        pair[.right].setUnread(80_000, at: pair.now)
+        for number in 0..<40 { try pair.send(numbered(number, count: 1_000)) }
+        pair.run(for: .milliseconds(200))
+        let before = pair.received(by: .right).count
+        pair.run(for: .milliseconds(100))
+        #expect(pair.received(by: .right).count <= before + 2, "there is no room, but for probes (RFC 9260 §6.1)")
+        // Less than an eighth is not worth a word.
+        pair[.right].setUnread(75_000, at: pair.now)
+        pair.run(for: .milliseconds(50))
+        #expect(pair.received(by: .right).count <= before + 2)
+        pair[.right].setUnread(60_000, at: pair.now)
+        pair.run(for: .milliseconds(50))
+        #expect(pair.received(by: .right).count > before + 10)
+    }
+
     @Test(arguments: [true, false])
     func `hundreds of streams are not starved by one large message`(interleaves: Bool) throws {
         var configuration = SCTPConfiguration()
