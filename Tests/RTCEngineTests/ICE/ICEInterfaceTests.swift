@@ -99,6 +99,22 @@ import Testing
         }
     }
 
+    @Test func `a full agent follows its peer however often it moves, and keeps few of the pairs that worked`() {
+        var configuration = ICEConfiguration()
+        configuration.maximumPairs = 5
+        var peer = ScriptedPeer(role: .controlled, configuration: configuration)
+        peer.connect()
+        var former: Set<TransportAddress> = [peer.address]
+        for number in 0..<12 {
+            let address = endpoint("198.51.100.\(100 + number)", 9)
+            peer.move(to: address)
+            peer.live(for: .milliseconds(12_000), silent: former)
+            former.insert(address)
+            #expect(peer.agent.selectedPair?.remote == address)
+            #expect(peer.agent.connectionState != .failed)
+        }
+    }
+
     @Test func `without any address the agent fails in the end, and a restart with a new one connects`() {
         var duet = connected(.controlling, left: [Self.first])
         _ = change(&duet, lost: [Self.first])
