@@ -26,8 +26,9 @@ actor RealtimeHub {
     private static let mostResumptions = 4
     /// Of one person, on this server.
     private static let mostSockets = 32
-    /// They were at servers that could not be heard, as none could, and may be there still.
+    /// Nowhere but at servers that could not be heard when this was written: they may be there still, or have gone.
     var inDoubt: Set<UserID> = []
+    /// By then who is at the other servers is known, as far as a link is there.
     var doubtsEnd = Timestamp(milliseconds: 0)
     /// Those that have not come to all their workspaces yet.
     private var beginning: Set<ObjectIdentifier> = []

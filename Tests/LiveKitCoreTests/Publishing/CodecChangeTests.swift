@@ -16,6 +16,16 @@ import Testing
         venue.run(for: .milliseconds(100))
     }
 
+    /// Ann sends two layers of a picture, and Bob has them.
+    private static func assembled(in venue: Venue) throws -> (ann: TestClient, bob: TestClient, layers: [String]) {
+        let clients = try venue.assemble([("ann", .single), ("bob", .single)])
+        let layers = ["q", "h"]
+        try clients[0].publish("camera", .video, layers: layers)
+        #expect(venue.run { clients[0].lines.contains("< track_subscribed camera") })
+        venue.run(for: .seconds(Int64(1)))
+        return (clients[0], clients[1], layers)
+    }
+
     @Test(arguments: [ConnectionMode.single, .dual], [ConnectionMode.single, .dual])
     func `pictures go on in another codec, under the same name, and back`(
         _ publishing: ConnectionMode, _ subscribing: ConnectionMode
@@ -60,12 +70,7 @@ import Testing
 
     @Test func `who has muted is still muted, and who wants a smaller size still gets that`() throws {
         let venue = Venue()
-        let clients = try venue.assemble([("ann", .single), ("bob", .single)])
-        let (ann, bob) = (clients[0], clients[1])
-        let layers = ["q", "h"]
-        try ann.publish("camera", .video, layers: layers)
-        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
-        venue.run(for: .seconds(Int64(1)))
+        let (ann, bob, layers) = try Self.assembled(in: venue)
         let sid = try #require(ann.track("camera")).sid
         bob.show(ann.track("camera"), width: 200, height: 100)
         venue.send(.mute(.with { ($0.sid, $0.muted) = (sid, true) }), from: ann)
@@ -143,12 +148,7 @@ import Testing
         throws
     {
         let venue = Venue()
-        let clients = try venue.assemble([("ann", .single), ("bob", .single)])
-        let (ann, bob) = (clients[0], clients[1])
-        let layers = ["q", "h"]
-        try ann.publish("camera", .video, layers: layers)
-        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
-        venue.run(for: .seconds(Int64(1)))
+        let (ann, bob, layers) = try Self.assembled(in: venue)
         var number = 0
         func watch(_ format: PayloadFormat) throws {
             for _ in 0..<60 {
