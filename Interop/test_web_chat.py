@@ -126,16 +126,22 @@ def test_a_hang_up_while_the_server_is_away_reaches_the_partner(namespace, brows
         server.finish()
 
 
-def test_a_call_that_ends_while_the_connection_is_broken_is_told_when_it_is_back(new_page, roost_server):
-    ann, bob, room = new_page(), new_page(), new_room()
+def ring(ann, bob, server):
+    """Ann calls, over a WebSocket that `BREAK_OFF` can break, and Bob has not answered."""
+    room = new_room()
     ann.add_init_script(BREAK_OFF)
-    hold_timers(bob, 60_000)
-    login(bob, roost_server, "Bob", room, "?pattern=1")
+    login(bob, server, "Bob", room, "?pattern=1")
     connect(bob, "callee")
-    login(ann, roost_server, "Ann", room, "?pattern=1&transport=websocket")
+    login(ann, server, "Ann", room, "?pattern=1&transport=websocket")
     connect(ann, "caller")
     ann.click("#room-call")
     wait_text(bob, "#room-call", "Answer Ann")
+
+
+def test_a_call_that_ends_while_the_connection_is_broken_is_told_when_it_is_back(new_page, roost_server):
+    ann, bob = new_page(), new_page()
+    hold_timers(bob, 60_000)
+    ring(ann, bob, roost_server)
     ann.evaluate("breakOff()")
     wait_text(ann, "#chat-notices", "The connection to the server broke; reconnecting…")
     ann.click("#chat-end")
@@ -149,14 +155,8 @@ def test_a_call_that_ends_while_the_connection_is_broken_is_told_when_it_is_back
 
 
 def test_who_cannot_rejoin_at_once_after_a_call_goes_on_trying(new_page, roost_server):
-    ann, bob, room = new_page(), new_page(), new_room()
-    ann.add_init_script(BREAK_OFF)
-    login(bob, roost_server, "Bob", room, "?pattern=1")
-    connect(bob, "callee")
-    login(ann, roost_server, "Ann", room, "?pattern=1&transport=websocket")
-    connect(ann, "caller")
-    ann.click("#room-call")
-    wait_text(bob, "#room-call", "Answer Ann")
+    ann, bob = new_page(), new_page()
+    ring(ann, bob, roost_server)
     ann.evaluate("blockNew()")
     ann.click("#chat-end")
     wait_text(ann, "#room-connection", "The connection broke, reconnecting…")
@@ -168,17 +168,11 @@ def test_who_cannot_rejoin_at_once_after_a_call_goes_on_trying(new_page, roost_s
 
 
 def test_an_offer_that_is_repeated_since_its_answer_was_lost_is_the_same_call(new_page, roost_server):
-    ann, bob, room = new_page(), new_page(), new_room()
-    ann.add_init_script(BREAK_OFF)
+    ann, bob = new_page(), new_page()
     # None of the calls' deadlines.
     for page in (ann, bob):
         hold_timers(page, 20_000, 30_000, 60_000)
-    login(bob, roost_server, "Bob", room, "?pattern=1")
-    connect(bob, "callee")
-    login(ann, roost_server, "Ann", room, "?pattern=1&transport=websocket")
-    connect(ann, "caller")
-    ann.click("#room-call")
-    wait_text(bob, "#room-call", "Answer Ann")
+    ring(ann, bob, roost_server)
     ann.evaluate("breakOff()")
     bob.click("#room-call")
     wait_text(bob, "#chat-state", "Connecting…")
