@@ -286,7 +286,7 @@ let package = Package(
         tests(
             "LiveKitClientTests",
             [
-                "LiveKitClient", "LiveKitProtocol", "RTCNetwork", "RTCEngine", "RTCWire",
+                "LiveKitClient", "LiveKitProtocol", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles",
                 .product(name: "SwiftProtobuf", package: "swift-protobuf"),
             ]),
         tests("LiveKitRecorderTests", ["LiveKitRecorder"]),

@@ -13,7 +13,7 @@ actor RealtimeHub {
     let service: ChatService
     private let logger: Logger
     var workspaces: [WorkspaceID: FollowedWorkspace] = [:]
-    private var connections: [UserID: [(connection: RealtimeConnection, session: SessionID)]] = [:]
+    private var connections: [UserID: [Entry]] = [:]
     /// Workspaces whose log is being read.
     private var reading: Set<WorkspaceID> = []
     /// Workspaces whose log has grown since.
@@ -30,14 +30,19 @@ actor RealtimeHub {
     var inDoubt: Set<UserID> = []
     /// By then who is at the other servers is known, as far as a link is there.
     var doubtsEnd = Timestamp(milliseconds: 0)
-    /// Those that have not come to all their workspaces yet.
-    private var beginning: Set<ObjectIdentifier> = []
     var typists = Typists()
     private var isExpiring = false
     private var isLooking = false
     /// Other processes' changes are found within this.
     private static let lookAgain = Duration.seconds(2)
     private var isClosed = false
+
+    private struct Entry {
+        let connection: RealtimeConnection
+        let session: SessionID
+        /// It has come to all the workspaces that there were; from then on it is told of new ones.
+        var hasBegun = false
+    }
 
     private struct Joining {
         let connection: RealtimeConnection
@@ -98,9 +103,7 @@ actor RealtimeHub {
             return connection.close(RealtimeConnection.Reason.tooMany)
         }
         // Known from here on, and followed by nobody before it has been told what it follows.
-        connections[caller.user, default: []].append((connection, caller.session))
-        beginning.insert(ObjectIdentifier(connection))
-        defer { beginning.remove(ObjectIdentifier(connection)) }
+        connections[caller.user, default: []].append(Entry(connection: connection, session: caller.session))
         losses[caller.user] = nil
         if !isLooking { Task { await lookAround() } }
         do {
@@ -111,7 +114,7 @@ actor RealtimeHub {
             }
             // The session may have ended meanwhile, and a word of another workspace was not for it yet.
             await endSessionsThatAreOver(of: caller.user)
-            beginning.remove(ObjectIdentifier(connection))
+            noteBegun(connection, of: caller.user)
             let now = try? await service.read { try $0.workspaceIDs(of: caller.user) }
             for id in now ?? [] where !ids.contains(id) && isOpen(connection, of: caller.user) {
                 await follow(id, connection, of: caller.user, after: nil)
@@ -120,6 +123,15 @@ actor RealtimeHub {
             logger.error("a realtime socket could not begin", metadata: ["error": "\(error)"])
             connection.close(RealtimeConnection.Reason.broken)
         }
+    }
+
+    private func noteBegun(_ connection: RealtimeConnection, of user: UserID) {
+        guard let index = connections[user]?.firstIndex(where: { $0.connection === connection }) else { return }
+        connections[user]?[index].hasBegun = true
+    }
+
+    private func begun(of user: UserID) -> [RealtimeConnection] {
+        (connections[user] ?? []).filter(\.hasBegun).map(\.connection)
     }
 
     private func isOpen(_ connection: RealtimeConnection, of user: UserID) -> Bool {
@@ -162,7 +174,7 @@ actor RealtimeHub {
     /// Says goodbye to everybody.
     func close() {
         isClosed = true
-        for (connection, _) in connections.values.joined() { connection.close(RealtimeConnection.Reason.goingDown) }
+        for entry in connections.values.joined() { entry.connection.close(RealtimeConnection.Reason.goingDown) }
     }
 
     // MARK: Changes
@@ -170,16 +182,16 @@ actor RealtimeHub {
     /// Something has changed, in this process or in another. Does not wait for what comes of it.
     func changed(_ changes: ChatChanges) {
         for (user, mark) in changes.marks {
-            for (connection, _) in connections[user] ?? [] { connection.send(ServerFrame.read(mark)) }
+            for entry in connections[user] ?? [] { entry.connection.send(ServerFrame.read(mark)) }
         }
         for (user, mark) in changes.threadMarks {
-            for (connection, _) in connections[user] ?? [] { connection.send(ServerFrame.marked(mark)) }
+            for entry in connections[user] ?? [] { entry.connection.send(ServerFrame.marked(mark)) }
         }
         for user in changes.loggedOut where connections[user] != nil {
             Task { await endSessionsThatAreOver(of: user) }
         }
         for user in changes.arrivals {
-            for (connection, _) in connections[user] ?? [] where !beginning.contains(ObjectIdentifier(connection)) {
+            for connection in begun(of: user) {
                 for id in changes.workspaces where workspaces[id]?.people[user] == nil {
                     Task { await follow(id, connection, of: user, after: nil) }
                 }
@@ -219,8 +231,8 @@ actor RealtimeHub {
     func endSessionsThatAreOver() async {
         let open = connections.values.joined().map(\.session)
         guard let over = try? await service.read({ try $0.sessionsOver(among: open) }), !over.isEmpty else { return }
-        for (connection, session) in connections.values.joined() where over.contains(session) {
-            connection.close(RealtimeConnection.Reason.sessionOver)
+        for entry in connections.values.joined() where over.contains(entry.session) {
+            entry.connection.close(RealtimeConnection.Reason.sessionOver)
         }
     }
 
@@ -229,7 +241,7 @@ actor RealtimeHub {
         let users = Array(connections.keys)
         guard let found = try? await service.read({ try $0.workspaceIDs(of: users) }) else { return }
         for (user, ids) in found {
-            for (connection, _) in connections[user] ?? [] where !beginning.contains(ObjectIdentifier(connection)) {
+            for connection in begun(of: user) {
                 for id in ids where workspaces[id]?.isFollowed(by: connection, of: user) != true {
                     Task { await follow(id, connection, of: user, after: nil) }
                 }
@@ -238,10 +250,10 @@ actor RealtimeHub {
     }
 
     private func endSessionsThatAreOver(of user: UserID) async {
-        for (connection, session) in connections[user] ?? [] {
+        for entry in connections[user] ?? [] {
             do {
-                guard try await service.read({ try $0.user(of: session) }) != user else { continue }
-                connection.close(RealtimeConnection.Reason.sessionOver)
+                guard try await service.read({ try $0.user(of: entry.session) }) != user else { continue }
+                entry.connection.close(RealtimeConnection.Reason.sessionOver)
             } catch {
                 logger.error("a session could not be looked at", metadata: ["error": "\(error)"])
             }
@@ -353,7 +365,7 @@ actor RealtimeHub {
     private func follow(_ id: WorkspaceID, _ users: Set<UserID>) {
         for user in users {
             if workspaces[id]?.people[user]?.isHere != true {
-                for (connection, _) in connections[user] ?? [] where !beginning.contains(ObjectIdentifier(connection)) {
+                for connection in begun(of: user) {
                     Task { await follow(id, connection, of: user, after: nil) }
                 }
             }

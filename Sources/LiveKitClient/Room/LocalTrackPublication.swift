@@ -11,6 +11,8 @@ public final class LocalTrackPublication: Sendable {
     public let kind: MediaKind
 
     let id: LocalTrackID
+    /// The same file's picture, whose place in the file is this sound's too.
+    let picture: LocalTrackPublication?
     private weak let room: Room?
 
     private struct State {
@@ -26,8 +28,12 @@ public final class LocalTrackPublication: Sendable {
     /// Written by the room; read by whoever sends.
     private let state: Mutex<State>
 
-    init(id: LocalTrackID, options: TrackPublishOptions, kind: MediaKind, media: MediaSource?, room: Room) {
+    init(
+        id: LocalTrackID, options: TrackPublishOptions, kind: MediaKind, media: MediaSource?,
+        picture: LocalTrackPublication?, room: Room?
+    ) {
         self.id = id
+        self.picture = picture
         self.room = room
         self.kind = kind
         name = options.name
@@ -82,9 +88,19 @@ public final class LocalTrackPublication: Sendable {
             return state.task
         }
         last?.cancel()
+        await followPicture()
     }
 
-    func keyFrameRequested() async { await state.withLock { $0.player }?.keyFrameRequested() }
+    func keyFrameRequested() async { await player?.keyFrameRequested() }
+
+    /// What is played now; nil before there is a connection, and where frames are handed in.
+    var player: FilePlayer? { state.withLock { $0.player } }
+
+    /// The picture has gone to a key frame of its file, which is ahead: the sound goes there too.
+    func followPicture() async {
+        guard let lead = await picture?.player?.lead else { return }
+        await player?.follow(lead: lead)
+    }
 
     func stop() {
         let task = state.withLock { state in

@@ -71,7 +71,7 @@ extension Room {
             ) { [weak self] fact in
                 await self?.mediaHappened(fact, generation)
             } keyFrameRequested: { [weak self] track in
-                await self?.publications[track]?.keyFrameRequested()
+                await self?.keyFrameRequested(track)
             }
             media = connections
             await connections.start()

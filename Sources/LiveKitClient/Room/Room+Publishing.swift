@@ -10,30 +10,36 @@ extension Room {
     public func publish(
         _ format: PayloadFormat, options: TrackPublishOptions
     ) async throws(RoomError) -> LocalTrackPublication {
-        try await publish(format, options, playing: nil)
+        try await publish(format, options, playing: nil, beside: nil)
     }
 
     /// Publishes a file's track, which is played at its speed, again and again or once.
     ///
-    /// - Parameter roundLength: how long a round of a loop is at least: tracks of one file that differ in length stay
-    ///   side by side when it is that of the longest one.
+    /// - Parameters:
+    ///   - picture: for a file's sound, the publication of its picture. Who asks for a key frame, and who lets the
+    ///     picture be seen again, takes the picture ahead in its file: the sound goes with it.
+    ///   - roundLength: how long a round of a loop is at least: tracks of one file that differ in length stay side by
+    ///     side when it is that of the longest one.
     public func publish(
-        playing track: MediaTrack, ending: MediaSource.Ending = .loop, roundLength: Interval? = nil,
-        options: TrackPublishOptions
+        playing track: MediaTrack, beside picture: LocalTrackPublication? = nil, ending: MediaSource.Ending = .loop,
+        roundLength: Interval? = nil, options: TrackPublishOptions
     ) async throws(RoomError) -> LocalTrackPublication {
         var options = options
         if track.format.isVideo { (options.width, options.height) = (track.width, track.height) }
         return try await publish(
-            track.format, options, playing: MediaSource(track: track, ending: ending, roundLength: roundLength))
+            track.format, options, playing: MediaSource(track: track, ending: ending, roundLength: roundLength),
+            beside: picture)
     }
 
     private func publish(
-        _ format: PayloadFormat, _ options: TrackPublishOptions, playing media: MediaSource?
+        _ format: PayloadFormat, _ options: TrackPublishOptions, playing media: MediaSource?,
+        beside picture: LocalTrackPublication?
     ) async throws(RoomError) -> LocalTrackPublication {
         lastTrack += 1
         let id = LocalTrackID(rawValue: lastTrack)
         let publication = LocalTrackPublication(
-            id: id, options: options, kind: format.isVideo ? .video : .audio, media: media, room: self)
+            id: id, options: options, kind: format.isVideo ? .video : .audio, media: media, picture: picture,
+            room: self)
         publications[id] = publication
         do throws(RoomError) {
             let done = try await request { machine, request, _ in
@@ -57,8 +63,23 @@ extension Room {
 
     func setMuted(_ publication: LocalTrackPublication, _ isMuted: Bool) async {
         machine.setMuted(publication.id, isMuted)
-        await publication.mutedChanged(isMuted)
+        await mutedChanged(publication, isMuted)
         await apply()
+    }
+
+    func mutedChanged(_ publication: LocalTrackPublication, _ isMuted: Bool) async {
+        await publication.mutedChanged(isMuted)
+        await takeSoundAlong(publication)
+    }
+
+    func keyFrameRequested(_ id: LocalTrackID) async {
+        guard let publication = publications[id] else { return }
+        await publication.keyFrameRequested()
+        await takeSoundAlong(publication)
+    }
+
+    private func takeSoundAlong(_ picture: LocalTrackPublication) async {
+        for sound in publications.values where sound.picture === picture { await sound.followPicture() }
     }
 
     /// Whom our tracks are for: those who are named, or everybody again.

@@ -191,7 +191,9 @@ public actor Room {
 
     func tell(_ event: RoomEvent) async {
         if case .localTrackPublished(let sid, _) = event { publication(sid)?.published(as: sid) }
-        if case .localTrackMuted(let sid, let isMuted) = event { await publication(sid)?.mutedChanged(isMuted) }
+        if case .localTrackMuted(let sid, let isMuted) = event, let publication = publication(sid) {
+            await mutedChanged(publication, isMuted)
+        }
         broadcast.send(event)
         if case .disconnected = event {
             for publication in publications.values { publication.stop() }

@@ -32,6 +32,9 @@ struct ToneReceiver: Sendable {
     }
 
     private var tone: Tone?
+    /// A packet that is older than this has not been on its way all the while: the sender's clock has begun anew, or
+    /// has gone round since the last tone.
+    private static let longestDelay = Interval.seconds(5)
 
     /// What a packet tells, the end of a tone before the beginning of the next.
     mutating func receive(
@@ -39,11 +42,11 @@ struct ToneReceiver: Sendable {
     ) -> [ReceivedTone] {
         var told: [ReceivedTone] = []
         if var known = tone {
-            let step = Int32(bitPattern: timestamp &- known.timestamp)
+            let step = Int64(Int32(bitPattern: timestamp &- known.timestamp))
             // A packet of an event that is over, late.
-            if step < 0 { return [] }
+            if step < 0, step > -Self.longestDelay.ticks(clockRate: clockRate) { return [] }
             let isNextSegment =
-                step == Int32(TelephoneEvent.maximumDuration) && known.duration == TelephoneEvent.maximumDuration
+                step == Int64(TelephoneEvent.maximumDuration) && known.duration == TelephoneEvent.maximumDuration
                 && event.code == known.code && !known.hasEnded
             if isNextSegment {
                 known.earlier += UInt64(TelephoneEvent.maximumDuration)

@@ -244,7 +244,10 @@ public struct StreamRewriter: Sendable {
         }
         remember(packet)
         // Their pictures would have the numbers and times that this packet's has.
-        for place in settled..<next where places[index(place)].use == .awaited { places[index(place)].use = .forsaken }
+        // However many places a publisher has left empty, those that are remembered are all there is.
+        for place in max(settled, next - Int64(places.count))..<next where places[index(place)].use == .awaited {
+            places[index(place)].use = .forsaken
+        }
         if var segment {
             segment.end = next
             if earlier.count == Self.mostEarlier { earlier.removeFirst() }

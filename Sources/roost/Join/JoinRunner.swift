@@ -190,14 +190,17 @@ final class JoinRunner {
     /// Publishes what a file holds: its first pictures as a camera's, its first sound as a microphone's.
     func publish(_ file: JoinFile) async {
         let round = file.media.tracks.map(\.duration).max()
+        var picture: LocalTrackPublication?
         for track in [file.media.video, file.media.audio].compactMap({ $0 }) {
             let usual: TrackSource = track.format.isVideo ? .camera : .microphone
             let isFirst = !publications.contains { $0.source == usual }
             var options = TrackPublishOptions(name: file.name, source: isFirst ? usual : .unknown)
             options.isStereo = track.channels == 2
             do throws(RoomError) {
-                publications.append(
-                    try await room.publish(playing: track, ending: ending, roundLength: round, options: options))
+                let publication = try await room.publish(
+                    playing: track, beside: picture, ending: ending, roundLength: round, options: options)
+                if publication.kind == .video { picture = publication }
+                publications.append(publication)
             } catch {
                 output.say(
                     "not_published", "\(file.name) was not published: \(error)",

@@ -253,6 +253,21 @@ import Testing
         #expect(abs((duration - .seconds(Int64(3))).nanoseconds) < 1_000_000)
     }
 
+    @Test func `keys are heard again after the sender's clock has begun anew, or gone round`() {
+        // A restart gives any timestamp (RFC 3550 §5.1), and 32 bits at 48 kHz are gone round after a day.
+        for step: UInt32 in [0x7fff_ffff, 0x8000_0001, 0xf000_0000] {
+            var receiver = ToneReceiver()
+            func press(_ code: UInt8, at timestamp: UInt32) -> [UInt8] {
+                let end = TelephoneEvent(code: code, isEnd: true, duration: 4_800)
+                return receiver.receive(end, timestamp: timestamp, clockRate: 48_000).map(\.code)
+            }
+            #expect(press(1, at: 1_000) == [1, 1])
+            // What has been on its way for a second is of before, and told already.
+            #expect(press(9, at: 1_000 &- 48_000) == [])
+            #expect(press(2, at: 1_000 &+ step) == [2, 2])
+        }
+    }
+
     @Test func `only keys can be dialed, and not without telephone events`() throws {
         #expect(DialedKeys("12x") == nil)
         #expect(DialedKeys(String(repeating: "1", count: 200)) == nil)

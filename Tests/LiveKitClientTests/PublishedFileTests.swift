@@ -1,0 +1,82 @@
+import MediaFiles
+import RTCEngine
+import RTCNetwork
+import RTCWire
+import Testing
+
+@testable import LiveKitClient
+
+/// A file's picture and its sound, each a publication with a player of its own.
+@Suite(.timeLimit(.minutes(1))) struct `A file that is published` {
+    /// A key frame every ten seconds, the first of them after ten.
+    private static let picture = MediaTrack(
+        format: .vp8,
+        frames: (0..<1_200).map {
+            MediaTrack.Frame(
+                payload: [0x10, 2, 0, 0x9d, 0x01, 0x2a, 64, 0, 64, 0], decodeTime: $0 * 3_000, duration: 3_000,
+                isKeyFrame: $0 % 300 == 299)
+        })
+    private static let voice = MediaTrack(
+        format: .opus,
+        frames: (0..<2_000).map {
+            MediaTrack.Frame(payload: [0xf8], decodeTime: $0 * 960, duration: 960, isKeyFrame: true)
+        })
+
+    private let connection: PeerConnection
+    private let room = Room()
+    private let video: LocalTrackPublication
+    private let audio: LocalTrackPublication
+
+    init() async throws {
+        connection = PeerConnection(
+            configuration: try PeerConnectionConfiguration(addresses: .only([try #require(IPAddress("127.0.0.1"))])))
+        func publication(
+            _ id: UInt32, _ kind: MediaKind, _ source: TrackSource, _ track: MediaTrack, beside: LocalTrackPublication?
+        ) -> LocalTrackPublication {
+            LocalTrackPublication(
+                id: LocalTrackID(rawValue: id), options: TrackPublishOptions(name: "film", source: source), kind: kind,
+                media: MediaSource(track: track), picture: beside, room: nil)
+        }
+        video = publication(1, .video, .camera, Self.picture, beside: nil)
+        audio = publication(2, .audio, .microphone, Self.voice, beside: video)
+        await video.use(try await connection.addTrack(.video).sender)
+        await room.know([video, audio])
+    }
+
+    /// Ends what is played, too.
+    private func expectSoundBesidePicture() async throws {
+        let (pictures, sounds) = (try #require(video.player), try #require(audio.player))
+        let (picture, sound) = (await pictures.lead, await sounds.lead)
+        #expect(picture > .seconds(Int64(5)))
+        // To the packet of sound.
+        #expect(sound <= picture && sound > picture - .milliseconds(20))
+        video.stop()
+        audio.stop()
+        await connection.close()
+    }
+
+    @Test func `has its sound beside the picture that somebody asked a key frame of`() async throws {
+        await audio.use(try await connection.addTrack(.audio).sender)
+        await room.keyFrameRequested(video.id)
+        try await expectSoundBesidePicture()
+    }
+
+    @Test func `has its sound beside the picture that is seen again`() async throws {
+        await audio.use(try await connection.addTrack(.audio).sender)
+        await room.mutedChanged(video, true)
+        await room.mutedChanged(video, false)
+        try await expectSoundBesidePicture()
+    }
+
+    @Test func `has its sound beside the picture that was there before it`() async throws {
+        await room.keyFrameRequested(video.id)
+        await audio.use(try await connection.addTrack(.audio).sender)
+        try await expectSoundBesidePicture()
+    }
+}
+
+extension Room {
+    fileprivate func know(_ publications: [LocalTrackPublication]) {
+        for publication in publications { self.publications[publication.id] = publication }
+    }
+}
