@@ -226,7 +226,8 @@ extension PeerMachine {
         // Layers that go on learn the codecs and extensions that were agreed now.
         for place in simulcasts[id]?.layers.indices ?? 0..<0 {
             guard let layer = simulcasts[id]?.layers[place], let stream = layer.stream else { continue }
-            var configuration = streamConfiguration(parameters, ssrc: stream.ssrc, rtx: stream.retransmissionSSRC)
+            var configuration = streamConfiguration(
+                parameters, ssrc: stream.ssrc, rtx: stream.configuration.retransmissionSSRC)
             configuration.rid = layer.layer.rid
             _ = simulcasts[id]?.withLayer(place) {
                 if $0.stream?.reconfigure(configuration) != true {

@@ -10,7 +10,7 @@ public struct ReceiveStream: Sendable {
     }
     /// What the payload type looked up last stands for.
     private var recentCodec: (payloadType: UInt8, codec: ReceiveCodec)?
-    /// Of retransmissions: configured, or learnt from the first one.
+    /// Of retransmissions: configured, or learnt from the last one that repeated a packet of this stream.
     public internal(set) var retransmissionSSRC: UInt32?
     /// Of retransmissions of the source whose place this one has taken: they may come later than its first packets, and
     /// are not to be learnt as this one's.
@@ -73,17 +73,6 @@ public struct ReceiveStream: Sendable {
 
     public var ssrc: UInt32 { configuration.ssrc }
 
-    /// Takes the place of another stream, or of the one that was made for the same source before. Retransmissions of
-    /// the former one, or of the one before it, are not this one's, unless a description says so.
-    mutating func takeOver(from former: ReceiveStream?) {
-        switch former {
-        case .some(let former) where former.ssrc != ssrc:
-            formerRetransmissionSSRC = former.retransmissionSSRC ?? former.formerRetransmissionSSRC
-        case .some(let former): formerRetransmissionSSRC = former.formerRetransmissionSSRC
-        case .none: return
-        }
-    }
-
     /// Whether the negotiated codecs are of pictures.
     var isVideo: Bool { configuration.codecs.values.contains(where: \.isVideo) }
 
@@ -94,9 +83,7 @@ public struct ReceiveStream: Sendable {
 
     private func accepts(_ header: RTPHeader, _ codec: ReceiveCodec?) -> Bool {
         switch codec {
-        case .retransmission:
-            header.ssrc != ssrc
-                && (retransmissionSSRC.map { $0 == header.ssrc } ?? (header.ssrc != formerRetransmissionSSRC))
+        case .retransmission: mayRepair(from: header.ssrc)
         case .media, .redundancy, .telephoneEvent, .none: header.ssrc == ssrc
         }
     }
@@ -241,25 +228,6 @@ public struct ReceiveStream: Sendable {
         original.payloadType = payloadType
         insert(
             original, sequence: sequence, payload: payload, format: format, about: about(header, packet), at: now)
-    }
-
-    /// The place of the packet that a retransmission brings; nil for one that brings nothing that was ever missed.
-    mutating func unwrap(_ header: RTPHeader, _ payload: RawSpan, at now: Instant) -> Int64? {
-        retransmissionSSRC = header.ssrc
-        _ = retransmissionRecord.receive(sequenceNumber: header.sequenceNumber)
-        let size = max(payload.byteCount - RTXPayload.overhead, 0)
-        counters.rtxPacketsReceived += 1
-        counters.rtxBytesReceived += UInt64(size)
-        counters.rtxHeaderBytesReceived += UInt64(
-            header.headerSize + header.paddingCount + payload.byteCount - size)
-        guard let number = RTXPayload.originalSequenceNumber(payload), let highest = record.highest else { return nil }
-        let sequence = record.unwrapped(number)
-        // One that was never missed is a probe for bandwidth made of old packets.
-        guard sequence <= highest else { return nil }
-        counters.retransmittedPacketsReceived += 1
-        counters.retransmittedBytesReceived += UInt64(size)
-        _ = nacks.received(sequence)
-        return sequence
     }
 
     private mutating func insert(

@@ -26,8 +26,8 @@ public enum PlayoutDelay: Sendable, Hashable {
 /// What a `ReceiveStream` is made with: the receiver's part of a negotiated media section.
 public struct ReceiveStreamConfiguration: Sendable {
     public var ssrc: UInt32
-    /// Where retransmissions come (RFC 4588); nil when they are not negotiated, or not known yet: then the first
-    /// packet with a retransmission payload type tells.
+    /// Where retransmissions come (RFC 4588); nil when they are not negotiated, or no description names it: then those
+    /// that repeat a packet of the stream tell.
     public var retransmissionSSRC: UInt32?
     /// Who our feedback is from.
     public var localSSRC: UInt32

@@ -101,6 +101,44 @@ import Testing
         #expect(script.frames() == [10])
     }
 
+    @Test func `what the path is probed with on SSRC 0 is not taken for the source of retransmissions`() {
+        var script = PacketScript()
+        // libwebrtc's first probes are padding; whatever is in them, they are nobody's.
+        script.packet(1, timestamp: 0, payloadType: 97, ssrc: 0, [])
+        script.picture(10, isKeyFrame: true)
+        script.packet(2, timestamp: 0, payloadType: 97, ssrc: 0, VP8.repeated(10))
+        script.picture(12)
+        #expect(script.stream.retransmissionSSRC == nil)
+        #expect(script.stream.stats(at: script.now).packetsReceived == 2)
+        script.packet(500, timestamp: 33_000, payloadType: 97, ssrc: 77, VP8.repeated(11))
+        #expect(script.frames() == [10, 11, 12])
+        #expect(script.stream.retransmissionSSRC == 77)
+    }
+
+    @Test func `padding alone tells no source of retransmissions, and what was learnt gives way to another`() {
+        var script = PacketScript()
+        script.picture(10, isKeyFrame: true)
+        script.picture(12)
+        script.packet(1, timestamp: 0, payloadType: 97, ssrc: 66, [])
+        #expect(script.stream.retransmissionSSRC == nil)
+        // Another stream's, whose number might be ours.
+        script.packet(2, timestamp: 0, payloadType: 97, ssrc: 66, VP8.repeated(9))
+        #expect(script.stream.retransmissionSSRC == 66)
+        script.packet(500, timestamp: 33_000, payloadType: 97, ssrc: 77, VP8.repeated(11))
+        #expect(script.frames() == [10, 11, 12])
+        #expect(script.stream.retransmissionSSRC == 77)
+    }
+
+    @Test func `a source of retransmissions that a description names is the only one`() {
+        var script = PacketScript { $0.retransmissionSSRC = 66 }
+        script.picture(10, isKeyFrame: true)
+        script.picture(12)
+        script.packet(500, timestamp: 33_000, payloadType: 97, ssrc: 77, VP8.repeated(11))
+        #expect(script.frames() == [10])
+        script.packet(1, timestamp: 33_000, payloadType: 97, ssrc: 66, VP8.repeated(11))
+        #expect(script.frames() == [11, 12])
+    }
+
     @Test func `a packet given up leads to a key frame request, and only a key frame follows`() {
         var script = PacketScript { $0.videoHoldLimit = .milliseconds(300) }
         script.stream.roundTripTime = .milliseconds(100)
