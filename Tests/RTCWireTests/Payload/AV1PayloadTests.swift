@@ -89,10 +89,19 @@ import Testing
         #expect(join(payloads) == frame)
     }
 
-    @Test func `sizes that were left in are taken when they are right`() {
+    @Test func `sizes that were left in give way to the true ones`() {
         #expect(join([[0x10, 0x32, 2, 0x30, 1]]) == [0x32, 2, 0x30, 1])
-        #expect(join([[0x10, 0x32, 3, 0x30, 1]]) == nil)
-        #expect(join([[0x10, 0x32, 1, 0x30, 1]]) == nil)
+        #expect(join([[0x10, 0x22, 4, 3, 1, 2]]) == [0x22, 3, 3, 1, 2])
+        #expect(join([[0x10, 0x22, 2, 3, 1, 2]]) == [0x22, 3, 3, 1, 2])
+        // In more bytes than it needs; of a unit that comes in fragments; of one in the midst of others.
+        #expect(join([[0x10, 0x22, 0x89, 0x00, 3, 1, 2]]) == [0x22, 3, 3, 1, 2])
+        #expect(join([[0x50, 0x36, 0x20, 9, 3], [0x90, 1, 2]]) == [0x36, 0x20, 3, 3, 1, 2])
+        #expect(join([[0x20, 3, 0x22, 0, 7, 0x30, 0x30]]) == [0x22, 1, 7, 0x32, 1, 0x30])
+    }
+
+    @Test func `elements without a byte are passed over`() {
+        #expect(join([[0x00, 0, 2, 0x30, 1, 0]]) == [0x32, 1, 1])
+        #expect(join([[0x00, 0]]) == [])
     }
 
     @Test func `delimiters and tile lists that arrive are left out`() {
@@ -102,9 +111,9 @@ import Testing
 
     @Test func `broken payloads are refused and leave the frame as it was`() {
         let broken: [[UInt8]] = [
-            [], [0x10], [0x00, 5, 0x30], [0x20, 9, 0x30], [0x88, 0x30], [0x10, 0xb0, 1], [0x00, 0x00],
+            [], [0x10], [0x00, 5, 0x30], [0x20, 9, 0x30], [0x88, 0x30], [0x10, 0xb0, 1],
             [0x30, 1, 0x30], [0x00, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01], [0x10, 0x34],
-            [0x20, 2, 0x30, 1, 0x34],
+            [0x20, 2, 0x30, 1, 0x34], [0x10, 0x32], [0x10, 0x32, 0x80],
         ]
         for payload in broken {
             var depacketizer = Depacketizer(format: .av1)

@@ -62,36 +62,37 @@ struct AV1Depacketizer: Sendable {
         var count = 0
         while let element = reader.next() {
             count += 1
-            guard !element.isEmpty else { return false }
             let isFragment = (count == 1 && head.continues) || (reader.isAtEnd && head.goesOn)
-            if isFragment { continue }
+            if isFragment || element.isEmpty { continue }
             var bytes = ByteReader(payload.extracting(element))
-            guard let header = OBUHeader(&bytes), hasTrueSize(header, &bytes) else { return false }
+            guard let header = OBUHeader(&bytes), skipSize(header, &bytes) else { return false }
         }
         return reader.isAtEnd && count > 0 && (head.count == 0 || head.count == count)
     }
 
-    /// §4.5 recommends to leave the size out; where it is, it has to be right.
-    private static func hasTrueSize(_ header: OBUHeader, _ rest: inout ByteReader) -> Bool {
+    /// §4.5 recommends to leave the size out. The element's length has said it already, and some senders leave in one
+    /// that is wrong: as libwebrtc does, it is read over.
+    private static func skipSize(_ header: OBUHeader, _ rest: inout ByteReader) -> Bool {
         guard header.hasSize else { return true }
-        guard let size = rest.readLEB128() else { return false }
-        return size == rest.remaining
+        return rest.readLEB128() != nil
     }
 
-    /// The unit from `start` to the end is whole: it gets its size, or goes when it is one that RTP does not carry.
+    /// The unit from `start` to the end is whole: it gets its size, or goes when it is one that RTP does not carry. An
+    /// element without a byte is no unit.
     private mutating func complete(_ frame: inout [UInt8], from start: Int) -> Bool {
+        guard start < frame.count else { return true }
         units += 1
         var reader = ByteReader(frame.span.bytes.extracting(start..<frame.count))
-        guard let header = OBUHeader(&reader) else { return false }
+        guard let header = OBUHeader(&reader), Self.skipSize(header, &reader) else { return false }
         let content = reader.remaining
-        guard Self.hasTrueSize(header, &reader) else { return false }
         if header.kind.isLeftOut {
             frame.removeSubrange(start...)
             return true
         }
-        if header.hasSize { return true }
+        var size: [UInt8] = []
+        size.append(leb128: content)
         frame[start] |= 0x02
-        frame.insert(leb128: content, at: start + header.byteCount)
+        frame.replaceSubrange(start + header.byteCount..<frame.count - content, with: size)
         return true
     }
 
