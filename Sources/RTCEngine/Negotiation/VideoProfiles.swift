@@ -12,11 +12,14 @@ enum VideoProfiles {
         haveSame("profile", inferred: 0, a, b) && haveSame("tier", inferred: 0, a, b)
     }
 
-    /// RFC 7798 §7.2.2: what describes the profile is the same on both sides; and we have one RTP stream only.
+    /// RFC 7798 §7.2.2: what describes the profile is the same on both sides; and we have one RTP stream only, whose
+    /// units come in decoding order: a sender that says `sprop-max-don-diff` writes numbers (DONL, DOND) among them.
     static func matchesH265(_ a: SDP.CodecOptions, _ b: SDP.CodecOptions) -> Bool {
         func mode(_ options: SDP.CodecOptions) -> String { options["tx-mode"]?.uppercased() ?? "SRST" }
+        func isInOrder(_ options: SDP.CodecOptions) -> Bool { number(options, "sprop-max-don-diff", 0) == 0 }
         return haveSame("profile-space", inferred: 0, a, b) && haveSame("profile-id", inferred: 1, a, b)
             && haveSame("tier-flag", inferred: 0, a, b) && mode(a) == "SRST" && mode(b) == "SRST"
+            && isInOrder(a) && isInOrder(b)
     }
 
     /// What is not a number is the same as nothing.

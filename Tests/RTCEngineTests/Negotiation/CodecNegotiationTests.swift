@@ -270,6 +270,7 @@ import Testing
         Row("H265 level-id=93;profile-id=1", "level-id=120", "level-id=93;profile-id=1"),
         Row("H265 level-id=93;profile-id=1", "level-id=60;tx-mode=SRST", "level-id=60;profile-id=1"),
         Row("H265", "profile-id=2", nil), Row("H265", "tx-mode=MRST", nil), Row("H265", "tier-flag=1", nil),
+        Row("H265", "sprop-max-don-diff=0", "level-id=93"), Row("H265", "sprop-max-don-diff=2", nil),
     ]
 
     @Test(arguments: profiles)

@@ -1,4 +1,4 @@
-/// RFC 7798: reads single units, AP and FU without DONL (we never negotiate `sprop-max-don-diff`) into Annex B. PACI is
+/// RFC 7798: reads single units, AP and FU without DONL (`sprop-max-don-diff` is never agreed on) into Annex B. PACI is
 /// refused.
 struct H265Depacketizer: Sendable {
     private enum Phase: Sendable, Equatable {
