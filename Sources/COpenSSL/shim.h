@@ -81,14 +81,14 @@ static inline void copenssl_bio_clear_retry(BIO *bio) { BIO_clear_retry_flags(bi
 
 // Keys
 
-/// As EVP_EC_gen("P-256"), but of the kind that a certificate takes as it is: X509_set_pubkey encodes the other kind and
+/// As EVP_EC_gen, but of the kind that a certificate takes as it is: X509_set_pubkey encodes the other kind and
 /// decodes it again, for which OpenSSL 3.0 looks up all its decoders: three times what making the key takes. Deprecated,
 /// not removed.
-static inline EVP_PKEY *copenssl_generate_p256_key(void) {
+static inline EVP_PKEY *copenssl_generate_ec_key(int curve) {
     EVP_PKEY *key = EVP_PKEY_new();
-    EC_KEY *curve = EC_KEY_new_by_curve_name(NID_X9_62_prime256v1);
-    if (key && curve && EC_KEY_generate_key(curve) == 1 && EVP_PKEY_assign_EC_KEY(key, curve) == 1) return key;
-    EC_KEY_free(curve);
+    EC_KEY *pair = EC_KEY_new_by_curve_name(curve);
+    if (key && pair && EC_KEY_generate_key(pair) == 1 && EVP_PKEY_assign_EC_KEY(key, pair) == 1) return key;
+    EC_KEY_free(pair);
     EVP_PKEY_free(key);
     return NULL;
 }

@@ -19,9 +19,12 @@ public final class Certificate: Sendable {
     public let fingerprint: Fingerprint
 
     /// Makes a key and a certificate. Takes about 0.1 ms; the validity is relative to the system's clock.
-    public init() throws(SecurityError) {
+    public convenience init() throws(SecurityError) { try self.init(curve: NID_X9_62_prime256v1) }
+
+    /// - Parameter curve: OpenSSL's number of it (NID).
+    init(curve: Int32) throws(SecurityError) {
         OpenSSLErrors.clear()
-        guard let key = copenssl_generate_p256_key() else { throw OpenSSLErrors.failure("make a P-256 key") }
+        guard let key = copenssl_generate_ec_key(curve) else { throw OpenSSLErrors.failure("make an EC key") }
         guard let certificate = X509_new() else {
             EVP_PKEY_free(key)
             throw OpenSSLErrors.failure("allocate a certificate")

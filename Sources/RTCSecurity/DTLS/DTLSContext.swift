@@ -31,6 +31,10 @@ final class DTLSRules: Sendable {
         ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-CHACHA20-POLY1305:ECDHE-RSA-AES256-GCM-SHA384
         """
 
+    /// Those of browsers. RFC 8422 §5.1: a peer's certificate, too, has to be on one of them, and those of some servers
+    /// are on P-384.
+    private static let groups = "X25519:P-256:P-384"
+
     private static let made = Mutex<[[SRTPProfile]: DTLSRules]>([:])
 
     /// Those of this process. A profile that is named twice counts once, so that there are fifteen lists at most.
@@ -77,7 +81,7 @@ final class DTLSRules: Sendable {
         let steps: [(String, Bool)] = [
             ("set DTLS 1.2", copenssl_set_protocol_versions(context, DTLS1_2_VERSION, DTLS1_2_VERSION) == 1),
             ("set the cipher suites", SSL_CTX_set_cipher_list(context, cipherSuites) == 1),
-            ("set the groups", copenssl_set_groups(context, "X25519:P-256") == 1),
+            ("set the groups", copenssl_set_groups(context, groups) == 1),
             // The trap: this one function returns 0 for success.
             ("set the SRTP profiles", SSL_CTX_set_tlsext_use_srtp(context, names) == 0),
         ]

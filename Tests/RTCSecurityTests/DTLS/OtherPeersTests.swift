@@ -86,4 +86,19 @@ struct OtherPeersTests {
         pair.run()
         #expect(pair.isConnected)
     }
+
+    @Test(arguments: [DTLSPair.Side.client, .server])
+    func `a peer whose certificate is on P-384 will do, in either role`(side: DTLSPair.Side) throws {
+        let theirs = try TestContext(curve: NID_secp384r1)
+        try #require(copenssl_set_groups(theirs.context.pointer, "P-384:P-256:X25519") == 1)
+        let contexts = side == .client ? (client: theirs, server: ours) : (client: ours, server: theirs)
+        let pair = DTLSPair(
+            client: DTLSAssociation(context: contexts.client.context),
+            server: DTLSAssociation(context: contexts.server.context), fingerprint: ours.certificate.fingerprint)
+        pair.start(
+            clientExpects: [contexts.server.certificate.fingerprint],
+            serverExpects: [contexts.client.certificate.fingerprint])
+        pair.run()
+        #expect(pair.isConnected)
+    }
 }

@@ -8,8 +8,8 @@ struct TestContext {
     let certificate: Certificate
     let context: DTLSContext
 
-    init(profiles: [SRTPProfile] = SRTPPair.browserProfiles) throws {
-        certificate = try Certificate()
+    init(profiles: [SRTPProfile] = SRTPPair.browserProfiles, curve: Int32 = NID_X9_62_prime256v1) throws {
+        certificate = try Certificate(curve: curve)
         context = DTLSContext(certificate: certificate, rules: try DTLSRules(profiles))
     }
 
