@@ -30,7 +30,7 @@ extension ICEAgent {
         guard unknown.isEmpty else {
             return refuse(request, .unknownAttribute, naming: unknown, key: credential.key, over: route)
         }
-        guard let priority = request.priority else {
+        guard let priority = request.priority ?? presumedPriority else {
             return refuse(request, .badRequest, key: credential.key, over: route)
         }
         acquaintances.learn(route.remote)
@@ -55,6 +55,12 @@ extension ICEAgent {
             route: route, priority: priority, usesCandidate: request.usesCandidate,
             remoteFragment: String(fragments[1]))
         act(on: check, at: now)
+    }
+
+    /// RFC 8445 §7.1.1: a check says the priority that a candidate learnt from it would have. Older WHIP clients of
+    /// FFmpeg leave it out; where this agent is lite, nothing is decided by it.
+    private var presumedPriority: UInt32? {
+        configuration.isLite ? ICECandidate.priority(of: .peerReflexive, localPreference: .max) : nil
     }
 
     /// Ours that a check may name; after two restarts the path in use may still have that of the first.

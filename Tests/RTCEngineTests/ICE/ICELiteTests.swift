@@ -99,6 +99,18 @@ import Testing
         #expect(peer.agent.selectedPair?.remote == peer.address)
     }
 
+    /// Older WHIP clients of FFmpeg say neither.
+    @Test func `a nomination without a priority and without a role is followed, by a lite agent alone`() {
+        var peer = lite()
+        peer.introduce()
+        peer.check([.useCandidate], priority: nil)
+        #expect(peer.takeSent().map(\.kind) == [.success])
+        #expect(peer.selections.map(\.remote) == [peer.address])
+        var full = ScriptedPeer(role: .controlled)
+        full.check([.useCandidate], priority: nil)
+        #expect(full.takeSent().map(\.errorCode) == [.badRequest])
+    }
+
     @Test func `of several nominations the last that is answered counts, and a lost answer is asked for again`() {
         var peer = lite()
         peer.introduce()

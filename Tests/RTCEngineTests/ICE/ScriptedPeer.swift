@@ -102,13 +102,14 @@ struct ScriptedPeer {
     /// A check as an honest peer makes it; `change` makes it less honest.
     mutating func check(
         _ extra: [STUNAttribute] = [], from source: TransportAddress? = nil, password: String? = nil,
-        username: String? = nil, naming credential: ICEParameters? = nil, priority: UInt32 = 1_845_501_695
+        username: String? = nil, naming credential: ICEParameters? = nil, priority: UInt32? = 1_845_501_695
     ) {
         let credential = credential ?? agent.localParameters
         let name = username ?? "\(credential.usernameFragment):\(parameters.usernameFragment)"
+        var attributes: [STUNAttribute] = [.username(name)]
+        if let priority { attributes.append(.priority(priority)) }
         let request = STUNMessage(
-            .request, transactionID: STUNTransactionID(using: &random),
-            attributes: [.username(name), .priority(priority)] + extra)
+            .request, transactionID: STUNTransactionID(using: &random), attributes: attributes + extra)
         send(request.encoded(key: HMACSHA1(password: password ?? credential.password)), from: source)
     }
 
