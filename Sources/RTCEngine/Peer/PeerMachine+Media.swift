@@ -177,7 +177,8 @@ extension PeerMachine {
         receivers[id]?.noteTakeover(at: now)
         let rtx = receivers[id]?.retransmissionSSRC(of: ssrc)
         let configuration = streamConfiguration(parameters, ssrc: ssrc, rtx: rtx)
-        receivers[id]?.begin(ReceiveStream(configuration: configuration))
+        let stream = makeStream(configuration, on: id)
+        receivers[id]?.begin(stream)
     }
 
     private mutating func drainReceiver(at place: Int) {

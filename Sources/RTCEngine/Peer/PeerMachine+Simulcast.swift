@@ -193,7 +193,7 @@ extension PeerMachine {
             var configuration = streamConfiguration(
                 parameters, ssrc: header.ssrc, rtx: layer.sources?.primary == header.ssrc ? layer.sources?.rtx : nil)
             configuration.rid = layer.rid
-            let stream = ReceiveStream(configuration: configuration)
+            let stream = makeStream(configuration, on: id)
             _ = simulcasts[id]?.withLayer(place) {
                 $0.begin(stream)
                 $0.begunAt = now

@@ -73,11 +73,7 @@ extension PeerMachine {
             demultiplexer.update(negotiator.routes)
             noteExtensions()
         }
-        guard let parameters else {
-            receivers[id] = nil
-            simulcasts[id] = nil
-            return
-        }
+        guard let parameters else { return holdReceiver(id) }
         guard parameters.layers.isEmpty else { return configureLayers(parameters, on: id) }
         simulcasts[id] = nil
         var receiver = receivers.take(id) ?? Receiver(parameters: parameters)
@@ -88,10 +84,27 @@ extension PeerMachine {
             // A source that goes on keeps what is in its jitter buffer.
             if receiver.stream?.reconfigure(configuration) != true {
                 if receiver.stream?.ssrc != ssrc { receiver.noteTakeover(at: now) }
-                receiver.begin(ReceiveStream(configuration: configuration))
+                receiver.begin(makeStream(configuration, on: id))
             }
         }
         receivers[id] = receiver
+    }
+
+    /// The streams go, with what they hold. The sources may come back, and are then counted on.
+    private mutating func holdReceiver(_ id: TransceiverID) {
+        var counted = simulcasts[id]?.layers.compactMap { $0.stream?.counted } ?? []
+        if let stream = receivers[id]?.stream { counted.append(stream.counted) }
+        if !counted.isEmpty { heldReceptions[id] = counted }
+        receivers[id] = nil
+        simulcasts[id] = nil
+    }
+
+    /// A stream for a source that may have been held before.
+    mutating func makeStream(_ configuration: ReceiveStreamConfiguration, on id: TransceiverID) -> ReceiveStream {
+        var stream = ReceiveStream(configuration: configuration)
+        let place = heldReceptions[id]?.firstIndex { $0.ssrc == configuration.ssrc }
+        if let place, let counted = heldReceptions[id]?.remove(at: place) { stream.goOn(with: counted) }
+        return stream
     }
 
     /// The identifiers of header extensions are the same in all bundled sections (RFC 9143 §12), but not every

@@ -36,3 +36,10 @@ struct ReceiveCounters: Sendable {
     var firCount: UInt64 = 0
     var lastPacketAt: Instant?
 }
+
+/// What has been counted of a source, without its stream.
+struct CountedReception: Sendable {
+    var ssrc: UInt32
+    var packetsReceived: UInt64
+    var counters: ReceiveCounters
+}

@@ -20,6 +20,7 @@ extension ReceiveStream {
         case .some(let former):
             formerRetransmissionSSRC = former.formerRetransmissionSSRC
             retransmissionSSRC = retransmissionSSRC ?? former.retransmissionSSRC
+            goOn(with: former.counted)
         case .none: return
         }
     }

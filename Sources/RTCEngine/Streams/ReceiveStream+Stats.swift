@@ -5,6 +5,18 @@ extension ReceiveStream {
     /// The identifier of the stream's `inbound-rtp` entry.
     public var statsID: String { "IT\(ssrc)" }
 
+    /// What a stream that takes this one's place for the same source has to go on with.
+    var counted: CountedReception {
+        CountedReception(ssrc: ssrc, packetsReceived: record.packetsReceived, counters: counters)
+    }
+
+    /// Before the first packet. The identifier is that of the stream before, so what is counted may not go back.
+    mutating func goOn(with counted: CountedReception) {
+        guard counted.ssrc == ssrc, record.highest == nil else { return }
+        record = ReceptionRecord(packetsReceived: counted.packetsReceived)
+        counters = counted.counters
+    }
+
     private var remoteStatsID: String { "RO\(ssrc)" }
 
     private var kind: String { isVideo ? "video" : "audio" }

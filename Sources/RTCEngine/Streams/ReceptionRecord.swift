@@ -34,6 +34,9 @@ struct ReceptionRecord: Sendable {
     private var lastTransit: Int64?
     private var transitClockRate: UInt32 = 0
 
+    /// - Parameter packetsReceived: of the same source, by a stream before this one.
+    init(packetsReceived: UInt64 = 0) { self.packetsReceived = packetsReceived }
+
     /// The highest unwrapped sequence number; nil before the first packet.
     var highest: Int64? { unwrapper.highest }
 

@@ -108,6 +108,24 @@ import Testing
         #expect(call.violations == [])
     }
 
+    @Test func `what is counted of a source goes on when it is held and comes back`() throws {
+        var call = connected([.video])
+        call.run(for: .seconds(Int64(3)))
+        let id = try #require(call.transceiver(.video, of: .right))
+        let before = try #require(call[.right].machine.stats(at: call.now).inboundRTP.first)
+        call.setDirection(.sendonly, of: id, .right)
+        call.run(for: .seconds(Int64(1)))
+        call.setDirection(.sendrecv, of: id, .right)
+        call.run(for: .seconds(Int64(1)))
+        let after = try #require(call[.right].machine.stats(at: call.now).inboundRTP.first)
+        #expect(after.id == before.id)
+        #expect(after.packetsReceived > before.packetsReceived)
+        #expect(after.bytesReceived > before.bytesReceived)
+        #expect(after.framesReceived > before.framesReceived)
+        #expect(after.keyFramesReceived == before.keyFramesReceived + 1)
+        #expect(call.violations == [])
+    }
+
     @Test(arguments: CallSimulation.Side.allCases)
     func `a removed track ends on the other side, and its section serves the next one`(
         side: CallSimulation.Side
