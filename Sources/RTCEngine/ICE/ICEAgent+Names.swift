@@ -21,8 +21,9 @@ extension ICEAgent {
 
     /// Keeps a candidate until its name is looked up. False when it cannot be used anyhow.
     mutating func awaitName(of candidate: ICECandidate, _ name: String) -> Bool {
-        // A lite agent sends to nobody who has not asked, and learns then where from.
-        guard !configuration.isLite, MDNSQuerier.isCandidateName(name),
+        // A lite agent sends to nobody who has not asked, and learns then where from. W3C WebRTC, addIceCandidate:
+        // where only relays are used nothing is looked up, for the query alone tells the network who is called.
+        guard !configuration.isLite, configuration.transportPolicy == .all, MDNSQuerier.isCandidateName(name),
             session.unresolved.count < configuration.maximumNames
         else { return false }
         let name = name.lowercased()

@@ -150,6 +150,17 @@ import Testing
         #expect(peer.agent.statistics.pairs.map(\.remoteCandidate) == [candidate])
     }
 
+    @Test func `where only relays are used no name is looked up`() {
+        var configuration = ICEConfiguration()
+        configuration.transportPolicy = .relay
+        var peer = ScriptedPeer(role: .controlling, configuration: configuration)
+        peer.introduce(withCandidate: false)
+        let candidate = candidate(Self.name)
+        peer.tell { agent, now in agent.addRemoteCandidate(candidate, at: now) }
+        #expect(resolutions(peer) == [])
+        #expect(peer.agent.statistics.remoteCandidatesIgnored == 1)
+    }
+
     @Test func `names wait in a bounded number, each is asked for once, and others are left out`() {
         var configuration = ICEConfiguration()
         configuration.maximumNames = 3
