@@ -35,10 +35,22 @@ extension PeerMachine {
         guard connectionState != .closed else { throw .closed }
         guard negotiator.transceiver(id) != nil else { throw .unknownTransceiver }
         guard let wasActive = negotiator.setEncoding(rid, isActive: isActive, of: id) else { throw .unknownLayer }
-        guard isActive, !wasActive, let place = place(ofLayer: rid, on: id), layerSenders[id]?[place].phase != .held
-        else { return }
-        layerSenders[id]?[place].beginAnew()
+        guard isActive, !wasActive, beginAnew(layer: rid, on: id) else { return }
         if secure.isProtected { events.append(.keyFrameRequested(id)) }
+    }
+
+    /// - Returns: whether the layer is being sent; of a peer that takes one stream the first is.
+    private mutating func beginAnew(layer rid: String, on id: TransceiverID) -> Bool {
+        guard layerSenders.place(of: id) != nil else {
+            guard rid == negotiator.transceiver(id)?.encodings.first?.rid, sendingFormat(of: id) != nil else {
+                return false
+            }
+            senders[id]?.beginAnew()
+            return true
+        }
+        guard let place = place(ofLayer: rid, on: id), layerSenders[id]?[place].phase != .held else { return false }
+        layerSenders[id]?[place].beginAnew()
+        return true
     }
 
     /// The layer that frames without a name are of; nil where there are no streams of layers.

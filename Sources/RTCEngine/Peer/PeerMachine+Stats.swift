@@ -55,7 +55,9 @@ extension PeerMachine {
             stats.transportID = Self.transportID
             stats.mediaSourceID = sourceID
             stats.encodingIndex = layers.isEmpty ? nil : UInt64(place)
-            let encoding = transceiver?.encodings.first { $0.rid == stats.rid }
+            let encodings = transceiver?.encodings ?? []
+            // A stream without a name is the first layer's.
+            let encoding = stats.rid == nil ? encodings.first : encodings.first { $0.rid == stats.rid }
             switch sender.phase {
             case .held: stats.isActive = false
             case .awaitingKeyFrame, .flowing: stats.isActive = encoding?.isActive ?? true

@@ -126,6 +126,30 @@ import Testing
         #expect(throws: PeerError.unknownLayer) { try duet.send(7, layers: ["x"]) }
     }
 
+    @Test func `the first layer is switched off and on also where the peer takes one stream`() throws {
+        let duet = try SimulcastDuet(SimulcastDuet.layers, offered: SimulcastDuet.withoutLayers)
+        func send(_ number: Int, isKeyFrame: Bool = false) throws {
+            let frame = EncodedFrame(
+                payload: CodedBytes.frame(.vp8, isKeyFrame: isKeyFrame, body: [1, 2, 3]),
+                timestamp: UInt32(number * 3_000), isKeyFrame: isKeyFrame, format: .vp8)
+            try duet.left.send(frame, on: duet.video, at: duet.now)
+            for _ in 0..<33 { duet.step() }
+        }
+        try send(0, isKeyFrame: true)
+        try duet.left.setLayer("q", isActive: false, on: duet.video)
+        for number in 1..<4 { try send(number, isKeyFrame: number == 3) }
+        #expect(duet.received.count == 1)
+        let outbound = duet.left.stats(at: duet.now).outboundRTP
+        #expect(outbound.map(\.isActive) == [false])
+        let asked = duet.keyFrameRequests
+        try duet.left.setLayer("q", isActive: true, on: duet.video)
+        try send(4)
+        #expect(duet.received.count == 1)
+        #expect(duet.keyFrameRequests == asked + 1)
+        try send(5, isKeyFrame: true)
+        #expect(duet.received.count == 2)
+    }
+
     @Test func `a lost packet comes again under the repaired layer's name (RFC 8852 3_2)`() throws {
         let duet = try SimulcastDuet(SimulcastDuet.layers)
         try duet.send(0, layers: SimulcastDuet.names, isKeyFrame: true)
