@@ -67,6 +67,12 @@ extension ICEAgent {
                 state: pair.state.statistic, isNominated: pair.nomination == .nominated, priority: pair.priority,
                 currentRoundTripTime: pair.roundTripTime)
         }
+        if let path, path.generation != session.generation {
+            statistics.pairBeforeRestart = ICEStatistics.Pair(
+                route: path.route, localCandidate: path.selection.localCandidate,
+                remoteCandidate: path.selection.remoteCandidate, state: path.consent.isFresh ? .succeeded : .failed,
+                isNominated: path.isNominated, priority: path.pairPriority, currentRoundTripTime: path.roundTripTime)
+        }
         return statistics
     }
 }

@@ -36,4 +36,6 @@ public struct ICEStatistics: Hashable, Sendable {
     public var datagramsIgnored = 0
     /// Pairs of the present generation, best first.
     public var pairs: [Pair] = []
+    /// The pair in use, of the generation before, while a restart looks for another (RFC 8445 §9).
+    public var pairBeforeRestart: Pair?
 }

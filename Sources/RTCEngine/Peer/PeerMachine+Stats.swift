@@ -118,7 +118,8 @@ extension PeerMachine {
         addHandshake(to: &transport, and: &report, at: now)
         let ice = ice.statistics
         let selected = self.ice.selectedPair
-        for pair in ice.pairs {
+        // The one in use comes last: a pair of the same addresses that is being looked at has its identifier.
+        for pair in ice.pairs + (ice.pairBeforeRestart.map { [$0] } ?? []) {
             let local = add(pair.localCandidate, .local, to: &report, at: now)
             let remote = add(pair.remoteCandidate, .remote, to: &report, at: now)
             var stats = CandidatePairStats(

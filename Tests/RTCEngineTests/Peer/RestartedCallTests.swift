@@ -30,6 +30,20 @@ import Testing
         #expect(call.violations == [])
     }
 
+    @Test(arguments: CallSimulation.Side.allCases)
+    func `while a restart looks for a pair the one in use stays in the statistics`(side: CallSimulation.Side) throws {
+        var call = connected()
+        call.offer(side, iceRestart: true)
+        for _ in 0..<100 {
+            call.run(for: .milliseconds(10))
+            let report = call[side].machine.stats(at: call.now)
+            let id = try #require(report.transport?.selectedCandidatePairID)
+            let pair = try #require(report.candidatePairs.first { $0.id == id })
+            #expect(pair.state == "succeeded")
+        }
+        #expect(call.violations == [])
+    }
+
     @Test func `a line that is cut for 10 seconds comes back by itself`() {
         var call = connected()
         call.setConditions(.cut, of: .right)
