@@ -93,7 +93,6 @@ extension ICEAgent {
         while let due = session.transactions.popDue(at: now) {
             switch due {
             case .resend(let transaction):
-                counters.requestsSent += 1
                 outputs.append(
                     .send(transaction.datagram, from: transaction.route.base, to: transaction.route.remote))
             case .expired(let transaction):

@@ -11,7 +11,6 @@ extension ICEAgent {
             sendConsentCheck(over: path, at: now)
         case .resend(let datagram):
             self.path?.consent.resent(at: now)
-            counters.requestsSent += 1
             outputs.append(.send(datagram, from: path.route.base, to: path.route.remote))
         case .expired:
             return consentExpired(at: now)

@@ -64,7 +64,6 @@ extension ICEAgent {
             patience: .init(
                 rto: configuration.minimumRTO, longestInterval: configuration.maximumRTO,
                 sends: configuration.maximumSends), at: now)
-        counters.requestsSent += 1
         outputs.append(.send(datagram, from: route.base, to: route.remote))
         return true
     }

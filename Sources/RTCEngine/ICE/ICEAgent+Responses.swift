@@ -20,7 +20,6 @@ extension ICEAgent {
                 counters.datagramsIgnored += 1
                 return
             }
-            counters.responsesReceived += 1
             session.transactions.finish(transaction.id)
             let mapped = response.kind == .success ? response.reflexiveAddress : nil
             serverAnswered(index, mapped: mapped, transaction: transaction, at: now)

@@ -21,9 +21,11 @@ public struct ICEStatistics: Hashable, Sendable {
         public var currentRoundTripTime: Interval?
     }
 
+    /// Checks, without their repetitions; what STUN servers are asked is none.
     public var requestsSent = 0
     public var requestsReceived = 0
     public var responsesSent = 0
+    /// The peer's authentic answers to checks, errors among them.
     public var responsesReceived = 0
     /// Consent checks among `requestsSent`.
     public var consentRequestsSent = 0

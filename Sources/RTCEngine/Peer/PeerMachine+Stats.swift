@@ -47,7 +47,7 @@ extension PeerMachine {
             report.add(.mediaSource(source))
             sourceID = source.id
         }
-        let codecID = (transceiver?.sendParameters?.codec).map { add($0, to: &report, at: now) }
+        let codecID = (transceiver?.sendParameters?.codec).map { add($0, "CO", to: &report, at: now) }
         for (place, sender) in (layers + single).enumerated() {
             var stats = sender.stream.stats(at: now)
             stats.mid = transceiver?.mid
@@ -64,7 +64,7 @@ extension PeerMachine {
             }
             if stats.isActive, layers.isEmpty { stats.targetBitrate = targetBitrate?[id]?.value }
             report.add(.outboundRTP(stats))
-            guard var remote = sender.stream.remoteStats(at: now) else { continue }
+            guard var remote = sender.stream.remoteStats() else { continue }
             remote.codecID = codecID
             remote.transportID = Self.transportID
             report.add(.remoteInboundRTP(remote))
@@ -76,25 +76,30 @@ extension PeerMachine {
     ) {
         let parameters = receivers[id]?.parameters
         let codec = stream.payloadType.flatMap { type in parameters?.codecs.first { $0.payloadType == type } }
-        let codecID = codec.map { add($0, to: &report, at: now) }
+        let codecID = codec.map { add($0, "CI", to: &report, at: now) }
         var stats = stream.stats(at: now)
         stats.mid = parameters?.mid
         stats.trackIdentifier = negotiator.transceiver(id)?.remoteTrackID
         stats.codecID = codecID
         stats.transportID = Self.transportID
         report.add(.inboundRTP(stats))
-        guard var remote = stream.remoteStats(at: now) else { return }
+        guard var remote = stream.remoteStats() else { return }
         remote.codecID = codecID
         remote.transportID = Self.transportID
         report.add(.remoteOutboundRTP(remote))
     }
 
-    private func add(_ codec: CodecParameters, to report: inout StatsReport, at now: Instant) -> String {
+    /// - Parameter prefix: of the identifier. What a payload type stands for is each side's own, so the two directions
+    ///   have an entry each (W3C webrtc-stats: RTCCodecStats).
+    private func add(
+        _ codec: CodecParameters, _ prefix: String, to report: inout StatsReport, at now: Instant
+    ) -> String {
+        let parameters = codec.parameters.text
         let kind = codec.payloadFormat.map { $0.isVideo ? "video" : "audio" } ?? "application"
         var stats = CodecStats(
-            id: "CT_\(codec.payloadType)", timestamp: now, payloadType: codec.payloadType,
+            id: "\(prefix)_\(codec.payloadType)", timestamp: now, payloadType: codec.payloadType,
             mimeType: "\(kind)/\(codec.name)", clockRate: codec.clockRate,
-            channels: kind == "audio" ? codec.channels : nil, sdpFmtpLine: codec.parameters.text)
+            channels: kind == "audio" ? codec.channels : nil, sdpFmtpLine: parameters.isEmpty ? nil : parameters)
         stats.transportID = Self.transportID
         report.add(.codec(stats))
         return stats.id

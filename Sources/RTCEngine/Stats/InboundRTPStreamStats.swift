@@ -92,7 +92,7 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
 public struct RemoteOutboundRTPStreamStats: Sendable, Hashable {
     /// Unique in a report, and the same from report to report.
     public var id: String
-    /// When the figures were taken, on the engine's clock.
+    /// When the report came, on the engine's clock.
     public var timestamp: Instant
     /// Of the stream.
     public var ssrc: UInt32

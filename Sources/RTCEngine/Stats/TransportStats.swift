@@ -81,7 +81,7 @@ public struct CandidatePairStats: Sendable, Hashable {
     public var currentRoundTripTime: Double?
     /// In seconds: the sum of all measurements.
     public var totalRoundTripTime: Double = 0
-    /// The agent's STUN requests over all pairs, repetitions among them; told at the selected pair, 0 elsewhere.
+    /// The agent's checks over all pairs, without repetitions; told at the selected pair, 0 elsewhere.
     public var requestsSent: UInt64 = 0
     /// The peer's requests, likewise.
     public var requestsReceived: UInt64 = 0

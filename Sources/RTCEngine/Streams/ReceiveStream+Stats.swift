@@ -59,10 +59,10 @@ extension ReceiveStream {
     }
 
     /// What the sender reported last; nil before its first report.
-    public func remoteStats(at now: Instant) -> RemoteOutboundRTPStreamStats? {
-        guard let report = remote.lastReport else { return nil }
+    public func remoteStats() -> RemoteOutboundRTPStreamStats? {
+        guard let report = remote.lastReport, let arrivedAt = remote.lastReportAt else { return nil }
         var stats = RemoteOutboundRTPStreamStats(
-            id: remoteStatsID, timestamp: now, ssrc: ssrc, kind: kind, localID: statsID)
+            id: remoteStatsID, timestamp: arrivedAt, ssrc: ssrc, kind: kind, localID: statsID)
         stats.packetsSent = report.packetCount
         stats.bytesSent = report.octetCount
         stats.remoteTimestamp = report.ntpTime

@@ -133,7 +133,7 @@ extension SendStream {
 
     private mutating func receive(_ blocks: [ReportBlock], at now: Instant) {
         for block in blocks where block.ssrc == ssrc {
-            remote.receive(block, clockRate: configuration.clockRate, ntp: clock.ntp(at: now))
+            remote.receive(block, clockRate: configuration.clockRate, ntp: clock.ntp(at: now), at: now)
         }
     }
 }

@@ -30,10 +30,10 @@ extension SendStream {
     private var remoteStatsID: String { "RI\(ssrc)" }
 
     /// What the receiver reported last; nil before its first report.
-    public func remoteStats(at now: Instant) -> RemoteInboundRTPStreamStats? {
-        guard let block = remote.lastBlock else { return nil }
+    public func remoteStats() -> RemoteInboundRTPStreamStats? {
+        guard let block = remote.lastBlock, let arrivedAt = remote.lastBlockAt else { return nil }
         var stats = RemoteInboundRTPStreamStats(
-            id: remoteStatsID, timestamp: now, ssrc: ssrc, kind: configuration.format.isVideo ? "video" : "audio",
+            id: remoteStatsID, timestamp: arrivedAt, ssrc: ssrc, kind: configuration.format.isVideo ? "video" : "audio",
             localID: statsID)
         stats.packetsLost = Int64(block.cumulativeLost)
         stats.fractionLost = Double(block.fractionLost) / 256

@@ -219,6 +219,20 @@ import Testing
         #expect("\(duet[.left].agent.localParameters)" == "ICEParameters(hidden)")
     }
 
+    /// W3C webrtc-stats §8.11: `requestsSent`.
+    @Test func `checks are counted without their repetitions, and what STUN servers are asked is none`() {
+        var configuration = ICEConfiguration()
+        configuration.stunServers = [endpoint("203.0.113.200", 3_478)]
+        var peer = ScriptedPeer(role: .controlling, configuration: configuration)
+        peer.introduce()
+        peer.wait(.milliseconds(2_000))
+        let sent = peer.takeRequests()
+        let checks = sent.filter { $0.username != nil }
+        let transactions = Set(checks.map(\.transactionID)).count
+        #expect(transactions < checks.count && checks.count < sent.count)
+        #expect(peer.agent.statistics.requestsSent == transactions)
+    }
+
     @Test func `close ends every timer and every output`() {
         var duet = ICEDuet.open()
         duet.begin()

@@ -26,7 +26,10 @@ import Testing
         #expect(Int(received.framesReceived) == call.judge(.video, at: .right).count)
         #expect(received.packetsReceived <= video.packetsSent)
         #expect(received.packetsReceived > video.packetsSent * 9 / 10)
-        #expect(left.codecs.map(\.mimeType).sorted() == ["audio/opus", "video/VP8"])
+        // Of each direction.
+        #expect(left.codecs.map(\.mimeType).sorted() == ["audio/opus", "audio/opus", "video/VP8", "video/VP8"])
+        #expect(video.codecID != left.inboundRTP.first { $0.kind == "video" }?.codecID)
+        #expect(left.codecs.allSatisfy { ($0.sdpFmtpLine == nil) == ($0.mimeType == "video/VP8") })
 
         // 60 ms there and back, by sender reports and by ICE.
         let remote = try #require(left.remoteInboundRTP.first { $0.kind == "video" })

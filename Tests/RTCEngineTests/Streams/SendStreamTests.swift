@@ -227,7 +227,7 @@ import Testing
             ssrc: 10, fractionLost: 128, cumulativeLost: 3, highestSequenceNumber: 0, jitter: 900,
             lastSenderReport: 1, delaySinceLastSenderReport: .max)
         stream.receive(.receiverReport(ReceiverReport(ssrc: 1, blocks: [block])), into: &queue, at: Self.start)
-        let stats = stream.remoteStats(at: Self.start)
+        let stats = stream.remoteStats()
         #expect(stats?.roundTripTime == nil)
         #expect(stats?.fractionLost == 0.5)
         #expect(stats?.jitter == 0.01)
