@@ -38,7 +38,7 @@ struct LocalSection {
         if let mid { section.append(SDP.Mid(mid)) }
         for map in extensions { section.append(map) }
         section.append(direction)
-        if direction.sends { appendStreams(to: &section) }
+        appendStreams(to: &section)
         section.append(.rtcpMux)
         section.append(.rtcpReducedSize)
         for codec in codecs { appendCodec(codec, to: &section) }
@@ -50,9 +50,10 @@ struct LocalSection {
         return section
     }
 
-    /// RFC 8830 §2: one line a stream, and `-` for a track in none.
+    /// RFC 8830 §2: one line a stream, and `-` for a track in none. RFC 8829 §5.3.1: also where an answer does not send
+    /// because the offer does not let it; that is how `negotiationNeeded` knows that the track has been described.
     private func appendStreams(to section: inout MediaDescription) {
-        guard let transceiver else { return }
+        guard let transceiver, transceiver.direction.sends else { return }
         let streams = transceiver.streamIDs.isEmpty ? ["-"] : transceiver.streamIDs
         for stream in streams { section.append(SDP.MediaStreamID(stream: stream, track: transceiver.trackID)) }
     }

@@ -22,7 +22,8 @@ extension Negotiator {
         let ours = local.sdp.media[index]
         let theirs = remote.sdp.direction(ofSection: index).reversed
         let wanted = transceiver.direction.described
-        if wanted.sends, ours.direction?.sends == true, !describesStreams(ours, of: transceiver) { return true }
+        // Also of a section that does not send: an answer of before we wanted to has not described the track.
+        if wanted.sends, !describesStreams(ours, of: transceiver) { return true }
         switch local.type {
         case .offer:
             return ours.direction != wanted && theirs != wanted
@@ -33,7 +34,7 @@ extension Negotiator {
     }
 
     private func describesStreams(_ section: MediaDescription, of transceiver: Transceiver) -> Bool {
-        let described = Set(section.all(SDP.MediaStreamID.self).map(\.stream).filter { $0 != "-" })
-        return described == Set(transceiver.streamIDs)
+        let msids = section.all(SDP.MediaStreamID.self)
+        return !msids.isEmpty && Set(msids.map(\.stream).filter { $0 != "-" }) == Set(transceiver.streamIDs)
     }
 }

@@ -91,6 +91,30 @@ import Testing
         #expect(change.answer.media.map(\.setup) == [.passive, .passive])
     }
 
+    @Test func `who has answered a sender, and then wants to send too, is to offer`() throws {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        _ = try alice.negotiator.addTransceiver(.video, direction: .sendonly)
+        let first = try negotiate(&alice, &bob)
+        #expect(first.answer.outline == ["0 video recvonly H264+rtx VP8+rtx"])
+        #expect(first.answer.media[0].values(of: "msid").isEmpty)
+        #expect(!bob.negotiator.negotiationNeeded)
+
+        let id = try bob.negotiator.addTrack(.video, streamIDs: ["camera"], trackID: "lens")
+        #expect(bob.negotiator.transceivers.map(\.id) == [id])
+        #expect(bob.negotiator.negotiationNeeded)
+        let second = try negotiate(&bob, &alice)
+        #expect(second.offer.outline == ["0 video sendrecv H264+rtx VP8+rtx"])
+        #expect(!bob.negotiator.negotiationNeeded)
+
+        // What the offer does not let him send is described all the same, and asking again would change nothing.
+        let third = try negotiate(&alice, &bob)
+        #expect(third.answer.outline == ["0 video recvonly H264+rtx VP8+rtx"])
+        #expect(third.answer.media[0].values(of: "msid") == ["camera lens"])
+        #expect(third.answer.media[0].values(of: "ssrc").isEmpty)
+        #expect(!bob.negotiator.negotiationNeeded)
+    }
+
     @Test func `hold and resume`() throws {
         var (alice, bob) = try Self.call()
         let id = alice.negotiator.transceivers[0].id
