@@ -19,8 +19,14 @@ extension CodecParameters {
         }
     }
 
-    /// The format in our answer to an offered one that it matches: the offer's payload types, the feedback that both
-    /// know, and our own parameters (RFC 8829 §5.3.1).
+    /// Whether a stream in an offered format that does not match can be received as this one.
+    func canTake(_ offered: CodecParameters) -> Bool {
+        guard role == .media(.h264), offered.role == .media(.h264), clockRate == offered.clockRate else { return false }
+        return H264Negotiation.canTake(offered.parameters, with: parameters)
+    }
+
+    /// The format in our answer to an offered one that it matches or can take: the offer's payload types, the feedback
+    /// that both know, and our own parameters (RFC 8829 §5.3.1).
     func answering(_ offered: CodecParameters) -> CodecParameters {
         var codec = self
         codec.payloadType = offered.payloadType
@@ -85,14 +91,19 @@ enum CodecNegotiation {
         offered: [CodecParameters], supported: [CodecParameters], isOurOrder: Bool
     ) -> [CodecParameters] {
         var taken: Set<Int> = []
-        var answers: [(rank: Int, codec: CodecParameters)] = []
-        for (place, offer) in offered.enumerated() {
-            guard let index = supported.indices.first(where: { !taken.contains($0) && supported[$0].matches(offer) })
-            else { continue }
-            taken.insert(index)
-            answers.append((isOurOrder ? index : place, supported[index].answering(offer)))
+        var answers: [Int: (rank: Int, codec: CodecParameters)] = [:]
+        func choose(where fits: (_ ours: CodecParameters, _ offer: CodecParameters) -> Bool) {
+            for (place, offer) in offered.enumerated() where answers[place] == nil {
+                guard let index = supported.indices.first(where: { !taken.contains($0) && fits(supported[$0], offer) })
+                else { continue }
+                taken.insert(index)
+                answers[place] = (rank: isOurOrder ? index : place, codec: supported[index].answering(offer))
+            }
         }
-        let codecs = answers.sorted { $0.rank < $1.rank }.map(\.codec).withPayloadTypesOfRedundancy
+        choose { $0.matches($1) }
+        // Only then: where the offer has the format itself, that is the better one.
+        choose { $0.canTake($1) }
+        let codecs = answers.values.sorted { $0.rank < $1.rank }.map(\.codec).withPayloadTypesOfRedundancy
         // Redundancy and telephone events alone carry nothing.
         return codecs.contains { $0.isMedia || $0.role == .unknown } ? codecs : []
     }

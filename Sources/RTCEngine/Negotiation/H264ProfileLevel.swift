@@ -73,6 +73,14 @@ enum H264Negotiation {
         return first.profile == second.profile && packetizationMode(a) == packetizationMode(b)
     }
 
+    /// Whether an offered stream is one that we can take though its profile is not ours: Baseline, by who has
+    /// Constrained Baseline. No sender of WebRTC uses what the one has beyond the other (H.264 §A.2.1: FMO, ASO,
+    /// redundant slices), and FFmpeg's WHIP leaves out the constraints that its streams keep.
+    static func canTake(_ offered: SDP.CodecOptions, with ours: SDP.CodecOptions) -> Bool {
+        profileLevel(ours)?.profile == .constrainedBaseline && profileLevel(offered)?.profile == .baseline
+            && packetizationMode(ours) == packetizationMode(offered)
+    }
+
     /// Our parameters in an answer: the profile in the offer's own spelling, and our level; the lower one of both
     /// where one side does not allow them to differ.
     static func answer(ours: SDP.CodecOptions, offered: SDP.CodecOptions) -> SDP.CodecOptions {

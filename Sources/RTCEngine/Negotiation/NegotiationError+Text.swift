@@ -18,7 +18,7 @@ extension NegotiationError: CustomStringConvertible {
         case .planB(let section): "Section \(section) holds several tracks (\"Plan B\"); one track a section is needed."
         case .sectionsChanged(let section): "Section \(section) was removed, moved or made into something else."
         case .duplicateMid(let section): "Section \(section) has the mid of another one."
-        case .invalidBundleGroup: "A BUNDLE group names a section that is not there."
+        case .invalidBundleGroup: "A BUNDLE group names a section that is not there, or one that is named already."
         case .notBundled(let section): "Section \(section) is not bundled with the others."
         case .rtcpMuxRequired(let section): "Section \(section) does not multiplex RTP and RTCP."
         case .missingICEParameters: "The description has no ICE credentials."

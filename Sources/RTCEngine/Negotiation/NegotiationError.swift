@@ -43,7 +43,7 @@ public enum NegotiationError: Error, Sendable, Hashable {
     case sectionsChanged(section: Int)
     /// Two sections have the same mid.
     case duplicateMid(section: Int)
-    /// A BUNDLE group names a section that is not there, or that is rejected in an answer.
+    /// A BUNDLE group of an answer names a section that is not there, or one is named twice.
     case invalidBundleGroup
     /// The answer keeps sections on transports of their own, which a max-bundle peer has not got.
     case notBundled(section: Int)

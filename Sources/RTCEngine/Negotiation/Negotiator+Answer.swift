@@ -74,7 +74,7 @@ extension Negotiator {
         }
         // RFC 9143 §7.3.3: the section that stands for the bundle cannot be rejected alone. Without a codec that we
         // know it is accepted with the offer's, and nothing flows in it.
-        if let tagged = bundle?.first.flatMap({ offer.mediaIndex(ofMid: $0) }), accepted[tagged] == nil {
+        if let tagged = bundle?.compactMap({ offer.mediaIndex(ofMid: $0) }).first, accepted[tagged] == nil {
             accepted[tagged] = acceptInactive(offer.media[tagged])
         }
         return accepted

@@ -6,7 +6,7 @@ extension Negotiator {
         let known = currentRemoteDescription?.sdp.media ?? []
         let ours = currentLocalDescription?.sdp.media ?? []
         guard offer.media.count >= known.count else { throw .sectionsChanged(section: offer.media.count) }
-        try validateNames(offer)
+        try validateNames(offer, isOffer: true)
         for (index, before) in known.enumerated() {
             let after = offer.media[index]
             // RFC 8829 §5.2.2: only a section that was rejected may become another one.
@@ -25,7 +25,7 @@ extension Negotiator {
         guard answer.media.count == offer.media.count else {
             throw .sectionsChanged(section: min(answer.media.count, offer.media.count))
         }
-        try validateNames(answer)
+        try validateNames(answer, isOffer: false)
         var accepted: [Int] = []
         for (index, section) in answer.media.enumerated() {
             let offered = offer.media[index]
@@ -58,16 +58,20 @@ extension Negotiator {
     }
 
     /// Mids are unique, and groups name sections that are there (RFC 5888 §9.2).
-    private func validateNames(_ description: SessionDescription) throws(NegotiationError) {
+    private func validateNames(_ description: SessionDescription, isOffer: Bool) throws(NegotiationError) {
         var seen: Set<String> = []
         for (index, section) in description.media.enumerated() {
             guard let mid = section.mid else { continue }
             guard seen.insert(mid).inserted else { throw .duplicateMid(section: index) }
         }
         // RFC 9143 §7: and each is in one group at most. Naming it again and again would only cost us time.
-        var unbundled = seen
+        var bundled: Set<String> = []
         for mid in description.bundleGroups.joined() {
-            guard unbundled.remove(mid) != nil else { throw .invalidBundleGroup }
+            guard bundled.insert(mid).inserted, bundled.count <= SDPLimits.mediaSections else {
+                throw .invalidBundleGroup
+            }
+            // Of an offer it is left out: FFmpeg's WHIP has named sound and pictures though it sends one of them.
+            guard isOffer || seen.contains(mid) else { throw .invalidBundleGroup }
         }
     }
 

@@ -106,6 +106,49 @@ import Testing
         #expect(venue.webhooks.map(\.event) == ["room_started"])
     }
 
+    /// In the form of libavformat's WHIP: of a stream's profile it writes the first byte alone, and it has named sound
+    /// and pictures in the bundle whatever there was.
+    private static func offerOfFFmpeg(hasSound: Bool) -> String {
+        func section(_ kind: String, _ mid: Int, _ type: Int, _ format: [String]) -> [String] {
+            [
+                "m=\(kind) 9 UDP/TLS/RTP/SAVPF \(type)", "c=IN IP4 0.0.0.0", "a=ice-ufrag:1d2f3a4b",
+                "a=ice-pwd:00112233445566778899aabbccddeeff",
+                "a=fingerprint:sha-256 " + Array(repeating: "AB", count: 32).joined(separator: ":"), "a=setup:passive",
+                "a=mid:\(mid)", "a=sendonly", "a=msid:FFmpeg \(kind)", "a=rtcp-mux",
+            ] + format + ["a=ssrc:\(7 + mid) cname:FFmpeg", "a=ssrc:\(7 + mid) msid:FFmpeg \(kind)"]
+        }
+        let session = [
+            "v=0", "o=FFmpeg 4489045141692799359 2 IN IP4 127.0.0.1", "s=FFmpegPublishSession", "t=0 0",
+            "a=group:BUNDLE 0 1", "a=extmap-allow-mixed", "a=msid-semantic: WMS",
+        ]
+        let sound = section("audio", 0, 111, ["a=rtpmap:111 opus/48000/2"])
+        let pictures = section(
+            "video", 1, 106,
+            [
+                "a=rtcp-rsize", "a=rtpmap:106 H264/90000",
+                "a=fmtp:106 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42001e",
+            ])
+        return (session + (hasSound ? sound : []) + pictures).joined(separator: "\r\n") + "\r\n"
+    }
+
+    @Test(arguments: [true, false])
+    func `FFmpeg publishes Baseline, with the sound that its bundle names and without`(hasSound: Bool) throws {
+        let venue = Venue()
+        var grants = VideoGrants()
+        grants.roomJoin = true
+        var claims = AccessToken.Claims()
+        claims.video = grants
+        var request = LiveKitJoinRequest()
+        request.publisherOffer.sdp = Self.offerOfFFmpeg(hasSound: hasSound)
+        let answer = try venue.room.open(
+            Arrival(identity: "ffmpeg", claims: claims, mode: .exchange(.publishing), request: request), at: venue.now)
+        let description = try SessionDescription(parsing: answer.sdp)
+        #expect(description.media.map(\.kind) == (hasSound ? ["audio", "video"] : ["video"]))
+        #expect(description.media.allSatisfy { !$0.isRejected })
+        #expect(description.bundleGroups == [hasSound ? ["0", "1"] : ["1"]])
+        #expect(answer.sdp.contains("profile-level-id=42001f"))
+    }
+
     @Test func `who publishes takes a place, also with an agent's token`() throws {
         let venue = Venue { $0.maximumParticipants = 1 }
         try venue.open("one", Self.both, kind: "agent") { $0.agent = true }

@@ -143,6 +143,19 @@ import Testing
         #expect(section.formats == ["109"])
     }
 
+    @Test func `Baseline is taken for Constrained Baseline where that is not offered, and answered as Baseline`() throws
+    {
+        let parameters = "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id="
+        let section = try answer(
+            formats: "106", ["a=rtpmap:106 H264/90000", "a=fmtp:106 \(parameters)42001e"])
+        #expect(section.formats == ["106"])
+        #expect(section.codecs.map(\.parameters.text) == ["\(parameters)42001f"])
+        let other = try answer(
+            formats: "106", ["a=rtpmap:106 H264/90000", "a=fmtp:106 packetization-mode=0;profile-level-id=42001e"])
+        #expect(other.isRejected)
+        #expect(try answer(formats: "106", ["a=rtpmap:106 H264/90000", "a=fmtp:106 \(parameters)4d001e"]).isRejected)
+    }
+
     @Test func `feedback is what both know, and * is for all`() throws {
         let section = try answer(
             formats: "100",

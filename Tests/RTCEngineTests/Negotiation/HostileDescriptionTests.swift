@@ -50,6 +50,24 @@ import Testing
         }
     }
 
+    @Test func `a BUNDLE group may name sections that are not there, in an offer and not without end`() throws {
+        var alice = Party("alice")
+        _ = try alice.negotiator.addTransceiver(.video)
+        func bundling(_ mids: [String]) throws -> SessionDescription {
+            var offer = try alice.negotiator.createOffer(ice: alice.ice)
+            offer.removeAttributes(named: "group")
+            offer.append(SDP.Group(semantics: "BUNDLE", mids: mids))
+            var bob = Party("bob")
+            _ = try bob.takes(offer)
+            return try bob.answers().sdp
+        }
+        let answer = try bundling(["sound", "0"])
+        #expect(answer.outline == ["0 video recvonly H264+rtx VP8+rtx"])
+        #expect(answer.bundleGroups == [["0"]])
+        #expect(throws: NegotiationError.invalidBundleGroup) { try bundling(["0", "sound", "sound"]) }
+        #expect(throws: NegotiationError.invalidBundleGroup) { try bundling((0...256).map { "\($0)" }) }
+    }
+
     @Test func `two extensions with one identifier: the first counts`() throws {
         var alice = Party("alice")
         var bob = Party("bob")
