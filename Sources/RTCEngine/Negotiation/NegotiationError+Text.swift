@@ -26,7 +26,6 @@ extension NegotiationError: CustomStringConvertible {
         case .missingFingerprint: "The description has no certificate fingerprint."
         case .invalidSetup: "The description's a=setup cannot be used here."
         case .dtlsAssociationChanged: "The description asks for another DTLS association; make a new connection."
-        case .invalidAnswerDirection(let section): "The answer's section \(section) goes beyond the offered direction."
         case .noCommonCodec(let section): "The answer's section \(section) accepts no codec of the offer."
         case .candidateWithoutSection: "The candidate names neither a mid nor an m-line index."
         case .unknownSection: "The remote description has no section of that name or index."

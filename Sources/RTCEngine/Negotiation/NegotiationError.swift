@@ -59,8 +59,6 @@ public enum NegotiationError: Error, Sendable, Hashable {
     case invalidSetup
     /// The peer wants another DTLS association while the present one lives; that needs a new connection.
     case dtlsAssociationChanged
-    /// The answer sends or receives what the offer did not allow (RFC 3264 §6.1).
-    case invalidAnswerDirection(section: Int)
     /// The answer accepts a section without one codec of the offer.
     case noCommonCodec(section: Int)
 
@@ -91,7 +89,7 @@ extension NegotiationError {
         case .closed, .wrongState, .noRemoteDescription, .nothingCreated, .transceiverStopped: .invalidState
         case .unknownTransceiver, .sectionsChanged, .duplicateMid, .invalidBundleGroup, .notBundled, .rtcpMuxRequired,
             .missingICEParameters, .bothLite, .missingFingerprint, .invalidSetup, .dtlsAssociationChanged,
-            .invalidAnswerDirection, .noCommonCodec, .planB:
+            .noCommonCodec, .planB:
             .invalidAccess
         case .unknownCodec, .modifiedDescription, .iceRestartUnanswered: .invalidModification
         case .tooManyTransceivers, .malformed, .unknownSection, .unknownGeneration, .malformedCandidate: .operation

@@ -23,10 +23,11 @@ extension Negotiator {
             }
             // Only the bundle stands on a section that has no transceiver any more.
             guard let place else { continue }
-            let theirDirection = remote.direction(ofSection: index)
-            let answer = isAnswerLocal ? local.direction(ofSection: index) : theirDirection.reversed
+            let answer =
+                isAnswerLocal
+                ? local.direction(ofSection: index) : remote.direction(ofSection: index, answering: local).reversed
             transceivers[place].association.currentDirection = TransceiverDirection(answer)
-            if !isAnswerLocal { noteRemoteTrack(place, theirs, theirDirection) }
+            if !isAnswerLocal { noteRemoteTrack(place, theirs, answer.reversed) }
             let section = AgreedSection(
                 local: ours, remote: theirs, isAnswerLocal: isAnswerLocal, direction: answer,
                 allowsMixedExtensions: local.has(.extmapAllowMixed) && remote.has(.extmapAllowMixed),
@@ -187,6 +188,14 @@ private struct AgreedSection {
             allowsMixedExtensions: allowsMixedExtensions,
             allowsReducedSizeRTCP: local.has(.rtcpReducedSize) && remote.has(.rtcpReducedSize),
             layers: sentLayers(transceiver, hasRTX: codec.rtxPayloadType != nil))
+    }
+}
+
+extension SessionDescription {
+    /// An answer's direction of a section, as far as the offer allows it. RFC 3264 §6.1 forbids to go beyond that, but
+    /// older Pions answer `recvonly` with `sendrecv`, and browsers let them.
+    func direction(ofSection index: Int, answering offer: SessionDescription) -> SDP.Direction {
+        direction(ofSection: index).intersection(offer.direction(ofSection: index).reversed)
     }
 }
 

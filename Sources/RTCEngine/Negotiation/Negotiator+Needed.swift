@@ -20,16 +20,16 @@ extension Negotiator {
             local.sdp.media.indices.contains(index), remote.sdp.media.indices.contains(index)
         else { return true }
         let ours = local.sdp.media[index]
-        let theirs = remote.sdp.direction(ofSection: index).reversed
         let wanted = transceiver.direction.described
         // Also of a section that does not send: an answer of before we wanted to has not described the track.
         if wanted.sends, !describesStreams(ours, of: transceiver) { return true }
         switch local.type {
         case .offer:
-            return ours.direction != wanted && theirs != wanted
+            let answered = remote.sdp.direction(ofSection: index, answering: local.sdp).reversed
+            return ours.direction != wanted && answered != wanted
         case .answer, .pranswer, .rollback:
             // What the offer did not allow would not come by asking the same way; but by an offer of ours it may.
-            return ours.direction != wanted.intersection(theirs)
+            return ours.direction != wanted.intersection(remote.sdp.direction(ofSection: index).reversed)
         }
     }
 

@@ -45,9 +45,6 @@ extension Negotiator {
                 continue
             }
             guard section.has(.rtcpMux) else { throw .rtcpMuxRequired(section: index) }
-            let allowed = offer.direction(ofSection: index).reversed
-            let direction = answer.direction(ofSection: index)
-            guard allowed.intersection(direction) == direction else { throw .invalidAnswerDirection(section: index) }
             let common = CodecNegotiation.sending(
                 local: offered.codecs, remote: section.codecs, isAnswerLocal: false)
             guard !common.isEmpty else { throw .noCommonCodec(section: index) }

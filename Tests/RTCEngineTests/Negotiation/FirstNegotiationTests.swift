@@ -99,6 +99,43 @@ import Testing
         #expect((bob.transceiver(other)?.sendParameters != nil) == row.answerer.sends)
     }
 
+    struct Beyond: Sendable, CustomTestStringConvertible {
+        var offered: TransceiverDirection
+        var answered: SDP.Direction
+        var offerer: TransceiverDirection
+
+        var testDescription: String { "\(answered) answers \(offered)" }
+    }
+
+    static let beyond: [Beyond] = [
+        Beyond(offered: .recvonly, answered: .sendrecv, offerer: .recvonly),
+        Beyond(offered: .sendonly, answered: .sendrecv, offerer: .sendonly),
+        Beyond(offered: .sendonly, answered: .sendonly, offerer: .inactive),
+        Beyond(offered: .inactive, answered: .sendrecv, offerer: .inactive),
+    ]
+
+    /// As older Pions have it.
+    @Test(arguments: beyond)
+    func `of an answer that goes beyond the offer what was offered counts`(row: Beyond) throws {
+        var alice = Party("alice")
+        var bob = Party("bob")
+        let id = try alice.negotiator.addTransceiver(.audio, direction: row.offered)
+        _ = try bob.takes(alice.offers().sdp)
+        var answer = try bob.answers().sdp
+        for direction in SDP.Direction.allCases { answer.media[0].removeAttributes(named: direction.rawValue) }
+        answer.media[0].append(row.answered)
+        let actions = try alice.negotiator.setRemote(.answer, answer)
+
+        #expect(alice.transceiver(id)?.currentDirection == row.offerer)
+        #expect((alice.transceiver(id)?.sendParameters != nil) == row.offerer.sends)
+        #expect((alice.transceiver(id)?.receiveParameters != nil) == row.offerer.receives)
+        #expect(actions.outline.contains("track 0") == row.offerer.receives)
+        #expect(!alice.negotiator.negotiationNeeded)
+        // What was not offered is to be offered, whatever the answer said of it.
+        try alice.negotiator.setDirection(.sendrecv, of: id)
+        #expect(alice.negotiator.negotiationNeeded)
+    }
+
     @Test func `addTransceiver wants a section of its own, addTrack takes an offered one`() throws {
         var alice = Party("alice")
         var bob = Party("bob")

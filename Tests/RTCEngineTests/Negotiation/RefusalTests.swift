@@ -116,11 +116,6 @@ import Testing
                 description.removeAttributes(named: "group")
                 description.append(SDP.Group(semantics: "BUNDLE", mids: ["0"]))
             } == .notBundled(section: 1))
-        #expect(
-            refuses { description in
-                description.media[0].removeAttributes(named: "recvonly")
-                description.media[0].append(SDP.Direction.sendrecv)
-            } == .invalidAnswerDirection(section: 0))
         #expect(refuses { replace("setup", SDP.Setup.actpass, in: &$0.media[0]) } == .invalidSetup)
         #expect(refuses { $0.media[1].formats = ["0"] } == .noCommonCodec(section: 1))
         #expect(refuses { _ in } == nil)
