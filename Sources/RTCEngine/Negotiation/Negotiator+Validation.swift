@@ -106,6 +106,9 @@ extension Negotiator {
         guard let dtls = transport.dtls else { return }
         // RFC 8842 §5.5: other fingerprints, or the other role, mean a new association.
         guard !Set(peer.fingerprints).isDisjoint(with: dtls.fingerprints) else { throw .dtlsAssociationChanged }
+        // The role of a later answer is not looked at: our offers say `actpass` (§5.2), and libdatachannel and older
+        // Pions answer that with `active` whatever they are.
+        if isAnswer { return }
         switch (peer.setup, dtls.role) {
         case (.active, .client), (.passive, .server): throw .dtlsAssociationChanged
         case (.active, .server), (.passive, .client), (.actpass, _), (.holdconn, _), (nil, _): break

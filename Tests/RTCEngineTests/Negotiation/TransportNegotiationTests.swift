@@ -64,6 +64,20 @@ import Testing
         }
     }
 
+    @Test func `a later answer that takes the role which is ours changes nothing`() throws {
+        // Bob, who has answered, is the client.
+        var (alice, bob) = try RenegotiationTests.call()
+        _ = try alice.takes(bob.offers().sdp)
+        let answer = try alice.answers().sdp
+        #expect(answer.media[0].setup == .passive)
+        let turned = try SessionDescription(
+            parsing: answer.text.replacing("a=setup:passive", with: "a=setup:active"))
+        #expect(try bob.negotiator.setRemote(.answer, turned).outline == ["stable"])
+        let next = try negotiate(&alice, &bob)
+        #expect(next.answer.media[0].setup == .active)
+        #expect(next.answererActions.outline == ["have-remote-offer", "stable"])
+    }
+
     @Test func `credentials and fingerprint may stand at session level`() throws {
         let text = try offer().text
         let names = ["a=ice-ufrag", "a=ice-pwd", "a=fingerprint", "a=setup"]
