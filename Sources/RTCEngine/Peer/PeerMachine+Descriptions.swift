@@ -63,9 +63,11 @@ extension PeerMachine {
     /// The peer's; nil before the first.
     public var remoteDescription: TypedDescription? { negotiator.remoteDescription }
 
+    /// - Parameter iceRestart: gives this offer new credentials (RFC 8829 §4.1.8). Of one that is not set nothing is
+    ///   kept; `restartICE` lasts.
     public mutating func createOffer(iceRestart: Bool) throws(PeerError) -> SessionDescription {
-        if iceRestart { negotiator.restartICE() }
-        let parameters = negotiator.wantsICERestart ? ice.makeRestartParameters() : ice.localParameters
+        let isRestart = negotiator.wantsICERestart || iceRestart && negotiator.transport.localICE != nil
+        let parameters = isRestart ? ice.makeRestartParameters() : ice.localParameters
         return try negotiating { negotiator throws(NegotiationError) in try negotiator.createOffer(ice: parameters) }
     }
 

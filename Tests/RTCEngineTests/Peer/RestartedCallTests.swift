@@ -134,6 +134,29 @@ import Testing
         #expect(call.violations == [])
     }
 
+    @Test func `an offer of a restart that is not set, or cannot be made, restarts nothing`() {
+        var call = connected()
+        let before = call[.left].machine.localDescription?.sdp.iceParameters
+        let restart = call.attempt(.left) { machine, _ in try machine.createOffer(iceRestart: true) }
+        #expect(restart != nil && restart?.iceParameters != before)
+        let isNeeded = call[.left].machine.negotiator.negotiationNeeded
+        #expect(!isNeeded)
+        // While the peer's offer waits for its answer.
+        let theirs = call.attempt(.right) { machine, now in
+            let offer = try machine.createOffer(iceRestart: false)
+            try machine.setLocalDescription(.offer, offer, at: now)
+            return offer.text
+        }
+        call.attempt(.left) { machine, now in
+            try machine.setRemoteDescription(.offer, try SessionDescription(parsing: theirs ?? ""), at: now)
+        }
+        let refused = call.attempt(.left) { machine, _ in try machine.createOffer(iceRestart: true) }
+        #expect(refused == nil)
+        call.attempt(.left) { machine, now in try machine.setRemoteDescription(.rollback, nil, at: now) }
+        let next = call.attempt(.left) { machine, _ in try machine.createOffer(iceRestart: false) }
+        #expect(next?.iceParameters == before)
+    }
+
     @Test func `a restart whose answer is lost keeps the old pair, and the next one works`() {
         var call = connected()
         call.attempt(.left) { machine, now in
