@@ -122,7 +122,8 @@ extension Negotiator {
     mutating func becomeStable() {
         // W3C WebRTC §4.4.1.5: stopped transceivers leave the list; their sections may be used again.
         transceivers.removeAll { $0.phase == .stopped }
-        if transport.localICE != stable?.transport.localICE { wantsICERestart = false }
+        let isStillInUse = credentialsToReplace.contains { $0 == currentLocalDescription?.sdp.iceParameters }
+        if !isStillInUse { credentialsToReplace = [] }
         pendingLocalDescription = nil
         pendingRemoteDescription = nil
         stable = nil

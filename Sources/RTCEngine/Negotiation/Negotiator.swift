@@ -41,8 +41,8 @@ public struct Negotiator: Sendable {
     /// The peer's of the negotiation that is going on.
     public internal(set) var pendingRemoteDescription: TypedDescription?
 
-    /// `restartICE()` was called and no negotiation has followed it yet: the next offer should carry new credentials.
-    public internal(set) var wantsICERestart = false
+    /// Our credentials that `restartICE()` has found in our descriptions (W3C: [[LocalIceCredentialsToReplace]]).
+    var credentialsToReplace: Set<ICEParameters> = []
 
     var random: EngineRandom
     var nextSSRC: UInt32
@@ -80,11 +80,17 @@ public struct Negotiator: Sendable {
     /// The pending description of the peer's, or else the current one, with the candidates so far.
     public var remoteDescription: TypedDescription? { pendingRemoteDescription ?? currentRemoteDescription }
 
-    /// Asks for new ICE credentials: `wantsICERestart` and `negotiationNeeded` are true until an offer with them has
-    /// been set (W3C: restartIce).
+    /// Asks for new ICE credentials: `wantsICERestart` and `negotiationNeeded` are true until a negotiation is complete
+    /// in which none of ours is one that our descriptions have now (W3C: restartIce). One whose offer is out already
+    /// does not count.
     public mutating func restartICE() {
-        wantsICERestart = transport.localICE != nil
+        let descriptions = [currentLocalDescription, pendingLocalDescription]
+        credentialsToReplace = Set(descriptions.compactMap { $0?.sdp.iceParameters })
     }
+
+    /// The next offer should have new credentials: `restartICE()` was called, and has not come about yet. The first
+    /// offer has none to replace, also where it comes again after a rollback.
+    public var wantsICERestart: Bool { transport.localICE != nil && !credentialsToReplace.isEmpty }
 
     /// The peer's offer restarts ICE, so `createAnswer` needs new credentials of ours too (RFC 8839 §4.4.2.1). After a
     /// provisional answer it has those of that one.

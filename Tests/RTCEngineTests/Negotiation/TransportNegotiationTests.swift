@@ -118,6 +118,42 @@ import Testing
         #expect(!bob.negotiator.answerNeedsNewICE)
     }
 
+    @Test func `a restart that is asked for while an offer is out comes with the next one`() throws {
+        var (alice, bob) = try RenegotiationTests.call()
+        let (offer, _) = try alice.offers()
+        alice.negotiator.restartICE()
+        _ = try bob.takes(offer)
+        #expect(!bob.negotiator.answerNeedsNewICE)
+        _ = try alice.negotiator.setRemote(.answer, bob.answers().sdp)
+        #expect(alice.negotiator.wantsICERestart && alice.negotiator.negotiationNeeded)
+
+        alice.renewICE()
+        let (restart, restarting) = try alice.offers()
+        #expect(restarting.outline == ["restartICE alice-1", "have-local-offer"])
+        // The paths of this one are lost, too.
+        alice.negotiator.restartICE()
+        _ = try bob.takes(restart)
+        bob.renewICE()
+        _ = try alice.negotiator.setRemote(.answer, bob.answers().sdp)
+        #expect(alice.negotiator.wantsICERestart && alice.negotiator.negotiationNeeded)
+
+        alice.renewICE()
+        bob.renewICE()
+        #expect(try negotiate(&alice, &bob).offer.iceParameters == Party.credential("alice", 2))
+        #expect(!alice.negotiator.wantsICERestart && !alice.negotiator.negotiationNeeded)
+    }
+
+    @Test func `a restart that is asked for is had by answering the peer's, and not by another answer`() throws {
+        var (alice, bob) = try RenegotiationTests.call()
+        bob.negotiator.restartICE()
+        try negotiate(&alice, &bob)
+        #expect(bob.negotiator.wantsICERestart && bob.negotiator.negotiationNeeded)
+        alice.renewICE()
+        bob.renewICE()
+        try negotiate(&alice, &bob)
+        #expect(!bob.negotiator.wantsICERestart && !bob.negotiator.negotiationNeeded)
+    }
+
     @Test func `the final answer to a restart has the credential of the provisional one`() throws {
         var (alice, bob) = try RenegotiationTests.call()
         alice.negotiator.restartICE()
