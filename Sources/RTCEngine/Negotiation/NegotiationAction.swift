@@ -23,7 +23,7 @@ public enum NegotiationAction: Sendable, Equatable {
     case configureSender(TransceiverID, SendParameters?)
     /// The peer sends on this transceiver from now on (W3C: `track`).
     case trackAdded(TransceiverID)
-    /// The peer sends on it no more.
+    /// The peer sends on it no more, or our answer does not take it.
     case trackRemoved(TransceiverID)
     /// It has ended for good, or a rollback has taken it away.
     case transceiverStopped(TransceiverID)

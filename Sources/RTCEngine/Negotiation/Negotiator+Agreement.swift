@@ -27,7 +27,12 @@ extension Negotiator {
                 isAnswerLocal
                 ? local.direction(ofSection: index) : remote.direction(ofSection: index, answering: local).reversed
             transceivers[place].association.currentDirection = TransceiverDirection(answer)
-            if !isAnswerLocal { noteRemoteTrack(place, theirs, answer.reversed) }
+            if !isAnswerLocal {
+                noteRemoteTrack(place, theirs, answer.reversed)
+            } else if !answer.receives {
+                // W3C WebRTC §4.4.1.5: what the offer has brought ends with an answer that does not take it.
+                transceivers[place].association.receivesTrack = false
+            }
             let section = AgreedSection(
                 local: ours, remote: theirs, isAnswerLocal: isAnswerLocal, direction: answer,
                 allowsMixedExtensions: local.has(.extmapAllowMixed) && remote.has(.extmapAllowMixed),

@@ -33,7 +33,7 @@ public struct Transceiver: Sendable, Hashable, Identifiable {
         var mid: String?
         var mLineIndex: Int?
         var currentDirection: TransceiverDirection?
-        /// The peer sends on it, by the last description of the peer's (W3C: [[FiredDirection]]).
+        /// The peer sends on it and we take it, by the last description that says so (W3C: [[FiredDirection]]).
         var receivesTrack = false
         var remoteStreamIDs: [String] = []
         var remoteTrackID: String?

@@ -19,7 +19,7 @@ public enum PeerEvent: Sendable {
     case negotiationNeeded
     /// The peer sends on this transceiver from now on.
     case trackAdded(TransceiverID)
-    /// The peer has stopped sending on this transceiver.
+    /// The peer has stopped sending on this transceiver, or our answer does not take what it sends.
     case trackRemoved(TransceiverID)
     /// A complete frame, in decoding order.
     case frame(TransceiverID, EncodedFrame)

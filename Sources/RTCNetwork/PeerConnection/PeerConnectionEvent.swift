@@ -18,7 +18,8 @@ public enum PeerConnectionEvent: Sendable {
     case connectionStateChange(PeerConnectionState, because: String)
     /// The peer sends on this transceiver (`track`).
     case track(RTPTransceiver)
-    /// The peer has stopped sending on this transceiver.
+    /// The peer has stopped sending on this transceiver, or our answer does not take what it sends. `track` comes again
+    /// when that changes.
     case trackEnded(RTPTransceiver)
     /// The peer wants a picture that it can begin to decode at.
     case keyFrameRequested(RTPTransceiver)

@@ -143,6 +143,22 @@ import Testing
         #expect(resumed.answererActions.outline == ["track 0", "have-remote-offer", "receive 0", "send 0", "stable"])
     }
 
+    @Test func `a track ends with an answer of ours that does not take it, until one does`() throws {
+        var (alice, bob) = try Self.call()
+        let id = bob.negotiator.transceivers[0].id
+        try bob.negotiator.setDirection(.sendonly, of: id)
+        let refused = try negotiate(&alice, &bob)
+        #expect(refused.answer.outline == ["0 audio sendonly opus"])
+        #expect(refused.answererActions.outline == ["have-remote-offer", "end receiver 0", "track gone 0", "stable"])
+        // Each offer brings it again.
+        let again = try negotiate(&alice, &bob)
+        #expect(again.answererActions.outline == ["track 0", "have-remote-offer", "track gone 0", "stable"])
+
+        try bob.negotiator.setDirection(.sendrecv, of: id)
+        let taken = try negotiate(&bob, &alice)
+        #expect(taken.offererActions.outline == ["have-local-offer", "receive 0", "track 0", "stable"])
+    }
+
     @Test func `a transceiver that is stopped leaves its section rejected, and the next one takes the place`() throws {
         var (alice, bob) = try Self.call()
         let video = try alice.negotiator.addTransceiver(.video)
