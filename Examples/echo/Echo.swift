@@ -29,9 +29,12 @@ struct Echo {
     }
 
     private static func echo(_ connection: PeerConnection, _ events: AsyncStream<PeerConnectionEvent>) async {
+        // A track that is held and goes on, or moves to another stream, is told again.
+        var echoed: Set<RTPTransceiver> = []
         for await event in events {
             switch event {
             case .track(let transceiver):
+                guard echoed.insert(transceiver).inserted else { continue }
                 Task {
                     for await frame in transceiver.receiver.frames { try? await transceiver.sender.send(frame) }
                 }

@@ -23,15 +23,16 @@ struct SaveToDisk {
             await connection.close()
         }
         await withTaskGroup(of: Void.self) { tracks in
-            var count = 0
+            // A track that is held and goes on, or moves to another stream, is told again.
+            var saved: Set<RTPTransceiver> = []
             for await event in events {
                 switch event {
                 case .connectionStateChange(let state, _):
                     report(["event": "state", "state": state.rawValue])
                     if state == .failed { await connection.close() }
                 case .track(let transceiver):
-                    let saver = TrackSaver(folder: folder, number: count)
-                    count += 1
+                    let saver = TrackSaver(folder: folder, number: saved.count)
+                    guard saved.insert(transceiver).inserted else { continue }
                     tracks.addTask { await saver.save(transceiver) }
                     tracks.addTask { await reportKeys(transceiver) }
                 default: continue

@@ -27,7 +27,11 @@ extension Negotiator {
         switch (old?.receivesTrack ?? false, new?.receivesTrack ?? false) {
         case (false, true): actions.append(.trackAdded(id))
         case (true, false): actions.append(.trackRemoved(id))
-        case (true, true), (false, false): break
+        case (true, true):
+            // W3C WebRTC §5.1.1: told again when it is in one more stream.
+            let known = Set(old?.remoteStreamIDs ?? [])
+            if new?.remoteStreamIDs.allSatisfy(known.contains) == false { actions.append(.trackAdded(id)) }
+        case (false, false): break
         }
         let isOver = after == nil || after?.phase == .stopped
         if let before, before.phase != .stopped, isOver { actions.append(.transceiverStopped(id)) }

@@ -386,13 +386,16 @@ import Testing
         var (alice, bob) = try Self.call()
         try alice.negotiator.setStreams(["screen", "desk"], of: alice.negotiator.transceivers[0].id)
         #expect(alice.negotiator.negotiationNeeded)
-        // The track goes on, in other streams.
+        // The track goes on, in streams that are new to the peer.
         let change = try negotiate(&alice, &bob)
-        #expect(change.answererActions.outline == ["have-remote-offer", "stable"])
+        #expect(change.answererActions.outline == ["track 0", "have-remote-offer", "stable"])
         #expect(!alice.negotiator.negotiationNeeded)
         #expect(bob.negotiator.transceivers[0].remoteStreamIDs == ["screen", "desk"])
+        try alice.negotiator.setStreams(["desk"], of: alice.negotiator.transceivers[0].id)
+        #expect(try negotiate(&alice, &bob).answererActions.outline == ["have-remote-offer", "stable"])
+        #expect(bob.negotiator.transceivers[0].remoteStreamIDs == ["desk"])
         // Another track, and told by an answer.
-        try alice.negotiator.setStreams(["screen", "desk"], trackID: "film", of: alice.negotiator.transceivers[0].id)
+        try alice.negotiator.setStreams(["desk"], trackID: "film", of: alice.negotiator.transceivers[0].id)
         #expect(try negotiate(&bob, &alice).offererActions.outline == ["have-local-offer", "stable"])
         #expect(bob.negotiator.transceivers[0].remoteTrackID == "film")
     }
