@@ -104,8 +104,7 @@ enum CodecNegotiation {
         // Only then: where the offer has the format itself, that is the better one.
         choose { $0.canTake($1) }
         let codecs = answers.values.sorted { $0.rank < $1.rank }.map(\.codec).withPayloadTypesOfRedundancy
-        // Redundancy and telephone events alone carry nothing.
-        return codecs.contains { $0.isMedia || $0.role == .unknown } ? codecs : []
+        return codecs.carryMedia ? codecs : []
     }
 
     /// What we may send: the answer's formats in the answer's order, each as the peer describes it.

@@ -53,6 +53,9 @@ extension [CodecParameters] {
         }
     }
 
+    /// Whether there is more than redundancy and telephone events, which alone carry nothing.
+    var carryMedia: Bool { contains { $0.isMedia || $0.role == .unknown } }
+
     /// What frames are sent with: the first format that is one; nil when there is none.
     var firstMedia: CodecParameters? { first(where: \.isMedia) }
 

@@ -12,6 +12,7 @@ extension NegotiationError: CustomStringConvertible {
         case .tooManyTransceivers: "There would be more transceivers than the configuration allows."
         case .invalidEncodings: "The encodings are not layers of a picture with names of their own."
         case .unknownCodec: "A preferred codec is not among those that are configured."
+        case .noMediaCodec: "None of the preferred codecs carries media by itself."
         case .modifiedDescription: "The local description differs from the one that was created last."
         case .iceRestartUnanswered: "The peer restarts ICE, so the answer needs new ICE credentials too."
         case .malformed(let error): "The description cannot be read: \(error)."

@@ -25,6 +25,8 @@ public enum NegotiationError: Error, Sendable, Hashable {
     case invalidEncodings
     /// A preferred codec is not among the configuration's.
     case unknownCodec
+    /// None of the preferred codecs carries media by itself, as redundancy and telephone events do not.
+    case noMediaCodec
 
     // MARK: The local description is not ours.
 
@@ -91,7 +93,7 @@ extension NegotiationError {
             .missingICEParameters, .bothLite, .missingFingerprint, .invalidSetup, .dtlsAssociationChanged,
             .noCommonCodec, .planB:
             .invalidAccess
-        case .unknownCodec, .modifiedDescription, .iceRestartUnanswered: .invalidModification
+        case .unknownCodec, .noMediaCodec, .modifiedDescription, .iceRestartUnanswered: .invalidModification
         case .tooManyTransceivers, .malformed, .unknownSection, .unknownGeneration, .malformedCandidate: .operation
         case .candidateWithoutSection, .invalidEncodings: .type
         }

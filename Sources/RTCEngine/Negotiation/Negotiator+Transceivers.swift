@@ -98,7 +98,11 @@ extension Negotiator {
         let index = try activeIndex(of: id)
         let known = configuration.codecs(for: transceivers[index].kind)
         guard codecs.allSatisfy({ codec in known.contains { $0.matches(codec) } }) else { throw .unknownCodec }
-        transceivers[index].preferredCodecs = codecs.isEmpty ? nil : codecs
+        // W3C WebRTC §5.4: of those that come twice the first counts, and something is always left to send.
+        var preferred: [CodecParameters] = []
+        for codec in codecs where !preferred.contains(where: { $0.matches(codec) }) { preferred.append(codec) }
+        guard preferred.isEmpty || preferred.carryMedia else { throw .noMediaCodec }
+        transceivers[index].preferredCodecs = preferred.isEmpty ? nil : preferred
     }
 
     /// The media streams that our track belongs to from the next negotiation on (W3C: setStreams).

@@ -73,7 +73,8 @@ extension PeerConnection {
     ///
     /// - Parameter codecs: of those in the configuration; retransmissions go with their codec. Empty for all of them
     ///   again: the one in use stays first, the others follow in the configuration's order.
-    /// - Throws: `.peer(.negotiation(.unknownCodec))` for one that the configuration has not.
+    /// - Throws: `.peer(.negotiation(.unknownCodec))` for one that the configuration has not, and `.noMediaCodec` where
+    ///   there is only redundancy or telephone events.
     public func setCodecPreferences(
         _ codecs: [CodecParameters], of transceiver: RTPTransceiver
     ) throws(PeerConnectionError) {

@@ -269,6 +269,20 @@ import Testing
         try alice.negotiator.setCodecPreferences([.vp8], of: id)
         #expect(try alice.offers().sdp.outline == ["0 video sendrecv VP8+rtx"])
     }
+
+    @Test func `preferences have one that carries media, and each once`() throws {
+        var alice = Party("alice") { $0.audioCodecs = CodecParameters.defaultAudio }
+        let id = try alice.negotiator.addTransceiver(.audio)
+        for codecs in [[CodecParameters.redundantOpus], [.telephoneEvent], [.redundantOpus, .telephoneEvent]] {
+            #expect(throws: NegotiationError.noMediaCodec) {
+                try alice.negotiator.setCodecPreferences(codecs, of: id)
+            }
+        }
+        #expect(NegotiationError.noMediaCodec.w3cName == .invalidModification)
+        try alice.negotiator.setCodecPreferences([.pcmu, .opus, .pcmu], of: id)
+        #expect(try alice.offers().sdp.media[0].formats == ["0", "111"])
+    }
+
     // MARK: Codecs of later documents
 
     static let profiles: [Row] = [
