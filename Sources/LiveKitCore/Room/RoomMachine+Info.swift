@@ -176,8 +176,9 @@ extension RoomMachine {
         }
     }
 
+    /// Pictures first, of them VP8: LiveKit's Flutter SDK 2.4.2 takes the first for video, whatever it is.
     static let publishableCodecs: [LiveKitCodec] =
-        (["audio/opus", "audio/red"] + MediaCodecs.video.map { "video/\($0.name)" }).map { mime in
+        (MediaCodecs.video.map { "video/\($0.name)" } + ["audio/opus", "audio/red"]).map { mime in
             .with { $0.mime = mime }
         }
 }
