@@ -107,6 +107,7 @@ extension RoomMachine {
         switch state {
         case .connected:
             connection.hasBeenConnected = true
+            tellSubscribed(on: connection)
             switch participant.phase {
             case .joined:
                 guard connection === participant.primary else { return }

@@ -138,15 +138,31 @@ extension RoomMachine {
             guard let transceiver = subscription.transceiver else { continue }
             let track = subscription.track
             switch agreed?[transceiver] {
-            case true?:
-                guard !track.wasSubscribed else { continue }
-                track.wasSubscribed = true
-                send(.trackSubscribed(.with { $0.trackSid = track.sid.rawValue }), to: track.publisher)
+            case true?: break
             case false?: subscriptionFailed(participant, to: track, at: now)
             case nil:
                 // Rejected, it is gone.
                 if !known.contains(transceiver) { subscriptionFailed(participant, to: track, at: now) }
             }
+        }
+        tellSubscribed(on: connection)
+    }
+
+    /// Tells publishers, once a track, that somebody has it: publishers that wait for this begin to play then, so that
+    /// media have to be able to flow. Of those who are hidden nobody is told, as in LiveKit.
+    func tellSubscribed(on connection: Connection) {
+        let participant = connection.participant
+        guard connection.state == .connected, !participant.isHidden else { return }
+        let sending =
+            media.withMachine(of: connection.id) { machine in
+                Set(machine.transceivers.filter { $0.currentDirection?.sends == true }.map(\.id))
+            } ?? []
+        let tracks = participant.subscriptions.values.compactMap { subscription in
+            subscription.transceiver.map { sending.contains($0) } == true ? subscription.track : nil
+        }
+        for track in tracks.sorted(by: { $0.sid.rawValue < $1.sid.rawValue }) where !track.wasSubscribed {
+            track.wasSubscribed = true
+            send(.trackSubscribed(.with { $0.trackSid = track.sid.rawValue }), to: track.publisher)
         }
     }
 

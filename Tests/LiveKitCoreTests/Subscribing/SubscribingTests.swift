@@ -38,6 +38,30 @@ import Testing
             Set(try #require(bob.answers.last).midToTrackID.values) == Set(titles.compactMap { ann.track($0)?.sid }))
     }
 
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `a publisher is told that somebody has its track when media can flow to them, and of nobody who is hidden`(
+        _ mode: ConnectionMode
+    ) throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let ghost = try venue.join("ghost", grants: { $0.hidden = true })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        venue.run(for: .milliseconds(500))
+        try Self.show(venue, ann, ["camera"])
+        #expect(ghost.numbers(of: ann.track("camera")).count == 10)
+        let subscribed = "< track_subscribed camera"
+        #expect(!ann.lines.contains(subscribed))
+        venue.isLost = { client, _ in client.name == "bob" }
+        let bob = try venue.join("bob", mode)
+        venue.run(for: .milliseconds(500))
+        let description = mode == .single ? bob.answers.last : bob.offers.last
+        #expect(description?.midToTrackID.count == 1, "it has been agreed on")
+        #expect(!ann.lines.contains(subscribed))
+        venue.isLost = { _, _ in false }
+        #expect(venue.run { ann.lines.contains(subscribed) })
+    }
+
     @Test func `a client that never offers what it is asked for is not asked for ever`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
