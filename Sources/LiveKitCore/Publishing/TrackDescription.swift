@@ -163,7 +163,13 @@ extension Track {
             info.codecs[0].mid = info.mid
         }
         guard kind == .video else {
-            return PublicationDescription(codec: codec, format: format, redundancy: redundancy)
+            var offered = codec
+            // RFC 7587 §6.1: what our side is likely to send. LiveKit's SDKs take both channels (`stereo=1`) where they
+            // are offered this, and browsers mix them into one otherwise.
+            if format == .opus, info.audioFeatures.contains(.tfStereo) {
+                offered.parameters.options.append(.init("sprop-stereo", "1"))
+            }
+            return PublicationDescription(codec: offered, format: format, redundancy: redundancy)
         }
         let streams = Self.spatialLayers(parameters.layers.map(\.rid))
         // Also where no layers were announced, as by WHIP: whether there are any is seen when they come.

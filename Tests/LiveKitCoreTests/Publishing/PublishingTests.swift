@@ -379,6 +379,25 @@ import Testing
         #expect(!options[1].contains("stereo") && options[1].contains("usedtx=1"))
     }
 
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `who is sent a stereo track is told that it is one`(_ mode: ConnectionMode) throws {
+        let venue = Venue()
+        let people = try venue.assemble([("ann", .single), ("bob", mode)])
+        let (ann, bob) = (people[0], people[1])
+        try ann.publish("music", .audio) { $0.audioFeatures = [.tfStereo] }
+        try ann.publish("voice", .audio)
+        #expect(venue.run { ann.lines.contains("< track_subscribed music") })
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        let description = try #require(mode == .single ? bob.answers.last : bob.offers.last)
+        let media = try SessionDescription(parsing: description.sdp).media
+        for (title, isStereo) in [("music", true), ("voice", false)] {
+            let mid = description.midToTrackID.first { $0.value == ann.track(title)?.sid }?.key
+            let section = try #require(media.first { $0.mid == mid })
+            let opus = section.all(SDP.FormatParameters.self).first { $0.parameters.text.contains("useinbandfec") }
+            #expect(opus?.parameters.text.contains("sprop-stereo=1") == isStereo)
+        }
+    }
+
     @Test func `layers inside a stream that nobody has announced are told apart all the same`() throws {
         let venue = Venue()
         let ann = try venue.join("ann", codecs: [.vp9])
