@@ -49,6 +49,7 @@ extension RoomMachine {
             connection.needsNegotiation = false
             connection.needsRestart = false
             connection.lastOffer += 1
+            connection.offeredAt = now
             tellFragment(of: connection, in: offer)
             send(
                 .offer(
@@ -81,6 +82,7 @@ extension RoomMachine {
         } catch {
             return negotiationFailed(participant, at: now)
         }
+        connection.offeredAt = nil
         checkSubscriptions(on: connection, at: now)
         subscribePostponed(on: connection, at: now)
         if connection.needsNegotiation { unsettled.append(connection) }

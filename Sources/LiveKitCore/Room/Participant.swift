@@ -249,6 +249,8 @@ final class Connection {
 
     // Of a connection in which the room makes the offers.
     var lastOffer: UInt32 = 0
+    /// When it was made; nil once it is answered.
+    var offeredAt: Instant?
     /// The next offer is to find new paths.
     var needsRestart = false
 

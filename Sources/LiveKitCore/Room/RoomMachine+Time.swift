@@ -14,6 +14,8 @@ extension RoomMachine {
     static let detachedTimeout = Interval.seconds(Int64(60))
     /// So soon a client makes a channel anew that it has closed, or has left.
     static let channelTimeout = Interval.seconds(Int64(2))
+    /// A client answers an offer so soon: no other one is made before, and it would be told of nothing new for ever.
+    static let answerTimeout = Interval.seconds(Int64(15))
     /// A track is offered so soon after it was announced. Clients wait ten seconds for the answer, and then negotiate
     /// for up to fifteen.
     static let announcementTimeout = Interval.seconds(Int64(30))
@@ -84,6 +86,7 @@ extension RoomMachine {
             return remove(participant, because: .signalClose, action: nil, at: now)
         case .detached, .answered: break
         case .attached:
+            if owesAnswer(participant, at: now) { return negotiationFailed(participant, at: now) }
             let isDue =
                 now - participant.tokenAt >= (participant.isTokenStale ? Self.changedTokenInterval : Self.tokenInterval)
             if isDue { wantToken(for: participant, at: now) }
@@ -92,6 +95,15 @@ extension RoomMachine {
                 if now - track.announcedAt >= Self.announcementTimeout { withdraw(track, at: now) }
             }
         }
+    }
+
+    /// Whether an answer is overdue. A client that comes back is sent another offer, and of one that has no path other
+    /// time-outs decide.
+    private func owesAnswer(_ participant: Participant, at now: Instant) -> Bool {
+        guard let connection = participant.subscriber, connection.state == .connected,
+            let offeredAt = connection.offeredAt
+        else { return false }
+        return now - offeredAt >= Self.answerTimeout
     }
 
     /// A client that has no messages is not told to come back, and what it has closed it cannot open again.

@@ -287,6 +287,25 @@ import Testing
         venue.room.receive(ClientMessage(.init()), from: SignalID(rawValue: 99), at: venue.now)
     }
 
+    @Test func `who does not answer an offer is sent away to begin anew, unless the offer may not have arrived`() throws
+    {
+        let venue = Venue()
+        let people = try venue.assemble([("ann", .single), ("bob", .dual), ("cat", .dual)])
+        for client in people.dropFirst() { client.isObedient = false }
+        try people[0].publish("camera", .video)
+        #expect(venue.run { people[1].lines.contains("< offer #2 with camera") })
+        venue.cut(people[2])
+        venue.run(for: .seconds(Int64(14)))
+        #expect(venue.room.participants.map(\.identity) == ["ann", "bob", "cat"])
+        venue.run(for: .seconds(Int64(2)))
+        #expect(people[1].lines.suffix(2) == ["< leave mediaFailure reconnect", "< closed"])
+        #expect(venue.room.participants.map(\.identity) == ["ann", "cat"])
+        people[2].isObedient = true
+        venue.resume(people[2])
+        venue.run(for: .seconds(Int64(16)))
+        #expect(venue.room.participants.map(\.identity) == ["ann", "cat"])
+    }
+
     @Test func `times that are told follow the wall clock when it is set`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
