@@ -33,6 +33,8 @@ final class Participant {
     let clientProtocol: Int32
     let capabilities: [LiveKitClientInfo.Capability]
     let autoSubscribe: Bool
+    /// It says by itself how large it shows pictures, and when it shows them no more (adaptive stream).
+    let isAdaptive: Bool
     let mayPause: Bool
     let joinedAt: Instant
     /// As the token had them; names, metadata, attributes and permissions change afterwards.
@@ -105,6 +107,7 @@ final class Participant {
         self.capabilities = LiveKitClientInfo.Capability.allCases.filter { capabilities.contains($0) }
         // Players say nothing of tracks: what they have offered sections for they want.
         autoSubscribe = arrival.mode.isPlaying || arrival.request.connectionSettings.autoSubscribe
+        isAdaptive = arrival.request.connectionSettings.adaptiveStream
         mayPause = arrival.request.connectionSettings.subscriberAllowPause
         self.claims = claims
         iceServers = arrival.iceServers

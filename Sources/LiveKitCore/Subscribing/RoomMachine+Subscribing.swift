@@ -53,6 +53,7 @@ extension RoomMachine {
         let subscription = SubscribedTrack(track)
         let wasSeen = participant.sees(track.publisher)
         participant.subscriptions[track.sid] = subscription
+        renewHints(of: participant, for: track)
         if !wasSeen { tellSpeech(of: track.publisher, to: participant, at: now) }
         switch participant.mode {
         case .dual:
@@ -65,6 +66,15 @@ extension RoomMachine {
             if let connection = participant.subscriber { negotiate(connection) }
         case .exchange: break
         }
+    }
+
+    /// Pictures of which a client that adapts has said nothing are the smallest at first, and those that it has hidden
+    /// come when they begin anew: SDKs say how they show one when that changes, as LiveKit's server has it.
+    private func renewHints(of participant: Participant, for track: Track) {
+        guard participant.isAdaptive, track.kind == .video else { return }
+        var hints = participant.hints[track.sid] ?? SubscriberHints(quality: .low)
+        hints.isDisabled = false
+        participant.hints[track.sid] = hints
     }
 
     /// Sends a track over a connection, in a section that the client has offered or in one of the room's.
