@@ -158,6 +158,19 @@ import Testing
         }
     }
 
+    @Test func `a second slash at the beginning of a path is passed over`() async throws {
+        try await TestServer.run { server in
+            let token = try TestServer.token()
+            let socket = try await server.openWebSocket("//rtc?protocol=16", headers: Self.bearer(token))
+            #expect(try Self.response(in: try await socket.next()).join.participant.identity == "ann")
+            #expect(try await server.ask("//rtc/validate?access_token=\(token)").body == "success")
+            #expect(try await server.ask("///rtc/validate?access_token=\(token)").body == "elsewhere\n")
+            let listed = try await server.ask(
+                "//twirp/livekit.RoomService/ListRooms", method: "POST", headers: ["Content-Type": "application/json"])
+            #expect(listed.status == 401 && listed.body.contains("unauthenticated"))
+        }
+    }
+
     @Test func `where rooms are not made by joining, one that is missing is said to be`() async throws {
         try await TestServer.run({ $0.createsRooms = false }) { server in
             let token = try TestServer.token()

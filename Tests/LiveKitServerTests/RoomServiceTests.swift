@@ -113,6 +113,12 @@ import Testing
             let made = try await Self.call(server, "CreateRoom", json, token: token)
             #expect(try LiveKitRoom(jsonString: made.body).metadata.count == 512 << 10)
             #expect(try await Self.call(server, "CreateRoom", json, token: nil).status == 413)
+            let recorder = try TestServer.serviceToken { $0.roomRecord = true }
+            let listed = try await server.ask(
+                "//twirp/livekit.Egress/ListEgress", method: "POST",
+                headers: ["Content-Type": "application/json", "Authorization": "Bearer \(recorder)"],
+                body: Array(#"{"room_name":"\#(metadata)"}"#.utf8))
+            #expect(listed.status == 412, "it was read, and nothing is recorded here")
         }
     }
 

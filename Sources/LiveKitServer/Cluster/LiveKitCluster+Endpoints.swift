@@ -10,7 +10,7 @@ extension LiveKitCluster {
 
     /// Takes a WebSocket on `/rtc` or `/rtc/v1`, after the cluster has accepted; nil for other paths.
     package func webSocket(_ request: SocketIOHTTPRequest) async -> WebSocketAnswer? {
-        guard case .signaling(let path) = ClusterRoute(request.path) else { return nil }
+        guard case .signaling(let path) = ClusterRoute(request.withOneSlash.path) else { return nil }
         do throws(HTTPRefusal) {
             let token = try token(of: request, for: .signaling)
             let socket = try await connect(path, request, token)
@@ -27,7 +27,7 @@ extension LiveKitCluster {
 
     /// Answers what is not the upgrade; nil for other paths.
     package func answer(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
-        guard let route = ClusterRoute(request.path) else { return nil }
+        guard let route = ClusterRoute(request.withOneSlash.path) else { return nil }
         switch route {
         case .signaling: return HTTPRefusal(404, "Not found").response
         case .event: return takeEvent(request)
@@ -54,7 +54,7 @@ extension LiveKitCluster {
     /// lets them ask a service for anything, and of the cluster's events.
     package func bodyLimit(of request: SocketIOHTTPRequest) -> Int? {
         let mayBeLarge =
-            switch ClusterRoute(request.path) {
+            switch ClusterRoute(request.withOneSlash.path) {
             case .service: isOfService(request)
             case .event: isSigned(request)
             case .signaling, .noMethod, .validation, .exchange, nil: false
@@ -219,9 +219,4 @@ extension TwirpError {
         let mayBeDone: Code? = refusal == .late ? .deadlineExceeded : refusal == .tooLarge ? .internal : nil
         self.init(mayBeDone ?? .unavailable, refusal.text)
     }
-}
-
-extension VideoGrants {
-    /// Whether the token is a service's, and not one that merely lets somebody into a room.
-    fileprivate var isForServices: Bool { roomAdmin || roomCreate || roomList || roomRecord || ingressAdmin }
 }

@@ -11,6 +11,7 @@ extension LiveKitServer {
 
     /// Takes a WebSocket on `/rtc` or `/rtc/v1`, after the room has accepted; nil for other paths.
     package func webSocket(_ request: SocketIOHTTPRequest) async -> WebSocketAnswer? {
+        let request = request.withOneSlash
         guard Self.joining.contains(request.path) else { return nil }
         do throws(HTTPRefusal) {
             return .accepted(by: try await join(request), SignalConnection.terms)
@@ -21,6 +22,7 @@ extension LiveKitServer {
 
     /// Answers what is not the upgrade: `validate`, WHIP, WHEP and the room service; nil for other paths.
     package func answer(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
+        let request = request.withOneSlash
         if Self.validating.contains(request.path) { return await validate(request) }
         // As LiveKit's server has it: without an upgrade there is nothing here.
         if Self.joining.contains(request.path) { return HTTPRefusal(404, "Not found").response }
@@ -124,5 +126,16 @@ extension LiveKitServerConfiguration {
         return rooms.described(
             name: name, emptyTimeout: described.emptyTimeout, departureTimeout: described.departureTimeout,
             maximumParticipants: described.maxParticipants, metadata: described.metadata)
+    }
+}
+
+extension SocketIOHTTPRequest {
+    /// Of two slashes at the beginning of the path one counts, as in LiveKit's server: there are clients and services
+    /// that put a path behind a URL that ends in one.
+    var withOneSlash: Self {
+        guard path.hasPrefix("//") else { return self }
+        var request = self
+        request.path.removeFirst()
+        return request
     }
 }

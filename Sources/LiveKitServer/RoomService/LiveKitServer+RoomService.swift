@@ -16,9 +16,10 @@ extension LiveKitServer {
     /// How large a body may be, of a request of which the head has come: more than usual of those with a token that
     /// lets them ask for anything.
     package func bodyLimit(of request: SocketIOHTTPRequest) -> Int? {
-        guard request.path.hasPrefix(Self.prefix),
+        let path = request.withOneSlash.path
+        guard [Self.prefix, Self.egressPrefix].contains(where: path.hasPrefix),
             let grants = try? request.accessToken(keys: configuration.keys, at: Date()).claims.video,
-            grants.roomAdmin || grants.roomCreate || grants.roomList
+            grants.isForServices
         else { return nil }
         return Self.bodyLimit
     }
@@ -206,6 +207,11 @@ extension TwirpCall {
         try require { $0.roomAdmin && !$0.room.isEmpty && $0.room == room(request) }
         return request
     }
+}
+
+extension VideoGrants {
+    /// Whether the token is a service's, and not one that merely lets somebody into a room.
+    var isForServices: Bool { roomAdmin || roomCreate || roomList || roomRecord || ingressAdmin }
 }
 
 extension TwirpError {
