@@ -418,6 +418,9 @@ public final class Room {
             subscription.held = target < most ? target : nil
         }
         subscription.target = given
+        // Of what is not shown it is seen when it is shown again whether it fits; until then it is as it was, as in
+        // LiveKit.
+        guard !subscription.hints.isDisabled else { return }
         let isPaused =
             given == nil && !subscription.publication.isMuted && subscription.wantedQuality != .off
             && subscription.publication.description.format.isVideo

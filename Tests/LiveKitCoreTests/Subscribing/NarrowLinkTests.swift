@@ -119,6 +119,67 @@ private final class NarrowLink {
         }
     }
 
+    @Test func `pictures that a path does not carry are told to be paused, and to flow again, also after coming back`()
+        throws
+    {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob", request: { $0.connectionSettings.subscriberAllowPause = true })
+        let cat = try venue.join("cat")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", .video)
+        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
+        venue.run(for: .milliseconds(500))
+        var number = 0
+        /// Until something is so, or pictures have come for that long.
+        func show(_ seconds: Int, until isSo: () -> Bool) throws -> Bool {
+            for _ in 0..<(seconds * 31) {
+                guard !isSo() else { return true }
+                try ann.picture(number, "camera", size: 4_000)
+                number += 1
+                venue.run(for: .milliseconds(32))
+            }
+            return isSo()
+        }
+        _ = try show(2) { false }
+        // A megabit comes, and the path takes an eighth of it.
+        var room = 0.0
+        var last = venue.now
+        venue.isLost = { client, bytes in
+            guard client === bob, bytes[0] & 0xc0 == 0x80 else { return false }
+            room = min(room + Double((venue.now - last).nanoseconds) * 1e-9 * 16_000, 4_000)
+            last = venue.now
+            guard room >= Double(bytes.count) else { return true }
+            room -= Double(bytes.count)
+            return false
+        }
+        _ = bob.news()
+        #expect(try show(60) { bob.lines.contains("< stream_state camera paused") })
+        #expect(!cat.lines.contains { $0.hasPrefix("< stream_state") })
+        // So it is while it is hidden, and when it is shown again.
+        let sid = try #require(ann.track("camera")).sid
+        _ = bob.news()
+        for isHidden in [true, false] {
+            venue.send(
+                .trackSetting(
+                    .with {
+                        $0.trackSids = [sid]
+                        $0.disabled = isHidden
+                        $0.quality = .high
+                    }), from: bob)
+            _ = try show(1) { false }
+        }
+        #expect(!bob.lines.contains { $0.hasPrefix("< stream_state") })
+        venue.cut(bob)
+        _ = bob.news()
+        venue.resume(bob)
+        bob.forgetOffer()
+        try bob.offer(iceRestart: true)
+        #expect(bob.news().contains("< stream_state camera paused"))
+        venue.isLost = { _, _ in false }
+        #expect(try show(120) { bob.lines.contains("< stream_state camera active") })
+    }
+
     /// Pictures with layers in time, of which every fourth is five times as large as its neighbours: what fits on the
     /// average does not fit at once.
     @Test(arguments: [(250_000, 1, 0.9), (400_000, 2, 0.75), (600_000, 3, 0.6)])
