@@ -171,6 +171,25 @@ def test_an_offer_that_nobody_answers_leads_to_a_new_session(join):
     assert ann.page.locator(".tile").count() == 3 and bob.page.locator(".tile").count() == 2
 
 
+def test_whose_session_is_a_new_one_is_there_once(run):
+    told = run("""
+      const { Roster } = await import('/js/rooms/roster.js');
+      const { ParticipantState } = await import('/js/rooms/messages.js');
+      const person = (sid, identity, state = ParticipantState.active) => ({ sid, identity, state, version: 1, tracks: [] });
+      const roster = new Roster();
+      roster.joined({ participant: person('PA_1', 'ann'), otherParticipants: [person('PA_2', 'bob')] });
+      const sids = (people) => people.map(({ sid }) => sid);
+      return [
+        [person('PA_3', 'bob')], [person('PA_2', 'bob', ParticipantState.disconnected)],
+        [person('PA_3', 'bob', ParticipantState.disconnected)],
+      ].map((infos) => {
+        const { came, left } = roster.update(infos);
+        return [sids(came), sids(left), sids(roster.others)];
+      });
+    """)
+    assert told == [[["PA_3"], ["PA_2"], ["PA_3"]], [[], [], ["PA_3"]], [[], ["PA_3"], []]]
+
+
 def test_a_server_that_is_started_anew_has_everybody_back(namespace, browser):
     """Without an API key, as `make run` has it: the new server knows no token of the old one's."""
     process, port = start_server(namespace, "0.0.0.0", "--rooms", "--media-port", 0, "--media-tcp-port", 0)

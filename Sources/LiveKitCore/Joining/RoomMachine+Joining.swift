@@ -40,7 +40,8 @@ extension RoomMachine {
     /// Somebody is in, and whoever had the identity is out.
     func enter(_ participant: Participant, _ signal: SignalID, at now: Instant) {
         if let old = people.first(where: { $0.identity == participant.identity }) {
-            remove(old, because: .duplicateIdentity, action: .disconnect, at: now)
+            remove(
+                old, because: .duplicateIdentity, action: .disconnect, isReplaced: !participant.isHidden, at: now)
         }
         people.append(participant)
         bySignal[signal] = participant

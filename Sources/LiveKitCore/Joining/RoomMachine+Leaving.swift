@@ -29,10 +29,12 @@ extension RoomMachine {
 
     /// Takes somebody and all that is theirs out of the room.
     ///
-    /// - Parameter action: what the client is told to do; nil to tell it nothing.
+    /// - Parameters:
+    ///   - action: what the client is told to do; nil to tell it nothing.
+    ///   - isReplaced: another session of the same identity, which everybody sees, comes in its place.
     func remove(
         _ participant: Participant, because reason: LiveKitDisconnectReason, action: LiveKitLeaveRequest.Action?,
-        at now: Instant
+        isReplaced: Bool = false, at now: Instant
     ) {
         guard !participant.hasLeft else { return }
         let wasActive = participant.state == .active
@@ -67,7 +69,7 @@ extension RoomMachine {
         if !participant.isHidden {
             let info = info(of: participant)
             departures.add(info, at: now)
-            tellOthers(info, isUrgent: wasPublisher)
+            tellOthers(info, isUrgent: wasPublisher, isReplaced: isReplaced)
         }
         tellRecording()
         failCalls(to: participant, at: now)

@@ -31,6 +31,9 @@ final class Participant {
     /// The client is told when it joins, and keeps to it whatever it may do afterwards.
     let isSubscriberPrimary: Bool
     let clientProtocol: Int32
+    /// It goes on with whoever comes in an identity's place: that the session before is over it need not be told
+    /// (LiveKit's protocol 12).
+    let followsIdentities: Bool
     let capabilities: [LiveKitClientInfo.Capability]
     let autoSubscribe: Bool
     /// It says by itself how large it shows pictures, and when it shows them no more (adaptive stream).
@@ -103,6 +106,7 @@ final class Participant {
         isSubscriberPrimary = arrival.mode == .dual && claims.video?.maySubscribe == true
         let client = arrival.request.clientInfo
         clientProtocol = client.clientProtocol
+        followsIdentities = client.protocol >= 12
         let capabilities = Set(client.capabilities)
         self.capabilities = LiveKitClientInfo.Capability.allCases.filter { capabilities.contains($0) }
         // Players say nothing of tracks: what they have offered sections for they want.

@@ -103,35 +103,47 @@ extension RoomMachine {
         if participant.changes.untold != nil { tellOf(participant) }
     }
 
-    /// - Parameter isUrgent: it is told at once however many people there are.
-    func tellOthers(_ info: LiveKitParticipantInfo, isUrgent: Bool) {
+    /// - Parameters:
+    ///   - isUrgent: it is told at once however many people there are.
+    ///   - isReplaced: it is over, and another session that everybody sees comes in its place.
+    func tellOthers(_ info: LiveKitParticipantInfo, isUrgent: Bool, isReplaced: Bool = false) {
         guard phase == .open else { return }
-        news.removeAll { $0.sid == info.sid }
+        news.removeAll { $0.info.sid == info.sid }
+        let latest = News(info: info, isReplaced: isReplaced)
         guard isUrgent || people.count <= Self.maximumAudience else {
-            news.append(info)
+            news.append(latest)
             return
         }
         // Clients know people by identity: that a former session is over is told before its successor, or never.
-        let former = news.filter { $0.identity == info.identity }
-        news.removeAll { $0.identity == info.identity }
-        let update = update(of: former + [info])
-        for other in people where other.sid.rawValue != info.sid { send(update, to: other) }
+        let former = news.filter { $0.info.identity == info.identity }
+        news.removeAll { $0.info.identity == info.identity }
+        tell(former + [latest], to: people.filter { $0.sid.rawValue != info.sid })
     }
 
     func tellNews() {
         guard !news.isEmpty else { return }
         let told = news
         news = []
-        let update = update(of: told)
-        let gone = Set(told.lazy.filter { $0.state == .disconnected }.map(\.identity))
-        for participant in people {
-            guard gone.contains(participant.identity) else {
-                send(update, to: participant)
-                continue
-            }
+        let gone = Set(told.lazy.filter { $0.info.state == .disconnected }.map(\.info.identity))
+        tell(told, to: people.filter { !gone.contains($0.identity) })
+        for participant in people where gone.contains(participant.identity) {
             // It would take the end of its former session for its own.
-            let others = told.filter { $0.identity != participant.identity || $0.sid == participant.sid.rawValue }
-            if !others.isEmpty { send(self.update(of: others), to: participant) }
+            let others = told.filter {
+                $0.info.identity != participant.identity || $0.info.sid == participant.sid.rawValue
+            }
+            tell(others, to: [participant])
+        }
+    }
+
+    private func tell(_ told: [News], to audience: [Participant]) {
+        let current = told.filter { !$0.isReplaced }
+        let (full, short) = (update(of: told.map(\.info)), update(of: current.map(\.info)))
+        for participant in audience {
+            if participant.followsIdentities, !current.isEmpty {
+                send(short, to: participant)
+            } else if !participant.followsIdentities, !told.isEmpty {
+                send(full, to: participant)
+            }
         }
     }
 
@@ -181,6 +193,13 @@ extension RoomMachine {
         (MediaCodecs.video.map { "video/\($0.name)" } + ["audio/opus", "audio/red"]).map { mime in
             .with { $0.mime = mime }
         }
+}
+
+/// A change of somebody's that the others are to be told.
+struct News {
+    var info: LiveKitParticipantInfo
+    /// `RoomMachine.tellOthers`.
+    var isReplaced: Bool
 }
 
 extension Participant {

@@ -47,7 +47,7 @@ package final class RoomMachine {
     /// Connections whose clients are to hear of a change by a description.
     var unsettled: [Connection] = []
     /// What the others have not been told yet, in a large room.
-    var news: [LiveKitParticipantInfo] = []
+    var news: [News] = []
     var departures = Departures()
     var lastSignal: UInt64 = 0
     var lastCall: UInt64 = 0

@@ -256,8 +256,10 @@ export class RoomsApp {
   // What others send
 
   #tellWhoMoved({ came, left }) {
-    for (const { info } of came) this.#meetingView.announce(`${nameOf(info)} came.`);
-    for (const { info } of left) this.#meetingView.announce(`${nameOf(info)} left.`);
+    // Whose session is a new one has neither come nor left.
+    const isNotAmong = (people) => ({ info }) => people.every((other) => other.info.identity !== info.identity);
+    for (const { info } of came.filter(isNotAmong(left))) this.#meetingView.announce(`${nameOf(info)} came.`);
+    for (const { info } of left.filter(isNotAmong(came))) this.#meetingView.announce(`${nameOf(info)} left.`);
   }
 
   #say(text) {

@@ -27,6 +27,9 @@ export class Roster {
       if (info.state === ParticipantState.disconnected) {
         if (this.#others.delete(info.sid)) left.push(known);
       } else if (!known) {
+        // Of an identity there is one session: that the one before is over is not told (from protocol 12 on).
+        const former = this.others.find((person) => person.info.identity === info.identity);
+        if (former && this.#others.delete(former.sid)) left.push(former);
         if (this.#others.size >= LIMIT) continue;
         const person = newcomer(info);
         this.#others.set(info.sid, person);
