@@ -211,6 +211,9 @@ import Testing
             #expect(text == "404 bad_route")
             #expect(try await Self.failure(server, "ListRooms", "{", token: token) == "400 malformed")
             #expect(try await Self.failure(server, "CreateRoom", "{}", token: token) == "400 invalid_argument")
+            let preset = #"{"name":"kitchen","room_preset":"large"}"#
+            #expect(try await Self.failure(server, "CreateRoom", preset, token: token) == "400 invalid_argument")
+            #expect(server.livekit.statistics.rooms == 0)
             let moved = try await Self.failure(server, "MoveParticipant", "{}", token: token)
             #expect(moved == "501 unimplemented")
             let get = try await server.ask(

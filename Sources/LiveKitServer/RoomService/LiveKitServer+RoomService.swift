@@ -125,6 +125,10 @@ extension LiveKitServer {
         guard request.metadata.utf8.count <= configuration.rooms.limits.metadataBytes else {
             throw TwirpError(RoomServiceError.metadataTooLong(limit: configuration.rooms.limits.metadataBytes))
         }
+        // There are none here by name. A room that is not as it was meant to be would be worse than none.
+        guard request.roomPreset.isEmpty else {
+            throw TwirpError(.invalidArgument, "unknown room configuration: this server has no presets")
+        }
         let recording = try request.hasEgress ? automaticEgress(request.egress) : nil
         let room = configuration.rooms.described(
             name: request.name, emptyTimeout: request.emptyTimeout, departureTimeout: request.departureTimeout,
