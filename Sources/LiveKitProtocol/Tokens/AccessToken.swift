@@ -98,9 +98,8 @@ extension AccessToken {
         let registered = claims.registered
         guard let expires = registered.exp?.date else { throw .noExpiry }
         guard now < expires + Self.leeway else { throw .expired(expires) }
-        for start in [registered.nbf?.date, registered.iat?.date] {
-            if let start, now < start - Self.leeway { throw .notYetValid(start) }
-        }
+        // `iat` says how old a token is, not from when on it is good (RFC 7519 §4.1.6).
+        if let start = registered.nbf?.date, now < start - Self.leeway { throw .notYetValid(start) }
         // Tokens of old had the identity as their own id.
         let subject = registered.sub ?? ""
         identity = subject.isEmpty ? registered.jti ?? "" : subject
