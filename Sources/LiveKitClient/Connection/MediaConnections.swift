@@ -9,7 +9,7 @@ internal import Synchronization
 /// what comes of them and what the connections do by themselves is reported.
 actor MediaConnections {
     /// What is offered and accepted. Servers of this protocol have all of them.
-    static let audioCodecs: [CodecParameters] = [.opus, .pcmu, .pcma]
+    static let audioCodecs: [CodecParameters] = [.repairedOpus, .pcmu, .pcma]
     static let videoCodecs = CodecParameters.defaultVideo
 
     private let publisher: PeerConnection

@@ -115,7 +115,7 @@ extension Track {
             return MediaCodecs.video.filter { $0.name.lowercased() == named }
                 + MediaCodecs.video.filter { $0.name.lowercased() != named }
         case .audio:
-            var opus = CodecParameters.opus
+            var opus = MediaCodecs.opus
             // What an answer says of Opus is what its sender is asked to do (RFC 7587 §6.1).
             if !info.audioFeatures.contains(.tfNoDtx) { opus.parameters.options.append(.init("usedtx", "1")) }
             if info.audioFeatures.contains(.tfStereo) {
@@ -163,7 +163,8 @@ extension Track {
             info.codecs[0].mid = info.mid
         }
         guard kind == .video else {
-            var offered = codec
+            // Whoever has each packet twice asks for none again, as with LiveKit's server.
+            var offered: CodecParameters = format == .opus && redundancy != nil ? .opus : codec
             // RFC 7587 §6.1: what our side is likely to send. LiveKit's SDKs take both channels (`stereo=1`) where they
             // are offered this, and browsers mix them into one otherwise.
             if format == .opus, info.audioFeatures.contains(.tfStereo) {

@@ -26,12 +26,12 @@ extension CodecParameters {
     }
 
     /// The format in our answer to an offered one that it matches or can take: the offer's payload types, the feedback
-    /// that both know, and our own parameters (RFC 8829 §5.3.1).
+    /// that both know or that we insist on, and our own parameters (RFC 8829 §5.3.1).
     func answering(_ offered: CodecParameters) -> CodecParameters {
         var codec = self
         codec.payloadType = offered.payloadType
         codec.rtxPayloadType = rtxPayloadType == nil ? nil : offered.rtxPayloadType
-        codec.feedback = feedback.filter { offered.feedback.contains($0) }
+        codec.feedback = feedback.filter { offered.feedback.contains($0) || unofferedFeedback.contains($0) }
         switch role {
         case .media(.h264):
             codec.parameters = H264Negotiation.answer(ours: parameters, offered: offered.parameters)
@@ -107,17 +107,20 @@ enum CodecNegotiation {
         return codecs.carryMedia ? codecs : []
     }
 
-    /// What we may send: the answer's formats in the answer's order, each as the peer describes it.
+    /// What we may send: the answer's formats in the answer's order, each as the peer describes it, with the feedback
+    /// that an answer of ours insists on (`CodecParameters.unofferedFeedback`).
     static func sending(local: [CodecParameters], remote: [CodecParameters], isAnswerLocal: Bool) -> [CodecParameters] {
         let (leading, following) = isAnswerLocal ? (local, remote) : (remote, local)
         return leading.compactMap { leader in
             guard let follower = following.first(where: { leader.matches($0) }) else { return nil }
             let (ours, theirs) = isAnswerLocal ? (leader, follower) : (follower, leader)
-            return theirs.limited(to: ours)
+            var codec = theirs.limited(to: ours)
+            if isAnswerLocal { codec.feedback += ours.feedback.filter { !theirs.feedback.contains($0) } }
+            return codec
         }
     }
 
-    /// What may arrive: the same formats, each as we describe it.
+    /// What may arrive: the same formats, each as we describe it, likewise.
     static func receiving(
         local: [CodecParameters], remote: [CodecParameters], isAnswerLocal: Bool
     ) -> [CodecParameters] {
@@ -125,7 +128,9 @@ enum CodecNegotiation {
         return leading.compactMap { leader in
             guard let follower = following.first(where: { leader.matches($0) }) else { return nil }
             let (ours, theirs) = isAnswerLocal ? (leader, follower) : (follower, leader)
-            return ours.limited(to: theirs)
+            var codec = ours.limited(to: theirs)
+            if isAnswerLocal { codec.feedback = ours.feedback }
+            return codec
         }
     }
 }

@@ -14,6 +14,9 @@ public struct CodecParameters: Sendable, Hashable {
     public var parameters: SDP.CodecOptions
     /// As `nack pli`; in the order of preference.
     public var feedback: [String]
+    /// What of `feedback` our answer has even if the offer has not. RFC 4585 §4.2 lets an answerer add nothing, but
+    /// libwebrtc, which offers no `nack` for sound, resends it where an answer has that, and LiveKit relies on it.
+    public var unofferedFeedback: [String] = []
     /// The payload type of RFC 4588 retransmissions; nil when they are not used.
     public var rtxPayloadType: UInt8?
 
@@ -64,6 +67,11 @@ extension CodecParameters {
     public static let opus = CodecParameters(
         payloadType: 111, name: "opus", clockRate: 48_000, channels: 2,
         parameters: SDP.CodecOptions("minptime=10;useinbandfec=1"), feedback: ["transport-cc"])
+
+    /// Opus whose lost packets are asked for (RFC 4585 §6.2.1), as in LiveKit's rooms.
+    public static let repairedOpus = CodecParameters(
+        payloadType: opus.payloadType, name: opus.name, clockRate: opus.clockRate, channels: opus.channels,
+        parameters: opus.parameters, feedback: opus.feedback + ["nack"])
 
     /// RFC 9628, profile 0: eight bits of 4:2:0.
     public static let vp9 = CodecParameters(

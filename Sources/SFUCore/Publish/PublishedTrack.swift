@@ -243,6 +243,13 @@ public struct PublishedTrack: ~Copyable, Sendable {
         streams.indices.contains(layer) && !streams[layer].history.contains(sequence)
     }
 
+    /// Whether a packet of this number has been here lately.
+    func has(_ number: UInt16, layer: Int) -> Bool {
+        guard let highest = highestSequence(of: layer) else { return false }
+        let step = SequenceNumber.distance(from: UInt16(truncatingIfNeeded: highest), to: number)
+        return !lacks(highest + Int64(step), layer: layer)
+    }
+
     /// A packet that is still kept.
     public func packet(layer: Int, sequence: Int64, at now: Instant) -> PublishedPacket? {
         streams.indices.contains(layer) ? streams[layer].history.packet(sequence, at: now) : nil

@@ -76,7 +76,7 @@ final class Publication {
     /// of which `hasRoom` makes sure.
     @exclusivity(unchecked) private(set) var waiting: [WaitingPacket] = []
     private var waitingBytes = 0
-    /// Packets that came with later ones, after they were lost.
+    /// Packets that came with later ones, after they were lost, and in no other way.
     var recovered: Int64 = 0
     /// The server passes nothing on.
     var isMuted = false

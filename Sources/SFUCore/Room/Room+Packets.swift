@@ -78,7 +78,13 @@ extension Room {
             let published = publication.track.receive(
                 packet.header, bytes, layer: stream, extensions: ids, isMuted: publication.isMuted,
                 redundancy: packet.redundancy, at: now)
-        else { return }
+        else {
+            // What a later one had brought along has come itself after all: late, or because it was asked for.
+            if publication.recovered > 0, publication.track.has(packet.header.sequenceNumber, layer: stream) {
+                publication.recovered -= 1
+            }
+            return
+        }
         if published.video.startsKeyFrame { publication.keyFrames[stream].keyFrameReceived() }
         if !publication.isMuted, let speaker = publication.speaker,
             let range = packet.header.extensionElement(ids.audioLevel, in: bytes),

@@ -7,7 +7,8 @@ import Testing
 
 @testable import LiveKitCore
 
-/// Sound that comes with that of earlier packets (RFC 2198), from its announcement to whoever gets it.
+/// Sound that comes with that of earlier packets (RFC 2198), from its announcement to whoever gets it; and Opus alone,
+/// of which lost packets are asked for instead.
 @Suite struct RedundancyTests {
     private static let alone: [CodecParameters] = [.opus]
 
@@ -31,6 +32,14 @@ import Testing
         let answer = try SessionDescription(parsing: try #require(client.answers.last).sdp)
         let section = try #require(answer.media.first { $0.direction == .recvonly })
         return section.all(SDP.RTPMap.self).map(\.encoding)
+    }
+
+    /// What a description has of feedback for Opus, in its first section of sound that goes a way.
+    private static func feedback(_ text: String, _ direction: SDP.Direction) throws -> [String] {
+        let description = try SessionDescription(parsing: text)
+        let section = try #require(description.media.first { $0.kind == "audio" && $0.direction == direction })
+        let opus = try #require(section.all(SDP.RTPMap.self).first { $0.encoding == "opus" })
+        return section.all(SDP.RTCPFeedback.self).filter { $0.payloadType == opus.payloadType }.map(\.feedback)
     }
 
     private static let wanted: [(String, Bool, @Sendable (inout LiveKitAddTrackRequest) -> Void)] = [
@@ -139,5 +148,49 @@ import Testing
             try Self.speak(client, "sound", in: venue)
             #expect(ann.numbers(of: ann.others[name]?.tracks.first).count >= 39)
         }
+    }
+
+    // MARK: Opus alone
+
+    @Test(arguments: [true, false])
+    func `what is lost of Opus is asked for though the offer says nothing of it, and by those who get it alone`(
+        _ isRedundant: Bool
+    ) throws {
+        let venue = Venue()
+        let (ann, bob) = (try venue.join("ann"), try venue.join("bob", .dual))
+        Self.connected(venue, ann, bob)
+        try ann.publish("voice", .audio) { $0.disableRed = !isRedundant }
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        let (answer, offer) = (try #require(ann.answers.last).sdp, try #require(bob.offers.last).sdp)
+        #expect(try Self.feedback(answer, .recvonly) == ["transport-cc", "nack"])
+        #expect(try Self.feedback(offer, .sendonly) == (isRedundant ? ["transport-cc"] : ["transport-cc", "nack"]))
+    }
+
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `of Opus alone hardly anything is missing over paths that lose a tenth`(_ mode: ConnectionMode) throws {
+        let venue = Venue()
+        let sound: [CodecParameters] = [.repairedOpus]
+        let (ann, bob) = (try venue.join("ann", mode, sound: sound), try venue.join("bob", mode, sound: sound))
+        Self.connected(venue, ann, bob)
+        try ann.publish("voice", .audio)
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        venue.run(for: .milliseconds(500))
+        var random = EngineRandom.seeded(1)
+        var lost = 0
+        venue.isLost = { _, bytes in
+            guard bytes.count > 20, bytes[0] & 0xc0 == 0x80, bytes[1] & 0x7f == 111, random.next() % 10 == 0 else {
+                return false
+            }
+            lost += 1
+            return true
+        }
+        for number in 0..<200 {
+            try ann.sound(number, "voice")
+            venue.run(for: .milliseconds(20))
+        }
+        venue.run(for: .milliseconds(200))
+        #expect(lost > 20)
+        // Nobody notices that the last one was lost.
+        #expect(bob.numbers(of: ann.track("voice")).count >= 198)
     }
 }

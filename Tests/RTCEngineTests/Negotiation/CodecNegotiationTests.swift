@@ -73,6 +73,22 @@ import Testing
         if let answer = row.answer { #expect(ours.answering(offered).parameters.text == answer) }
     }
 
+    @Test func `an answer asks for what was not offered only where that is insisted on`() {
+        var ours = CodecParameters.repairedOpus
+        let offered = CodecParameters.opus
+        #expect(ours.answering(offered).feedback == ["transport-cc"])
+        ours.unofferedFeedback = ["nack"]
+        let answer = ours.answering(offered)
+        #expect(answer.feedback == ["transport-cc", "nack"])
+        let received = CodecNegotiation.receiving(local: [answer], remote: [offered], isAnswerLocal: true)
+        let sent = CodecNegotiation.sending(local: [answer], remote: [offered], isAnswerLocal: true)
+        #expect(received.map(\.feedback) == [answer.feedback])
+        #expect(sent.map(\.feedback) == [answer.feedback])
+        // Who has not offered it does not take it from an answer.
+        let taken = CodecNegotiation.sending(local: [offered], remote: [answer], isAnswerLocal: false)
+        #expect(taken.map(\.feedback) == [["transport-cc"]])
+    }
+
     @Test func `other codecs are matched by name, clock and channels`() {
         func codec(_ name: String, _ clock: UInt32, _ channels: UInt8 = 1, _ options: String = "") -> CodecParameters {
             CodecParameters(
