@@ -170,7 +170,9 @@ extension Track {
             if format == .opus, info.audioFeatures.contains(.tfStereo) {
                 offered.parameters.options.append(.init("sprop-stereo", "1"))
             }
-            return PublicationDescription(codec: offered, format: format, redundancy: redundancy)
+            var description = PublicationDescription(codec: offered, format: format, redundancy: redundancy)
+            description.isSpeech = info.source != .screenShareAudio
+            return description
         }
         let streams = Self.spatialLayers(parameters.layers.map(\.rid))
         // Also where no layers were announced, as by WHIP: whether there are any is seen when they come.

@@ -20,6 +20,8 @@ public struct PublicationDescription: Sendable {
     /// 0 when the publisher has not said.
     public var framesPerSecond: Int
     public var isScreenShare: Bool
+    /// Of sound: whoever is heard in it speaks. What a shared screen plays makes nobody an active speaker.
+    public var isSpeech = true
 
     public init(
         codec: CodecParameters, format: PayloadFormat, redundancy: CodecParameters? = nil,
@@ -84,7 +86,7 @@ final class Publication {
     var keyFrames: [KeyFrameThrottle]
     var dynacast: Dynacast
     var codecChange = CodecChangeDetector()
-    /// Its index among those who may speak; nil for pictures.
+    /// Its index among those who may speak; nil for pictures, and for sound that is no speech.
     var speaker: Int?
 
     init(

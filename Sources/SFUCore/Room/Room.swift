@@ -119,7 +119,7 @@ public final class Room {
         else { throw .unusableTransceiver }
         let publication = Publication(
             id: PublicationID(rawValue: makeID()), publisher: peer, transceiver: transceiver, description, at: now)
-        if !description.format.isVideo {
+        if !description.format.isVideo, description.isSpeech {
             let index = speakers.add()
             publication.speaker = index
             speaking[index] = publication.id

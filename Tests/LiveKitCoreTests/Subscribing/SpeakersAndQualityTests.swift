@@ -37,6 +37,27 @@ import Testing
         #expect(bob.lines.contains("< speakers ann is silent"), "a track that is over is not heard any more")
     }
 
+    @Test func `what a shared screen plays makes nobody a speaker, and speech beside it does`() throws {
+        let venue = Venue()
+        let (ann, bob) = (try venue.join("ann"), try venue.join("bob"))
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("film", .audio, source: .screenShareAudio)
+        #expect(venue.run { ann.lines.contains("< track_subscribed film") })
+        try ann.publish("voice", .audio, source: .unknown)
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        for number in 0..<75 {
+            try ann.sound(number, "film", level: 10)
+            venue.run(for: .milliseconds(20))
+        }
+        #expect(bob.numbers(of: ann.track("film")).count > 50)
+        for client in [ann, bob] { #expect(!client.lines.contains { $0.hasPrefix("< speakers") }) }
+        for number in 0..<75 {
+            try ann.sound(number, "voice", level: 10)
+            venue.run(for: .milliseconds(20))
+        }
+        #expect(bob.lines.contains("< speakers ann speaks"))
+    }
+
     @Test func `who begins or ends to have something of somebody in mid-sentence is told so`() throws {
         let venue = Venue()
         let ann = try venue.join("ann")
