@@ -172,6 +172,7 @@ extension Track {
             }
             var description = PublicationDescription(codec: offered, format: format, redundancy: redundancy)
             description.isSpeech = info.source != .screenShareAudio
+            description.isSealed = info.encryption != .none
             return description
         }
         let streams = Self.spatialLayers(parameters.layers.map(\.rid))

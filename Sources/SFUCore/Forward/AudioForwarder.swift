@@ -36,6 +36,13 @@ public struct AudioForwarder: Sendable {
         return rewriter.send(packet, marker: packet.marker, admission: 0, at: now)
     }
 
+    /// A packet of silence goes out in place of what is not passed on.
+    ///
+    /// - Returns: nil while something is, and where nothing has been.
+    mutating func insertSilence(samples: Int, due: Instant) -> OutgoingPacket? {
+        isPaused ? rewriter.insert(samples: samples, due: due) : nil
+    }
+
     /// What a subscriber asks for (RFC 4585 §6.2.1): the packet as it was sent, and the published one.
     public mutating func repair(
         _ sequenceNumber: UInt16, of track: borrowing PublishedTrack, roundTrip: Interval, at now: Instant

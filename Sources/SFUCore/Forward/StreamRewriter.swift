@@ -249,7 +249,7 @@ public struct StreamRewriter: Sendable {
             places[index(place)].use = .forsaken
         }
         if var segment {
-            segment.end = next
+            segment.end = min(segment.end, next)
             if earlier.count == Self.mostEarlier { earlier.removeFirst() }
             earlier.append(segment)
         }
@@ -323,6 +323,27 @@ public struct StreamRewriter: Sendable {
         if numbers.temporalBasePlace > 0 { last.temporalBase = numbers.temporalBase }
         if numbers.keyIndexPlace > 0 { last.keyIndex = numbers.keyIndex }
         if packet.video.scheme == .dependency { lastFrameNumber = packet.video.dependency.frameNumber }
+    }
+
+    /// Sends what the publisher has not sent, behind all else and between two segments. It is not kept to be asked for.
+    ///
+    /// - Parameter due: when it is to go out.
+    /// - Returns: where it belongs; nil while a segment goes on, and before anything has been sent.
+    mutating func insert(samples: Int, due: Instant) -> OutgoingPacket? {
+        guard !isOpen, var segment, let last = lastTimestamp else { return nil }
+        // Its places are in the order of what came, and this one is none of them.
+        segment.end = min(segment.end, next)
+        self.segment = segment
+        let step = min(max(elapsed(at: due), Int64(samples)), Self.longestStep)
+        let timestamp = last &+ UInt32(truncatingIfNeeded: step)
+        lastTimestamp = timestamp
+        lastTimestampAt = due
+        let place = next
+        places[index(place)] = Place()
+        next += 1
+        return OutgoingPacket(
+            sequenceNumber: UInt16(truncatingIfNeeded: place), timestamp: timestamp, marker: false, isPadding: false,
+            offsets: PictureOffsets())
     }
 
     // MARK: Late

@@ -22,6 +22,8 @@ public struct PublicationDescription: Sendable {
     public var isScreenShare: Bool
     /// Of sound: whoever is heard in it speaks. What a shared screen plays makes nobody an active speaker.
     public var isSpeech = true
+    /// Sealed from end to end: nobody could open what the server puts in.
+    public var isSealed = false
 
     public init(
         codec: CodecParameters, format: PayloadFormat, redundancy: CodecParameters? = nil,
@@ -82,6 +84,8 @@ final class Publication {
     var recovered: Int64 = 0
     /// The server passes nothing on.
     var isMuted = false
+    /// What is still to be sent of silence since it was muted: when next, and how many packets; nil for nothing.
+    var silence: (due: Instant, left: Int)?
     /// By stream.
     var keyFrames: [KeyFrameThrottle]
     var dynacast: Dynacast
@@ -180,6 +184,7 @@ final class Publication {
 
     var nextWake: Instant? {
         var wake = dynacast.nextWake
+        if let due = silence?.due { wake = wake.map { min($0, due) } ?? due }
         for throttle in keyFrames { if let time = throttle.nextWake { wake = wake.map { min($0, time) } ?? time } }
         return wake
     }

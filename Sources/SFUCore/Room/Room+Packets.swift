@@ -35,7 +35,8 @@ extension Room {
         keep(packet, bytes, of: publication, from: peer, at: now)
     }
 
-    /// Forwards what has come since the last time; what else comes of it comes by `drainTransmits`.
+    /// Forwards what has come since the last time, and the silence that is due; what else comes of it comes by
+    /// `drainTransmits`.
     ///
     /// - Parameters:
     ///   - outbox: takes the datagrams.
@@ -60,6 +61,7 @@ extension Room {
             publication.askForKeyFrames(at: now)
         }
         waiting.removeAll(keepingCapacity: true)
+        if !silenced.isEmpty { sendSilence(into: &outbox, at: now, sending: send) }
     }
 
     private func keep(

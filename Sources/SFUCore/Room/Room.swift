@@ -35,6 +35,8 @@ public final class Room {
     var lostSound = LostSound()
     /// Publications with packets that are still to be forwarded, in the order in which the first of them came.
     var waiting: [Publication] = []
+    /// Publications that have been muted just now.
+    var silenced: [Publication] = []
 
     /// Bitrates are measured again, and divided, so often.
     static let allocationInterval = Interval.milliseconds(500)
@@ -170,6 +172,7 @@ public final class Room {
         publication.subscriptions = []
         publication.endWaiting()
         waiting.removeAll { $0 === publication }
+        endSilence(of: publication)
     }
 
     /// The server passes nothing of a publication on, or does again: pictures from their next key frame. What others
@@ -179,6 +182,7 @@ public final class Room {
         guard publication.isMuted != isMuted else { return }
         publication.isMuted = isMuted
         if isMuted { publication.track.mute() } else { publication.track.unmute(at: now) }
+        if isMuted { beginSilence(of: publication, at: now) } else { endSilence(of: publication) }
         if isMuted, let speaker = publication.speaker { speakers.muted(speaker) }
         for subscription in publication.subscriptions {
             let isWanted =

@@ -147,6 +147,23 @@ final class Subscription {
         publication.wantKeyFrame(ofStream: stream, at: now)
     }
 
+    /// Sends a packet of silence, if anything has been heard before.
+    func sendSilence(due: Instant, into outbox: inout DatagramOutbox, at now: Instant) {
+        let subscriber = subscriber
+        let silence = OpusPacket.silence
+        guard !hints.isDisabled, subscriber.machine.canForward(on: transceiver),
+            let out = audio?.insertSilence(samples: Room.silentSamples, due: due)
+        else { return }
+        var wants = Wants()
+        wants.add(
+            subscriber.machine.forward(
+                ForwardedHead(sequenceNumber: out.sequenceNumber, timestamp: out.timestamp, marker: out.marker),
+                on: transceiver, room: silence.count, into: &outbox, at: now, extensions: { _, _, _ in },
+                payload: { outgoing in outgoing.append(contentsOf: silence.span.bytes) }))
+        if wants.isSent { subscriber.machine.sendForwarded(at: now) }
+        if wants.isTouched { subscriber.touch() }
+    }
+
     private func sendKept(
         _ out: OutgoingPacket, _ packet: PublishedPacket, isRepeat: Bool = false, batch: Int = 1,
         into outbox: inout DatagramOutbox, at now: Instant

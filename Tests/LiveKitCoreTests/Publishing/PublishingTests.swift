@@ -364,6 +364,25 @@ import Testing
         #expect(bob.numbers(of: ann.track("screen")) == (1...20).map { UInt8($0) })
     }
 
+    @Test(arguments: [false, true])
+    func `sound that is muted ends with silence, unless it is sealed from end to end`(_ isSealed: Bool) throws {
+        let venue = Venue()
+        let clients = try venue.assemble([("ann", .single), ("bob", .dual)])
+        let (ann, bob) = (clients[0], clients[1])
+        try ann.publish("voice", .audio) { if isSealed { $0.encryption = .gcm } }
+        #expect(venue.run { ann.lines.contains("< track_subscribed voice") })
+        venue.run(for: .milliseconds(500))
+        for number in 0..<20 {
+            try ann.sound(number, "voice")
+            venue.run(for: .milliseconds(20))
+        }
+        let sid = try #require(ann.track("voice")).sid
+        venue.send(.mute(.with { ($0.sid, $0.muted) = (sid, true) }), from: ann)
+        venue.run(for: .seconds(Int64(2)))
+        let frames = try #require(bob.frames[sid])
+        #expect(frames.count { $0.payload == OpusPacket.silence } == (isSealed ? 0 : 50))
+    }
+
     @Test func `a stereo track without pauses is asked for as one`() throws {
         let venue = Venue()
         let ann = try venue.assemble([("ann", .single)])[0]

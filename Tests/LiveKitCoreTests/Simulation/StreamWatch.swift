@@ -14,6 +14,8 @@ struct StreamWatch {
     private var sounds: [Int64: (timestamp: UInt32, number: UInt16)] = [:]
     /// Places of sound that was muted meanwhile.
     private var padded: Set<Int64> = []
+    /// And of silence, which the server sends when it is muted.
+    private var silent: Set<Int64> = []
     private(set) var violations: [String] = []
     /// Packets that hold media.
     private(set) var count = 0
@@ -48,6 +50,10 @@ struct StreamWatch {
     private mutating func receiveSound(_ packet: [UInt8], _ header: RTPHeader) {
         let line = unwrapper.unwrap(header.sequenceNumber)
         if header.payloadRange.isEmpty { padded.insert(line) }
+        if Array(packet[header.payloadRange]) == OpusPacket.silence {
+            silent.insert(line)
+            return
+        }
         guard header.payloadRange.count >= 3,
             let number = packet.span.bytes.uint16(at: header.payloadRange.upperBound - 2)
         else { return }
@@ -89,7 +95,8 @@ struct StreamWatch {
         }
         let lines = sounds.keys.sorted()
         guard let first = lines.first, let last = lines.last else { return }
-        let missing = Int(last - first) + 1 - lines.count - padded.count { (first...last).contains($0) }
+        let others = padded.union(silent).count { (first...last).contains($0) }
+        let missing = Int(last - first) + 1 - lines.count - others
         if missing > lost { violations.append("\(missing) numbers are missing, and \(lost) were lost") }
         for (before, after) in zip(lines, lines.dropFirst()) {
             guard let one = sounds[before], let two = sounds[after] else { continue }
@@ -97,7 +104,8 @@ struct StreamWatch {
             if step <= 0 { violations.append("\(after): the timestamp went by \(step)") }
             // A pause takes time and no numbers; otherwise each number is one packet of the publisher's.
             let sent = Int(two.number &- one.number)
-            if sent < Int(after - before) { violations.append("\(after): \(sent) packets, \(after - before) numbers") }
+            let numbers = Int(after - before) - silent.count { (before..<after).contains($0) }
+            if sent < numbers { violations.append("\(after): \(sent) packets, \(numbers) numbers") }
         }
     }
 }

@@ -168,7 +168,7 @@ import Testing
         var trio = try Trio()
         var payloads: [[UInt8]] = []
         trio.company.isLostDown = { _, datagram in
-            if let sound = Self.sound(datagram) { payloads.append(sound.payload) }
+            if let sound = Self.sound(datagram), sound.payload != OpusPacket.silence { payloads.append(sound.payload) }
             return false
         }
         try trio.speak(10)
@@ -196,7 +196,7 @@ import Testing
         var trio = try Trio()
         var payloads: [[UInt8]] = []
         trio.company.isLostDown = { _, datagram in
-            if let sound = Self.sound(datagram) { payloads.append(sound.payload) }
+            if let sound = Self.sound(datagram), sound.payload != OpusPacket.silence { payloads.append(sound.payload) }
             return false
         }
         try trio.speak(10)

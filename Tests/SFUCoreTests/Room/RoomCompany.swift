@@ -302,8 +302,10 @@ final class RoomCompany {
 }
 
 extension RoomCompany.Person {
-    /// The numbers of the pictures that came of a publication.
-    func numbers(of publication: PublicationID) -> [UInt8] { received[publication]?.compactMap(\.payload.last) ?? [] }
+    /// The numbers of what came of a publication; silence has none.
+    func numbers(of publication: PublicationID) -> [UInt8] {
+        received[publication]?.map(\.payload).filter { $0 != OpusPacket.silence }.compactMap(\.last) ?? []
+    }
 
     /// When the last report that came says that a frame was captured, in seconds of the room's wall clock.
     func captureTime(of frame: EncodedFrame, _ publication: PublicationID) -> Double? {

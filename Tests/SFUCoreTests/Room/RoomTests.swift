@@ -137,6 +137,48 @@ import Testing
         #expect(inbound.packetsLost == 0)
     }
 
+    @Test func `muted sound ends with a second of silence, and what follows has no gap and no jump`() throws {
+        let company = RoomCompany()
+        let (ann, bob) = (company.join("ann"), company.join("bob"))
+        let voice = try company.publish(ann, .audio)
+        try company.subscribe(bob, to: voice.publication)
+        company.run(for: .seconds(Int64(1)))
+        for number in 0..<100 {
+            if number == 20 { try company.room.setMuted(true, voice.publication, at: company.now) }
+            if number == 90 { try company.room.setMuted(false, voice.publication, at: company.now) }
+            try company.sound(number, of: ann, voice.track, level: 20)
+            company.run(for: .milliseconds(20))
+        }
+        let frames = try #require(bob.received[voice.publication])
+        #expect(bob.numbers(of: voice.publication) == (Array(1...20) + Array(91...100)).map { UInt8($0) })
+        #expect(frames.map { $0.payload == OpusPacket.silence } == (0..<80).map { (20..<70).contains($0) })
+        // It was muted for 70 packets.
+        let steps = zip(frames, frames.dropFirst()).map { $1.timestamp &- $0.timestamp }
+        let expected = [UInt32](repeating: 960, count: 69) + [21 * 960] + [UInt32](repeating: 960, count: 9)
+        #expect(steps == expected)
+        let inbound = try #require(bob.subscriber.stats(at: company.now).inboundRTP.first)
+        #expect(inbound.packetsLost == 0)
+    }
+
+    @Test func `of sound that is heard again at once nothing is silent any more`() throws {
+        let company = RoomCompany()
+        let (ann, bob) = (company.join("ann"), company.join("bob"))
+        let voice = try company.publish(ann, .audio)
+        try company.subscribe(bob, to: voice.publication)
+        company.run(for: .seconds(Int64(1)))
+        for number in 0..<60 {
+            if number == 20 { try company.room.setMuted(true, voice.publication, at: company.now) }
+            if number == 25 { try company.room.setMuted(false, voice.publication, at: company.now) }
+            try company.sound(number, of: ann, voice.track, level: 20)
+            company.run(for: .milliseconds(20))
+        }
+        let frames = try #require(bob.received[voice.publication])
+        #expect(bob.numbers(of: voice.publication) == (Array(1...20) + Array(26...60)).map { UInt8($0) })
+        #expect(frames.map(\.timestamp) == frames.map(\.timestamp).sorted())
+        #expect((4...6).contains(frames.count - 55))
+        #expect(frames.suffix(35).allSatisfy { $0.payload != OpusPacket.silence })
+    }
+
     @Test func `those who speak are told, the loudest first, and told again when they fall silent`() throws {
         let company = RoomCompany()
         let ann = company.join("ann")

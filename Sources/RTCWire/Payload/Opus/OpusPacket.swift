@@ -5,7 +5,7 @@ public struct OpusPacket: Sendable, Hashable {
     /// RFC 6716 §3.2.5, requirement R5: at most 120 ms.
     public static let maximumSamples = 5_760
     /// 20 ms of digital silence, mono: configuration 31 (CELT, fullband), one frame whose only symbols say
-    /// "silence". For filling a hole in a recording.
+    /// "silence". For filling a hole in a recording, and for the end of a sound that is muted.
     public static let silence: [UInt8] = [0xf8, 0xff, 0xfe]
 
     /// Mode, bandwidth and frame length, 0 to 31.
