@@ -320,7 +320,12 @@ extension PeerMachine {
         for place in receivers.entries.indices {
             builder.add(receivers.entries[place].value?.stream?.reportBlock(at: now))
         }
-        forEachLayerSender { stream, _ in builder.add(stream.senderReport(at: now)) }
+        for id in layerSenders.ids {
+            for place in layerSenders[id]?.indices ?? 0..<0 {
+                guard layerSenders[id]?[place].mayForward() == true else { continue }
+                builder.add(layerSenders[id]?[place].stream.senderReport(at: now))
+            }
+        }
         forEachLayerStream { stream, _ in builder.add(stream.reportBlock(at: now)) }
         for ssrc in goodbyes { builder.add(goodbyeOf: ssrc) }
         builder.write(into: &packets)

@@ -25,9 +25,10 @@ struct NACKList: Sendable {
     /// Packets were passed over. Returns false when there are too many to ask for: nothing is then noted.
     mutating func missing(_ range: Range<Int64>, at now: Instant) -> Bool {
         guard entries.count + range.count <= Self.maximumEntries else { return false }
-        for sequence in range {
-            entries.append(Entry(sequence: sequence, askAt: now + reorderingTolerance, tries: 0))
-        }
+        let askAt = now + reorderingTolerance
+        entries.insert(
+            contentsOf: range.lazy.map { Entry(sequence: $0, askAt: askAt, tries: 0) }, at: lowerBound(range.lowerBound)
+        )
         return true
     }
 

@@ -145,7 +145,10 @@ public struct ReceiveStream: Sendable {
                 header, payloadSize: payload.byteCount, clockRate: format == nil ? nil : clockRate, at: now)
         else { return nil }
         if format != nil { playout.observe(timestamp: header.timestamp, clockRate: clockRate, at: now) }
+        let head = buffer.head
         insert(header, sequence: sequence, payload: payload, format: format, about: about, at: now)
+        // One from before the first that was seen: what lies between is missing, too.
+        if sequence < head, buffer.head == sequence { packetsMissing(sequence + 1..<head, at: now) }
         return sequence
     }
 

@@ -82,6 +82,19 @@ import Testing
         #expect(duet.left.counters.protectFailures == 0 && duet.right.counters.unprotectFailures == 0)
     }
 
+    @Test func `layers that the peer does not want make no sender reports`() throws {
+        let duet = try SimulcastDuet(SimulcastDuet.layers)
+        for number in 0..<60 { try duet.send(number, layers: SimulcastDuet.names, isKeyFrame: number == 0) }
+        try duet.offerFromRight(SimulcastDuet.withoutLayers)
+        func reports() -> [UInt64] { (duet.left.layerSenders[duet.video] ?? []).map(\.stream.counters.reportsSent) }
+        let before = reports()
+        #expect(before.count == 3 && before.allSatisfy { $0 > 0 })
+        for _ in 0..<4_000 { duet.step() }
+        let after = reports()
+        #expect(after.first ?? 0 > before.first ?? 0)
+        #expect(after.dropFirst() == before.dropFirst())
+    }
+
     @Test func `layers that are agreed later begin with the source of the one stream where that has stopped`() throws {
         let duet = try SimulcastDuet(SimulcastDuet.layers, offered: SimulcastDuet.withoutLayers)
         try duet.noteNumbersOfFirstLayer()

@@ -23,6 +23,19 @@ import Testing
         #expect(script.feedback() == [])
     }
 
+    @Test func `what is missing behind a packet from before the first one is asked for, in order`() {
+        var script = PacketScript()
+        script.picture(10)
+        script.picture(12)
+        script.picture(7, isKeyFrame: true)
+        script.wait(.milliseconds(10))
+        #expect(script.feedback() == [PacketScript.nack(8, 9, 11)])
+        for number in [11, 9, 8] as [UInt16] { script.picture(number) }
+        #expect(script.frames() == [7, 8, 9, 10, 11, 12])
+        script.wait(.seconds(Int64(1)))
+        #expect(script.feedback() == [])
+    }
+
     @Test func `while this side is the one that loses packets, none is asked for twice`() {
         var script = PacketScript()
         script.stream.roundTripTime = .milliseconds(40)
