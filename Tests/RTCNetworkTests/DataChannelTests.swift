@@ -241,6 +241,25 @@ import Testing
         await pair.close()
     }
 
+    @Test func `what has not gone out is still told when the connection is closed`() async throws {
+        let pair = try Pair()
+        let ours = try await pair.left.createDataChannel("files")
+        try await pair.negotiate()
+        _ = try await pair.channel()
+        try await ours.waitUntilOpen()
+        // Nobody reads.
+        var refusal: DataChannelError?
+        while refusal == nil {
+            do throws(DataChannelError) {
+                try await ours.send([UInt8](repeating: 0, count: 65_536))
+            } catch {
+                refusal = error
+            }
+        }
+        await pair.close()
+        #expect(ours.readyState == .closed && ours.bufferedAmount > 0)
+    }
+
     @Test func `tasks that send on several channels at once each keep their order`() async throws {
         let pair = try Pair()
         let channels = [try await pair.left.createDataChannel("0"), try await pair.left.createDataChannel("1")]

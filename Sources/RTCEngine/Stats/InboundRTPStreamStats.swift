@@ -36,7 +36,7 @@ public struct InboundRTPStreamStats: Sendable, Hashable {
     public var packetsLost: Int64 = 0
     /// In seconds.
     public var jitter: Double = 0
-    /// Came too late, or twice, or were of no use.
+    /// Came too late, or were of no use. What came twice is in `packetsDuplicated`.
     public var packetsDiscarded: UInt64 = 0
     /// Came twice.
     public var packetsDuplicated: UInt64 = 0

@@ -63,9 +63,12 @@ struct ToneSender: Sendable {
         }
     }
 
-    /// Puts steps in the place of those that wait (W3C: insertDTMF); one that is being sent is finished.
+    /// Puts steps in the place of those that wait (W3C: insertDTMF); one that is being sent is finished, and the gap
+    /// after it stays.
     mutating func replace(_ steps: [Step], at now: Instant) {
-        self.steps = Array(steps.prefix(Self.maximumSteps))
+        var gap: [Step] = []
+        if isSounding, case .pause? = self.steps.first { gap = [self.steps[0]] }
+        self.steps = gap + steps.prefix(Self.maximumSteps)
         if case .idle = phase, !steps.isEmpty { phase = .pausing(until: now) }
     }
 

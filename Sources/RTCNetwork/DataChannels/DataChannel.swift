@@ -87,7 +87,7 @@ public final class DataChannel: Sendable {
     public var id: UInt16? { snapshot.withLock { $0.id } }
     /// Messages can be sent while this is `.open`.
     public var readyState: DataChannelState { snapshot.withLock { $0.readyState } }
-    /// Bytes that were given to `send` and have not gone out.
+    /// Bytes that were given to `send` and have not gone out; when the channel is closed, what never has.
     public var bufferedAmount: Int { snapshot.withLock { $0.bufferedAmount } }
     /// At which `bufferedAmount` it counts as low. 0 unless set.
     public var bufferedAmountLowThreshold: Int { snapshot.withLock { $0.bufferedAmountLowThreshold } }
@@ -191,16 +191,16 @@ public final class DataChannel: Sendable {
     // MARK: From the connection, on its thread
 
     /// - Parameters:
-    ///   - bufferedAmount: what waits in the machine.
+    ///   - bufferedAmount: what waits in the machine; nil when that has let go of the channel.
     ///   - queued: what has left the outbox since the last time.
-    func update(_ description: DataChannelDescription?, bufferedAmount: Int, queued: Int) {
+    func update(_ description: DataChannelDescription?, bufferedAmount: Int?, queued: Int) {
         let hasBecomeLow = snapshot.withLock { snapshot in
             if let description {
                 snapshot.id = description.options.id
                 snapshot.readyState = description.state
             }
             snapshot.outboxAmount = max(snapshot.outboxAmount - queued, 0)
-            snapshot.machineAmount = bufferedAmount
+            if let bufferedAmount { snapshot.machineAmount = bufferedAmount }
             // W3C WebRTC §6.2: told when the amount falls to the threshold, and not again while it stays below.
             let wasAbove = snapshot.isAboveThreshold
             snapshot.isAboveThreshold = snapshot.bufferedAmount > snapshot.bufferedAmountLowThreshold
@@ -225,9 +225,8 @@ public final class DataChannel: Sendable {
     func end(_ failure: DataChannelFailure?) {
         let wasOver = snapshot.withLock { snapshot in
             defer {
+                // W3C WebRTC §6.2: `bufferedAmount` stays what it was.
                 snapshot.readyState = .closed
-                snapshot.outboxAmount = 0
-                snapshot.machineAmount = 0
                 snapshot.isAboveThreshold = false
             }
             return snapshot.readyState == .closed

@@ -117,11 +117,14 @@ extension PeerConnection {
         return outbox
     }
 
-    /// - Parameter queued: bytes that the machine has taken from the outbox since the last time.
-    private func refresh(_ channel: DataChannel, queued: Int = 0) {
+    /// - Parameters:
+    ///   - queued: bytes that the machine has taken from the outbox since the last time.
+    ///   - amount: what the machine told last, which counts when it has let go of the channel since.
+    private func refresh(_ channel: DataChannel, queued: Int = 0, amount: Int? = nil) {
+        let description = machine.dataChannel(channel.engineID)
         channel.update(
-            machine.dataChannel(channel.engineID), bufferedAmount: machine.bufferedAmount(of: channel.engineID),
-            queued: queued)
+            description,
+            bufferedAmount: description == nil ? amount : machine.bufferedAmount(of: channel.engineID), queued: queued)
     }
 
     /// Wakes those who wait for messages, once for all that have come.
@@ -146,8 +149,8 @@ extension PeerConnection {
             // A peer that does not hold back though it was asked to.
             if !channel.inbox.append(message) { machine.failDataChannel(id, at: NetworkLoop.now) }
             if filledInboxes.last !== channel.inbox { filledInboxes.append(channel.inbox) }
-        case .bufferedAmount:
-            refresh(channel)
+        case .bufferedAmount(let amount):
+            refresh(channel, amount: amount)
         // The channel knows better: some of what waits is in the outbox.
         case .bufferedAmountLow:
             return

@@ -204,6 +204,20 @@ import Testing
         #expect(zip(headers, headers.dropFirst()).allSatisfy { $1.sequenceNumber == $0.sequenceNumber &+ 1 })
     }
 
+    @Test func `keys in the place of those that wait leave the gap after the one that is being sent`() throws {
+        var sender = makeSender()
+        var queue = PacketQueue()
+        let (first, second) = (try #require(DialedKeys("12", gap: .milliseconds(200))), try #require(DialedKeys("3")))
+        sender.dial(first, into: &queue, at: Self.start)
+        sender.dial(second, into: &queue, at: Self.start)
+        let sent = run(&sender, &queue, for: 700)
+        let starts = try sent.filter { try RTPHeader(parsing: $0.packet.span.bytes).marker }
+        let keys = starts.compactMap { TelephoneEvent($0.packet.span.bytes.extracting(droppingFirst: 12))?.code }
+        #expect(keys == [1, 3])
+        // 100 ms of the first, 40 ms for the copies of its end, the gap, and 50 ms until the next key's first packet.
+        #expect(starts.map(\.at) == [50, 390])
+    }
+
     @Test func `sound gives way to a key`() throws {
         var sender = makeSender()
         var queue = PacketQueue()
