@@ -136,7 +136,9 @@ extension RoomMachine {
     }
 
     private func tell(_ told: [News], to audience: [Participant]) {
-        let current = told.filter { !$0.isReplaced }
+        // Where the successor has gone before anybody was told of it, nobody has come in the place.
+        let gone = Set(told.lazy.filter { $0.info.state == .disconnected && !$0.isReplaced }.map(\.info.identity))
+        let current = told.filter { !$0.isReplaced || gone.contains($0.info.identity) }
         let (full, short) = (update(of: told.map(\.info)), update(of: current.map(\.info)))
         for participant in audience {
             if participant.followsIdentities, !current.isEmpty {

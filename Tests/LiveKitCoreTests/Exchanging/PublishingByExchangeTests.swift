@@ -109,26 +109,29 @@ import Testing
     /// In the form of libavformat's WHIP: of a stream's profile it writes the first byte alone, and it has named sound
     /// and pictures in the bundle whatever there was.
     private static func offerOfFFmpeg(hasSound: Bool) -> String {
-        func section(_ kind: String, _ mid: Int, _ type: Int, _ format: [String]) -> [String] {
-            [
+        let print = Array(repeating: "AB", count: 32).joined(separator: ":")
+        func section(_ kind: String, mid: Int, type: Int, _ format: [String]) -> [String] {
+            var lines = [
                 "m=\(kind) 9 UDP/TLS/RTP/SAVPF \(type)", "c=IN IP4 0.0.0.0", "a=ice-ufrag:1d2f3a4b",
-                "a=ice-pwd:00112233445566778899aabbccddeeff",
-                "a=fingerprint:sha-256 " + Array(repeating: "AB", count: 32).joined(separator: ":"), "a=setup:passive",
+                "a=ice-pwd:00112233445566778899aabbccddeeff", "a=fingerprint:sha-256 \(print)", "a=setup:passive",
                 "a=mid:\(mid)", "a=sendonly", "a=msid:FFmpeg \(kind)", "a=rtcp-mux",
-            ] + format + ["a=ssrc:\(7 + mid) cname:FFmpeg", "a=ssrc:\(7 + mid) msid:FFmpeg \(kind)"]
+            ]
+            lines += format
+            lines += ["a=ssrc:\(7 + mid) cname:FFmpeg", "a=ssrc:\(7 + mid) msid:FFmpeg \(kind)"]
+            return lines
         }
-        let session = [
+        var lines = [
             "v=0", "o=FFmpeg 4489045141692799359 2 IN IP4 127.0.0.1", "s=FFmpegPublishSession", "t=0 0",
             "a=group:BUNDLE 0 1", "a=extmap-allow-mixed", "a=msid-semantic: WMS",
         ]
-        let sound = section("audio", 0, 111, ["a=rtpmap:111 opus/48000/2"])
-        let pictures = section(
-            "video", 1, 106,
+        if hasSound { lines += section("audio", mid: 0, type: 111, ["a=rtpmap:111 opus/48000/2"]) }
+        lines += section(
+            "video", mid: 1, type: 106,
             [
                 "a=rtcp-rsize", "a=rtpmap:106 H264/90000",
                 "a=fmtp:106 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42001e",
             ])
-        return (session + (hasSound ? sound : []) + pictures).joined(separator: "\r\n") + "\r\n"
+        return lines.joined(separator: "\r\n") + "\r\n"
     }
 
     @Test(arguments: [true, false])

@@ -257,6 +257,10 @@ import Testing
             #expect(client.sid != old.sid && first.others[client.name]?.sid == client.sid)
             #expect(!client.lines.contains { $0.contains("\(client.name) disconnected") }, "it is there")
         }
+        // Who comes in a place and goes again before it was told leaves nobody there.
+        venue.send(.leave(.init()), from: try venue.join("bob"))
+        venue.run(for: .milliseconds(600))
+        #expect(updates(second) == ["< update bob disconnected, bob disconnected"])
     }
 
     @Test func `pings are answered, each in its form`() throws {

@@ -1,5 +1,6 @@
 import LiveKitProtocol
 import RTCEngine
+import SwiftProtobuf
 import Testing
 
 @testable import LiveKitCore
