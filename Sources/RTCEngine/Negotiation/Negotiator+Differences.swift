@@ -1,9 +1,14 @@
 extension Negotiator {
     /// What the step from `old` to this state asks for. Deriving it from the two states, rather than collecting it on
-    /// the way, makes a rollback the same as any other step.
+    /// the way, makes a rollback the same as any other step. The application hears of the state first, then of tracks
+    /// that end, then of those that begin (W3C WebRTC §4.4.1.5).
     func actions(since old: Negotiator) -> [NegotiationAction] {
-        var actions = signalingState == .closed ? [] : transport.actions(since: old.transport)
-        if signalingState != .closed { actions += data.actions(since: old.data) }
+        var actions: [NegotiationAction] = []
+        if signalingState != old.signalingState { actions.append(.signalingStateChanged(signalingState)) }
+        if signalingState != .closed {
+            actions += transport.actions(since: old.transport)
+            actions += data.actions(since: old.data)
+        }
         for transceiver in transceivers where old.transceiver(transceiver.id) == nil {
             if transceiver.origin == .remoteOffer { actions.append(.transceiverAdded(transceiver.id)) }
         }
@@ -13,7 +18,9 @@ extension Negotiator {
         for after in transceivers where old.transceiver(after.id) == nil {
             actions += Self.streamActions(from: nil, to: after, id: after.id)
         }
-        if signalingState != old.signalingState { actions.append(.signalingStateChanged(signalingState)) }
+        for transceiver in transceivers where transceiver.bringsTrack(since: old.transceiver(transceiver.id)) {
+            actions.append(.trackAdded(transceiver.id))
+        }
         return actions
     }
 
@@ -24,17 +31,18 @@ extension Negotiator {
         let (old, new) = (before?.association, after?.association)
         if old?.receiving != new?.receiving { actions.append(.configureReceiver(id, new?.receiving)) }
         if old?.sending != new?.sending { actions.append(.configureSender(id, new?.sending)) }
-        switch (old?.receivesTrack ?? false, new?.receivesTrack ?? false) {
-        case (false, true): actions.append(.trackAdded(id))
-        case (true, false): actions.append(.trackRemoved(id))
-        case (true, true):
-            // W3C WebRTC §5.1.1: told again when it is in one more stream.
-            let known = Set(old?.remoteStreamIDs ?? [])
-            if new?.remoteStreamIDs.allSatisfy(known.contains) == false { actions.append(.trackAdded(id)) }
-        case (false, false): break
-        }
+        if old?.receivesTrack == true, new?.receivesTrack != true { actions.append(.trackRemoved(id)) }
         let isOver = after == nil || after?.phase == .stopped
         if let before, before.phase != .stopped, isOver { actions.append(.transceiverStopped(id)) }
         return actions
+    }
+}
+
+extension Transceiver {
+    /// Whether the peer sends what it did not before: a track, or one in one more stream (W3C WebRTC §5.1.1).
+    fileprivate func bringsTrack(since before: Transceiver?) -> Bool {
+        guard association.receivesTrack else { return false }
+        guard let before, before.association.receivesTrack else { return true }
+        return !remoteStreamIDs.allSatisfy { before.remoteStreamIDs.contains($0) }
     }
 }

@@ -29,7 +29,8 @@ extension PeerConnection {
         return SessionDescriptionInit(type: .answer, sdp: sdp.text)
     }
 
-    /// Puts a description of ours in force and begins to gather candidates.
+    /// Puts a description of ours in force and begins to gather candidates. The first are told (`iceCandidate`) before
+    /// it returns: one task should send the description and the candidates, or they overtake it.
     ///
     /// - Parameter description: what `createOffer` or `createAnswer` gave; nil makes the one that fits the state, as in
     ///   perfect negotiation.

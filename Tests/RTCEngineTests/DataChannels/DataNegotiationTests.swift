@@ -52,8 +52,8 @@ import Testing
         try bob.negotiator.wantDataChannels()
         #expect(bob.negotiator.negotiationNeeded)
         let exchange = try negotiate(&bob, &alice)
-        #expect(exchange.offererActions.outline == ["have-local-offer", "data", "stable"])
-        #expect(exchange.answererActions.outline == ["have-remote-offer", "data", "stable"])
+        #expect(exchange.offererActions.outline == ["have-local-offer", "stable", "data"])
+        #expect(exchange.answererActions.outline == ["have-remote-offer", "stable", "data"])
         #expect(exchange.answer.media.map(\.isRejected) == [false, false])
     }
 

@@ -72,8 +72,8 @@ import Testing
         #expect(try bob.negotiator.addRemoteCandidate("", mid: "0", mLineIndex: 0).isEmpty)
         #expect(
             try bob.answers().actions.outline == [
-                "iceRole controlled", "setRemoteICE alice-0", "startDTLS client", "candidate 1", "endOfCandidates",
-                "receive 0", "stable",
+                "stable", "iceRole controlled", "setRemoteICE alice-0", "startDTLS client", "candidate 1",
+                "endOfCandidates", "receive 0",
             ])
         #expect(bob.negotiator.remoteDescription?.sdp.media[0].candidates.count == 1)
         #expect(bob.negotiator.remoteDescription?.sdp.media[0].has(.endOfCandidates) == true)
@@ -101,7 +101,7 @@ import Testing
         let answer = try #require(bob.negotiator.localDescription?.sdp)
         #expect(
             try alice.negotiator.setRemote(.answer, answer).outline == [
-                "setRemoteICE bob-0", "startDTLS server", "candidate 5", "endOfCandidates", "send 0", "stable",
+                "stable", "setRemoteICE bob-0", "startDTLS server", "candidate 5", "endOfCandidates", "send 0",
             ])
     }
 
@@ -122,7 +122,7 @@ import Testing
         bob.renewICE()
         #expect(
             try bob.answers().actions.outline == [
-                "restartICE bob-1", "setRemoteICE alice-1", "candidate 1", "stable",
+                "stable", "restartICE bob-1", "setRemoteICE alice-1", "candidate 1",
             ])
     }
 

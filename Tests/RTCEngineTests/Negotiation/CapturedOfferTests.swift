@@ -105,7 +105,7 @@ import Testing
         let actions = try ann.negotiator.setRemote(.answer, answer)
         // The browser is the DTLS client, as the answerer is to be (RFC 8842 §5.3).
         #expect(actions.outline.contains("startDTLS server"))
-        #expect(actions.outline.last == "stable")
+        #expect(actions.outline.first == "stable")
         for (transceiver, section) in zip(ann.negotiator.transceivers, answer.media) {
             #expect(transceiver.currentDirection == .sendrecv)
             // Its sources, and a track with the name that it has there.
@@ -139,7 +139,7 @@ import Testing
         _ = try bob.takes(try CapturedOffers.load("server_subscriber_offer_datachannel_only"))
         let (answer, actions) = try bob.answers()
         #expect(!answer.media[0].isRejected)
-        #expect(actions.outline.suffix(2) == ["data", "stable"])
+        #expect(actions.outline.last == "data")
         #expect(actions.outline.contains("startDTLS client"))
     }
 

@@ -26,7 +26,7 @@ import Testing
         var (alice, bob) = try RenegotiationTests.call()
         _ = try alice.negotiator.addTransceiver(.video)
         let first = try alice.offers().sdp
-        #expect(try bob.takes(first).outline == ["added 1", "track 1", "have-remote-offer"])
+        #expect(try bob.takes(first).outline == ["have-remote-offer", "added 1", "track 1"])
         _ = try alice.negotiator.setLocal(.rollback)
         var second = first
         second.media.removeLast()

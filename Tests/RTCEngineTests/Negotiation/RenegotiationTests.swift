@@ -37,11 +37,11 @@ import Testing
         let change = try negotiate(&alice, &bob)
 
         #expect(change.offer.outline == ["0 audio sendrecv opus", "1 video sendrecv H264+rtx VP8+rtx"])
-        #expect(change.answererActions.outline == ["added 1", "track 1", "have-remote-offer", "receive 1", "stable"])
+        #expect(change.answererActions.outline == ["have-remote-offer", "added 1", "track 1", "stable", "receive 1"])
         // Pictures may come before the answer, so the receiver stands ready with the offer.
         #expect(
             change.offererActions.outline == [
-                "receive 1", "have-local-offer", "end receiver 1", "send 1", "stable",
+                "have-local-offer", "receive 1", "stable", "end receiver 1", "send 1",
             ])
         #expect(alice.transceiver(video)?.currentDirection == .sendonly)
     }
@@ -86,7 +86,7 @@ import Testing
         #expect(change.offer.outline == ["0 audio sendrecv opus", "1 video sendonly H264+rtx VP8+rtx"])
         #expect(change.answer.outline == ["0 audio sendrecv opus", "1 video recvonly H264+rtx VP8+rtx"])
         // The association goes on: nothing about ICE or DTLS, and the callee, who is the client, stays it.
-        #expect(change.offererActions.outline == ["have-local-offer", "send 1", "stable"])
+        #expect(change.offererActions.outline == ["have-local-offer", "stable", "send 1"])
         #expect(change.offer.media.map(\.setup) == [.actpass, .actpass])
         #expect(change.answer.media.map(\.setup) == [.passive, .passive])
     }
@@ -122,15 +122,15 @@ import Testing
         #expect(alice.negotiator.negotiationNeeded)
         let held = try negotiate(&alice, &bob)
         #expect(held.answer.outline == ["0 audio recvonly opus"])
-        #expect(held.offererActions.outline == ["have-local-offer", "end receiver 0", "track gone 0", "stable"])
-        #expect(held.answererActions.outline == ["have-remote-offer", "end sender 0", "stable"])
+        #expect(held.offererActions.outline == ["have-local-offer", "stable", "end receiver 0", "track gone 0"])
+        #expect(held.answererActions.outline == ["have-remote-offer", "stable", "end sender 0"])
 
         try alice.negotiator.setDirection(.inactive, of: id)
         let silent = try negotiate(&alice, &bob)
         #expect(silent.answer.outline == ["0 audio inactive opus"])
         #expect(
             silent.answererActions.outline == [
-                "track gone 0", "have-remote-offer", "end receiver 0", "stable",
+                "have-remote-offer", "track gone 0", "stable", "end receiver 0",
             ])
 
         try alice.negotiator.setDirection(.sendrecv, of: id)
@@ -138,9 +138,20 @@ import Testing
         #expect(resumed.answer.outline == ["0 audio sendrecv opus"])
         #expect(
             resumed.offererActions.outline == [
-                "have-local-offer", "receive 0", "send 0", "track 0", "stable",
+                "have-local-offer", "stable", "receive 0", "send 0", "track 0",
             ])
-        #expect(resumed.answererActions.outline == ["track 0", "have-remote-offer", "receive 0", "send 0", "stable"])
+        #expect(resumed.answererActions.outline == ["have-remote-offer", "track 0", "stable", "receive 0", "send 0"])
+    }
+
+    @Test func `the state is told first, then tracks that end, then those that begin`() throws {
+        var (alice, bob) = try Self.call()
+        let audio = alice.negotiator.transceivers[0].id
+        let video = try alice.negotiator.addTransceiver(.video)
+        try alice.negotiator.setDirection(.inactive, of: audio)
+        try negotiate(&alice, &bob)
+        try alice.negotiator.setDirection(.sendonly, of: audio)
+        try alice.negotiator.setDirection(.inactive, of: video)
+        #expect(try bob.takes(alice.offers().sdp).outline == ["have-remote-offer", "track gone 1", "track 0"])
     }
 
     @Test func `a track ends with an answer of ours that does not take it, until one does`() throws {
@@ -149,14 +160,14 @@ import Testing
         try bob.negotiator.setDirection(.sendonly, of: id)
         let refused = try negotiate(&alice, &bob)
         #expect(refused.answer.outline == ["0 audio sendonly opus"])
-        #expect(refused.answererActions.outline == ["have-remote-offer", "end receiver 0", "track gone 0", "stable"])
+        #expect(refused.answererActions.outline == ["have-remote-offer", "stable", "end receiver 0", "track gone 0"])
         // Each offer brings it again.
         let again = try negotiate(&alice, &bob)
-        #expect(again.answererActions.outline == ["track 0", "have-remote-offer", "track gone 0", "stable"])
+        #expect(again.answererActions.outline == ["have-remote-offer", "track 0", "stable", "track gone 0"])
 
         try bob.negotiator.setDirection(.sendrecv, of: id)
         let taken = try negotiate(&bob, &alice)
-        #expect(taken.offererActions.outline == ["have-local-offer", "receive 0", "track 0", "stable"])
+        #expect(taken.offererActions.outline == ["have-local-offer", "stable", "receive 0", "track 0"])
     }
 
     @Test func `a transceiver that is stopped leaves its section rejected, and the next one takes the place`() throws {
@@ -172,10 +183,10 @@ import Testing
         #expect(stopped.offer.outline[1] == "1 video rejected")
         #expect(stopped.answer.outline[1] == "1 video rejected")
         #expect(stopped.offer.bundleGroups == [["0", "2"]])
-        #expect(stopped.offererActions.outline == ["have-local-offer", "stopped 1", "stable"])
+        #expect(stopped.offererActions.outline == ["have-local-offer", "stable", "stopped 1"])
         #expect(
             stopped.answererActions.outline == [
-                "have-remote-offer", "end receiver 1", "track gone 1", "stopped 1", "stable",
+                "have-remote-offer", "stable", "end receiver 1", "track gone 1", "stopped 1",
             ])
         #expect(alice.negotiator.transceivers.count == 2 && bob.negotiator.transceivers.count == 2)
         #expect(!alice.negotiator.negotiationNeeded)
@@ -201,14 +212,14 @@ import Testing
         _ = try bob.negotiator.stop(bob.negotiator.transceivers[1].id)
         let (answer, _) = try bob.answers()
         #expect(answer.outline == ["0 audio sendrecv opus", "1 video inactive H264+rtx VP8+rtx"])
-        #expect(try alice.negotiator.setRemote(.answer, answer).outline == ["end receiver 1", "stable"])
+        #expect(try alice.negotiator.setRemote(.answer, answer).outline == ["stable", "end receiver 1"])
         // Only an offer ends it.
         #expect(bob.negotiator.transceivers.map(\.direction) == [.sendrecv, .stopped])
         #expect(bob.negotiator.negotiationNeeded)
         let end = try negotiate(&bob, &alice)
         #expect(end.offer.outline == ["0 audio sendrecv opus", "1 video rejected"])
-        #expect(end.offererActions.outline == ["have-local-offer", "stopped 1", "stable"])
-        #expect(end.answererActions.outline == ["have-remote-offer", "stopped 1", "stable"])
+        #expect(end.offererActions.outline == ["have-local-offer", "stable", "stopped 1"])
+        #expect(end.answererActions.outline == ["have-remote-offer", "stable", "stopped 1"])
         #expect(alice.negotiator.transceivers.count == 1 && bob.negotiator.transceivers.count == 1)
         #expect(!bob.negotiator.negotiationNeeded)
     }
@@ -227,10 +238,10 @@ import Testing
         #expect(stopped.offer.outline == ["0 audio inactive opus", "1 video sendrecv H264+rtx VP8+rtx"])
         #expect(stopped.answer.outline == ["0 audio inactive opus", "1 video recvonly H264+rtx VP8+rtx"])
         #expect(stopped.offer.bundleGroups == [["0", "1"]])
-        #expect(stopped.offererActions.outline == ["have-local-offer", "stopped 0", "stable"])
+        #expect(stopped.offererActions.outline == ["have-local-offer", "stable", "stopped 0"])
         #expect(
             stopped.answererActions.outline == [
-                "track gone 0", "have-remote-offer", "end receiver 0", "end sender 0", "stable",
+                "have-remote-offer", "track gone 0", "stable", "end receiver 0", "end sender 0",
             ])
         // To the application it has ended.
         #expect(alice.negotiator.transceivers.map(\.mid) == ["1"])
@@ -322,10 +333,10 @@ import Testing
 
         try bob.negotiator.setStreams([], trackID: "other", of: bob.negotiator.transceivers[0].id)
         let (offer, _) = try bob.offers()
-        #expect(try alice.takes(offer).outline == ["added 2", "track 2", "have-remote-offer"])
+        #expect(try alice.takes(offer).outline == ["have-remote-offer", "added 2", "track 2"])
         _ = try alice.negotiator.setRemote(.rollback)
         #expect(alice.negotiator.transceivers.map(\.mid) == ["1"])
-        #expect(try alice.takes(offer).outline == ["added 3", "track 3", "have-remote-offer"])
+        #expect(try alice.takes(offer).outline == ["have-remote-offer", "added 3", "track 3"])
         #expect(try alice.answers().sdp.outline[0] == "0 audio recvonly opus")
     }
 
@@ -388,7 +399,7 @@ import Testing
         #expect(alice.negotiator.negotiationNeeded)
         // The track goes on, in streams that are new to the peer.
         let change = try negotiate(&alice, &bob)
-        #expect(change.answererActions.outline == ["track 0", "have-remote-offer", "stable"])
+        #expect(change.answererActions.outline == ["have-remote-offer", "track 0", "stable"])
         #expect(!alice.negotiator.negotiationNeeded)
         #expect(bob.negotiator.transceivers[0].remoteStreamIDs == ["screen", "desk"])
         try alice.negotiator.setStreams(["desk"], of: alice.negotiator.transceivers[0].id)
@@ -413,7 +424,7 @@ import Testing
         var (alice, _) = try Self.call()
         #expect(
             alice.negotiator.close().outline == [
-                "end receiver 0", "end sender 0", "track gone 0", "stopped 0", "closed",
+                "closed", "end receiver 0", "end sender 0", "track gone 0", "stopped 0",
             ])
         #expect(throws: NegotiationError.closed) { try alice.negotiator.createOffer(ice: alice.ice) }
         #expect(throws: NegotiationError.closed) { try alice.negotiator.addTransceiver(.audio) }

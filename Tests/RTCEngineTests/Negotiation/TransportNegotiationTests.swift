@@ -90,14 +90,18 @@ import Testing
         _ = try bob.takes(SessionDescription(parsing: rebuilt))
         #expect(
             try bob.answers().actions.outline.starts(with: [
-                "iceRole controlled", "setRemoteICE alice-0", "startDTLS client",
+                "stable", "iceRole controlled", "setRemoteICE alice-0", "startDTLS client",
             ]))
     }
 
     @Test func `who meets a lite agent controls`() throws {
         var bob = Party("bob")
         _ = try bob.takes(offer { $0.replacing("a=group", with: "a=ice-lite\r\na=group") })
-        #expect(try bob.answers().actions.outline.starts(with: ["iceRole controlling", "setRemoteICE alice-0 lite"]))
+        #expect(
+            try bob.answers().actions.outline.starts(with: [
+                "stable", "iceRole controlling", "setRemoteICE alice-0 lite",
+            ])
+        )
     }
 
     @Test func `the offerer restarts ICE, and the answer has to`() throws {
@@ -106,14 +110,14 @@ import Testing
         #expect(alice.negotiator.wantsICERestart && alice.negotiator.negotiationNeeded)
         alice.renewICE()
         let (offer, offering) = try alice.offers()
-        #expect(offering.outline == ["restartICE alice-1", "have-local-offer"])
+        #expect(offering.outline == ["have-local-offer", "restartICE alice-1"])
         #expect(try bob.takes(offer).outline == ["have-remote-offer"])
         #expect(bob.negotiator.answerNeedsNewICE)
         #expect(throws: NegotiationError.iceRestartUnanswered) { try bob.answers() }
         bob.renewICE()
         let (answer, answering) = try bob.answers()
-        #expect(answering.outline == ["restartICE bob-1", "setRemoteICE alice-1", "stable"])
-        #expect(try alice.negotiator.setRemote(.answer, answer).outline == ["setRemoteICE bob-1", "stable"])
+        #expect(answering.outline == ["stable", "restartICE bob-1", "setRemoteICE alice-1"])
+        #expect(try alice.negotiator.setRemote(.answer, answer).outline == ["stable", "setRemoteICE bob-1"])
         #expect(!alice.negotiator.wantsICERestart && !alice.negotiator.negotiationNeeded)
         #expect(!bob.negotiator.answerNeedsNewICE)
     }
@@ -129,7 +133,7 @@ import Testing
 
         alice.renewICE()
         let (restart, restarting) = try alice.offers()
-        #expect(restarting.outline == ["restartICE alice-1", "have-local-offer"])
+        #expect(restarting.outline == ["have-local-offer", "restartICE alice-1"])
         // The paths of this one are lost, too.
         alice.negotiator.restartICE()
         _ = try bob.takes(restart)
@@ -163,7 +167,7 @@ import Testing
         let provisional = try bob.negotiator.createAnswer(ice: bob.ice)
         #expect(
             try bob.negotiator.setLocal(.pranswer).outline == [
-                "restartICE bob-1", "setRemoteICE alice-1", "have-local-pranswer",
+                "have-local-pranswer", "restartICE bob-1", "setRemoteICE alice-1",
             ])
         let taken = try alice.negotiator.setRemote(.pranswer, overTheWire(provisional))
         #expect(taken.outline.contains("setRemoteICE bob-1"))
