@@ -8,6 +8,8 @@ extension PeerMachine {
     mutating func configureSender(_ id: TransceiverID, _ parameters: SendParameters?, at now: Instant) {
         configureLayers(id, parameters)
         guard let parameters, var configuration = SendStreamConfiguration(parameters) else {
+            // W3C WebRTC §5.4: who stops a transceiver says goodbye at once; its section ends with the next offer.
+            if negotiator.transceiver(id)?.direction == .stopped { return endSender(id, at: now) }
             senders[id]?.hold()
             return
         }

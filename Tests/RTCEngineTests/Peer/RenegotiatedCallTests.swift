@@ -147,6 +147,21 @@ import Testing
         #expect(call.violations == [])
     }
 
+    @Test(arguments: CallSimulation.Side.allCases)
+    func `who stops a track says goodbye at once, before the descriptions know of it`(
+        side: CallSimulation.Side
+    ) throws {
+        var call = connected([.audio, .video])
+        call.signaling.offersWhenNeeded = false
+        let id = try #require(call.transceiver(.video, of: side))
+        call.setDirection(.stopped, of: id, side)
+        call.run(for: .milliseconds(300))
+        let ended = call[side.other].machine.receivers.values.filter { $0.stream?.hasEnded == true }.count
+        #expect(ended == 1)
+        #expect(call[side].machine.transceivers.map(\.direction) == [.sendrecv, .stopped])
+        #expect(call.violations == [])
+    }
+
     @Test func `when both offer, the polite side rolls back and both get what they wanted`() {
         var call = connected([.audio])
         call.addTrack(.video, to: .left)
