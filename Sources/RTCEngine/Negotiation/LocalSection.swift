@@ -18,6 +18,10 @@ struct LocalSection {
     var layers: [LayerSources] = []
     /// The names of the layers that are received; empty without simulcast.
     var receivedLayers: [String] = []
+    /// An answer says so where the offer's section does (RFC 5506 §5).
+    var allowsReducedSizeRTCP = true
+    /// In the section, besides what the session says; an answer says so where the offer does (RFC 8285 §6).
+    var allowsMixedExtensions = false
 
     /// The media section. Every section repeats the transport's attributes, as browsers do it: a peer that rejects the
     /// first one still finds them. For the same reason bundled sections of an offer have port 9 and no
@@ -40,7 +44,8 @@ struct LocalSection {
         section.append(direction)
         appendStreams(to: &section)
         section.append(.rtcpMux)
-        section.append(.rtcpReducedSize)
+        if allowsReducedSizeRTCP { section.append(.rtcpReducedSize) }
+        if allowsMixedExtensions { section.append(.extmapAllowMixed) }
         for codec in codecs { appendCodec(codec, to: &section) }
         for codec in codecs { appendRetransmission(of: codec, to: &section) }
         // Layers are told apart by their names (RFC 8853 §5.5), as browsers do it.

@@ -35,7 +35,8 @@ extension Negotiator {
             }
             let section = AgreedSection(
                 local: ours, remote: theirs, isAnswerLocal: isAnswerLocal, direction: answer,
-                allowsMixedExtensions: local.has(.extmapAllowMixed) && remote.has(.extmapAllowMixed),
+                allowsMixedExtensions: local.allowsMixedExtensions(in: ours)
+                    && remote.allowsMixedExtensions(in: theirs),
                 receivesSimulcast: configuration.receivesSimulcast)
             let receiving = section.receiving(transceivers[place])
             transceivers[place].association.receiving = receiving
@@ -202,6 +203,11 @@ extension SessionDescription {
     /// older Pions answer `recvonly` with `sendrecv`, and browsers let them.
     func direction(ofSection index: Int, answering offer: SessionDescription) -> SDP.Direction {
         direction(ofSection: index).intersection(offer.direction(ofSection: index).reversed)
+    }
+
+    /// Whether header extensions of both forms may go in a section (RFC 8285 §6): by the section, or by the session.
+    func allowsMixedExtensions(in section: MediaDescription) -> Bool {
+        has(.extmapAllowMixed) || section.has(.extmapAllowMixed)
     }
 }
 

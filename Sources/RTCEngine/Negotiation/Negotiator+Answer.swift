@@ -39,14 +39,16 @@ extension Negotiator {
             let extensions = HeaderExtensionNegotiation.answer(
                 offered: offered.all(SDP.ExtensionMap.self),
                 supported: configuration.extensions(withLayers: configuration.receivesSimulcast || !sent.isEmpty),
-                kind: kind, allowsMixed: allowsMixed || offered.has(.extmapAllowMixed))
+                kind: kind, allowsMixed: offer.allowsMixedExtensions(in: offered))
             // RFC 3264 §6.1: what the offer allows and we want.
             let wanted = transceiver?.direction.described ?? .inactive
             let direction = offer.direction(ofSection: index).reversed.intersection(wanted)
             let section = LocalSection(
                 mid: offered.mid, kind: kind, proto: offered.proto, direction: direction, codecs: codecs,
                 extensions: extensions, setup: setup, ice: ice, fingerprint: configuration.fingerprint, cname: cname,
-                transceiver: transceiver, layers: sent, receivedLayers: received.count > 1 ? received : [])
+                transceiver: transceiver, layers: sent, receivedLayers: received.count > 1 ? received : [],
+                allowsReducedSizeRTCP: offered.has(.rtcpReducedSize),
+                allowsMixedExtensions: offered.has(.extmapAllowMixed))
             media.append(section.description)
         }
         // RFC 9143 §7.3: only what the offer has in a group, in its order, for the first stands for the bundle.

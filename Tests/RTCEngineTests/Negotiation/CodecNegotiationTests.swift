@@ -247,6 +247,24 @@ import Testing
         #expect(try !answered().has(.extmapAllowMixed))
     }
 
+    @Test func `extmap-allow-mixed may stand in the section, and is answered there`() throws {
+        let uri = HeaderExtensionURI.transportSequence
+        var offer = try Self.offer(formats: "100", ["a=rtpmap:100 VP8/90000", "a=extmap:16 \(uri)"])
+        offer.removeAttributes(named: SDP.Flag.extmapAllowMixed.rawValue)
+        offer.media[0].append(.extmapAllowMixed)
+        var bob = Party("bob")
+        _ = try bob.takes(offer)
+        let answer = try bob.answers().sdp
+        #expect(answer.media[0].has(.extmapAllowMixed) && !answer.has(.extmapAllowMixed))
+        #expect(bob.negotiator.transceivers[0].receiveParameters?.extensions == [uri: 16])
+    }
+
+    @Test func `reduced-size RTCP is answered where it is offered`() throws {
+        let lines = ["a=rtpmap:100 VP8/90000"]
+        #expect(try !answer(formats: "100", lines).has(.rtcpReducedSize))
+        #expect(try answer(formats: "100", lines + ["a=rtcp-rsize"]).has(.rtcpReducedSize))
+    }
+
     @Test func `one-way extensions go one way`() throws {
         var bob = Party("bob")
         let uri = HeaderExtensionURI.absoluteSendTime
