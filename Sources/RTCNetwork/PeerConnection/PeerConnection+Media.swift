@@ -29,7 +29,7 @@ extension PeerConnection {
         return handle(id, kind: kind)
     }
 
-    /// All transceivers, in the order of their m-lines.
+    /// All transceivers that have not ended, in the order in which they were made.
     public var transceivers: [RTPTransceiver] {
         machine.transceivers.map { handle($0.id, kind: $0.kind) }
     }
@@ -116,7 +116,7 @@ extension PeerConnection {
         machine.transceivers.first { $0.id == transceiver.id }?.direction ?? .stopped
     }
 
-    /// The direction in force after the last answer; nil before.
+    /// The direction in force after the last answer; nil before, and once the transceiver has ended.
     public func currentDirection(of transceiver: RTPTransceiver) -> TransceiverDirection? {
         machine.transceivers.first { $0.id == transceiver.id }?.currentDirection
     }
