@@ -62,7 +62,8 @@ extension RoomMachine {
         }
         if grants.mayUpdateOwnMetadata {
             if !arrival.request.metadata.isEmpty { claims.metadata = arrival.request.metadata }
-            claims.attributes = claims.attributes.updated(with: arrival.request.participantAttributes)
+            // One without a value takes none of the token's away.
+            claims.attributes.merge(arrival.request.participantAttributes.filter { !$0.value.isEmpty }) { $1 }
         }
         guard claims.metadata.utf8.count <= limits.metadataBytes else {
             throw .metadataTooLong(limit: limits.metadataBytes)

@@ -210,10 +210,13 @@ extension RoomMachine {
             return refuse(.notFound, .updateAudioTrack(request), "there is no such track", to: participant)
         }
         let features = Array(Set(request.features)).sorted { $0.rawValue < $1.rawValue }
-        guard track.info.audioFeatures != features, features.count <= LiveKitAudioTrackFeature.allCases.count else {
-            return
-        }
+        guard track.kind == .audio, track.info.audioFeatures != features,
+            features.count <= LiveKitAudioTrackFeature.allCases.count
+        else { return }
         track.info.audioFeatures = features
+        // As older clients have it.
+        track.info.stereo = features.contains(.tfStereo)
+        track.info.disableDtx = features.contains(.tfNoDtx)
         if track.publication != nil { tellOfChange(of: participant) }
     }
 

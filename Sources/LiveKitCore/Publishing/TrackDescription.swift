@@ -65,7 +65,7 @@ extension LiveKitAddTrackRequest {
             $0.stereo = stereo || audioFeatures.contains(.tfStereo)
             $0.disableRed = disableRed
             $0.encryption = encryption
-            $0.stream = stream
+            $0.stream = stream.isEmpty ? source.stream : stream
             $0.audioFeatures = features
             $0.backupCodecPolicy = backupCodecPolicy
             $0.packetTrailerFeatures = packetTrailerFeatures
@@ -96,6 +96,15 @@ extension LiveKitTrackSource {
         case .camera, .screenShare: .video
         case .microphone, .screenShareAudio: .audio
         case .unknown, .UNRECOGNIZED: nil
+        }
+    }
+
+    /// Which tracks belong together where a client says nothing of it, as LiveKit's server names them.
+    fileprivate var stream: String {
+        switch self {
+        case .camera, .microphone: "camera"
+        case .screenShare, .screenShareAudio: "screen"
+        case .unknown, .UNRECOGNIZED: "unknown"
         }
     }
 }

@@ -30,10 +30,9 @@ final class Participant {
     /// Whether the connection that the room sends on says whether the client is connected, and carries its messages.
     /// The client is told when it joins, and keeps to it whatever it may do afterwards.
     let isSubscriberPrimary: Bool
+    /// Of signaling; `clientProtocol` is of what clients say to each other.
+    let protocolVersion: Int32
     let clientProtocol: Int32
-    /// It goes on with whoever comes in an identity's place: that the session before is over it need not be told
-    /// (LiveKit's protocol 12).
-    let followsIdentities: Bool
     let capabilities: [LiveKitClientInfo.Capability]
     let autoSubscribe: Bool
     /// It says by itself how large it shows pictures, and when it shows them no more (adaptive stream).
@@ -106,7 +105,7 @@ final class Participant {
         isSubscriberPrimary = arrival.mode == .dual && claims.video?.maySubscribe == true
         let client = arrival.request.clientInfo
         clientProtocol = client.clientProtocol
-        followsIdentities = client.protocol >= 12
+        protocolVersion = client.protocol
         let capabilities = Set(client.capabilities)
         self.capabilities = LiveKitClientInfo.Capability.allCases.filter { capabilities.contains($0) }
         // Players say nothing of tracks: what they have offered sections for they want.
@@ -136,6 +135,11 @@ final class Participant {
 
     /// Is there for the others' sake, as recorders and agents are: a room of such alone is empty, as in LiveKit.
     var isDependent: Bool { claims.isDependent }
+
+    /// It goes on with whoever comes in an identity's place: that the session before is over it need not be told.
+    var followsIdentities: Bool { protocolVersion >= 12 }
+    /// It hears of what was done as well as of what was refused.
+    var takesSuccess: Bool { protocolVersion >= 15 }
 
     /// Counts where a room takes so many and no more. Players take as much as those whom everybody sees.
     var takesPlace: Bool { mode.isPlaying || !isHidden && !isDependent }

@@ -28,7 +28,6 @@ extension RoomMachine {
     ) throws(RoomServiceError) -> RPCCallID {
         let identity = request.destinationIdentity
         guard let participant = people.first(where: { $0.identity == identity }) else { throw .noSuchParticipant }
-        guard request.payload.utf8.count <= Self.largestPayload else { throw .dataTooLong(limit: Self.largestPayload) }
         guard calls.count < configuration.limits.pendingCalls else {
             throw .tooManyCalls(limit: configuration.limits.pendingCalls)
         }
@@ -40,11 +39,14 @@ extension RoomMachine {
         let call = ServerCall(
             id: RPCCallID(rawValue: lastCall), requestID: random.sid("RPC_"), participant: participant,
             acknowledgedBy: now + Self.acknowledgementTimeout, answeredBy: now + timeout)
-        // Who comes without messages would never hear of it.
-        guard !participant.mode.isExchange else {
-            put(.rpcFinished(call.id, .error(code: 1_505, message: "Failed to send", data: "")))
+        func failed(_ code: UInt32, _ message: String) -> RPCCallID {
+            put(.rpcFinished(call.id, .error(code: code, message: message, data: "")))
             return call.id
         }
+        let isTooLarge = request.payload.utf8.count > Self.largestPayload
+        guard !isTooLarge else { return failed(1_402, "Request payload too large") }
+        // Who comes without messages would never hear of it.
+        guard !participant.mode.isExchange else { return failed(1_505, "Failed to send") }
         calls.append(call)
         let packet = LiveKitDataPacket.with {
             $0.destinationIdentities = [identity]

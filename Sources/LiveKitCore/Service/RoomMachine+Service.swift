@@ -118,7 +118,7 @@ extension RoomMachine {
         do throws(RoomServiceError) {
             try update(
                 participant, name: request.name, metadata: request.metadata, attributes: request.attributes, at: now)
-            respond(.ok)
+            if participant.takesSuccess { respond(.ok) }
         } catch {
             respond(.limitExceeded, "\(error)")
         }

@@ -176,7 +176,7 @@ import Testing
             return try #require(client.join).participant
         }
         let ann = try join("ann", true)
-        #expect(ann.metadata == "request" && ann.attributes == ["a": "request"])
+        #expect(ann.metadata == "request" && ann.attributes == ["a": "request", "b": "token"])
         let bob = try join("bob", false)
         #expect(bob.metadata == "token" && bob.attributes == ["a": "token", "b": "token"])
     }

@@ -120,7 +120,9 @@ import Testing
         let venue = Venue { $0.limits.attributesBytes = 10 }
         let ann = try venue.join("ann", grants: { $0.canUpdateOwnMetadata = true })
         let bob = try venue.join("bob")
-        _ = (ann.news(), bob.news())
+        let elder = try venue.join(
+            "elder", grants: { $0.canUpdateOwnMetadata = true }, request: { $0.clientInfo.protocol = 14 })
+        _ = (ann.news(), bob.news(), elder.news())
         func update(_ client: TestClient, _ attributes: [String: String]) -> [String] {
             venue.send(
                 .updateMetadata(
@@ -139,6 +141,9 @@ import Testing
             return
         }
         #expect(response.requestID == 4)
+        _ = elder.news()
+        // It knows of refusals alone.
+        #expect(update(elder, ["a": "1"]) == ["> update_metadata", "< update elder joined"])
     }
 
     @Test func `permissions change in the middle of a call`() throws {
@@ -339,6 +344,22 @@ import Testing
         venue.drain()
         #expect(venue.outcomes[call] == .error(code: 1_505, message: "Failed to send", data: ""))
         #expect(venue.room.calls.isEmpty)
+    }
+
+    @Test func `whoever calls with more than a call may carry hears so at once`() throws {
+        let venue = Venue()
+        try venue.join("ann")
+        func call(_ bytes: Int) throws -> RPCOutcome? {
+            let id = try venue.room.performRPC(
+                .with {
+                    $0.destinationIdentity = "ann"
+                    $0.payload = String(repeating: "x", count: bytes)
+                }, at: venue.now)
+            venue.drain()
+            return venue.outcomes[id]
+        }
+        #expect(try call(15 << 10) == nil)
+        #expect(try call((15 << 10) + 1) == .error(code: 1_402, message: "Request payload too large", data: ""))
     }
 
     @Test func `the room's metadata change, and everybody is told`() throws {
