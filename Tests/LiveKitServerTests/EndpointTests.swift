@@ -257,4 +257,43 @@ import Testing
         #expect(request.participantAttributes == ["seat": "??>"])
         #expect(LiveKitJoinRequest(query: EngineIOQuery("")).connectionSettings.autoSubscribe)
     }
+
+    private static let agents: [(String, String)] = [
+        (
+            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.4"
+                + " Safari/605.1.15", "Safari 18.4 Mac OS X"
+        ),
+        (
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 18_3 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)"
+                + " Version/18.3 Mobile/15E148 Safari/604.1", "Mobile Safari 18.3 iOS"
+        ),
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox 140.0 Linux"),
+        ("Mozilla/5.0 (Android 14; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0", "Firefox Mobile 140.0 Android"),
+        (
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",
+            "  "
+        ),
+        (
+            "Mozilla/5.0 (iPhone; CPU iPhone OS 18_3 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko)"
+                + " Version/18.0 EdgiOS/140.0 Mobile/15E148 Safari/604.1", "  "
+        ),
+        ("", "  "),
+    ]
+
+    @Test(arguments: agents) func `which browser it is, is read where an SDK does not say it`(
+        _ agent: String, _ read: String
+    ) {
+        var client = LiveKitClientInfo.with { $0.sdk = .js }
+        client.readBrowser(from: agent)
+        #expect("\(client.browser) \(client.browserVersion) \(client.os)" == read)
+        client = .with {
+            $0.sdk = .js
+            $0.browser = "Chrome"
+        }
+        client.readBrowser(from: agent)
+        #expect(client.browser == "Chrome" && client.os.isEmpty)
+        client = .with { $0.sdk = .swift }
+        client.readBrowser(from: agent)
+        #expect(client.browser.isEmpty)
+    }
 }

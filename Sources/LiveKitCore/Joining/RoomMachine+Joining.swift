@@ -98,7 +98,7 @@ extension RoomMachine {
             $0.pingTimeout = max(configuration.server.pingTimeout, 1)
             $0.serverInfo = serverInfo
             $0.sifTrailer = .init(serverFrameTrailer)
-            $0.enabledPublishCodecs = Self.publishableCodecs
+            $0.enabledPublishCodecs = Self.publishableCodecs.filter { participant.quirks.mayPublish($0.mime) }
             $0.fastPublish = participant.grants.mayPublish
         }
     }

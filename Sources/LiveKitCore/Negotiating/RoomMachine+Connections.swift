@@ -57,7 +57,8 @@ extension RoomMachine {
         }
         for host in transport.streamHosts { machine.addStreamHost(host, .passive, at: now) }
         machine.localHostsComplete(at: now)
-        let id = media.add(machine, mayPause: participant.mayPause)
+        let id = media.add(
+            machine, mayPause: participant.mayPause, reusesTransceivers: participant.quirks.reusesSections)
         let connection = Connection(id: id, role: role, of: participant)
         byPeer[id] = connection
         switch role {

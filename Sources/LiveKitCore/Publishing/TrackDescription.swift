@@ -121,8 +121,8 @@ extension Track {
         case .video:
             // The one that the client has announced, whatever its offer names first.
             let named = request.simulcastCodecs.first?.codec.lowercased()
-            return MediaCodecs.video.filter { $0.name.lowercased() == named }
-                + MediaCodecs.video.filter { $0.name.lowercased() != named }
+            let codecs = MediaCodecs.video.filter { publisher.quirks.mayPublish($0.mimeType) }
+            return codecs.filter { $0.name.lowercased() == named } + codecs.filter { $0.name.lowercased() != named }
         case .audio:
             var opus = MediaCodecs.opus
             // What an answer says of Opus is what its sender is asked to do (RFC 7587 §6.1).

@@ -34,6 +34,7 @@ final class Participant {
     let protocolVersion: Int32
     let clientProtocol: Int32
     let capabilities: [LiveKitClientInfo.Capability]
+    let quirks: ClientQuirks
     let autoSubscribe: Bool
     /// It says by itself how large it shows pictures, and when it shows them no more (adaptive stream).
     let isAdaptive: Bool
@@ -106,6 +107,7 @@ final class Participant {
         let client = arrival.request.clientInfo
         clientProtocol = client.clientProtocol
         protocolVersion = client.protocol
+        quirks = ClientQuirks(client)
         let capabilities = Set(client.capabilities)
         self.capabilities = LiveKitClientInfo.Capability.allCases.filter { capabilities.contains($0) }
         // Players say nothing of tracks: what they have offered sections for they want.

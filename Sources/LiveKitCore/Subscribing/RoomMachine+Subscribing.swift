@@ -50,6 +50,9 @@ extension RoomMachine {
     }
 
     private func subscribe(_ participant: Participant, to track: Track, at now: Instant) {
+        if let format = track.format, participant.quirks.unplayable.contains(format) {
+            return subscriptionFailed(participant, to: track, at: now)
+        }
         let subscription = SubscribedTrack(track)
         let wasSeen = participant.sees(track.publisher)
         participant.subscriptions[track.sid] = subscription

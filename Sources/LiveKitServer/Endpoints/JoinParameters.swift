@@ -41,6 +41,7 @@ struct JoinParameters {
             join = LiveKitJoinRequest(query: request.query)
         }
         join.clientInfo.address = request.remoteAddress
+        join.clientInfo.readBrowser(from: request.header("User-Agent") ?? "")
         self.request = join
     }
 

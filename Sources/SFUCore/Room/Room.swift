@@ -70,9 +70,13 @@ public final class Room {
     /// - Parameters:
     ///   - machine: with `MediaUnit.packets`.
     ///   - mayPause: pictures may be paused where the path does not carry even their lowest layer.
-    public func add(_ machine: consuming PeerMachine, mayPause: Bool = false) -> RoomPeerID {
+    ///   - reusesTransceivers: one whose subscription is over carries the next one, if the peer has not offered it.
+    public func add(
+        _ machine: consuming PeerMachine, mayPause: Bool = false, reusesTransceivers: Bool = true
+    ) -> RoomPeerID {
         let id = RoomPeerID(rawValue: makeID())
-        let peer = RoomPeer(id: id, machine: machine, mayPause: mayPause, room: self)
+        let peer = RoomPeer(
+            id: id, machine: machine, mayPause: mayPause, reusesTransceivers: reusesTransceivers, room: self)
         peers[id] = peer
         peer.touch()
         return id

@@ -21,7 +21,7 @@ extension RoomPeer {
             return taken
         }
         if let existing { return try take(existing) }
-        if let free = idleTransceiver(kind, for: publication.id) {
+        if reusesTransceivers, let free = idleTransceiver(kind, for: publication.id) {
             carriers[publication.id, default: []].insert(free)
             return try take(free)
         }

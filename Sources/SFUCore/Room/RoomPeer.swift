@@ -13,6 +13,9 @@ final class RoomPeer {
     @exclusivity(unchecked) var machine: PeerMachine
     /// Streams may be paused where the path does not carry them.
     let mayPause: Bool
+    /// A transceiver of the room's carries another publication once its subscription is over; otherwise only where
+    /// there is no room for more.
+    let reusesTransceivers: Bool
     /// What comes on each transceiver.
     var published: [(transceiver: TransceiverID, publication: Publication)] = []
     /// Of what it publishes.
@@ -30,10 +33,11 @@ final class RoomPeer {
     var needsDivision = false
     var dividedAt: Instant?
 
-    init(id: RoomPeerID, machine: consuming PeerMachine, mayPause: Bool, room: Room) {
+    init(id: RoomPeerID, machine: consuming PeerMachine, mayPause: Bool, reusesTransceivers: Bool, room: Room) {
         self.id = id
         self.machine = machine
         self.mayPause = mayPause
+        self.reusesTransceivers = reusesTransceivers
         self.room = room
     }
 

@@ -1,0 +1,68 @@
+import LiveKitProtocol
+import RTCWire
+
+/// Where clients do not do what their descriptions say: a table by browser, system and version, as LiveKit's server has
+/// it.
+struct ClientQuirks: Sendable, Equatable {
+    /// A section that the room has offered, and that carries nothing any more, may carry another track.
+    private(set) var reusesSections = true
+    /// What the client is not to publish, whatever it offers.
+    private(set) var unpublishable: Set<PayloadFormat> = []
+    /// What the client is not sent, whatever it takes.
+    private(set) var unplayable: Set<PayloadFormat> = []
+
+    private struct Exception: Sendable {
+        /// In small letters.
+        var browsers: Set<String>
+        /// Likewise; empty for all.
+        var systems: Set<String> = []
+        /// The last version that it is not true of; nil for all.
+        var after: [Int]?
+        var reusesSections = true
+        var unpublishable: Set<PayloadFormat> = []
+        var unplayable: Set<PayloadFormat> = []
+    }
+
+    private static let safari: Set<String> = ["safari", "mobile safari"]
+
+    private static let exceptions = [
+        // livekit/livekit#4474: with encoded transforms, tracks of sections that are used again go missing.
+        Exception(browsers: safari, reusesSections: false),
+        // livekit/client-sdk-js#950: it says that it has AV1 where it cannot do it.
+        Exception(browsers: safari, unpublishable: [.av1], unplayable: [.av1]),
+        // Since 18.4 it has scalability modes, and LiveKit's server takes no VP9 from it.
+        Exception(browsers: safari, after: [18, 3], unpublishable: [.vp9]),
+        // Mozilla's bug 1802829: it sends what comes first in its own order, and has trouble with H.264. It plays that.
+        Exception(
+            browsers: ["firefox", "firefox mobile"], systems: ["linux", "android"], unpublishable: [.h264]),
+    ]
+
+    init(_ client: LiveKitClientInfo) {
+        let (browser, system) = (client.browser.lowercased(), client.os.lowercased())
+        let version = client.browserVersion.split(separator: ".").map { Int($0) ?? 0 }
+        for exception in Self.exceptions where exception.browsers.contains(browser) {
+            guard exception.systems.isEmpty || exception.systems.contains(system),
+                exception.after.map({ version.isLater(than: $0) }) ?? true
+            else { continue }
+            reusesSections = reusesSections && exception.reusesSections
+            unpublishable.formUnion(exception.unpublishable)
+            unplayable.formUnion(exception.unplayable)
+        }
+    }
+
+    /// Whether the client may publish what is called so, as `video/VP8`.
+    func mayPublish(_ mimeType: String) -> Bool {
+        !unpublishable.contains { "video/\($0)" == mimeType.lowercased() }
+    }
+}
+
+extension [Int] {
+    /// By the parts of a version, the foremost first; what is missing is 0.
+    fileprivate func isLater(than other: [Int]) -> Bool {
+        for place in 0..<Swift.max(count, other.count) {
+            let (own, others) = (place < count ? self[place] : 0, place < other.count ? other[place] : 0)
+            if own != others { return own > others }
+        }
+        return false
+    }
+}
