@@ -11,6 +11,9 @@ struct ClientQuirks: Sendable, Equatable {
     /// What the client is not sent, whatever it takes.
     private(set) var unplayable: Set<PayloadFormat> = []
 
+    /// The client can be reached by TCP (RFC 6544). Pion makes no connections.
+    private(set) var takesStreams = true
+
     private struct Exception: Sendable {
         /// In small letters.
         var browsers: Set<String>
@@ -38,6 +41,7 @@ struct ClientQuirks: Sendable, Equatable {
     ]
 
     init(_ client: LiveKitClientInfo) {
+        takesStreams = client.sdk != .go
         let (browser, system) = (client.browser.lowercased(), client.os.lowercased())
         let version = client.browserVersion.split(separator: ".").map { Int($0) ?? 0 }
         for exception in Self.exceptions where exception.browsers.contains(browser) {

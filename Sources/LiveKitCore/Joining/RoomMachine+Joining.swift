@@ -43,6 +43,7 @@ extension RoomMachine {
             remove(
                 old, because: .duplicateIdentity, action: .disconnect, isReplaced: !participant.isHidden, at: now)
         }
+        recallFallback(of: participant, at: now)
         people.append(participant)
         bySignal[signal] = participant
         judgeEmptiness(at: now)
@@ -151,6 +152,16 @@ extension RoomMachine {
         participant.quality.told = [:]
         participant.maySyncState = true
         wantToken(for: participant, at: now)
+        let failed: Connection? =
+            switch arrival.request.reconnectReason {
+            case .rrPublisherFailed: participant.publisher
+            case .rrSubscriberFailed: participant.subscriber
+            case .rrUnknown, .rrSignalDisconnected, .rrSwitchCandidate, .UNRECOGNIZED: nil
+            }
+        if let failed, hasFailedSoon(failed, at: now) {
+            offerPaths(overStreamsAlone: true, to: participant, at: now)
+        }
+        for connection in participant.connections { connection.connectedSince = nil }
         // The client finds new paths for the connection in which it makes the offers.
         if let subscriber = participant.subscriber, subscriber.role == .subscriber {
             subscriber.needsRestart = true

@@ -50,6 +50,7 @@ extension RoomMachine {
             put(.closeSignal(signal))
         case .detached: break
         }
+        rememberFallback(of: participant, at: now)
         // What follows is for the others.
         participant.signaling = .detached(since: now)
         for track in participant.tracks { end(track, at: now) }

@@ -27,14 +27,7 @@ extension RoomMachine {
     private func switchPaths(of participant: Participant, to proto: LiveKitCandidateProtocol, at now: Instant) {
         let prefersStreams = proto != .udp
         guard participant.prefersStreams != prefersStreams, !transport.streamHosts.isEmpty else { return }
-        participant.prefersStreams = prefersStreams
-        for connection in participant.connections {
-            media.withMachine(of: connection.id) { machine in
-                machine.interfacesChanged(
-                    lost: prefersStreams ? transport.datagramHosts : [],
-                    found: prefersStreams ? [] : transport.datagramHosts, at: now)
-            }
-        }
+        offerPaths(overStreamsAlone: prefersStreams, to: participant, at: now)
         let response = Self.leaveResponse(because: .unknownReason, .resume)
         if let message = response.message { send(message, to: participant) }
     }

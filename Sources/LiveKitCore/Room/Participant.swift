@@ -55,7 +55,7 @@ final class Participant {
     /// to the participant. Nil until there is a description for it.
     var publisher: Connection?
     var subscriber: Connection?
-    /// Only streams are offered as paths, as the client asked to test.
+    /// Only streams are offered as paths: datagrams did not get through, or the client asked for it.
     var prefersStreams = false
     var resumeFault: ResumeFault?
     /// It has come back, and has not said yet what it had.
@@ -250,6 +250,10 @@ final class Connection {
     var state = PeerConnectionState.new
     /// Media could flow, whatever has come since.
     var hasBeenConnected = false
+    /// Since when ICE has had a path; nil while it has none.
+    var pathSince: Instant?
+    /// When media could flow first, since it was made or the client has come back to it last.
+    var connectedSince: Instant?
     /// The username fragment that the owner was told last.
     var fragment: String?
     var channels: [DataLabel: DataChannelID] = [:]

@@ -54,6 +54,7 @@ extension RoomMachine {
             remove(participant, because: .connectionTimeout, action: .reconnect, at: now)
         }
         forgetDepartures(at: now)
+        forgetFallbacks(at: now)
         tellNews()
         checkCalls(at: now)
         judgeQuality(at: now)
@@ -75,6 +76,10 @@ extension RoomMachine {
         case .interrupted(let end) where now >= end:
             return remove(participant, because: .connectionTimeout, action: .reconnect, at: now)
         case .joined, .interrupted, .active, .left: break
+        }
+        if isStuck(participant, at: now) {
+            participant.prefersStreams = true
+            return remove(participant, because: .connectionTimeout, action: .reconnect, at: now)
         }
         if let end = participant.simulatedSpeechUntil, now >= end {
             participant.simulatedSpeechUntil = nil
@@ -119,6 +124,7 @@ extension RoomMachine {
         switch state {
         case .connected:
             connection.hasBeenConnected = true
+            connection.connectedSince = connection.connectedSince ?? now
             tellSubscribed(on: connection)
             switch participant.phase {
             case .joined:
@@ -134,6 +140,9 @@ extension RoomMachine {
             publishBoundTracks(of: participant, at: now)
         case .failed, .closed:
             guard participant.phase == .active else { return }
+            if state == .failed, isHeard(participant, at: now), hasFailedSoon(connection, at: now) {
+                offerPaths(overStreamsAlone: true, to: participant, at: now)
+            }
             participant.phase = .interrupted(until: now + timeToReturn(of: participant, after: state))
             // A new path may be found; what the client has closed it has to make anew.
             let response = Self.leaveResponse(

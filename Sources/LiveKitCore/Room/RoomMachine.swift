@@ -49,6 +49,8 @@ package final class RoomMachine {
     /// What the others have not been told yet, in a large room.
     var news: [News] = []
     var departures = Departures()
+    /// Who, by identity, is to be offered streams alone when coming back, and until when.
+    var streamsAlone: [String: Instant] = [:]
     var lastSignal: UInt64 = 0
     var lastCall: UInt64 = 0
 
@@ -216,12 +218,13 @@ package final class RoomMachine {
     private func take(_ event: PeerEvent, of connection: Connection, at now: Instant) {
         switch event {
         case .connectionStateChanged(let state, _): connectionChanged(connection, to: state, at: now)
+        case .iceConnectionStateChanged(let state, _): pathChanged(of: connection, to: state, at: now)
         case .dataChannel(let channel, let event): take(event, on: channel, of: connection, at: now)
         // Negotiation is ours to begin, candidates are in the descriptions, tracks are found by their sections, and
         // nothing is decoded here.
-        case .signalingStateChanged, .iceConnectionStateChanged, .iceGatheringStateChanged, .localCandidate,
-            .endOfLocalCandidates, .nameToResolve, .iceCandidateError, .negotiationNeeded, .trackAdded, .trackRemoved,
-            .frame, .tone, .keyFrameRequested, .packetRequested, .targetBitrateChanged:
+        case .signalingStateChanged, .iceGatheringStateChanged, .localCandidate, .endOfLocalCandidates, .nameToResolve,
+            .iceCandidateError, .negotiationNeeded, .trackAdded, .trackRemoved, .frame, .tone, .keyFrameRequested,
+            .packetRequested, .targetBitrateChanged:
             break
         }
     }

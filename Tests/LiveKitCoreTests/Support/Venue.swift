@@ -175,10 +175,11 @@ final class Venue {
     }
 
     /// The client's signaling is back after it was lost.
-    func resume(_ client: TestClient) {
+    func resume(_ client: TestClient, because reason: LiveKitReconnectReason = .rrUnknown) {
         let request = LiveKitJoinRequest.with {
             $0.reconnect = true
             $0.participantSid = client.sid
+            $0.reconnectReason = reason
             $0.connectionSettings.autoSubscribe = true
         }
         client.signal = room.resume(

@@ -1,0 +1,90 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+
+/// Over streams alone, where datagrams do not get through: there are networks that let STUN pass and nothing else, or
+/// take datagrams away after a while. ICE sees nothing of the one, and chooses the same again after the other. So the
+/// next attempt is offered TCP (RFC 6544) and nothing else, as by LiveKit's server.
+extension RoomMachine {
+    /// DTLS has so long once ICE has a path. LiveKit's browser SDK waits for fifteen seconds in all.
+    static let handshakeTimeout = Interval.seconds(Int64(10))
+    /// What fails so soon will not last the next time either.
+    static let shortConnection = Interval.seconds(Int64(90))
+    /// So long it is remembered of somebody who has gone.
+    static let fallbackMemory = Interval.seconds(Int64(300))
+
+    func pathChanged(of connection: Connection, to state: ICEConnectionState, at now: Instant) {
+        switch state {
+        case .connected, .completed: connection.pathSince = connection.pathSince ?? now
+        case .new, .checking, .disconnected, .failed, .closed: connection.pathSince = nil
+        }
+    }
+
+    /// Whether ICE has had a path for a while and nothing has come of it.
+    func isStuck(_ participant: Participant, at now: Instant) -> Bool {
+        participant.connections.contains { connection in
+            guard connection.state == .connecting, !connection.hasBeenConnected, let since = connection.pathSince else {
+                return false
+            }
+            return now - since >= Self.handshakeTimeout && mayFallBack(from: connection)
+        }
+    }
+
+    /// Whether a connection that has failed should not be tried in the same way again.
+    func hasFailedSoon(_ connection: Connection, at now: Instant) -> Bool {
+        guard let since = connection.connectedSince else { return false }
+        return now - since < Self.shortConnection && mayFallBack(from: connection)
+    }
+
+    /// Somebody of whom nothing is heard otherwise either is away, whatever the path is.
+    func isHeard(_ participant: Participant, at now: Instant) -> Bool {
+        guard case .attached = participant.signaling else { return false }
+        return now - participant.contact.heardAt < lossTime
+    }
+
+    /// Whether there is another way than the one that its packets take. Those that come through a relay come from it by
+    /// UDP, and it is the client's way to the relay that matters.
+    private func mayFallBack(from connection: Connection) -> Bool {
+        let participant = connection.participant
+        guard !participant.prefersStreams, !transport.streamHosts.isEmpty, participant.quirks.takesStreams,
+            !participant.mode.isExchange
+        else { return false }
+        let pair = media.withMachine(of: connection.id) { $0.selectedPair } ?? nil
+        guard let pair else { return false }
+        return transport.datagramHosts.contains(pair.base) && pair.remoteCandidate.type != .relayed
+    }
+
+    /// From the next restart on only streams are offered as paths, or datagrams, too.
+    func offerPaths(overStreamsAlone isAlone: Bool, to participant: Participant, at now: Instant) {
+        participant.prefersStreams = isAlone
+        for connection in participant.connections {
+            media.withMachine(of: connection.id) { machine in
+                machine.interfacesChanged(
+                    lost: isAlone ? transport.datagramHosts : [], found: isAlone ? [] : transport.datagramHosts, at: now
+                )
+            }
+        }
+    }
+
+    // MARK: Sessions
+
+    /// Somebody leaves, and may come back with a new session. Whoever does not get through over streams either is
+    /// offered everything again.
+    func rememberFallback(of participant: Participant, at now: Instant) {
+        guard participant.prefersStreams, participant.connections.contains(where: { $0.pathSince != nil }) else {
+            return
+        }
+        streamsAlone[participant.identity] = now + Self.fallbackMemory
+    }
+
+    func recallFallback(of participant: Participant, at now: Instant) {
+        guard !participant.mode.isExchange, let end = streamsAlone.removeValue(forKey: participant.identity), now < end
+        else { return }
+        participant.prefersStreams = true
+    }
+
+    func forgetFallbacks(at now: Instant) {
+        if !streamsAlone.isEmpty { streamsAlone = streamsAlone.filter { now < $0.value } }
+    }
+}

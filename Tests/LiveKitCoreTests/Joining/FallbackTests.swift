@@ -1,0 +1,84 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitCore
+
+/// Networks through which datagrams do not get, or not for long: who comes back is offered streams and nothing else.
+@Suite struct FallbackTests {
+    /// As what the room's candidates are reached, in the last answer that a client has.
+    private static func transports(_ client: TestClient) throws -> Set<String> {
+        let media = try SessionDescription(parsing: try #require(client.answers.last).sdp).media
+        return Set(media.flatMap { $0.values(of: "candidate") }.map { $0.split(separator: " ")[2].lowercased() })
+    }
+
+    private static func restartedTransports(_ client: TestClient) throws -> Set<String> {
+        client.forgetOffer()
+        try client.offer(iceRestart: true)
+        return try transports(client)
+    }
+
+    /// RFC 7983 §7.
+    private static func isDTLS(_ datagram: [UInt8]) -> Bool { datagram.first.map { (20...63).contains($0) } ?? false }
+
+    @Test func `where checks pass and handshakes do not, the next session is over streams`() throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        venue.isLost = { _, datagram in Self.isDTLS(datagram) }
+        let first = try venue.join("ann")
+        #expect(try Self.transports(first) == ["udp", "tcp"])
+        #expect(venue.run(atMost: .seconds(Int64(15))) { first.lines.contains("< leave connectionTimeout reconnect") })
+        venue.forget(first)
+        let second = try venue.join("ann")
+        #expect(try Self.transports(second) == ["tcp"])
+        // Others have networks of their own.
+        let other = try venue.join("bob")
+        #expect(try Self.transports(other) == ["udp", "tcp"])
+        // It found no path: everything is tried again.
+        venue.send(.leave(LiveKitLeaveRequest()), from: second)
+        venue.forget(second)
+        let third = try venue.join("ann")
+        #expect(try Self.transports(third) == ["udp", "tcp"])
+    }
+
+    @Test(arguments: [true, false])
+    func `a path that fails soon is not taken again, unless nothing is heard of the client in any way`(
+        _ isHeard: Bool
+    ) throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .seconds(Int64(10)))
+        venue.isLost = { _, _ in true }
+        for _ in 0..<60 where !ann.lines.contains("< leave connectionTimeout resume") {
+            if isHeard { venue.send(.ping(1), from: ann) }
+            venue.run(for: .seconds(Int64(1)))
+        }
+        #expect(ann.lines.contains("< leave connectionTimeout resume"))
+        venue.cut(ann)
+        venue.resume(ann)
+        #expect(try Self.restartedTransports(ann) == (isHeard ? ["tcp"] : ["udp", "tcp"]))
+    }
+
+    @Test(arguments: [5, 95] as [Int64])
+    func `a client says that its path has failed, and counts when it has not lasted long`(_ seconds: Int64) throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .seconds(seconds))
+        venue.cut(ann)
+        venue.resume(ann, because: .rrPublisherFailed)
+        #expect(try Self.restartedTransports(ann) == (seconds < 90 ? ["tcp"] : ["udp", "tcp"]))
+    }
+
+    @Test func `who makes no TCP connections is offered datagrams all the same`() throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        let ann = try venue.join("ann", request: { $0.clientInfo.sdk = .go })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.cut(ann)
+        venue.resume(ann, because: .rrPublisherFailed)
+        #expect(try Self.restartedTransports(ann) == ["udp", "tcp"])
+    }
+}
