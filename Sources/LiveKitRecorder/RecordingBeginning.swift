@@ -16,6 +16,8 @@ struct RecordingBeginning {
     private let patience: Interval
     private var firstAt: Instant?
     private var hasSmallKeyFrame = false
+    /// A key frame has come that lacks what a file's header tells.
+    private(set) var hasUnusableKeyFrame = false
 
     /// - Parameter patience: how long pictures may stay smaller than announced before they are taken as they are.
     init(of publication: RemoteTrackPublication, patience: Interval) {
@@ -23,15 +25,17 @@ struct RecordingBeginning {
         self.patience = patience
     }
 
-    mutating func verdict(on frame: EncodedFrame, at now: Instant) -> Verdict {
+    /// - Throws: `unsupportedTracks` when no file holds the format.
+    mutating func verdict(on frame: EncodedFrame, at now: Instant) throws(MediaFileError) -> Verdict {
         let isPatient = now - (firstAt ?? now) < patience
         firstAt = firstAt ?? now
-        if frame.isKeyFrame, isPatient, frame.isSmaller(than: publication) {
-            hasSmallKeyFrame = true
-            return .later
+        guard try Recorder.canBegin(with: frame) else {
+            hasUnusableKeyFrame = hasUnusableKeyFrame || frame.isKeyFrame
+            return isPatient && hasSmallKeyFrame && !frame.isKeyFrame ? .later : .needsKeyFrame
         }
-        if frame.isKeyFrame { return .here }
-        return isPatient && hasSmallKeyFrame ? .later : .needsKeyFrame
+        guard isPatient, frame.isSmaller(than: publication) else { return .here }
+        hasSmallKeyFrame = true
+        return .later
     }
 }
 

@@ -9,6 +9,8 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
     case unwritable
     /// There is no file that holds what the track is coded in.
     case unsupported(codec: String)
+    /// Of the key frames that came none tells what a file's header has to.
+    case noBeginning
     /// The server has no such track for us.
     case noSuchTrack
     /// There is such a track, and the recorder is not let have it.
@@ -33,7 +35,7 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
     var isLoss: Bool {
         switch self {
         case .diskFull, .unwritable: true
-        case .unsupported, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles, .notInRoom: false
+        case .unsupported, .noBeginning, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles, .notInRoom: false
         }
     }
 
@@ -42,6 +44,7 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
         case .diskFull: "The disk is full."
         case .unwritable: "The file cannot be written."
         case .unsupported(let codec): "There is no file that holds \(codec)."
+        case .noBeginning: "None of its pictures is one that a file can begin with."
         case .noSuchTrack: "There is no such track in the room."
         case .notAllowed: "The track's publisher does not let everybody have it."
         case .encrypted: "The track is encrypted from end to end."

@@ -119,7 +119,8 @@ package actor RecordingFolder {
     /// - Parameters:
     ///   - template: what the file is to be called, see `RecordingPath`.
     ///   - began: is called when there is a file, with its path from the folder on.
-    /// - Returns: the file, once the index has all of it; nil if nothing came that one can begin with.
+    /// - Returns: the file, once the index has all of it; nil if nothing came that one can begin with, and why not if
+    ///   that were key frames.
     /// - Throws: what was written before stays, and plays.
     package func record(
         _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, as template: String = RecordingPath.usualName,
@@ -149,13 +150,13 @@ package actor RecordingFolder {
             guard !isFinished else { break }
             let now = NetworkLoop.now
             let isFirst = place == nil
-            if isFirst {
-                guard entries.count < limit else { return (nil, .tooManyFiles(limit: limit)) }
-                let verdict = beginning.verdict(on: frame, at: now)
-                if verdict == .needsKeyFrame { await track.requestKeyFrame() }
-                guard verdict == .here else { continue }
-            }
             do throws(MediaFileError) {
+                if isFirst {
+                    guard entries.count < limit else { return (nil, .tooManyFiles(limit: limit)) }
+                    let verdict = try beginning.verdict(on: frame, at: now)
+                    if verdict == .needsKeyFrame { await track.requestKeyFrame() }
+                    guard verdict == .here else { continue }
+                }
                 let current = if let place { place } else { try open(track, frame.format, template) }
                 place = current
                 try files[current]?.file.receive(frame, at: now)
@@ -164,7 +165,7 @@ package actor RecordingFolder {
                 return (place, RecordingFailure(error, codec: track.publication.mimeType))
             }
         }
-        return (place, nil)
+        return (place, place == nil && beginning.hasUnusableKeyFrame ? .noBeginning : nil)
     }
 
     private func open(

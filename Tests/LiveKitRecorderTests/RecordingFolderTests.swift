@@ -54,7 +54,7 @@ import Testing
         var info = LiveKitTrackInfo()
         info.sid = "TR_camera"
         info.type = .video
-        info.mimeType = format == .vp8 ? "video/VP8" : "video/VP9"
+        info.mimeType = "video/\(format)"
         (info.width, info.height) = (1_280, 720)
         var person = LiveKitParticipantInfo()
         person.identity = "ann"
@@ -63,10 +63,11 @@ import Testing
             receiver: RTPReceiver(kind: .video), askForKeyFrame: { asked.ask() })
         let (frames, more) = AsyncStream.makeStream(of: EncodedFrame.self)
         for (number, payload) in payloads.enumerated() {
+            // Of VP8 packets tell it by a bit, whatever follows.
+            let isKeyFrame = format == .vp8 ? payload[0] & 1 == 0 : format.isKeyFrame(payload.span.bytes)
             more.yield(
                 EncodedFrame(
-                    payload: payload, timestamp: UInt32(number) * 3_000,
-                    isKeyFrame: format.isKeyFrame(payload.span.bytes), format: format))
+                    payload: payload, timestamp: UInt32(number) * 3_000, isKeyFrame: isKeyFrame, format: format))
         }
         more.finish()
         return (track, frames)
@@ -141,6 +142,40 @@ import Testing
             // The size in the header of an IVF.
             let file = try Data(contentsOf: url.appending(path: name))
             #expect([UInt8](file[12..<16]) == [0x00, 0x05, 0xd0, 0x02])
+        }
+    }
+
+    /// AV1 with a sequence header that is cut off; H.264 without parameter sets, and with one that does not parse; VP8
+    /// without the start code.
+    @Test(
+        arguments: [
+            (.av1, [0x0a, 2, 0, 0, 0x32, 1, 0x10]), (.h264, [0, 0, 0, 1, 0x65, 0x88, 0x84]),
+            (.h264, [0, 0, 0, 1, 0x67, 66, 0xe0, 31, 0x80, 0, 0, 0, 1, 0x68, 0x80, 0, 0, 0, 1, 0x65, 0x88, 0x84]),
+            (.vp8, [0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ] as [(PayloadFormat, [UInt8])])
+    func `a track whose key frames are none to begin a file with leaves no file, and says so`(
+        format: PayloadFormat, payload: [UInt8]
+    ) async throws {
+        try await Self.inFolder { url in
+            let folder = Self.patient(url)
+            try await folder.begin(room: "kitchen")
+            let asked = Asked()
+            let (track, frames) = try Self.camera([payload, payload], format, asked: asked)
+            let (file, failure) = await folder.record(track, frames)
+            #expect(file == nil && failure == .noBeginning)
+            #expect(asked.count == 2)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: url.path) == ["index.json"])
+        }
+    }
+
+    @Test func `a key frame that no file can begin with is passed over for the next one`() async throws {
+        try await Self.inFolder { url in
+            let folder = Self.patient(url)
+            try await folder.begin(room: "kitchen")
+            let broken: [UInt8] = [0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+            let (track, frames) = try Self.camera([broken, Self.deltaFrame, Self.keyFrame(1_280)])
+            let (file, failure) = await folder.record(track, frames)
+            #expect(file != nil && failure == nil)
         }
     }
 

@@ -64,6 +64,14 @@ import Testing
         #expect(egress.info.status == .egressAborted && !egress.info.error.isEmpty && egress.info.errorCode == 412)
     }
 
+    @Test func `a track whose pictures are none to begin a file with is a failure`() {
+        var egress = Self.egress(.track("TR_a"))
+        _ = egress.took("TR_a", at: 2)
+        #expect(egress.trackEnded("TR_a", .noBeginning, at: 6) == .ended)
+        #expect(egress.info.status == .egressFailed && egress.info.fileResults.isEmpty)
+        #expect(egress.info.error == "None of its pictures is one that a file can begin with.")
+    }
+
     @Test func `a full disk is a failure, and what was written is still told of`() {
         var egress = Self.egress(.track("TR_a"))
         _ = egress.took("TR_a", at: 2)

@@ -239,7 +239,7 @@ extension RecordingFailure {
     /// It says nothing of other tracks.
     var isOfOneTrack: Bool {
         switch self {
-        case .unsupported, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles: true
+        case .unsupported, .noBeginning, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles: true
         case .diskFull, .unwritable, .notInRoom: false
         }
     }

@@ -77,6 +77,16 @@ public struct Recorder: Sendable {
         }
     }
 
+    /// Whether a recording of pictures can begin with this one, or one of sound alone with this packet: a key frame
+    /// brings what the file's header tells, which is the picture's size, and the parameter sets of H.264.
+    /// - Throws: `unsupportedTracks` when no file holds the format.
+    public static func canBegin(with frame: EncodedFrame) throws(MediaFileError) -> Bool {
+        let isVideo = frame.format.isVideo
+        let recorder = try Recorder(video: isVideo ? frame.format : nil, audio: isVideo ? nil : frame.format)
+        guard frame.isKeyFrame, !frame.payload.isEmpty else { return false }
+        return recorder.makeWriter(firstKeyFrame: isVideo ? frame.payload : nil) != nil
+    }
+
     /// How much has been recorded.
     public var duration: Interval { length }
 
