@@ -43,6 +43,7 @@ package actor RecordingFolder {
 
     private struct OpenFile {
         let file: RecordingFile
+        let format: PayloadFormat
         let startedAt: Int64
     }
 
@@ -119,18 +120,19 @@ package actor RecordingFolder {
     /// - Parameters:
     ///   - template: what the file is to be called, see `RecordingPath`.
     ///   - began: is called when there is a file, with its path from the folder on.
-    /// - Returns: the file, once the index has all of it; nil if nothing came that one can begin with, and why not if
-    ///   that were key frames.
+    ///   - changed: is called with the file when another one takes its place, as the track's codec has changed.
+    /// - Returns: the last file, once the index has all of it; nil if nothing came that one can begin with, and why not
+    ///   if that were key frames.
     /// - Throws: what was written before stays, and plays.
     package func record(
         _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, as template: String = RecordingPath.usualName,
-        began: @Sendable (String) async -> Void = { _ in }
+        began: @Sendable (String) async -> Void = { _ in }, changed: @Sendable (RecordedFile) async -> Void = { _ in }
     ) async -> (file: RecordedFile?, failure: RecordingFailure?) {
         guard !track.publication.isEncrypted else {
             notice(.track(of: track.participant.identity, track.publication.source, .encrypted))
             return (nil, .encrypted)
         }
-        let (place, failure) = await write(track, frames, as: template, began: began)
+        let (place, failure) = await write(track, frames, as: template, began: began, changed: changed)
         if let failure { tell(.track(of: track.participant.identity, track.publication.source, failure), failure) }
         guard let place else { return (nil, failure) }
         let (file, problem) = close(place)
@@ -142,20 +144,28 @@ package actor RecordingFolder {
     /// - Returns: what has to be closed, if there is anything, and what has ended the writing before the track did.
     private func write(
         _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, as template: String,
-        began: @Sendable (String) async -> Void
+        began: @Sendable (String) async -> Void, changed: @Sendable (RecordedFile) async -> Void
     ) async -> (place: Int?, failure: RecordingFailure?) {
         var beginning = RecordingBeginning(of: track.publication, patience: sizePatience)
         var place: Int?
         for await frame in frames {
             guard !isFinished else { break }
             let now = NetworkLoop.now
-            let isFirst = place == nil
+            // A file is of one codec, and a server may go over to another one in mid-track.
+            let isFirst = place.map { files[$0]?.format != frame.format } ?? true
             do throws(MediaFileError) {
                 if isFirst {
-                    guard entries.count < limit else { return (nil, .tooManyFiles(limit: limit)) }
+                    guard entries.count < limit else { return (place, .tooManyFiles(limit: limit)) }
                     let verdict = try beginning.verdict(on: frame, at: now)
                     if verdict == .needsKeyFrame { await track.requestKeyFrame() }
                     guard verdict == .here else { continue }
+                    if let earlier = place {
+                        place = nil
+                        let (file, failure) = close(earlier)
+                        if let file { await changed(file) }
+                        if let failure { return (nil, failure) }
+                        guard !isFinished else { break }
+                    }
                 }
                 let current = if let place { place } else { try open(track, frame.format, template) }
                 place = current
@@ -197,10 +207,10 @@ package actor RecordingFolder {
                 participant: participant.identity.rawValue, participantName: participant.name,
                 track: publication.sid.rawValue, name: publication.name, source: publication.source.rawValue,
                 // What comes with earlier packets (RFC 2198) is written without.
-                kind: publication.kind.rawValue, codec: format == .opus ? "audio/opus" : publication.mimeType,
+                kind: publication.kind.rawValue, codec: format.mimeType,
                 started: subject.time,
                 file: (path.components.dropLast() + [url.lastPathComponent]).joined(separator: "/")))
-        files[entries.count - 1] = OpenFile(file: file, startedAt: Self.wallClock)
+        files[entries.count - 1] = OpenFile(file: file, format: format, startedAt: Self.wallClock)
         indexChanged()
         return entries.count - 1
     }
@@ -319,5 +329,21 @@ package actor RecordingFolder {
             if isTaken(middle) { taken = middle } else { free = middle }
         }
         return url(free)
+    }
+}
+
+extension PayloadFormat {
+    /// As LiveKit writes it.
+    fileprivate var mimeType: String {
+        switch self {
+        case .h264: "video/H264"
+        case .h265: "video/H265"
+        case .vp8: "video/VP8"
+        case .vp9: "video/VP9"
+        case .av1: "video/AV1"
+        case .opus: "audio/opus"
+        case .pcmu: "audio/PCMU"
+        case .pcma: "audio/PCMA"
+        }
     }
 }

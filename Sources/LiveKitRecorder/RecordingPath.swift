@@ -124,7 +124,7 @@ extension Unicode.Scalar {
 
 extension String {
     /// Whole characters, of at most so many bytes: file systems count bytes.
-    package func prefix(bytes limit: Int) -> String {
+    fileprivate func prefix(bytes limit: Int) -> String {
         var count = 0
         return String(
             prefix { character in

@@ -70,7 +70,7 @@ package actor RoomRecorder {
     /// - Parameters:
     ///   - accepted: is called at once with what `stop` takes.
     ///   - began: a file has been begun, by its path from the folder on.
-    ///   - ended: it has been ended.
+    ///   - ended: it has been ended. Of a track whose codec changes there are several, one after the other.
     /// - Returns: why it was not recorded to its end.
     package func record(
         _ track: TrackSID, as template: String, began: @escaping @Sendable (String) async -> Void,
@@ -84,7 +84,8 @@ package actor RoomRecorder {
         let folder = folder
         let task = Task { () -> RecordingFailure? in
             for await track in tracks {
-                let (file, failure) = await folder.record(track, track.frames, as: template, began: began)
+                let (file, failure) = await folder.record(
+                    track, track.frames, as: template, began: began, changed: ended)
                 if let file { await ended(file) }
                 if let failure { return failure }
             }

@@ -14,6 +14,8 @@ import Testing
     private struct Index: Decodable {
         struct Recording: Decodable {
             let file: String
+            let codec: String
+            let frames: Int
             let complete: Bool
         }
         let recordings: [Recording]
@@ -45,6 +47,13 @@ import Testing
         private let times = Mutex(0)
         var count: Int { times.withLock { $0 } }
         func ask() { times.withLock { $0 += 1 } }
+    }
+
+    /// Which files began and ended.
+    private final class Told: Sendable {
+        private let all = Mutex<[String]>([])
+        var lines: [String] { all.withLock { $0 } }
+        func tell(_ line: String) { all.withLock { $0.append(line) } }
     }
 
     /// A camera that was announced as 1280 by 720 pixels, and all that comes of it.
@@ -176,6 +185,39 @@ import Testing
             let (track, frames) = try Self.camera([broken, Self.deltaFrame, Self.keyFrame(1_280)])
             let (file, failure) = await folder.record(track, frames)
             #expect(file != nil && failure == nil)
+        }
+    }
+
+    @Test func `a track whose codec changes goes on in another file, and each is complete`() async throws {
+        try await Self.inFolder { url in
+            let folder = RecordingFolder(
+                url.path, sizePatience: .zero, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await folder.begin(room: "kitchen")
+            let (track, _) = try Self.camera([])
+            let (frames, more) = AsyncStream.makeStream(of: EncodedFrame.self)
+            let vp9: [UInt8] = [0x83, 0x49, 0x83, 0x42, 0x00, 0x13, 0xf0, 0x0b, 0x38, 0x27, 0xf8, 0, 0, 0, 0, 0]
+            let pictures: [(PayloadFormat, [UInt8], Bool)] = [
+                (.vp8, Self.keyFrame(1_280), true), (.vp8, Self.deltaFrame, false),
+                // Nothing can begin here.
+                (.vp9, vp9, false), (.vp9, vp9, true), (.vp9, vp9, false),
+            ]
+            for (number, picture) in pictures.enumerated() {
+                more.yield(
+                    EncodedFrame(
+                        payload: picture.1, timestamp: UInt32(number) * 3_000, isKeyFrame: picture.2,
+                        format: picture.0))
+            }
+            more.finish()
+            let told = Told()
+            let (file, failure) = await folder.record(
+                track, frames, began: { told.tell("+" + $0) }, changed: { told.tell("-" + $0.path) })
+            let name = "ann-unknown-TR_camera"
+            #expect(told.lines == ["+\(name).webm", "-\(name).webm", "+\(name).ivf"])
+            #expect(file?.path == name + ".ivf" && failure == nil)
+            let recordings = try Self.index(url)
+            #expect(recordings.map(\.file) == [name + ".webm", name + ".ivf"])
+            #expect(recordings.map(\.codec) == ["video/VP8", "video/VP9"])
+            #expect(recordings.map(\.frames) == [2, 2] && recordings.allSatisfy(\.complete))
         }
     }
 

@@ -19,6 +19,10 @@ struct Call: AsyncParsableCommand {
             The status is 0 after a call, 1 when there was none or it was lost, 64 when the command line is wrong, and \
             130 when Ctrl-C came before the call.
 
+            What is recorded is one file of picture and sound: H.264 in MP4 or VP8 in WebM, with Opus; sound alone in \
+            Ogg. When a codec changes in mid-call, or a picture comes later than ten seconds behind the sound, another \
+            file goes on. Telephones' sound (G.711) is a WAV of its own.
+
             Examples:
               roost call --room 1 --as Ann --caller --duration 10s
               roost call --room 7 --as Bob --callee --record calls/
@@ -90,10 +94,10 @@ struct Call: AsyncParsableCommand {
                 try await runner.run()
             } catch {
                 // However the call ended, what was recorded of it is there.
-                if let recorder, let file = try? await recorder.file() { output.recorded(file) }
+                if let files = try? await recorder?.files(), !files.isEmpty { output.recorded(files) }
                 throw error
             }
-            if let recorder { output.recorded(try await recorder.file()) }
+            if let recorder { output.recorded(try await recorder.files()) }
         } catch let error as CommandError {
             output.failed(error.description)
             throw ExitCode(error.status)

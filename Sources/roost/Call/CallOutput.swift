@@ -39,10 +39,10 @@ final class CallOutput {
         }
     }
 
-    /// The recording is complete; nil when nothing came that could be recorded.
-    func recorded(_ file: URL?) {
-        guard let file else { return say("notice", "Nothing was received that could be recorded.", [:]) }
-        say("recording", "Recorded \(file.path)", ["path": .text(file.path)])
+    /// The recordings are complete; none when nothing came that could be recorded.
+    func recorded(_ files: [URL]) {
+        if files.isEmpty { say("notice", "Nothing was received that could be recorded.", [:]) }
+        for file in files { say("recording", "Recorded \(file.path)", ["path": .text(file.path)]) }
     }
 
     /// Something to know that does not end the call.

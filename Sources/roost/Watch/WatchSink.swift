@@ -4,7 +4,7 @@
     internal import RTCWire
     internal import WebRTCCore
 
-    /// Takes what is received: counts it, and records each connection into a file of its own.
+    /// Takes what is received: counts it, and records each connection by itself.
     actor WatchSink {
         /// What came from one sender, over all its connections.
         struct Tally: Sendable, Equatable {
@@ -86,7 +86,7 @@
 
         private func complete(_ recorder: CallRecorder, of name: String) async {
             do {
-                if let file = try await recorder.file() { files.append((name, file)) }
+                for file in try await recorder.files() { files.append((name, file)) }
             } catch let error as CommandError {
                 failure = error
             } catch {
