@@ -27,6 +27,40 @@ import Testing
         #expect(zip(read.frames, read.frames.dropFirst()).allSatisfy { $1.decodeTime - $0.decodeTime == 960 })
     }
 
+    /// A page of one packet of less than 255 bytes (RFC 3533 §6).
+    private static func page(
+        _ packet: [UInt8], flags: UInt8 = 0, position: UInt64 = 0, serial: UInt32, sequence: UInt32
+    ) -> [UInt8] {
+        var page = Array("OggS".utf8) + [0, flags]
+        page.append(littleEndian64: position)
+        page.append(littleEndian32: serial)
+        page.append(littleEndian32: sequence)
+        let checksumOffset = page.count
+        page.append(littleEndian32: 0)
+        page += [1, UInt8(packet.count)] + packet
+        var checksum = OggChecksum()
+        checksum.update(page.span.bytes)
+        page.set(uint32: checksum.value.byteSwapped, at: checksumOffset)
+        return page
+    }
+
+    /// Two packets, of which the second ends where the file says.
+    private static func stream(_ serial: UInt32, endingAt position: UInt64) -> [UInt8] {
+        let packet: [UInt8] = [0xf8, 0xff, 0xfe]
+        return page(RecordedOpus.head, flags: 2, serial: serial, sequence: 0)
+            + page(Array("OpusTags".utf8), serial: serial, sequence: 1)
+            + page(packet, position: 960, serial: serial, sequence: 2)
+            + page(packet, flags: 4, position: position, serial: serial, sequence: 3)
+    }
+
+    @Test(arguments: [2, 403, 9_000])
+    func `streams of a chain that claim months each are refused`(count: UInt32) throws {
+        let longest = UInt64(MediaClock.limit - 1)
+        #expect(try ogg(Self.stream(0, endingAt: longest)).frames.count == 2)
+        let bytes = (0..<count).flatMap { Self.stream($0, endingAt: longest) }
+        #expect(throws: MediaFileError.malformed(.ogg, detail: "a packet's time is out of range")) { try ogg(bytes) }
+    }
+
     @Test(.timeLimit(.minutes(5)))
     func `capture patterns without end cost no hours`() throws {
         let head = try TestMedia.bytes("webRtcTestVideo.ogg").prefix(200)

@@ -10,7 +10,8 @@ public enum OggOpusReader {
     /// that begin no page cost their checksum each time.
     private static let toleratedWaste = 16 << 20
 
-    /// - Throws: `noUsableTrack` when there is no Opus stream, `malformed` when it has no packet.
+    /// - Throws: `noUsableTrack` when there is no Opus stream, `malformed` when it has no packet, or times that cannot
+    ///   be.
     public static func read(_ bytes: [UInt8]) throws(MediaFileError) -> MediaTrack {
         var assembler = OggOpusAssembler()
         let file = bytes.span.bytes
@@ -18,7 +19,7 @@ public enum OggOpusReader {
         var wasted = 0
         while let found = OggPage.find(in: file, from: offset) {
             if let page = OggPage(file, at: found) {
-                assembler.receive(page, file)
+                try assembler.receive(page, file)
                 offset = page.content.upperBound
                 guard assembler.frameCount <= MediaFile.maximumFrames else { throw .tooManyFrames(.ogg) }
             } else {
@@ -62,7 +63,7 @@ private struct OggOpusAssembler {
 
     var frameCount: Int { track.frames.count }
 
-    mutating func receive(_ page: OggPage, _ file: RawSpan) {
+    mutating func receive(_ page: OggPage, _ file: RawSpan) throws(MediaFileError) {
         switch phase {
         case .waitingForHead, .ended: begin(page, file)
         case .waitingForTags(let serial):
@@ -75,7 +76,7 @@ private struct OggOpusAssembler {
             // which was cut off before its last page.
             if page.flags.contains(.firstPage) { return begin(page, file) }
             guard page.serial == serial else { return }
-            place(packets(of: page, file), on: page)
+            try place(packets(of: page, file), on: page)
             if page.flags.contains(.lastPage) { phase = .ended }
         }
     }
@@ -141,7 +142,7 @@ private struct OggOpusAssembler {
 
     /// Gives the packets their times. The granule position counts the samples up to the end of the page's last packet
     /// (RFC 7845 §4); where it runs ahead of the packets, something is missing before them.
-    private mutating func place(_ packets: [[UInt8]], on page: OggPage) {
+    private mutating func place(_ packets: [[UInt8]], on page: OggPage) throws(MediaFileError) {
         let sounds = packets.compactMap { packet in
             OpusPacket(packet.span.bytes).map { (packet: packet, samples: Int64($0.samples)) }
         }
@@ -150,6 +151,10 @@ private struct OggOpusAssembler {
         // RFC 7845 §4.4: on the last page the position may be less, to trim the end.
         if page.granulePosition < MediaClock.limit { time = max(time, Int64(page.granulePosition) - total) }
         if cursor == nil { firstTime = time }
+        // Each stream of a chain may claim as much.
+        guard streamStart + time - firstTime + total < MediaClock.limit else {
+            throw .malformed(.ogg, detail: "a packet's time is out of range")
+        }
         for (packet, samples) in sounds {
             track.frames.append(
                 MediaTrack.Frame(

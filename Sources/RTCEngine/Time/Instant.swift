@@ -41,8 +41,13 @@ public struct Interval: Hashable, Comparable, Sendable {
     public static func microseconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000) }
     public static func milliseconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000_000) }
     public static func seconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000_000_000) }
+    /// At most a century, as of a `Duration`.
     @_disfavoredOverload
-    public static func seconds(_ value: Double) -> Interval { Interval(nanoseconds: Int64(value * 1e9)) }
+    public static func seconds(_ value: Double) -> Interval {
+        // IEEE 754's two give the other one for NaN.
+        let bounded = Double.minimum(Double.maximum(value, -Double(longest)), Double(longest))
+        return Interval(nanoseconds: Int64(bounded * 1e9))
+    }
 
     /// In seconds, with fractions.
     public var seconds: Double { Double(nanoseconds) / 1e9 }

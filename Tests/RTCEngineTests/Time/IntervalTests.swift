@@ -11,4 +11,14 @@ import Testing
         #expect(Interval(.seconds(15)) == .seconds(Int64(15)))
         #expect(Interval(.milliseconds(-3)) == .milliseconds(-3))
     }
+
+    @Test func `seconds that no interval holds become a long time, too`() {
+        let now = Instant.zero + .seconds(Int64(1_000_000))
+        for seconds: Double in [1e10, 1e300, .infinity] {
+            #expect(now + Interval.seconds(seconds) > now + .seconds(Int64(3_000_000_000)))
+            #expect(Instant.zero + Interval.seconds(-seconds) < Instant.zero)
+        }
+        _ = Interval.seconds(Double.nan)
+        #expect(Interval.seconds(1.5) == .milliseconds(1_500))
+    }
 }
