@@ -83,6 +83,55 @@ import Testing
         #expect(abs(starts[1] - 0.5) < 0.01)
     }
 
+    /// One key frame or packet of 20 ms over and over, at times in milliseconds.
+    private static func track(_ format: PayloadFormat, _ payload: [UInt8], _ times: [Int64]) -> MediaTrack {
+        let rate = Int64(format.clockRate) / 1_000
+        let frames = times.indices.map { index in
+            let next = index + 1 < times.count ? times[index + 1] : times[index] + 20
+            return MediaTrack.Frame(
+                payload: payload, decodeTime: times[index] * rate, duration: (next - times[index]) * rate,
+                isKeyFrame: true)
+        }
+        return MediaTrack(format: format, frames: frames)
+    }
+
+    private static let steady = Array(stride(from: Int64(0), to: 20_000, by: 20))
+    /// Pictures that stand still for long, sound that stops, and both in turn.
+    private static let patterns: [(pictures: [Int64], sound: [Int64])] = [
+        ([0], steady), ([0, 1_500, 3_000, 4_500, 6_000, 15_000], steady),
+        ([0, 40, 80, 5_000, 5_040, 12_000, 12_980, 13_960], steady), ([0, 500, 1_600, 1_700, 2_800], steady),
+        (steady, [0, 20, 40, 8_000, 8_020, 19_000]),
+        (steady.filter { $0 % 4_000 < 700 }, steady.filter { $0 == 0 || $0 % 4_000 > 2_900 }),
+    ]
+
+    @Test(arguments: 0..<6)
+    func `times in a WebM never go back, whatever stands still, and all of them are right`(index: Int) throws {
+        let (pictures, sound) = Self.patterns[index]
+        let key = try TestMedia.track("webRtcTestVideo.ivf").frames[0].payload
+        let (bytes, _) = try record(
+            video: Self.track(.vp8, key, pictures), audio: Self.track(.opus, [0xf8, 1, 2], sound))
+        let file = TestWebM(bytes)
+        let starts = file.clusters.map(\.time)
+        #expect(starts == starts.sorted())
+        for cluster in file.clusters {
+            let times = cluster.blocks.map(\.time)
+            #expect(times == times.sorted() && times.first == cluster.time)
+        }
+        #expect(file.times(ofTrack: 1) == pictures.map { Int($0) })
+        #expect(file.times(ofTrack: 2) == sound.map { Int($0) })
+    }
+
+    @Test(arguments: 0..<6)
+    func `what stands still in an MP4 is at its time as well`(index: Int) throws {
+        let (pictures, sound) = Self.patterns[index]
+        let key = try TestMedia.track("webRtcTestVideo.mp4").frames[0].payload
+        let (bytes, _) = try record(
+            video: Self.track(.h264, key, pictures), audio: Self.track(.opus, [0xf8, 1, 2], sound))
+        let file = try MediaFile(reading: bytes, name: "call.mp4")
+        #expect(file.video?.frames.map(\.decodeTime) == pictures.map { $0 * 90 })
+        #expect(file.audio?.frames.map(\.decodeTime) == sound.map { $0 * 48 })
+    }
+
     @Test func `a new time line of the sender is placed by arrival`() throws {
         let packet: [UInt8] = [0xf8, 1, 2]
         var recorder = try Recorder(video: nil, audio: .opus)

@@ -35,10 +35,12 @@ public struct Recorder: Sendable {
     public private(set) var recordedFrames = 0
 
     private var phase = Phase.waiting
+    /// Whether pictures are in the file: it was begun with one.
+    private var hasPictures = false
     private var start: Instant?
     private var videoClock: TrackClock
     private var audioClock: TrackClock
-    /// The newest frame of each kind: its duration is known when the next one comes.
+    /// The newest frame of each kind: its duration is known when the next one comes. Nil once it waits no longer.
     private var heldVideo: RecordedSample?
     private var heldAudio: RecordedSample?
     private var gathered: [RecordedSample] = []
@@ -99,11 +101,11 @@ public struct Recorder: Sendable {
             guard frame.isKeyFrame, let writer = makeWriter(firstKeyFrame: frame.payload) else {
                 return ignoredFrames += 1
             }
+            hasPictures = true
             begin(writer)
             add(frame, .video, at: now)
         case (true, _, .writing):
-            // Without a first key frame the video track is not in the file at all.
-            guard heldVideo != nil else { return ignoredFrames += 1 }
+            guard hasPictures else { return ignoredFrames += 1 }
             add(frame, .video, at: now)
         case (false, true, .waiting):
             add(frame, .audio, at: now)
@@ -171,7 +173,9 @@ public struct Recorder: Sendable {
         }
         let rate = Int64(frame.format.clockRate)
         length = max(length, .milliseconds((sample.time + sample.duration) * 1_000 / rate))
-        guard case .writing = phase, let first = gathered.first else { return }
+        guard case .writing = phase else { return }
+        if releaseOther(than: kind, at: sample.time * 1_000 / rate) { return flush() }
+        guard let first = gathered.first else { return }
         let firstRate = first.kind == .video ? 90_000 : Int64((audio ?? .opus).clockRate)
         let span = sample.time * 1_000 / rate - first.time * 1_000 / firstRate
         // A fragment begins with a key frame where it can, for players that seek by fragments.
@@ -179,6 +183,28 @@ public struct Recorder: Sendable {
         if span >= 2 * Self.fragmentLength || span >= Self.fragmentLength && isGoodStart {
             flush()
         }
+    }
+
+    /// Pictures may be seconds apart, and packets of sound where somebody is muted. What waits for the next of its kind
+    /// is not to be stored behind what the other track has had meanwhile, for players expect times to ascend.
+    /// How long it lasts is then said as far as it is known. The track goes on in another fragment, which tells its own
+    /// time.
+    ///
+    /// - Parameter time: In milliseconds.
+    private mutating func releaseOther(than kind: RecordedSample.Kind, at time: Int64) -> Bool {
+        switch kind {
+        case .audio:
+            guard var held = heldVideo, time - held.time / 90 >= Self.fragmentLength else { return false }
+            held.duration = time * 90 - held.time
+            gathered.append(held)
+            heldVideo = nil
+        case .video:
+            let rate = Int64((audio ?? .opus).clockRate)
+            guard let held = heldAudio, time - held.time * 1_000 / rate >= Self.fragmentLength else { return false }
+            gathered.append(held)
+            heldAudio = nil
+        }
+        return true
     }
 
     /// Moves the held sample on, now that its duration is known.
