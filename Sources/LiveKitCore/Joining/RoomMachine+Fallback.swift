@@ -22,7 +22,7 @@ extension RoomMachine {
     }
 
     /// Whether ICE has had a path for a while and nothing has come of it.
-    func isStuck(_ participant: Participant, at now: Instant) -> Bool {
+    func hasNoHandshake(_ participant: Participant, at now: Instant) -> Bool {
         participant.connections.contains { connection in
             guard connection.state == .connecting, !connection.hasBeenConnected, let since = connection.pathSince else {
                 return false

@@ -77,7 +77,7 @@ extension RoomMachine {
             return remove(participant, because: .connectionTimeout, action: .reconnect, at: now)
         case .joined, .interrupted, .active, .left: break
         }
-        if isStuck(participant, at: now) {
+        if hasNoHandshake(participant, at: now) {
             participant.prefersStreams = true
             return remove(participant, because: .connectionTimeout, action: .reconnect, at: now)
         }
