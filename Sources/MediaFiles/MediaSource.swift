@@ -22,7 +22,12 @@ public struct MediaSource: Sendable {
     private var clock: Int64 = 0
     /// How far that frame's place in the file is ahead of `clock`, by jumps.
     private var leadTicks: Int64 = 0
-    /// From the track's first frame in one round of a loop to that in the next. Never less than the track.
+    /// When the first frame of the track is due, in ticks: other tracks of its file may begin before it.
+    private let start: Int64
+    /// Whether a frame has been given.
+    public private(set) var hasBegun = false
+    /// From the track's first frame in one round of a loop to that in the next. Never less than the track, and what is
+    /// before it.
     private let round: Int64
     /// What a round lasts beyond the track's last frame.
     private let rest: Int64
@@ -33,10 +38,12 @@ public struct MediaSource: Sendable {
         self.track = track
         self.ending = ending
         let rate = Int64(track.format.clockRate)
+        start = track.frames.first?.decodeTime ?? 0
+        clock = start
         let length = track.frames.reduce(0) { $0 + max(0, $1.duration) }
         // A track of frames without a duration would loop at one instant for ever.
         let least = length > 0 ? length : rate / 50
-        round = max(least, (roundLength ?? .zero).ticks(at: rate))
+        round = max(start + least, (roundLength ?? .zero).ticks(at: rate))
         rest = round - length
     }
 
@@ -46,7 +53,7 @@ public struct MediaSource: Sendable {
     /// What the frames are.
     public var format: PayloadFormat { track.format }
 
-    /// How long after the first frame the next one is to be sent; nil when the source has ended.
+    /// How long after the file's start the next frame is to be sent; nil when the source has ended.
     public var nextDue: Interval? {
         guard position < track.frames.count else { return nil }
         return Interval(ticks: clock, at: Int64(track.format.clockRate))
@@ -57,6 +64,7 @@ public struct MediaSource: Sendable {
         guard position < track.frames.count else { return nil }
         let frame = track.frames[position]
         let timestamp = UInt32(truncatingIfNeeded: clock + frame.presentationOffset)
+        hasBegun = true
         clock += max(0, frame.duration)
         position += 1
         if position == track.frames.count, case .loop = ending {
@@ -103,11 +111,18 @@ public struct MediaSource: Sendable {
         case .loop: place = ((place % round) + round) % round
         case .stop: place = max(0, place)
         }
+        guard place >= start else {
+            // Before the track's first frame: silence until it comes.
+            clock += start - place
+            position = 0
+            leadTicks = wanted
+            return
+        }
         let last = track.frames[track.frames.count - 1]
         guard place < last.decodeTime + max(1, last.duration) else {
             // Behind the track's end: silence until the next round, or for ever.
             guard case .loop = ending else { return position = track.frames.count }
-            clock += round - place
+            clock += round - place + start
             position = 0
             leadTicks = wanted
             return

@@ -7,7 +7,7 @@ public struct MediaTrack: Sendable, Equatable {
     public struct Frame: Sendable, Equatable {
         /// As `EncodedFrame.payload`.
         public var payload: [UInt8]
-        /// When it is decoded (and sent), from the track's start.
+        /// When it is decoded (and sent), from the start of the file's first track.
         public var decodeTime: Int64
         /// How much later than decoded it is shown: 0 without B-frames.
         public var presentationOffset: Int64
@@ -47,7 +47,7 @@ public struct MediaTrack: Sendable, Equatable {
         self.frames = frames
     }
 
-    /// The length of the track.
+    /// Until the end of the last frame.
     public var duration: Interval {
         guard let last = frames.last else { return .zero }
         return .seconds(Double(last.decodeTime + last.duration) / Double(format.clockRate))

@@ -56,6 +56,40 @@ import Testing
         }
     }
 
+    /// ISO/IEC 14496-12 §8.6.6: an empty edit delays a track, and a media time moves it to the front.
+    @Test(arguments: [false, true])
+    func `tracks begin where their edit lists put them beside each other`(isWide: Bool) throws {
+        var file = try Self.file(30)
+        file.isWide = isWide
+        file.sound = (0..<50).map { _ in TestMP4.Sample(data: [0xf8, 1, 2]) }
+        func begin() throws -> [Int64?] {
+            let media = try MediaFile(reading: file.bytes, name: "film.mp4")
+            for track in media.tracks {
+                let step = track.format.isVideo ? Int64(3_000) : 960
+                #expect(
+                    zip(track.frames, track.frames.dropFirst()).allSatisfy { $1.decodeTime - $0.decodeTime == step })
+            }
+            return [media.video, media.audio].map { $0?.frames.first?.decodeTime }
+        }
+        #expect(try begin() == [0, 0])
+        file.soundEdits = [(500, -1), (1_000, 0)]
+        #expect(try begin() == [0, 24_000])
+        // What a player throws away of the sound comes before the picture.
+        file.soundEdits = [(1_000, 312)]
+        #expect(try begin() == [585, 0])
+        // Both are delayed, and what is presented of the picture begins with its fourth frame, a tenth of a second on.
+        file.soundEdits = [(2_000, -1), (500, -1), (1_000, 0)]
+        file.edits = [(2_000, -1), (1_000, 300)]
+        #expect(try begin() == [0, 28_800])
+        // Offsets that an edit takes back.
+        for index in file.samples.indices { file.samples[index].presentationOffset = 300 }
+        #expect(try begin() == [0, 24_000])
+        file.soundEdits = Array(repeating: (duration: UInt32.max, mediaTime: -1), count: 6)
+        #expect(throws: MediaFileError.malformed(.mp4, detail: "a track's beginning is out of range")) {
+            _ = try begin()
+        }
+    }
+
     @Test func `without a table of sync samples, only pictures that stand alone are key frames`() throws {
         let read = try read(try Self.file(60))
         #expect(read.frames.indices.filter { read.frames[$0].isKeyFrame } == [0, 30])

@@ -109,6 +109,33 @@ import Testing
         }
     }
 
+    @Test func `a track that begins behind another one of its file does so in every round`() {
+        var late = sound
+        for index in late.frames.indices { late.frames[index].decodeTime += 4_800 }
+        let length = max(track.duration, late.duration)
+        var picture = MediaSource(track: track, roundLength: length)
+        var voice = MediaSource(track: late, roundLength: length)
+        #expect(picture.nextDue == .zero && voice.nextDue == .milliseconds(100))
+        #expect(!voice.hasBegun)
+        for _ in track.frames { _ = picture.next() }
+        for _ in late.frames { _ = voice.next() }
+        #expect(voice.hasBegun)
+        // 100 ms, and 500 ticks of sound.
+        #expect(picture.nextDue?.milliseconds.rounded() == 110)
+        #expect(voice.nextDue?.milliseconds.rounded() == 210)
+    }
+
+    @Test func `sound that is led to before its beginning waits for it`() {
+        var late = sound
+        for index in late.frames.indices { late.frames[index].decodeTime += 4_800 }
+        var voice = MediaSource(track: late, roundLength: .milliseconds(200))
+        _ = voice.next()
+        // From 102 ms, where the second packet is due, over the end of the round to 52 ms: 48 ms until the first one.
+        voice.follow(lead: .milliseconds(150))
+        #expect(voice.position == 0 && voice.lead == .milliseconds(150))
+        #expect(voice.nextDue?.milliseconds.rounded() == 150)
+    }
+
     @Test func `sound that has ended waits for the next round`() {
         var voice = MediaSource(track: sound, roundLength: .milliseconds(20))
         voice.follow(lead: .milliseconds(15))

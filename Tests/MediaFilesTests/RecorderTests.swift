@@ -83,6 +83,16 @@ import Testing
         #expect(abs(starts[1] - 0.5) < 0.01)
     }
 
+    @Test(arguments: [-500, 0, 500])
+    func `what comes first of picture and sound does so when the file is read`(delay: Int64) throws {
+        let (bytes, _) = try record(
+            video: try TestMedia.track("webRtcTestVideo.mp4"), audio: try TestMedia.track("webRtcTestVideo.ogg"),
+            audioDelay: .milliseconds(delay))
+        let file = try MediaFile(reading: bytes, name: "call.mp4")
+        #expect(file.video?.frames.first?.decodeTime == max(0, -delay) * 90)
+        #expect(file.audio?.frames.first?.decodeTime == max(0, delay) * 48)
+    }
+
     /// One key frame or packet of 20 ms over and over, at times in milliseconds.
     private static func track(_ format: PayloadFormat, _ payload: [UInt8], _ times: [Int64]) -> MediaTrack {
         let rate = Int64(format.clockRate) / 1_000

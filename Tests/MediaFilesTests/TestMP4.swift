@@ -5,7 +5,7 @@ import RTCWire
 /// The parameter sets that an Annex B frame brings; nil when it lacks one of the kinds.
 func parameterSets(of frame: [UInt8]) -> AVCConfiguration? { AVCConfiguration(annexB: frame.span.bytes) }
 
-/// A progressive MP4 with one video track, made to measure.
+/// A progressive MP4 with one video track, made to measure, and a track of sound if that is wanted.
 struct TestMP4 {
     struct Sample {
         var data: [UInt8]
@@ -23,6 +23,11 @@ struct TestMP4 {
     var matrix: [Int32] = []
     /// How often the one track is listed.
     var copies = 1
+    /// Packets of Opus, in a track of 48,000 ticks a second.
+    var sound: [Sample] = []
+    /// The tracks' edits: how long, in thousandths of a second, and from where in the media.
+    var edits: [(duration: UInt32, mediaTime: Int32)] = []
+    var soundEdits: [(duration: UInt32, mediaTime: Int32)] = []
     /// What `stsz` says instead of the samples' sizes: a size for all of this many.
     var claimed: (size: UInt32, count: UInt32)?
 
@@ -37,31 +42,76 @@ struct TestMP4 {
         var file: [UInt8] = []
         wideBox("ftyp", Array("isom".utf8) + [0, 0, 2, 0], to: &file)
         let data = file.count + (isWide ? 16 : 8)
-        wideBox("mdat", samples.flatMap(\.data), to: &file)
-        var tracks = MP4BoxWriter()
-        for _ in 0..<copies { appendTrack(dataOffset: data, to: &tracks) }
-        wideBox("moov", tracks.bytes, to: &file)
+        wideBox("mdat", (samples + sound).flatMap(\.data), to: &file)
+        var movie = MP4BoxWriter()
+        movie.fullBox("mvhd", version: isWide ? 1 : 0) {
+            $0.appendZeros(isWide ? 16 : 8)
+            $0.append(uint32: 1_000)
+            $0.appendZeros(isWide ? 88 : 84)
+        }
+        for _ in 0..<copies { appendTrack(1, timescale, edits, to: &movie) { appendTable(data, to: &$0) } }
+        if !sound.isEmpty {
+            let soundData = data + samples.reduce(0) { $0 + $1.data.count }
+            appendTrack(2, 48_000, soundEdits, to: &movie) { appendSoundTable(soundData, to: &$0) }
+        }
+        wideBox("moov", movie.bytes, to: &file)
         return file
     }
 
-    private func appendTrack(dataOffset: Int, to movie: inout MP4BoxWriter) {
+    private func appendTrack(
+        _ id: UInt32, _ timescale: UInt32, _ edits: [(duration: UInt32, mediaTime: Int32)],
+        to movie: inout MP4BoxWriter, table: (inout MP4BoxWriter) -> Void
+    ) {
         movie.box("trak") { track in
             track.fullBox("tkhd", version: isWide ? 1 : 0) {
                 $0.appendZeros(isWide ? 16 : 8)
-                $0.append(uint32: 1)
+                $0.append(uint32: id)
                 $0.appendZeros(isWide ? 28 : 24)
                 for value in matrix { $0.append(uint32: UInt32(bitPattern: value)) }
                 $0.appendZeros(44 - 4 * matrix.count)
             }
+            if !edits.isEmpty { track.box("edts") { appendEdits(edits, to: &$0) } }
             track.box("mdia") { media in
                 media.fullBox("mdhd") {
                     $0.appendZeros(8)
                     $0.append(uint32: timescale)
                     $0.appendZeros(8)
                 }
-                media.box("minf") { $0.box("stbl") { appendTable(dataOffset, to: &$0) } }
+                media.box("minf") { $0.box("stbl") { table(&$0) } }
             }
         }
+    }
+
+    private func appendEdits(_ edits: [(duration: UInt32, mediaTime: Int32)], to writer: inout MP4BoxWriter) {
+        writer.fullBox("elst", version: isWide ? 1 : 0) {
+            $0.append(uint32: UInt32(edits.count))
+            for edit in edits {
+                if isWide {
+                    $0.append(uint64: UInt64(edit.duration))
+                    $0.append(uint64: UInt64(bitPattern: Int64(edit.mediaTime)))
+                } else {
+                    $0.append(uint32: edit.duration)
+                    $0.append(uint32: UInt32(bitPattern: edit.mediaTime))
+                }
+                $0.append(uint32: 0x1_0000)  // rate 1.0
+            }
+        }
+    }
+
+    /// In one chunk, each of 20 ms.
+    private func appendSoundTable(_ dataOffset: Int, to table: inout MP4BoxWriter) {
+        table.fullBox("stsd") {
+            $0.append(uint32: 1)
+            MP4Writer.appendAudioEntry(to: &$0)
+        }
+        table.fullBox("stts") { for value in [1, UInt32(sound.count), 960] { $0.append(uint32: value) } }
+        table.fullBox("stsc") { for value in [1, 1, UInt32(sound.count), 1] { $0.append(uint32: value) } }
+        table.fullBox("stsz") {
+            $0.append(uint32: 0)
+            $0.append(uint32: UInt32(sound.count))
+            for sample in sound { $0.append(uint32: UInt32(sample.data.count)) }
+        }
+        table.fullBox("stco") { for value in [1, UInt32(dataOffset)] { $0.append(uint32: value) } }
     }
 
     private func appendTable(_ dataOffset: Int, to table: inout MP4BoxWriter) {

@@ -3,7 +3,8 @@ import RTCWire
 /// Reads H.264 and Opus from MP4 (ISO/IEC 14496-12, 14496-15, "Encapsulation of Opus in ISO Base Media"): the whole
 /// sample table, wherever `moov` lies, and movie fragments, which our own recordings consist of.
 ///
-/// Edit lists are not applied: a track begins with its first sample, at time zero.
+/// The track that is presented first begins at time zero, the other one where it is beside it, by sample times and edit
+/// lists. Nothing is cut: see `MP4EditList`.
 public enum MP4Reader {
     /// Tracks that we could use; those behind them are not looked at.
     private static let maximumTracks = 32
@@ -17,14 +18,12 @@ public enum MP4Reader {
         var budget = MP4SampleBudget(fileSize: file.byteCount)
         var drafts = try trackDrafts(movie, file, &budget)
         try MP4Fragments.read(file, movie: movie, into: &drafts, &budget)
-        var tracks: [MediaTrack] = []
-        for kind in [true, false] {
-            for draft in drafts where draft.descriptions.format.isVideo == kind && !draft.samples.isEmpty {
-                tracks.append(try draft.makeTrack(file))
-                break
-            }
+        let chosen = [true, false].compactMap { isVideo in
+            drafts.first { $0.descriptions.format.isVideo == isVideo && !$0.samples.isEmpty }
         }
-        guard !tracks.isEmpty else { throw .noUsableTrack(.mp4) }
+        guard let start = chosen.map(\.start).min() else { throw .noUsableTrack(.mp4) }
+        var tracks: [MediaTrack] = []
+        for draft in chosen { tracks.append(try draft.makeTrack(file, movieStart: start)) }
         return tracks
     }
 
@@ -32,9 +31,14 @@ public enum MP4Reader {
         _ movie: Range<Int>, _ file: RawSpan, _ budget: inout MP4SampleBudget
     ) throws(MediaFileError) -> [MP4TrackDraft] {
         var drafts: [MP4TrackDraft] = []
+        let header = file.extracting(MP4BoxReader.first("mvhd", in: movie, of: file) ?? 0..<0)
+        let movieTimescale = header.uint32(at: header.byte(at: 0) == 1 ? 20 : 12) ?? 0
         var boxes = MP4BoxReader(movie)
         while drafts.count < maximumTracks, let box = boxes.next(file) {
-            guard box.type == "trak", let draft = try trackDraft(box.content, file, &budget) else { continue }
+            guard box.type == "trak", var draft = try trackDraft(box.content, file, &budget) else { continue }
+            if let list = MP4BoxReader.first(path: ["edts", "elst"], in: box.content, of: file) {
+                draft.edits = MP4EditList(file.extracting(list), movieTimescale: movieTimescale)
+            }
             drafts.append(draft)
         }
         return drafts

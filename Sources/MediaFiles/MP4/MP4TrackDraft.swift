@@ -39,6 +39,7 @@ struct MP4TrackDraft {
     let descriptions: MP4SampleDescriptions
     /// How pictures are turned.
     var orientation: VideoOrientation?
+    var edits = MP4EditList()
     private(set) var samples: [Sample] = []
     /// Where the last sample ends in time.
     private(set) var endTime: Int64 = 0
@@ -59,12 +60,24 @@ struct MP4TrackDraft {
         samples.append(sample)
     }
 
+    /// When its first sample is presented, in seconds of the movie.
+    var start: Double {
+        guard let first = samples.first else { return 0 }
+        let time = Double(first.decodeTime) + Double(first.presentationOffset) - Double(edits.mediaTime)
+        return edits.delay + time / Double(timescale)
+    }
+
     /// Copies the samples out of the file, as frames with times in the format's RTP clock.
-    func makeTrack(_ file: RawSpan) throws(MediaFileError) -> MediaTrack {
+    /// - Parameter movieStart: What is time zero: no later than `start`.
+    func makeTrack(_ file: RawSpan, movieStart: Double) throws(MediaFileError) -> MediaTrack {
         try descriptions.checkSuitable()
         try checkOrder()
         let clock = Int64(descriptions.format.clockRate)
         let first = samples.first?.decodeTime ?? 0
+        let lead = ((start - movieStart) * Double(clock)).rounded()
+        guard (0..<Double(MediaClock.limit)).contains(lead) else {
+            throw .malformed(.mp4, detail: "a track's beginning is out of range")
+        }
         var track = MediaTrack(format: descriptions.format, frames: [])
         (track.width, track.height) = descriptions.size
         (track.channels, track.preSkip) = descriptions.sound
@@ -80,7 +93,7 @@ struct MP4TrackDraft {
             guard !frame.payload.isEmpty else { continue }
             track.frames.append(
                 MediaTrack.Frame(
-                    payload: frame.payload, decodeTime: max(time, track.frames.last?.decodeTime ?? 0),
+                    payload: frame.payload, decodeTime: max(Int64(lead) + time, track.frames.last?.decodeTime ?? 0),
                     duration: max(0, end - time), isKeyFrame: frame.isKeyFrame))
         }
         track.closeGaps()

@@ -38,8 +38,8 @@ public actor FilePlayer {
     /// Plays until the source ends, the connection closes or the task is cancelled.
     public func run() async {
         let clock = ContinuousClock()
-        // A source that another player has begun goes on.
-        var started = clock.now - (source.nextDue ?? .zero).duration
+        // A source that another player has begun goes on; of a fresh one another track of its file may come first.
+        var started = clock.now - (source.hasBegun ? source.nextDue ?? .zero : .zero).duration
         while let due = source.nextDue, !Task.isCancelled {
             try? await clock.sleep(until: started + due.duration, tolerance: .zero)
             // The source may have been moved in the meantime.
