@@ -95,16 +95,20 @@ package actor RecordingFolder {
         self.notice = notice
     }
 
-    /// Makes the folder if it is not there, and looks whether it can be written into.
+    /// Makes the folder if it is not there, and looks whether it can be written into. What people say is for whoever
+    /// runs this: other users of the machine look neither into folders that it makes nor into files.
     package static func prepare(_ folder: String) throws(RecordingFolderError) {
         do {
             try FileManager.default.createDirectory(
-                at: URL(filePath: folder, directoryHint: .isDirectory), withIntermediateDirectories: true)
+                at: URL(filePath: folder, directoryHint: .isDirectory), withIntermediateDirectories: true,
+                attributes: folderAttributes)
         } catch {
             throw .cannotBeMade(folder: folder)
         }
         guard FileManager.default.isWritableFile(atPath: folder) else { throw .unwritable(folder: folder) }
     }
+
+    private static var folderAttributes: [FileAttributeKey: Any] { [.posixPermissions: 0o700] }
 
     /// Makes the folder if it is not there, and an index. Repeatable.
     package func begin(room: String, id: String = "") throws(RecordingFolderError) {
@@ -195,7 +199,7 @@ package actor RecordingFolder {
         do {
             try FileManager.default.createDirectory(
                 at: folder.appending(path: path.components.dropLast().joined(separator: "/")),
-                withIntermediateDirectories: true)
+                withIntermediateDirectories: true, attributes: Self.folderAttributes)
         } catch {
             throw (error as NSError).code == CocoaError.Code.fileWriteOutOfSpace.rawValue
                 ? .diskFull(file: path.description) : .unwritable(file: path.description)
@@ -283,12 +287,23 @@ package actor RecordingFolder {
         }
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         do {
-            try encoder.encode(Index(room: room, recordings: entries)).write(to: index, options: .atomic)
+            try Self.replace(index, by: encoder.encode(Index(room: room, recordings: entries)))
             indexLoss = nil
         } catch {
             indexLoss = .index(index.path)
             notice(.index(index.path))
         }
+    }
+
+    private static func replace(_ file: URL, by content: Data) throws {
+        let partial = file.path + ".part"
+        let descriptor = Foundation.open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
+        // Nothing is left of one that could not be written.
+        defer { unlink(partial) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try handle.write(contentsOf: content)
+        guard rename(partial, file.path) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
     private func tell(_ what: RecordingNotice, _ failure: RecordingFailure) {
@@ -301,7 +316,7 @@ package actor RecordingFolder {
     package static func claim(_ components: [String], _ fileExtension: String, in folder: URL) -> URL {
         while true {
             let url = free(components, fileExtension, in: folder)
-            let descriptor = Foundation.open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+            let descriptor = Foundation.open(url.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard descriptor < 0 else {
                 Foundation.close(descriptor)
                 return url

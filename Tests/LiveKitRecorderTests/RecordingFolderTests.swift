@@ -271,6 +271,22 @@ import Testing
         }
     }
 
+    @Test func `what is recorded is for the user alone who records`() async throws {
+        try await Self.inFolder { url in
+            let url = url.appending(path: "recordings")
+            let folder = RecordingFolder(url.path, loop: NetworkLoop(name: "test"), notice: { _ in })
+            try await folder.begin(room: "kitchen")
+            let source = try Source(1)
+            source.more.finish()
+            let file = try #require(await folder.record(source.track, source.frames, as: "monday/film").file)
+            #expect(file.path == "monday/film.ogg")
+            for (path, mode) in [("", 0o700), ("monday", 0o700), (file.path, 0o600), ("index.json", 0o600)] {
+                let attributes = try FileManager.default.attributesOfItem(atPath: url.path + "/" + path)
+                #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == mode, "\(path)")
+            }
+        }
+    }
+
     @Test func `a file has the first number that is free`() async throws {
         try await Self.inFolder { url in
             func next() -> String { RecordingFolder.free(["film"], "ogg", in: url).lastPathComponent }

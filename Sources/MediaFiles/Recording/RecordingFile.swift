@@ -12,13 +12,13 @@ public final class RecordingFile {
     /// Why nothing more is written. What was written before stays, and plays.
     private var failure: MediaFileError?
 
-    /// Makes the file, replacing one that is there.
+    /// Makes the file, replacing what is in one that is there. A new one is for this user alone.
     public init(
         path: String, video: PayloadFormat?, audio: PayloadFormat?, container: MediaContainer? = nil
     ) throws(MediaFileError) {
         self.path = path
         recorder = try Recorder(video: video, audio: audio, container: container)
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw errno == ENOSPC ? .diskFull(file: path) : .unwritable(file: path) }
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
