@@ -12,6 +12,8 @@ public struct MediaFile: Sendable, Equatable {
     public var container: MediaContainer
     /// At most one for each format, video first; never empty.
     public var tracks: [MediaTrack]
+    /// In which codecs the file holds more pictures or sound that cannot be sent, such as "AAC".
+    public var unusableCodecs: [String] = []
 
     /// Reads a file from its bytes, choosing the reader by content.
     /// - Parameter name: How errors call the file.
@@ -20,7 +22,9 @@ public struct MediaFile: Sendable, Equatable {
         guard let container = MediaContainer(detecting: bytes.span.bytes) else { throw .unknownContainer(file: name) }
         self.container = container
         switch container {
-        case .mp4: tracks = try MP4Reader.read(bytes)
+        case .mp4:
+            tracks = try MP4Reader.read(bytes)
+            unusableCodecs = MP4Reader.unusableCodecs(bytes)
         case .ivf: tracks = [try IVFReader.read(bytes)]
         case .ogg: tracks = [try OggOpusReader.read(bytes)]
         case .wav: tracks = [try WAVReader.read(bytes)]

@@ -90,6 +90,20 @@ import Testing
         }
     }
 
+    @Test func `sound of a codec that is not read is named, and the pictures are there`() throws {
+        var file = try Self.file(30)
+        file.sound = [TestMP4.Sample(data: [1, 2, 3])]
+        for (codec, name) in [("mp4a", "AAC"), ("ac-4", "ac-4"), ("\u{1}abc", "?abc")] {
+            file.soundCodec = codec
+            let media = try MediaFile(reading: file.bytes, name: "film.mp4")
+            #expect(media.video?.frames.count == 30 && media.audio == nil)
+            #expect(media.unusableCodecs == [name])
+        }
+        file.soundCodec = "Opus"
+        let media = try MediaFile(reading: file.bytes, name: "film.mp4")
+        #expect(media.audio != nil && media.unusableCodecs.isEmpty)
+    }
+
     @Test func `without a table of sync samples, only pictures that stand alone are key frames`() throws {
         let read = try read(try Self.file(60))
         #expect(read.frames.indices.filter { read.frames[$0].isKeyFrame } == [0, 30])

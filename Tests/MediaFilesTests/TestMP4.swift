@@ -25,6 +25,8 @@ struct TestMP4 {
     var copies = 1
     /// Packets of Opus, in a track of 48,000 ticks a second.
     var sound: [Sample] = []
+    /// What the sound's entry says that it is.
+    var soundCodec = "Opus"
     /// The tracks' edits: how long, in thousandths of a second, and from where in the media.
     var edits: [(duration: UInt32, mediaTime: Int32)] = []
     var soundEdits: [(duration: UInt32, mediaTime: Int32)] = []
@@ -77,6 +79,11 @@ struct TestMP4 {
                     $0.append(uint32: timescale)
                     $0.appendZeros(8)
                 }
+                media.fullBox("hdlr") {
+                    $0.appendZeros(4)
+                    $0.append(id == 1 ? "vide" : "soun")
+                    $0.appendZeros(13)
+                }
                 media.box("minf") { $0.box("stbl") { table(&$0) } }
             }
         }
@@ -102,7 +109,11 @@ struct TestMP4 {
     private func appendSoundTable(_ dataOffset: Int, to table: inout MP4BoxWriter) {
         table.fullBox("stsd") {
             $0.append(uint32: 1)
-            MP4Writer.appendAudioEntry(to: &$0)
+            if soundCodec == "Opus" {
+                MP4Writer.appendAudioEntry(to: &$0)
+            } else {
+                $0.box(BoxType(code: soundCodec.utf8.reduce(0) { $0 << 8 | UInt32($1) })) { $0.appendZeros(28) }
+            }
         }
         table.fullBox("stts") { for value in [1, UInt32(sound.count), 960] { $0.append(uint32: value) } }
         table.fullBox("stsc") { for value in [1, 1, UInt32(sound.count), 1] { $0.append(uint32: value) } }

@@ -27,6 +27,34 @@ public enum MP4Reader {
         return tracks
     }
 
+    /// What is there in other codecs, or in a way that no call carries; each once.
+    static func unusableCodecs(_ bytes: [UInt8]) -> [String] {
+        let file = bytes.span.bytes
+        var codecs: [String] = []
+        var boxes = MP4BoxReader(MP4BoxReader.first("moov", in: 0..<file.byteCount, of: file) ?? 0..<0)
+        while codecs.count < maximumTracks, let box = boxes.next(file) {
+            guard box.type == "trak", let codec = unusableCodec(box.content, file), !codecs.contains(codec) else {
+                continue
+            }
+            codecs.append(codec)
+        }
+        return codecs
+    }
+
+    private static func unusableCodec(_ track: Range<Int>, _ file: RawSpan) -> String? {
+        guard let media = MP4BoxReader.first("mdia", in: track, of: file),
+            let handler = MP4BoxReader.first("hdlr", in: media, of: file),
+            // §8.4.3: texts and time codes are tracks as well.
+            let kind = file.extracting(handler).uint32(at: 8).map({ BoxType(code: $0) }),
+            kind == "vide" || kind == "soun",
+            let entries = MP4BoxReader.first(path: ["minf", "stbl", "stsd"], in: media, of: file),
+            MP4SampleDescriptions(file.extracting(entries)) == nil
+        else { return nil }
+        // Behind version, flags and the count of entries.
+        var boxes = MP4BoxReader(min(entries.lowerBound + 8, entries.upperBound)..<entries.upperBound)
+        return boxes.next(file)?.type.codecName
+    }
+
     private static func trackDrafts(
         _ movie: Range<Int>, _ file: RawSpan, _ budget: inout MP4SampleBudget
     ) throws(MediaFileError) -> [MP4TrackDraft] {

@@ -137,3 +137,24 @@ struct MP4SampleDescription {
         return (whole, true)
     }
 }
+
+extension BoxType {
+    /// What people call the codec of a sample entry of this type; where they have no other name for it, its letters.
+    var codecName: String {
+        switch self {
+        case "mp4a": return "AAC"
+        case "hvc1", "hev1": return "H.265"
+        case "av01": return "AV1"
+        case "vp08": return "VP8"
+        case "vp09": return "VP9"
+        case "mp4v": return "MPEG-4 video"
+        case "ac-3": return "AC-3"
+        case "ec-3": return "E-AC-3"
+        case ".mp3": return "MP3"
+        case "fLaC": return "FLAC"
+        default:
+            let letters = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> $0) }
+            return String(decoding: letters.map { (0x20...0x7e).contains($0) ? $0 : 0x3f }, as: UTF8.self)
+        }
+    }
+}

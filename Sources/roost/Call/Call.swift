@@ -76,7 +76,7 @@ struct Call: AsyncParsableCommand {
     func run() async throws {
         let output = CallOutput(style: options.json ? .json : .text)
         do {
-            let media = try CallFiles.load(video: video, audio: audio, codec: codec)
+            let media = try CallFiles.load(video: video, audio: audio, codec: codec) { output.notice($0) }
             let recorder = try options.record.map { folder in
                 try CallRecorder(folder: folder, name: options.username) { sentence in
                     Task { @MainActor in output.notice(sentence) }

@@ -8,16 +8,21 @@ enum CallFiles {
     /// - Parameters:
     ///   - video: a file of the user's; nil for the test video, in each format that it comes in.
     ///   - codec: leaves only this format.
-    static func load(video: String?, audio: String?, codec: Call.Codec?) throws -> CallMedia {
+    ///   - notice: is called with a sentence when something of a file is left out.
+    static func load(
+        video: String?, audio: String?, codec: Call.Codec?, notice: (String) -> Void = { _ in }
+    ) throws -> CallMedia {
         var tracks: [MediaTrack]
         if let video {
-            guard let track = try file(video).video else {
+            let film = try file(video)
+            guard let track = film.video else {
                 throw CommandError("\(video) holds no video that can be sent.")
             }
             // In another codec the other side has nothing to send, and no file that holds it beside sound.
             guard Call.Codec.allCases.contains(where: { $0.format == track.format }) else {
                 throw CommandError("\(video) is coded in \(track.format.name); a call sends H.264 or VP8.")
             }
+            if let sentence = film.omission(from: video) { notice(sentence) }
             tracks = [track]
         } else {
             tracks = try ["webRtcTestVideo.mp4", "webRtcTestVideo.ivf"].compactMap { try testFile($0).video }
@@ -58,6 +63,16 @@ enum CallFiles {
         } catch {
             throw CommandError("\(error)")
         }
+    }
+}
+
+extension MediaFile {
+    /// That not all of the file is sent, as a sentence; nil when it is.
+    ///
+    /// - Parameter name: how the sentence calls the file.
+    func omission(from name: String) -> String? {
+        guard !unusableCodecs.isEmpty else { return nil }
+        return "What \(name) holds in \(unusableCodecs.joined(separator: " and ")) is left out: it cannot be sent."
     }
 }
 

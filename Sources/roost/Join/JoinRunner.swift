@@ -189,6 +189,7 @@ final class JoinRunner {
 
     /// Publishes what a file holds: its first pictures as a camera's, its first sound as a microphone's.
     func publish(_ file: JoinFile) async {
+        if let sentence = file.media.omission(from: file.name) { output.notice(sentence) }
         let round = file.media.tracks.map(\.duration).max()
         var picture: LocalTrackPublication?
         for track in [file.media.video, file.media.audio].compactMap({ $0 }) {
