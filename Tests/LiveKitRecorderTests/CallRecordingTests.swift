@@ -84,15 +84,17 @@ import Testing
                 let film = try MediaFile(path: file.path)
                 #expect(film.video?.frames.count == seconds * 50 && film.audio?.frames.count == seconds * 50)
             }
-            #expect(try Self.size(files[1]) > 100 * 16)
+            let size = try Self.size(files[1])
+            #expect(size > 100 * 16)
         }
     }
 
     @Test func `a picture that comes long after the sound begins a file of both`() throws {
         try Self.record(Self.frames(.vp8, 11_000..<12_000) + Self.frames(.opus, 0..<12_000)) { files in
             #expect(files.map(\.lastPathComponent) == ["Ann-received.ogg", "Ann-received.webm"])
-            #expect(try MediaFile(path: files[0].path).audio?.frames.count == 550)
-            #expect(try Self.size(files[1]) > 50 * 16)
+            let (sound, size) = (try MediaFile(path: files[0].path).audio, try Self.size(files[1]))
+            #expect(sound?.frames.count == 550)
+            #expect(size > 50 * 16)
         }
     }
 
@@ -109,20 +111,23 @@ import Testing
     @Test func `sound that no file holds beside the picture has one of its own`() throws {
         try Self.record(Self.frames(.pcmu, 0..<1_000) + Self.frames(.h264, 0..<1_000)) { files in
             #expect(files.map(\.lastPathComponent) == ["Ann-received.wav", "Ann-received.mp4"])
-            #expect(try MediaFile(path: files[0].path).audio?.frames.count == 50)
-            #expect(try MediaFile(path: files[1].path).video?.frames.count == 50)
+            let (sound, picture) = (try MediaFile(path: files[0].path).audio, try MediaFile(path: files[1].path).video)
+            #expect(sound?.frames.count == 50 && picture?.frames.count == 50)
         }
         try Self.record(Self.frames(.opus, 0..<1_000) + Self.frames(.vp9, 500..<1_000)) { files in
             #expect(files.map(\.lastPathComponent) == ["Ann-received.ogg", "Ann-received.ivf"])
-            #expect(try MediaFile(path: files[0].path).audio?.frames.count == 50)
-            #expect(try MediaFile(path: files[1].path).video?.frames.count == 25)
+            let (sound, picture) = (try MediaFile(path: files[0].path).audio, try MediaFile(path: files[1].path).video)
+            #expect(sound?.frames.count == 50 && picture?.frames.count == 25)
         }
     }
 
     @Test func `sound that changes its codec goes on in another file, and nothing that was held is lost`() throws {
         try Self.record(Self.frames(.opus, 0..<1_000) + Self.frames(.pcma, 1_000..<2_000)) { files in
             #expect(files.map(\.lastPathComponent) == ["Ann-received.ogg", "Ann-received.wav"])
-            for file in files { #expect(try MediaFile(path: file.path).audio?.frames.count == 50) }
+            for file in files {
+                let sound = try MediaFile(path: file.path).audio
+                #expect(sound?.frames.count == 50)
+            }
         }
     }
 
