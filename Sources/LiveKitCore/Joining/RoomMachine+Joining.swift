@@ -46,6 +46,8 @@ extension RoomMachine {
         recallFallback(of: participant, at: now)
         people.append(participant)
         bySignal[signal] = participant
+        // Its join response has them.
+        if people.count == 1 { toldCounts = counts }
         judgeEmptiness(at: now)
         nextCheck = now
     }

@@ -16,10 +16,24 @@ extension RoomMachine {
             $0.creationTimeMs = wallClock(createdAt) / 1_000_000
             $0.enabledCodecs = Self.publishableCodecs
             $0.metadata = configuration.metadata
-            $0.numParticipants = UInt32(clamping: people.count { !$0.isHidden && !$0.isDependent })
-            $0.numPublishers = UInt32(clamping: people.count { !$0.isHidden && !$0.published.isEmpty })
+            $0.numParticipants = UInt32(clamping: counts.participants)
+            $0.numPublishers = UInt32(clamping: counts.publishers)
             $0.activeRecording = isRecorded
         }
+    }
+
+    var counts: RoomCounts {
+        RoomCounts(
+            participants: people.count { !$0.isHidden && !$0.isDependent },
+            publishers: people.count { !$0.isHidden && !$0.published.isEmpty })
+    }
+
+    /// Tells everybody how many there are, now and then: LiveKit's JavaScript SDK has no other word of it
+    /// (`Room.numParticipants`).
+    func tellCounts(at now: Instant) {
+        guard counts != toldCounts, now >= nextRoomUpdate else { return }
+        nextRoomUpdate = now + Self.roomUpdateInterval
+        tellRoom()
     }
 
     private var isRecorded: Bool { people.contains(where: \.isRecorder) }
@@ -159,6 +173,7 @@ extension RoomMachine {
     }
 
     func tellRoom() {
+        toldCounts = counts
         let update = LiveKitSignalResponse.OneOf_Message.roomUpdate(.with { $0.room = info })
         for participant in people { send(update, to: participant) }
     }
@@ -195,6 +210,12 @@ extension RoomMachine {
         (MediaCodecs.video.map { "video/\($0.name)" } + ["audio/opus", "audio/red"]).map { mime in
             .with { $0.mime = mime }
         }
+}
+
+/// How many are in a room, as its clients see it.
+struct RoomCounts: Equatable {
+    var participants = 0
+    var publishers = 0
 }
 
 /// A change of somebody's that the others are to be told.

@@ -23,6 +23,8 @@ extension RoomMachine {
     static let tokenInterval = Interval.seconds(Int64(300))
     /// And one whose claims a client changes is not made more often.
     static let changedTokenInterval = Interval.seconds(Int64(1))
+    /// How many there are is told so often at most, as by LiveKit's server.
+    static let roomUpdateInterval = Interval.seconds(Int64(5))
     /// Time-outs are looked at so often while somebody is in the room.
     static let checkInterval = Interval.milliseconds(500)
 
@@ -56,6 +58,7 @@ extension RoomMachine {
         forgetDepartures(at: now)
         forgetFallbacks(at: now)
         tellNews()
+        tellCounts(at: now)
         checkCalls(at: now)
         judgeQuality(at: now)
         settle(at: now)

@@ -59,6 +59,9 @@ package final class RoomMachine {
     var hasHadPeople = false
     /// What clients have been told last of whether somebody records.
     var toldRecording = false
+    /// How many clients have been told are in the room, and may be told anew.
+    var toldCounts = RoomCounts()
+    var nextRoomUpdate = Instant.zero
     /// When what has a time-out is looked at next.
     var nextCheck: Instant
     /// Whose connections are judged in this interval.

@@ -20,6 +20,8 @@ final class SignalConnection: SignalLink, WebSocketPeer {
         var address: SignalAddress?
         /// A client that speaks JSON is answered in JSON, from its first such message on.
         var usesJSON = false
+        /// The client has been told why it ends, and whether to come back.
+        var hasSaidLeave = false
         /// Messages of the client's that the worker has not taken.
         var untaken = 0
         var isReading = true
@@ -50,6 +52,7 @@ final class SignalConnection: SignalLink, WebSocketPeer {
 
     func send(_ response: LiveKitSignalResponse) {
         let (socket, usesJSON) = state.withLock { state -> (ServerWebSocket?, Bool) in
+            if case .leave = response.message { state.hasSaidLeave = true }
             switch state.phase {
             case .opening(let waiting, let isLast):
                 // A handshake takes no time; where it does, the client is too late.
@@ -64,16 +67,21 @@ final class SignalConnection: SignalLink, WebSocketPeer {
     }
 
     func close() {
-        let socket = state.withLock { state -> ServerWebSocket? in
+        let (socket, hasSaidLeave) = state.withLock { state -> (ServerWebSocket?, Bool) in
             switch state.phase {
             case .opening(let waiting, _):
                 state.phase = .opening(waiting: waiting, isLast: true)
-                return nil
-            case .open(let socket): return socket
-            case .closed: return nil
+                return (nil, false)
+            case .open(let socket): return (socket, state.hasSaidLeave)
+            case .closed: return (nil, false)
             }
         }
-        socket?.close()
+        if let socket { Self.close(socket, hasSaidLeave) }
+    }
+
+    /// RFC 6455 §7.4.1: 1000 says that all is done. LiveKit's JavaScript SDK comes back after any other code.
+    private static func close(_ socket: ServerWebSocket, _ hasSaidLeave: Bool) {
+        socket.close(code: hasSaidLeave ? 1000 : 1001)
     }
 
     func messageTaken() {
@@ -118,7 +126,7 @@ final class SignalConnection: SignalLink, WebSocketPeer {
             }
             for response in waiting { Self.write(response, to: socket, usesJSON: false) }
             guard let isLast else { continue }
-            if isLast { socket.close() }
+            if isLast { Self.close(socket, state.withLock(\.hasSaidLeave)) }
             return
         }
     }

@@ -37,8 +37,13 @@ final class LiveKitService: Sendable {
 
     /// Nil for what is not LiveKit's.
     func answer(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
-        // What LiveKit's server tells balancers, where the page would be.
-        if request.path == "/", request.localPort == port { return .text("OK") }
+        // What LiveKit's server tells balancers, where the page would be; and its JavaScript SDK, from pages of anywhere,
+        // which looks here whether the network is back.
+        if request.path == "/", request.localPort == port {
+            var response = SocketIOHTTPResponse.text("OK")
+            response.headers.append(("Access-Control-Allow-Origin", "*"))
+            return response
+        }
         switch rooms {
         case .embedded(let server, _): return await server.answer(request)
         case .cluster(let cluster, _): return await cluster.answer(request)
