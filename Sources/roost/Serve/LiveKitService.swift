@@ -37,8 +37,8 @@ final class LiveKitService: Sendable {
 
     /// Nil for what is not LiveKit's.
     func answer(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
-        // What LiveKit's server tells balancers, where the page would be; and its JavaScript SDK, from pages of anywhere,
-        // which looks here whether the network is back.
+        // What LiveKit's server tells balancers, where the page would be; and its JavaScript SDK, from pages of
+        // anywhere, which looks here whether the network is back.
         if request.path == "/", request.localPort == port {
             var response = SocketIOHTTPResponse.text("OK")
             response.headers.append(("Access-Control-Allow-Origin", "*"))

@@ -17,8 +17,20 @@ import Testing
         #expect(ann.news() == ["< update bob joined"])
         #expect(venue.run { bob.states[0] == .connected })
         venue.run(for: .milliseconds(10))
-        #expect(ann.news() == ["< update bob active"])
-        #expect(bob.news().isEmpty)
+        // How many there are now is told to all, and not again for a while.
+        #expect(ann.news() == ["< room_update ", "< update bob active"])
+        #expect(bob.news() == ["< room_update "])
+        func counts(_ client: TestClient) -> [UInt32] {
+            client.responses.compactMap {
+                if case .roomUpdate(let update) = $0 { update.room.numParticipants } else { nil }
+            }
+        }
+        #expect(counts(ann) == [2] && counts(bob) == [2])
+        _ = try venue.join("cat")
+        venue.run(for: .seconds(4))
+        #expect(counts(ann) == [2])
+        venue.run(for: .seconds(2))
+        #expect(counts(ann) == [2, 3])
     }
 
     @Test func `a client of two connections gets an offer at once, with nothing but data in it`() throws {
