@@ -77,7 +77,10 @@ enum H264Negotiation {
     /// Constrained Baseline. No sender of WebRTC uses what the one has beyond the other (H.264 §A.2.1: FMO, ASO,
     /// redundant slices), and FFmpeg's WHIP leaves out the constraints that its streams keep.
     static func canTake(_ offered: SDP.CodecOptions, with ours: SDP.CodecOptions) -> Bool {
-        profileLevel(ours)?.profile == .constrainedBaseline && profileLevel(offered)?.profile == .baseline
+        guard let own = profileLevel(ours), let other = profileLevel(offered) else { return false }
+        // Level 1b may have the answer spell our profile instead of the offer's, and then nothing could flow.
+        guard own.level != .oneB, other.level != .oneB else { return false }
+        return own.profile == .constrainedBaseline && other.profile == .baseline
             && packetizationMode(ours) == packetizationMode(offered)
     }
 

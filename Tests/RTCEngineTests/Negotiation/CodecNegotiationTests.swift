@@ -170,6 +170,8 @@ import Testing
             formats: "106", ["a=rtpmap:106 H264/90000", "a=fmtp:106 packetization-mode=0;profile-level-id=42001e"])
         #expect(other.isRejected)
         #expect(try answer(formats: "106", ["a=rtpmap:106 H264/90000", "a=fmtp:106 \(parameters)4d001e"]).isRejected)
+        // Level 1b is spelled together with the profile (H.264 §A.3.4.1), so one of them could not be answered.
+        #expect(try answer(formats: "106", ["a=rtpmap:106 H264/90000", "a=fmtp:106 \(parameters)42100b"]).isRejected)
     }
 
     @Test func `feedback is what both know, and * is for all`() throws {
