@@ -117,8 +117,8 @@ extension Negotiator {
         // RFC 8842 §5.5: other fingerprints, or the other role, mean a new association.
         guard !Set(peer.fingerprints).isDisjoint(with: dtls.fingerprints) else { throw .dtlsAssociationChanged }
         // The role of a later answer is not looked at: our offers say `actpass` (§5.2), and libdatachannel and older
-        // Pions answer that with `active` whatever they are.
-        if isAnswer { return }
+        // Pions answer that with `active` whatever they are. But a final one keeps the role of its provisional one.
+        if isAnswer, stable?.transport.dtls != nil { return }
         switch (peer.setup, dtls.role) {
         case (.active, .client), (.passive, .server): throw .dtlsAssociationChanged
         case (.active, .server), (.passive, .client), (.actpass, _), (.holdconn, _), (nil, _): break

@@ -78,6 +78,21 @@ import Testing
         #expect(next.answererActions.outline == ["have-remote-offer", "stable"])
     }
 
+    @Test func `a final answer with another role than its provisional one is refused`() throws {
+        var alice = Party("alice")
+        _ = try alice.negotiator.addTransceiver(.audio)
+        var bob = Party("bob")
+        _ = try bob.takes(alice.offers().sdp)
+        let answer = try bob.answers().sdp
+        #expect(answer.media[0].setup == .active)
+        let taken = try alice.negotiator.setRemote(.pranswer, answer)
+        #expect(taken.outline.contains("startDTLS server"))
+        let turned = try SessionDescription(
+            parsing: answer.text.replacing("a=setup:active", with: "a=setup:passive"))
+        #expect(throws: NegotiationError.dtlsAssociationChanged) { try alice.negotiator.setRemote(.answer, turned) }
+        #expect(try alice.negotiator.setRemote(.answer, answer).outline == ["stable"])
+    }
+
     @Test func `credentials and fingerprint may stand at session level`() throws {
         let text = try offer().text
         let names = ["a=ice-ufrag", "a=ice-pwd", "a=fingerprint", "a=setup"]
