@@ -23,7 +23,6 @@ extension NegotiationError: CustomStringConvertible {
         case .notBundled(let section): "Section \(section) is not bundled with the others."
         case .rtcpMuxRequired(let section): "Section \(section) does not multiplex RTP and RTCP."
         case .missingICEParameters: "The description has no ICE credentials."
-        case .iceRestartNotOffered: "The answer restarts ICE, and the offer does not."
         case .bothLite: "Both sides are lite agents of ICE; one of them has to be a full one."
         case .missingFingerprint: "The description has no certificate fingerprint."
         case .invalidSetup: "The description's a=setup cannot be used here."

@@ -53,8 +53,6 @@ public enum NegotiationError: Error, Sendable, Hashable {
     case rtcpMuxRequired(section: Int)
     /// No `a=ice-ufrag` or `a=ice-pwd` where one is needed.
     case missingICEParameters
-    /// The answer has other ICE credentials than before, though the offer restarts nothing (RFC 8829 §5.10).
-    case iceRestartNotOffered
     /// Both sides are lite agents of ICE, and neither would make checks.
     case bothLite
     /// No `a=fingerprint` where one is needed.
@@ -92,7 +90,7 @@ extension NegotiationError {
         switch self {
         case .closed, .wrongState, .noRemoteDescription, .nothingCreated, .transceiverStopped: .invalidState
         case .unknownTransceiver, .sectionsChanged, .duplicateMid, .invalidBundleGroup, .notBundled, .rtcpMuxRequired,
-            .missingICEParameters, .iceRestartNotOffered, .bothLite, .missingFingerprint, .invalidSetup,
+            .missingICEParameters, .bothLite, .missingFingerprint, .invalidSetup,
             .dtlsAssociationChanged, .noCommonCodec, .planB:
             .invalidAccess
         case .unknownCodec, .noMediaCodec, .modifiedDescription, .iceRestartUnanswered: .invalidModification

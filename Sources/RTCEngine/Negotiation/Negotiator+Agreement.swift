@@ -82,6 +82,7 @@ extension Negotiator {
             transport.iceRole = controls ? .controlling : .controlled
         }
         if let ice = local.iceParameters { transport.localICE = ice }
+        // Also where the offer restarts nothing: RFC 8829 §5.10 makes that an error, which would end the call.
         if transport.remoteICE != peer.ice {
             transport.remoteICE = peer.ice
             transport.remoteCandidates = []

@@ -52,16 +52,6 @@ extension Negotiator {
             accepted.append(index)
         }
         try validateBundle(of: answer, accepted: accepted)
-        try validateCredentials(of: answer, accepted: accepted)
-    }
-
-    /// RFC 8829 §5.10: an answer restarts ICE only where the offer does.
-    private func validateCredentials(of answer: SessionDescription, accepted: [Int]) throws(NegotiationError) {
-        guard let stable, let known = stable.transport.remoteICE, transport.localICE == stable.transport.localICE,
-            let section = accepted.first(where: { $0 == answer.taggedSection }) ?? accepted.first
-        else { return }
-        let peer = try PeerTransport(reading: answer, section: section)
-        guard peer.ice.parameters == known.parameters else { throw .iceRestartNotOffered }
     }
 
     /// Mids are unique, and groups name sections that are there (RFC 5888 §9.2).
