@@ -31,6 +31,8 @@ extension RoomMachine {
             fingerprint: transport.security.localFingerprint, audioCodecs: MediaCodecs.audio,
             videoCodecs: MediaCodecs.video, isICELite: true, maximumTransceivers: configuration.limits.transceivers)
         negotiation.receivesSimulcast = true
+        // As FFmpeg's WHIP has it. Who publishes is who offers.
+        negotiation.takesBaseline = true
         // Who may say how a picture is to be turned (3GPP TS 26.114 §7.4.5) does not turn it, and Firefox, players and
         // files show it as it came. Where nobody takes that, cameras turn their pictures themselves.
         negotiation.headerExtensions.removeAll { $0.uri == HeaderExtensionURI.videoOrientation }

@@ -87,8 +87,10 @@ extension MediaDescription {
 enum CodecNegotiation {
     /// The codecs of our answer. In the offer's order (RFC 3264 §6.1 recommends it), unless the transceiver has
     /// preferences of its own (RFC 8829 §5.3.1). A codec of ours answers one offered format at most.
+    ///
+    /// - Parameter takesBaseline: as in `NegotiatorConfiguration`.
     static func answer(
-        offered: [CodecParameters], supported: [CodecParameters], isOurOrder: Bool
+        offered: [CodecParameters], supported: [CodecParameters], isOurOrder: Bool, takesBaseline: Bool = false
     ) -> [CodecParameters] {
         var taken: Set<Int> = []
         var answers: [Int: (rank: Int, codec: CodecParameters)] = [:]
@@ -102,7 +104,7 @@ enum CodecNegotiation {
         }
         choose { $0.matches($1) }
         // Only then: where the offer has the format itself, that is the better one.
-        choose { $0.canTake($1) }
+        if takesBaseline { choose { $0.canTake($1) } }
         let codecs = answers.values.sorted { $0.rank < $1.rank }.map(\.codec).withPayloadTypesOfRedundancy
         return codecs.carryMedia ? codecs : []
     }

@@ -106,7 +106,7 @@ extension Negotiator {
     func commonCodecs(_ offered: [CodecParameters], _ transceiver: Transceiver) -> [CodecParameters] {
         CodecNegotiation.answer(
             offered: offered, supported: transceiver.preferredCodecs ?? configuration.codecs(for: transceiver.kind),
-            isOurOrder: transceiver.preferredCodecs != nil)
+            isOurOrder: transceiver.preferredCodecs != nil, takesBaseline: configuration.takesBaseline)
     }
 
     /// RFC 8842 §5.3: an association that lives keeps its roles; otherwise we choose if we may.

@@ -39,6 +39,9 @@ public struct NegotiatorConfiguration: Sendable {
     /// All layers of an offered simulcast are received, each as frames with its name, as a server wants it; otherwise
     /// one.
     public var receivesSimulcast = false
+    /// H.264 Baseline that is offered is taken for Constrained Baseline, which is what senders of WebRTC make. For
+    /// whoever only answers: a later offer of ours has Constrained Baseline alone, which such a peer may reject.
+    public var takesBaseline = false
 
     public init(
         fingerprint: Fingerprint, audioCodecs: [CodecParameters] = CodecParameters.defaultAudio,

@@ -161,17 +161,20 @@ import Testing
 
     @Test func `Baseline is taken for Constrained Baseline where that is not offered, and answered as Baseline`() throws
     {
-        let parameters = "level-asymmetry-allowed=1;packetization-mode=1;profile-level-id="
-        let section = try answer(
-            formats: "106", ["a=rtpmap:106 H264/90000", "a=fmtp:106 \(parameters)42001e"])
+        func answered(_ parameters: String, takesBaseline: Bool = true) throws -> MediaDescription {
+            try answer(
+                formats: "106", ["a=rtpmap:106 H264/90000", "a=fmtp:106 \(parameters)"],
+                { $0.takesBaseline = takesBaseline })
+        }
+        let section = try answered(Self.asymmetric + "42001e")
         #expect(section.formats == ["106"])
-        #expect(section.codecs.map(\.parameters.text) == ["\(parameters)42001f"])
-        let other = try answer(
-            formats: "106", ["a=rtpmap:106 H264/90000", "a=fmtp:106 packetization-mode=0;profile-level-id=42001e"])
-        #expect(other.isRejected)
-        #expect(try answer(formats: "106", ["a=rtpmap:106 H264/90000", "a=fmtp:106 \(parameters)4d001e"]).isRejected)
+        #expect(section.codecs.map(\.parameters.text) == [Self.asymmetric + "42001f"])
+        #expect(try answered("packetization-mode=0;profile-level-id=42001e").isRejected)
+        #expect(try answered(Self.asymmetric + "4d001e").isRejected)
         // Level 1b is spelled together with the profile (H.264 §A.3.4.1), so one of them could not be answered.
-        #expect(try answer(formats: "106", ["a=rtpmap:106 H264/90000", "a=fmtp:106 \(parameters)42100b"]).isRejected)
+        #expect(try answered(Self.asymmetric + "42100b").isRejected)
+        // Who may offer later would offer Constrained Baseline alone.
+        #expect(try answered(Self.asymmetric + "42001e", takesBaseline: false).isRejected)
     }
 
     @Test func `feedback is what both know, and * is for all`() throws {
