@@ -111,7 +111,9 @@ extension Negotiator {
             if let assigned = payloadTypes.assign(codec) { codecs.append(assigned) }
         }
         var extensions: [SDP.ExtensionMap] = []
-        let peerAllowsMixed = currentRemoteDescription?.sdp.has(.extmapAllowMixed) == true
+        // Of any section: an extension has one identifier in all of the bundle, and keeps it.
+        let remote = currentRemoteDescription?.sdp
+        let peerAllowsMixed = remote?.media.contains { remote?.allowsMixedExtensions(in: $0) == true } == true
         let capabilities = configuration.extensions(withLayers: namesLayers(transceiver))
         for capability in capabilities where capability.kinds.contains(transceiver.kind) {
             guard let id = extensionIDs.assign(capability, allowsMixed: peerAllowsMixed) else { continue }

@@ -262,6 +262,9 @@ import Testing
         let answer = try bob.answers().sdp
         #expect(answer.media[0].has(.extmapAllowMixed) && !answer.has(.extmapAllowMixed))
         #expect(bob.negotiator.transceivers[0].receiveParameters?.extensions == [uri: 16])
+        // libwebrtc refuses another identifier for what has one.
+        let maps = try bob.offers().sdp.media[0].all(SDP.ExtensionMap.self)
+        #expect(maps.first { $0.uri == uri }?.id == 16)
     }
 
     @Test func `reduced-size RTCP is answered where it is offered`() throws {
