@@ -16,8 +16,11 @@ struct RecordingBeginning {
     private let patience: Interval
     private var firstAt: Instant?
     private var hasSmallKeyFrame = false
-    /// A key frame has come that lacks what a file's header tells.
-    private(set) var hasUnusableKeyFrame = false
+    /// How many key frames have come that lack what a file's header tells.
+    private var unusableKeyFrames = 0
+    var hasUnusableKeyFrame: Bool { unusableKeyFrames > 0 }
+    /// A publisher that has made so many makes no others, and everybody in the room has each that is asked for.
+    private static let mostUnusableKeyFrames = 4
 
     /// - Parameter patience: how long pictures may stay smaller than announced before they are taken as they are.
     init(of publication: RemoteTrackPublication, patience: Interval) {
@@ -30,8 +33,9 @@ struct RecordingBeginning {
         let isPatient = now - (firstAt ?? now) < patience
         firstAt = firstAt ?? now
         guard try Recorder.canBegin(with: frame) else {
-            hasUnusableKeyFrame = hasUnusableKeyFrame || frame.isKeyFrame
-            return isPatient && hasSmallKeyFrame && !frame.isKeyFrame ? .later : .needsKeyFrame
+            if frame.isKeyFrame { unusableKeyFrames += 1 }
+            let isFutile = unusableKeyFrames >= Self.mostUnusableKeyFrames
+            return isFutile || isPatient && hasSmallKeyFrame && !frame.isKeyFrame ? .later : .needsKeyFrame
         }
         guard isPatient, frame.isSmaller(than: publication) else { return .here }
         hasSmallKeyFrame = true

@@ -297,7 +297,9 @@ package actor RecordingFolder {
 
     private static func replace(_ file: URL, by content: Data) throws {
         let partial = file.path + ".part"
-        let descriptor = Foundation.open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        // What a process left that ended in the midst of it, or what somebody put there, is not written to.
+        unlink(partial)
+        let descriptor = Foundation.open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw CocoaError(.fileWriteUnknown) }
         // Nothing is left of one that could not be written.
         defer { unlink(partial) }

@@ -27,6 +27,14 @@ public struct MediaTrack: Sendable, Equatable {
         }
     }
 
+    /// The same, without the wait for its first frame: for a track that is played beside none of its file.
+    public var beginningAtOnce: MediaTrack {
+        guard let wait = frames.first?.decodeTime, wait != 0 else { return self }
+        var track = self
+        for index in track.frames.indices { track.frames[index].decodeTime -= wait }
+        return track
+    }
+
     /// What the frames are.
     public var format: PayloadFormat
     /// In decoding order.

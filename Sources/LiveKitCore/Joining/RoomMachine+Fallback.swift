@@ -23,7 +23,8 @@ extension RoomMachine {
 
     /// Whether ICE has had a path for a while and nothing has come of it.
     func hasNoHandshake(_ participant: Participant, at now: Instant) -> Bool {
-        participant.connections.contains { connection in
+        guard isHeard(participant, at: now) else { return false }
+        return participant.connections.contains { connection in
             guard connection.state == .connecting, !connection.hasBeenConnected, let since = connection.pathSince else {
                 return false
             }

@@ -160,10 +160,11 @@ extension RoomMachine {
             case .rrSubscriberFailed: participant.subscriber
             case .rrUnknown, .rrSignalDisconnected, .rrSwitchCandidate, .UNRECOGNIZED: nil
             }
-        if let failed, hasFailedSoon(failed, at: now) {
+        // Who has lost the whole network says so too, when it is back.
+        if let failed, isHeard(participant, at: now), hasFailedSoon(failed, at: now) {
             offerPaths(overStreamsAlone: true, to: participant, at: now)
         }
-        for connection in participant.connections { connection.connectedSince = nil }
+        if failed != nil { for connection in participant.connections { connection.connectedSince = nil } }
         // The client finds new paths for the connection in which it makes the offers.
         if let subscriber = participant.subscriber, subscriber.role == .subscriber {
             subscriber.needsRestart = true

@@ -23,7 +23,8 @@ enum CallFiles {
                 throw CommandError("\(video) is coded in \(track.format.name); a call sends H.264 or VP8.")
             }
             if let sentence = film.omission(from: video) { notice(sentence) }
-            tracks = [track]
+            // Beside other sound than its own a picture waits for nothing.
+            tracks = [audio == video ? track : track.beginningAtOnce]
         } else {
             tracks = try ["webRtcTestVideo.mp4", "webRtcTestVideo.ivf"].compactMap { try testFile($0).video }
         }
@@ -34,7 +35,9 @@ enum CallFiles {
             }
         }
         let sound =
-            if let audio { try self.sound(in: audio) } else { try testFile("webRtcTestVideo.ogg").audio }
+            if let audio {
+                audio == video ? try self.sound(in: audio) : try self.sound(in: audio).beginningAtOnce
+            } else { try testFile("webRtcTestVideo.ogg").audio }
         return CallMedia(video: tracks, sound: sound.map { .file($0) } ?? .none)
     }
 
