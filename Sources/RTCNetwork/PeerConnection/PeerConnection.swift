@@ -103,7 +103,8 @@ public actor PeerConnection {
         for channel in channels.values { channel.end(.connectionClosed) }
     }
 
-    /// What happens, from now on, in order; each access is a stream of its own. It ends when the connection is closed.
+    /// What happens, from now on, in order; each access is a stream of its own, and the first one begins with what came
+    /// before it. It ends when the connection is closed.
     nonisolated public var events: AsyncStream<PeerConnectionEvent> { eventBroadcast.stream() }
 
     /// Where the exchange of descriptions stands.
