@@ -56,7 +56,8 @@ extension RoomMachine {
         return transport.datagramHosts.contains(pair.base) && pair.remoteCandidate.type != .relayed
     }
 
-    /// From the next restart on only streams are offered as paths, or datagrams, too.
+    /// Only streams are paths of the participant's connections from here on, or datagrams, too. A path that is none any
+    /// more ends at once, also that of a connection which works; the client restarts after a fall-back anyway.
     func offerPaths(overStreamsAlone isAlone: Bool, to participant: Participant, at now: Instant) {
         participant.prefersStreams = isAlone
         for connection in participant.connections {
@@ -70,8 +71,8 @@ extension RoomMachine {
 
     // MARK: Sessions
 
-    /// Somebody leaves, and may come back with a new session. Whoever does not get through over streams either is
-    /// offered everything again.
+    /// Somebody leaves, and may come back with a new session. Without a path at the end streams have not helped, or
+    /// the network is gone: everything is offered again then.
     func rememberFallback(of participant: Participant, at now: Instant) {
         guard participant.prefersStreams, participant.connections.contains(where: { $0.pathSince != nil }) else {
             return

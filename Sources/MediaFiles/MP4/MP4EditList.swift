@@ -28,6 +28,7 @@ struct MP4EditList {
 
     /// §8.6.6.2: how long, from where in the media (-1: nothing of them), and how fast.
     private static func readEdit(_ reader: inout ByteReader, isWide: Bool) -> (duration: UInt64, mediaTime: Int64)? {
+        // The rate stands last, and nothing is played at another.
         defer { reader.skip(4) }
         if isWide {
             guard let duration = reader.readUInt64(), let time = reader.readUInt64() else { return nil }
