@@ -164,7 +164,7 @@ extension PeerMachine {
             events.append(.trackRemoved(id))
         case .transceiverStopped(let id):
             configureReceiver(id, nil, at: now)
-            heldReceptions[id] = nil
+            formerReceptions[id] = nil
             endSender(id, at: now)
         case .signalingStateChanged(let state):
             events.append(.signalingStateChanged(state))

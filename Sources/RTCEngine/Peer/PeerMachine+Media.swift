@@ -177,6 +177,7 @@ extension PeerMachine {
     private mutating func startStream(of ssrc: UInt32, on id: TransceiverID, at now: Instant) {
         guard let parameters = receivers[id]?.parameters else { return }
         receivers[id]?.noteTakeover(at: now)
+        remember(receivers[id]?.stream?.counted, on: id)
         let rtx = receivers[id]?.retransmissionSSRC(of: ssrc)
         let configuration = streamConfiguration(parameters, ssrc: ssrc, rtx: rtx)
         let stream = makeStream(configuration, on: id)
@@ -191,6 +192,7 @@ extension PeerMachine {
             case .tone(let tone): events.append(.tone(id, tone))
             case .skipped, .codecChanged: continue
             case .ended:
+                remember(receivers.entries[place].value?.stream?.counted, on: id)
                 receivers.entries[place].value?.stream = nil
             }
         }

@@ -205,6 +205,7 @@ extension PeerMachine {
             var configuration = streamConfiguration(
                 parameters, ssrc: header.ssrc, rtx: layer.sources?.primary == header.ssrc ? layer.sources?.rtx : nil)
             configuration.rid = layer.rid
+            remember(simulcasts[id]?.layers[place].stream?.counted, on: id)
             let stream = makeStream(configuration, on: id)
             _ = simulcasts[id]?.withLayer(place) {
                 $0.begin(stream)
@@ -231,10 +232,12 @@ extension PeerMachine {
     mutating func configureLayers(_ parameters: ReceiveParameters, on id: TransceiverID) {
         var receiver = receivers.take(id) ?? Receiver(parameters: parameters)
         receiver.parameters = parameters
+        remember(receiver.stream?.counted, on: id)
         receiver.stream = nil
         receivers[id] = receiver
         if simulcasts[id] == nil { simulcasts[id] = SimulcastReceiver(parameters.layers) }
-        simulcasts[id]?.update(parameters.layers)
+        let gone = simulcasts[id]?.update(parameters.layers) ?? []
+        for layer in gone { remember(layer.stream?.counted, on: id) }
         // Layers that go on learn the codecs and extensions that were agreed now.
         for place in simulcasts[id]?.layers.indices ?? 0..<0 {
             guard let layer = simulcasts[id]?.layers[place], let stream = layer.stream else { continue }
@@ -282,7 +285,9 @@ extension PeerMachine {
                 switch output {
                 case .frame(let frame): events.append(.frame(id, frame))
                 case .tone, .skipped, .codecChanged: continue
-                case .ended: _ = simulcasts[id]?.withLayer(place) { $0.stream = nil }
+                case .ended:
+                    remember(simulcasts[id]?.layers[place].stream?.counted, on: id)
+                    _ = simulcasts[id]?.withLayer(place) { $0.stream = nil }
                 }
             }
         }

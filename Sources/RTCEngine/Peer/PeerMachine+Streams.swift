@@ -77,7 +77,7 @@ extension PeerMachine {
         }
         guard let parameters else { return holdReceiver(id) }
         guard parameters.layers.isEmpty else { return configureLayers(parameters, on: id) }
-        simulcasts[id] = nil
+        dropLayers(id)
         var receiver = receivers.take(id) ?? Receiver(parameters: parameters)
         receiver.parameters = parameters
         if let ssrc = parameters.sources?.primary ?? receiver.stream?.ssrc {
@@ -86,26 +86,43 @@ extension PeerMachine {
             // A source that goes on keeps what is in its jitter buffer.
             if receiver.stream?.reconfigure(configuration) != true {
                 if receiver.stream?.ssrc != ssrc { receiver.noteTakeover(at: now) }
+                remember(receiver.stream?.counted, on: id)
                 receiver.begin(makeStream(configuration, on: id))
             }
         }
         receivers[id] = receiver
     }
 
-    /// The streams go, with what they hold. The sources may come back, and are then counted on.
+    /// The streams go, with what they hold.
     private mutating func holdReceiver(_ id: TransceiverID) {
-        var counted = simulcasts[id]?.layers.compactMap { $0.stream?.counted } ?? []
-        if let stream = receivers[id]?.stream { counted.append(stream.counted) }
-        if !counted.isEmpty { heldReceptions[id] = counted }
+        dropLayers(id)
+        remember(receivers[id]?.stream?.counted, on: id)
         receivers[id] = nil
+    }
+
+    private mutating func dropLayers(_ id: TransceiverID) {
+        for layer in simulcasts[id]?.layers ?? [] { remember(layer.stream?.counted, on: id) }
         simulcasts[id] = nil
     }
 
-    /// A stream for a source that may have been held before.
+    /// Of one transceiver: a peer may send every packet as another source.
+    private static let maximumFormerReceptions = 8
+
+    /// A stream goes. Its source may come back, whose statistics have the same identifier, and is then counted on.
+    mutating func remember(_ counted: CountedReception?, on id: TransceiverID) {
+        guard let counted else { return }
+        var former = formerReceptions[id] ?? []
+        former.removeAll { $0.ssrc == counted.ssrc }
+        if former.count == Self.maximumFormerReceptions { former.removeFirst() }
+        former.append(counted)
+        formerReceptions[id] = former
+    }
+
+    /// A stream for a source that may have had one before.
     mutating func makeStream(_ configuration: ReceiveStreamConfiguration, on id: TransceiverID) -> ReceiveStream {
         var stream = ReceiveStream(configuration: configuration)
-        let place = heldReceptions[id]?.firstIndex { $0.ssrc == configuration.ssrc }
-        if let place, let counted = heldReceptions[id]?.remove(at: place) { stream.goOn(with: counted) }
+        let place = formerReceptions[id]?.firstIndex { $0.ssrc == configuration.ssrc }
+        if let place, let counted = formerReceptions[id]?.remove(at: place) { stream.goOn(with: counted) }
         return stream
     }
 

@@ -41,8 +41,8 @@ public struct PeerMachine: ~Copyable {
     /// The layers of those senders and receivers that have some; then they are in the place of the one stream.
     var layerSenders = TransceiverMap<[Sender]>()
     var simulcasts = TransceiverMap<SimulcastReceiver>()
-    /// What was counted of sources that the descriptions let send nothing just now.
-    var heldReceptions = TransceiverMap<[CountedReception]>()
+    /// What was counted of sources whose streams have gone.
+    var formerReceptions = TransceiverMap<[CountedReception]>()
     var demultiplexer = RTPDemultiplexer()
     /// The media packet of the datagram that came last, where packets are passed on.
     var received: (TransceiverID, layer: Int, PassedPacket)?
@@ -198,7 +198,7 @@ public struct PeerMachine: ~Copyable {
         receivers.removeAll()
         layerSenders.removeAll()
         simulcasts.removeAll()
-        heldReceptions.removeAll()
+        formerReceptions.removeAll()
         feedbackGenerator = nil
         feedbackTracker.end()
         sentPackets = SentPackets()

@@ -35,11 +35,14 @@ struct SimulcastReceiver {
     }
 
     /// Takes other layers after a negotiation; those that stay go on.
-    mutating func update(_ next: [ReceiveLayer]) {
+    ///
+    /// - Returns: those that do not.
+    mutating func update(_ next: [ReceiveLayer]) -> [Layer] {
         let old = layers
         layers = next.map { layer in
             old.first { $0.layer == layer } ?? Layer(layer: layer, stream: nil, rtxSSRC: layer.sources?.rtx)
         }
+        return old.filter { !next.contains($0.layer) }
     }
 
     /// The layer of a source that is known.

@@ -45,12 +45,17 @@ import Testing
         call[.right].machine.receivers.first?.stream?.ssrc
     }
 
+    private func received(_ ssrc: UInt32, _ call: borrowing CallSimulation) -> InboundRTPStreamStats? {
+        call[.right].machine.stats(at: call.now).inboundRTP.first { $0.ssrc == ssrc }
+    }
+
     @Test func `a source that starts over under a new SSRC is taken, and late packets of the old one are not`() {
         var call = connected()
         // The honest application falls silent, or its packets would come between.
         call.setConditions(.cut, of: .left)
         call.run(for: .milliseconds(500))
         let old = receivedSSRC(call) ?? 0
+        let before = received(old, call)
         send(1_000, ssrc: 77, VP8.payload(isKeyFrame: true), in: &call)
         #expect(receivedSSRC(call) == 77)
         call.run(for: .milliseconds(200))
@@ -64,6 +69,26 @@ import Testing
         call.run(for: .seconds(Int64(10)))
         send(place &+ 101, ssrc: old, VP8.payload(isKeyFrame: true), in: &call)
         #expect(receivedSSRC(call) == old)
+        // It is counted on, for its statistics have the identifier of before.
+        let after = received(old, call)
+        #expect(after?.id == before?.id)
+        #expect(after?.packetsReceived == (before?.packetsReceived ?? 0) + 1)
+    }
+
+    @Test func `a source that says goodbye and comes back is counted on`() {
+        var call = connected()
+        call.setConditions(.cut, of: .left)
+        call.run(for: .milliseconds(500))
+        let ssrc = receivedSSRC(call) ?? 0
+        let place = call[.left].machine.senders.first?.stream.sequenceNumber ?? 0
+        send(place &+ 2, ssrc: ssrc, VP8.payload(isKeyFrame: true), in: &call)
+        let before = received(ssrc, call)
+        sendRTCP([.goodbye(Goodbye(ssrcs: [ssrc]))], in: &call)
+        #expect(receivedSSRC(call) == nil)
+        send(place &+ 3, ssrc: ssrc, VP8.payload(isKeyFrame: true), in: &call)
+        let after = received(ssrc, call)
+        #expect(after?.id == before?.id)
+        #expect(after?.packetsReceived == (before?.packetsReceived ?? 0) + 1)
     }
 
     @Test func `late retransmissions of the source before are not taken for those of the one in its place`() {

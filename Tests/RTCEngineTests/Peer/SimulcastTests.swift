@@ -210,6 +210,7 @@ import Testing
             return false
         }
         try duet.send(0, layers: SimulcastDuet.names, isKeyFrame: true)
+        let before = try #require(duet.right.stats(at: duet.now).inboundRTP.first { $0.ssrc == ssrc })
         var goodbye: [UInt8] = []
         RTCPPacket.goodbye(Goodbye(ssrcs: [ssrc])).write(into: &goodbye)
         try duet.inject(rtcp: goodbye)
@@ -218,6 +219,9 @@ import Testing
         for _ in 0..<50 { duet.step() }
         #expect(duet.received.last?.metadata.rid == "f" && duet.received.last?.payload.last == 7)
         #expect(duet.count("f") == 2)
+        let after = try #require(duet.right.stats(at: duet.now).inboundRTP.first { $0.ssrc == ssrc })
+        #expect(after.id == before.id)
+        #expect(after.framesReceived == before.framesReceived + 1)
     }
 
     @Test func `probes are filled with what layers sent last`() throws {
