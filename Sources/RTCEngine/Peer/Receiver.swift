@@ -67,8 +67,8 @@ struct Receiver {
 
     /// A new stream is about to take the place of the present one.
     mutating func noteTakeover(at now: Instant) {
-        // The first stream of all takes nobody's place.
-        guard let stream, stream.counters.lastPacketAt != nil else { return }
+        // The first stream of all takes nobody's place. Counters may be of streams before it; the record is its own.
+        guard let stream, stream.record.highest != nil else { return }
         formerSSRC = stream.ssrc
         takenOverAt = now
     }

@@ -27,6 +27,8 @@ struct ReceiveCounters: Sendable {
     /// Unknown payload types, and jumps of the sequence number that nothing confirmed.
     var otherDropped: UInt64 = 0
     var packetsSkipped: UInt64 = 0
+    /// By the same source, before this stream. For statistics alone: reports are of the present record.
+    var packetsLostBefore: Int64 = 0
     var framesReceived: UInt64 = 0
     var keyFramesReceived: UInt64 = 0
     /// Complete, but malformed or without their beginning.
@@ -42,4 +44,6 @@ struct CountedReception: Sendable {
     var ssrc: UInt32
     var packetsReceived: UInt64
     var counters: ReceiveCounters
+    /// The peer's.
+    var reportsReceived: UInt64
 }

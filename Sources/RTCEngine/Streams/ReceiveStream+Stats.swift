@@ -7,7 +7,11 @@ extension ReceiveStream {
 
     /// What a stream that takes this one's place for the same source has to go on with.
     var counted: CountedReception {
-        CountedReception(ssrc: ssrc, packetsReceived: record.packetsReceived, counters: counters)
+        var counters = self.counters
+        counters.packetsLostBefore = packetsLost
+        return CountedReception(
+            ssrc: ssrc, packetsReceived: record.packetsReceived, counters: counters,
+            reportsReceived: remote.reportsReceived)
     }
 
     /// Before the first packet. The identifier is that of the stream before, so what is counted may not go back.
@@ -15,7 +19,11 @@ extension ReceiveStream {
         guard counted.ssrc == ssrc, record.highest == nil else { return }
         record = ReceptionRecord(packetsReceived: counted.packetsReceived)
         counters = counted.counters
+        remote = RemoteSender(reportsReceived: counted.reportsReceived)
     }
+
+    /// Of the source, by this stream and those before it.
+    private var packetsLost: Int64 { counters.packetsLostBefore + record.packetsLost }
 
     private var remoteStatsID: String { "RO\(ssrc)" }
 
@@ -30,7 +38,7 @@ extension ReceiveStream {
         stats.packetsReceived = record.packetsReceived + counters.rtxPacketsReceived
         stats.bytesReceived = counters.bytesReceived + counters.rtxBytesReceived
         stats.headerBytesReceived = counters.headerBytesReceived + counters.rtxHeaderBytesReceived
-        stats.packetsLost = record.packetsLost
+        stats.packetsLost = packetsLost
         stats.jitter = record.jitterInterval.seconds
         stats.packetsDiscarded = counters.lateDropped + counters.otherDropped
         stats.packetsDuplicated = counters.duplicatesDropped

@@ -22,6 +22,9 @@ struct RemoteSender: Sendable {
     private(set) var lastReportAt: Instant?
     private(set) var reportsReceived: UInt64 = 0
 
+    /// - Parameter reportsReceived: of the same source, by a stream before this one.
+    init(reportsReceived: UInt64 = 0) { self.reportsReceived = reportsReceived }
+
     mutating func receive(_ report: SenderReport, at now: Instant) {
         lastReport = report
         lastReport?.blocks = []

@@ -83,12 +83,17 @@ import Testing
         let place = call[.left].machine.senders.first?.stream.sequenceNumber ?? 0
         send(place &+ 2, ssrc: ssrc, VP8.payload(isKeyFrame: true), in: &call)
         let before = received(ssrc, call)
+        #expect(before?.packetsLost ?? 0 > 0)
         sendRTCP([.goodbye(Goodbye(ssrcs: [ssrc]))], in: &call)
         #expect(receivedSSRC(call) == nil)
         send(place &+ 3, ssrc: ssrc, VP8.payload(isKeyFrame: true), in: &call)
         let after = received(ssrc, call)
         #expect(after?.id == before?.id)
         #expect(after?.packetsReceived == (before?.packetsReceived ?? 0) + 1)
+        #expect(after?.packetsLost == before?.packetsLost)
+        // A report is of what has come since (RFC 3550 §6.4.1).
+        let lost = call[.right].machine.receivers.first?.stream?.record.packetsLost
+        #expect(lost == 0)
     }
 
     @Test func `late retransmissions of the source before are not taken for those of the one in its place`() {

@@ -110,19 +110,22 @@ import Testing
 
     @Test func `what is counted of a source goes on when it is held and comes back`() throws {
         var call = connected([.video])
-        call.run(for: .seconds(Int64(3)))
+        call.run(for: .seconds(Int64(6)))
         let id = try #require(call.transceiver(.video, of: .right))
         let before = try #require(call[.right].machine.stats(at: call.now).inboundRTP.first)
+        let reports = try #require(call[.right].machine.stats(at: call.now).remoteOutboundRTP.first).reportsSent
         call.setDirection(.sendonly, of: id, .right)
         call.run(for: .seconds(Int64(1)))
         call.setDirection(.sendrecv, of: id, .right)
-        call.run(for: .seconds(Int64(1)))
+        call.run(for: .seconds(Int64(2)))
         let after = try #require(call[.right].machine.stats(at: call.now).inboundRTP.first)
         #expect(after.id == before.id)
         #expect(after.packetsReceived > before.packetsReceived)
         #expect(after.bytesReceived > before.bytesReceived)
         #expect(after.framesReceived > before.framesReceived)
         #expect(after.keyFramesReceived == before.keyFramesReceived + 1)
+        let told = try #require(call[.right].machine.stats(at: call.now).remoteOutboundRTP.first)
+        #expect(reports > 1 && told.reportsSent > reports)
         #expect(call.violations == [])
     }
 
