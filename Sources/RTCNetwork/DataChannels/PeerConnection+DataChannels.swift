@@ -43,15 +43,8 @@ extension PeerConnection {
         outbox.take(into: &queuedData)
         guard !queuedData.isEmpty else { return }
         let now = NetworkLoop.now
-        for entry in queuedData {
-            do throws(DataChannelError) {
-                try machine.queue(entry.message, on: entry.channel.engineID, isAdmitted: true, at: now)
-            } catch {
-                // The peer has taken back what its description promised: without this message the channel cannot go on.
-                // Anything else means that it has closed since the message was sent.
-                if case .messageTooLarge = error { machine.closeDataChannel(entry.channel.engineID, at: now) }
-            }
-        }
+        // W3C WebRTC §6.2: what a channel that closes has not sent stays in its `bufferedAmount`.
+        queuedData.removeAll { !queue($0, at: now) }
         machine.sendQueuedData(at: now)
         // What channels tell of themselves is right once nothing is counted twice.
         var first = 0
@@ -65,6 +58,19 @@ extension PeerConnection {
             refresh(channel, queued: bytes)
         }
         queuedData.removeAll(keepingCapacity: true)
+    }
+
+    /// - Returns: whether the machine has taken the message.
+    private func queue(_ entry: DataChannelOutbox.Entry, at now: Instant) -> Bool {
+        do throws(DataChannelError) {
+            try machine.queue(entry.message, on: entry.channel.engineID, isAdmitted: true, at: now)
+            return true
+        } catch {
+            // The peer has taken back what its description promised: without this message the channel cannot go on.
+            // Anything else means that it has closed since the message was sent.
+            if case .messageTooLarge = error { machine.closeDataChannel(entry.channel.engineID, at: now) }
+            return false
+        }
     }
 
     /// Tells the outbox what it may take, and those who wait for room that there is some.
