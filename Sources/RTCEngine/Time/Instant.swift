@@ -41,11 +41,11 @@ public struct Interval: Hashable, Comparable, Sendable {
     public static func microseconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000) }
     public static func milliseconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000_000) }
     public static func seconds(_ value: Int64) -> Interval { Interval(nanoseconds: value * 1_000_000_000) }
-    /// At most a century, as of a `Duration`.
+    /// At most a century, as of a `Duration`; of what is no number, nothing.
     @_disfavoredOverload
     public static func seconds(_ value: Double) -> Interval {
-        // IEEE 754's two give the other one for NaN.
-        let bounded = Double.minimum(Double.maximum(value, -Double(longest)), Double(longest))
+        guard !value.isNaN else { return .zero }
+        let bounded = min(max(value, -Double(longest)), Double(longest))
         return Interval(nanoseconds: Int64(bounded * 1e9))
     }
 

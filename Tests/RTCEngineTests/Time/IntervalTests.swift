@@ -18,7 +18,7 @@ import Testing
             #expect(now + Interval.seconds(seconds) > now + .seconds(Int64(3_000_000_000)))
             #expect(Instant.zero + Interval.seconds(-seconds) < Instant.zero)
         }
-        _ = Interval.seconds(Double.nan)
+        #expect(Interval.seconds(Double.nan) == .zero)
         #expect(Interval.seconds(1.5) == .milliseconds(1_500))
     }
 }
