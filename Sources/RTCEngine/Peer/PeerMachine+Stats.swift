@@ -125,8 +125,9 @@ extension PeerMachine {
         let selected = self.ice.selectedPair
         // The one in use comes last: a pair of the same addresses that is being looked at has its identifier.
         for pair in ice.pairs + (ice.pairBeforeRestart.map { [$0] } ?? []) {
-            let local = add(pair.localCandidate, .local, to: &report, at: now)
-            let remote = add(pair.remoteCandidate, .remote, to: &report, at: now)
+            let isPresent = pair != ice.pairBeforeRestart
+            let local = add(pair.localCandidate, .local, isPresent: isPresent, to: &report, at: now)
+            let remote = add(pair.remoteCandidate, .remote, isPresent: isPresent, to: &report, at: now)
             var stats = CandidatePairStats(
                 id: "CP_\(local)_\(remote)", timestamp: now, localCandidateID: local, remoteCandidateID: remote,
                 state: pair.state.rawValue)
@@ -159,8 +160,10 @@ extension PeerMachine {
         report.add(.transport(transport))
     }
 
+    /// - Parameter isPresent: of the present generation, whose credential a candidate need not name.
     private func add(
-        _ candidate: ICECandidate, _ side: CandidateStats.Side, to report: inout StatsReport, at now: Instant
+        _ candidate: ICECandidate, _ side: CandidateStats.Side, isPresent: Bool, to report: inout StatsReport,
+        at now: Instant
     ) -> String {
         let prefix = side == .local ? "L" : "R"
         var address: String?
@@ -186,14 +189,15 @@ extension PeerMachine {
         }
         switch side {
         case .local:
-            stats.usernameFragment = candidate.usernameFragment ?? ice.localParameters.usernameFragment
+            let present = isPresent ? ice.localParameters.usernameFragment : nil
+            stats.usernameFragment = candidate.usernameFragment ?? present
             if case .ip(let relayed) = candidate.address, let server = relays.server(of: relayed) {
                 stats.relayProtocol = server.transport.statistic
                 stats.url = server.url
             }
         case .remote:
-            stats.usernameFragment =
-                candidate.usernameFragment ?? negotiator.transport.remoteICE?.parameters.usernameFragment
+            let present = isPresent ? negotiator.transport.remoteICE?.parameters.usernameFragment : nil
+            stats.usernameFragment = candidate.usernameFragment ?? present
         }
         report.add(.candidate(stats))
         return id
