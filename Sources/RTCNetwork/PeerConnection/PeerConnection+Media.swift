@@ -132,9 +132,9 @@ extension PeerConnection {
         flush()
     }
 
-    /// Statistics as they stand now (W3C: getStats). Counters begin with the connection and grow; those of a source
-    /// that says goodbye and comes back, as a layer of simulcast may, begin anew under the same id, so check before you
-    /// subtract; rates are the caller's to make from two reports.
+    /// Statistics as they stand now (W3C: getStats). Counters begin with the connection and only grow, also those of a
+    /// source that says goodbye and comes back, as a layer of simulcast may (of the last eight of a transceiver); rates
+    /// are the caller's to make from two reports.
     public func getStats() -> StatsReport {
         var report = machine.stats(at: NetworkLoop.now)
         // What arrived and was not taken in time counts beside what could not be used.
