@@ -21,14 +21,16 @@ extension RoomMachine {
         }
     }
 
-    /// Whether ICE has had a path for a while and nothing has come of it.
+    /// Whether ICE has had a path for a while and nothing has come of it, though the client has been heard since: else
+    /// all of its network may have gone just then.
     func hasNoHandshake(_ participant: Participant, at now: Instant) -> Bool {
         guard isHeard(participant, at: now) else { return false }
         return participant.connections.contains { connection in
             guard connection.state == .connecting, !connection.hasBeenConnected, let since = connection.pathSince else {
                 return false
             }
-            return now - since >= Self.handshakeTimeout && mayFallBack(from: connection)
+            return now - since >= Self.handshakeTimeout && isHeard(participant, at: now)
+                && participant.contact.heardAt > since && mayFallBack(from: connection)
         }
     }
 
@@ -38,7 +40,8 @@ extension RoomMachine {
         return now - since < Self.shortConnection && mayFallBack(from: connection)
     }
 
-    /// Somebody of whom nothing is heard otherwise either is away, whatever the path is.
+    /// Somebody of whom nothing is heard otherwise either is away, whatever the path is. Coming back is not enough: the
+    /// message before it counts, as with LiveKit's server.
     func isHeard(_ participant: Participant, at now: Instant) -> Bool {
         guard case .attached = participant.signaling else { return false }
         return now - participant.contact.heardAt < lossTime

@@ -131,7 +131,11 @@ extension RoomMachine {
         }
         participant.signaling = .attached(signal)
         bySignal[signal] = participant
-        if case .interrupted = participant.phase { participant.phase = .interrupted(until: now + Self.restartTimeout) }
+        var isInterrupted = false
+        if case .interrupted = participant.phase {
+            isInterrupted = true
+            participant.phase = .interrupted(until: now + Self.restartTimeout)
+        }
         if let iceServers = arrival.iceServers { participant.iceServers = iceServers }
         let fault = participant.resumeFault.take()
         if fault == .beforeResponse { return interrupt(participant, signal, at: now) }
@@ -160,11 +164,13 @@ extension RoomMachine {
             case .rrSubscriberFailed: participant.subscriber
             case .rrUnknown, .rrSignalDisconnected, .rrSwitchCandidate, .UNRECOGNIZED: nil
             }
-        // Who has lost the whole network says so too, when it is back.
         if let failed, isHeard(participant, at: now), hasFailedSoon(failed, at: now) {
             offerPaths(overStreamsAlone: true, to: participant, at: now)
         }
-        if failed != nil { for connection in participant.connections { connection.connectedSince = nil } }
+        // Where only the signaling was lost, the paths are as old as they were.
+        if failed != nil || isInterrupted {
+            for connection in participant.connections { connection.connectedSince = nil }
+        }
         // The client finds new paths for the connection in which it makes the offers.
         if let subscriber = participant.subscriber, subscriber.role == .subscriber {
             subscriber.needsRestart = true

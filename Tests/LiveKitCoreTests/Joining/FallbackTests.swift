@@ -24,13 +24,20 @@ import Testing
     /// RFC 7983 §7.
     private static func isDTLS(_ datagram: [UInt8]) -> Bool { datagram.first.map { (20...63).contains($0) } ?? false }
 
+    /// Ann comes and is heard, and no handshake of hers gets through.
+    private static func loseHandshake(in venue: Venue) throws {
+        venue.isLost = { _, datagram in Self.isDTLS(datagram) }
+        let ann = try venue.join("ann")
+        #expect(try transports(ann) == ["udp", "tcp"])
+        venue.run(for: .seconds(Int64(5)))
+        venue.send(.ping(1), from: ann)
+        #expect(venue.run(atMost: .seconds(Int64(10))) { ann.lines.contains("< leave connectionTimeout reconnect") })
+        venue.forget(ann)
+    }
+
     @Test func `where checks pass and handshakes do not, the next session is over streams`() throws {
         let venue = Venue(streamHosts: [Venue.streamPort])
-        venue.isLost = { _, datagram in Self.isDTLS(datagram) }
-        let first = try venue.join("ann")
-        #expect(try Self.transports(first) == ["udp", "tcp"])
-        #expect(venue.run(atMost: .seconds(Int64(15))) { first.lines.contains("< leave connectionTimeout reconnect") })
-        venue.forget(first)
+        try Self.loseHandshake(in: venue)
         let second = try venue.join("ann")
         #expect(try Self.transports(second) == ["tcp"])
         // Others have networks of their own.
@@ -41,6 +48,16 @@ import Testing
         venue.forget(second)
         let third = try venue.join("ann")
         #expect(try Self.transports(third) == ["udp", "tcp"])
+    }
+
+    @Test func `that there is no handshake counts only of a client that is heard while it has its path`() throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        venue.isLost = { _, datagram in Self.isDTLS(datagram) }
+        let ann = try venue.join("ann")
+        venue.run(for: .seconds(Int64(12)))
+        #expect(!ann.lines.contains { $0.hasPrefix("< leave") })
+        venue.send(.ping(1), from: ann)
+        #expect(venue.run(atMost: .seconds(Int64(1))) { ann.lines.contains("< leave connectionTimeout reconnect") })
     }
 
     @Test(arguments: [true, false])
@@ -58,7 +75,7 @@ import Testing
         }
         #expect(ann.lines.contains("< leave connectionTimeout resume"))
         venue.cut(ann)
-        venue.resume(ann)
+        venue.resume(ann, because: .rrPublisherFailed)
         #expect(try Self.restartedTransports(ann) == (isHeard ? ["tcp"] : ["udp", "tcp"]))
     }
 
@@ -68,9 +85,23 @@ import Testing
         let ann = try venue.join("ann")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         venue.run(for: .seconds(seconds))
+        venue.send(.ping(1), from: ann)
         venue.cut(ann)
         venue.resume(ann, because: .rrPublisherFailed)
         #expect(try Self.restartedTransports(ann) == (seconds < 90 ? ["tcp"] : ["udp", "tcp"]))
+    }
+
+    @Test func `a path is as old as it was when only the signaling was lost meanwhile`() throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        for reason in [LiveKitReconnectReason.rrSignalDisconnected, .rrPublisherFailed] {
+            venue.run(for: .seconds(Int64(5)))
+            venue.send(.ping(1), from: ann)
+            venue.cut(ann)
+            venue.resume(ann, because: reason)
+        }
+        #expect(try Self.restartedTransports(ann) == ["tcp"])
     }
 
     @Test func `who makes no TCP connections is offered datagrams all the same`() throws {
