@@ -59,27 +59,32 @@ extension RoomMachine {
         return transport.datagramHosts.contains(pair.base) && pair.remoteCandidate.type != .relayed
     }
 
-    /// Only streams are paths of the participant's connections from here on, or datagrams, too. A path that is none any
-    /// more ends at once, also that of a connection which works; the client restarts after a fall-back anyway.
-    func offerPaths(overStreamsAlone isAlone: Bool, to participant: Participant, at now: Instant) {
-        participant.prefersStreams = isAlone
-        for connection in participant.connections {
-            media.withMachine(of: connection.id) { machine in
-                machine.interfacesChanged(
-                    lost: isAlone ? transport.datagramHosts : [], found: isAlone ? [] : transport.datagramHosts, at: now
-                )
-            }
+    /// From the next restart on all is over streams alone. A client's other connection has its path, if that is of use,
+    /// until it is restarted, too (`resume`).
+    func fallBack(from connection: Connection, at now: Instant) {
+        let participant = connection.participant
+        participant.prefersStreams = true
+        // Whether streams are of use shows from here on.
+        for connection in participant.connections { connection.connectedSince = nil }
+        offerPaths(overStreamsAlone: true, on: connection, at: now)
+    }
+
+    /// From now on the connection has only streams as paths, or datagrams, too.
+    func offerPaths(overStreamsAlone isAlone: Bool, on connection: Connection, at now: Instant) {
+        media.withMachine(of: connection.id) { machine in
+            machine.interfacesChanged(
+                lost: isAlone ? transport.datagramHosts : [], found: isAlone ? [] : transport.datagramHosts, at: now)
         }
     }
 
     // MARK: Sessions
 
-    /// Somebody leaves, and may come back with a new session. Without a path at the end streams have not helped, or
-    /// the network is gone: everything is offered again then.
+    /// Somebody leaves, and may come back with a new session. Whoever has not got through over streams either is
+    /// offered everything again; whoever has is not, though all paths may be lost with the client's network.
     func rememberFallback(of participant: Participant, at now: Instant) {
-        guard participant.prefersStreams, participant.connections.contains(where: { $0.pathSince != nil }) else {
-            return
-        }
+        guard participant.prefersStreams,
+            participant.connections.contains(where: { $0.pathSince != nil || $0.connectedSince != nil })
+        else { return }
         streamsAlone[participant.identity] = now + Self.fallbackMemory
     }
 

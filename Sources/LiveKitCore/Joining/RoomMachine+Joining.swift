@@ -165,11 +165,15 @@ extension RoomMachine {
             case .rrUnknown, .rrSignalDisconnected, .rrSwitchCandidate, .UNRECOGNIZED: nil
             }
         if let failed, isHeard(participant, at: now), hasFailedSoon(failed, at: now) {
-            offerPaths(overStreamsAlone: true, to: participant, at: now)
+            fallBack(from: failed, at: now)
         }
         // Where only the signaling was lost, the paths are as old as they were.
         if failed != nil || isInterrupted {
             for connection in participant.connections { connection.connectedSince = nil }
+        }
+        // Its connections are restarted now, whichever of them has failed.
+        if participant.prefersStreams {
+            for connection in participant.connections { offerPaths(overStreamsAlone: true, on: connection, at: now) }
         }
         // The client finds new paths for the connection in which it makes the offers.
         if let subscriber = participant.subscriber, subscriber.role == .subscriber {

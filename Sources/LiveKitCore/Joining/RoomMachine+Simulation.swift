@@ -27,7 +27,10 @@ extension RoomMachine {
     private func switchPaths(of participant: Participant, to proto: LiveKitCandidateProtocol, at now: Instant) {
         let prefersStreams = proto != .udp
         guard participant.prefersStreams != prefersStreams, !transport.streamHosts.isEmpty else { return }
-        offerPaths(overStreamsAlone: prefersStreams, to: participant, at: now)
+        participant.prefersStreams = prefersStreams
+        for connection in participant.connections {
+            offerPaths(overStreamsAlone: prefersStreams, on: connection, at: now)
+        }
         let response = Self.leaveResponse(because: .unknownReason, .resume)
         if let message = response.message { send(message, to: participant) }
     }

@@ -252,7 +252,8 @@ final class Connection {
     var hasBeenConnected = false
     /// Since when ICE has had a path; nil while it has none.
     var pathSince: Instant?
-    /// When media could flow first, since it was made or the client has come back last after a failure.
+    /// When media could flow first, since it was made, has fallen back to streams, or the client has come back last
+    /// after a failure.
     var connectedSince: Instant?
     /// The username fragment that the owner was told last.
     var fragment: String?

@@ -144,7 +144,7 @@ extension RoomMachine {
         case .failed, .closed:
             guard participant.phase == .active else { return }
             if state == .failed, isHeard(participant, at: now), hasFailedSoon(connection, at: now) {
-                offerPaths(overStreamsAlone: true, to: participant, at: now)
+                fallBack(from: connection, at: now)
             }
             participant.phase = .interrupted(until: now + timeToReturn(of: participant, after: state))
             // A new path may be found; what the client has closed it has to make anew.

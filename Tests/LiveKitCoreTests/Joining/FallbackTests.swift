@@ -11,7 +11,11 @@ import Testing
 @Suite struct FallbackTests {
     /// As what the room's candidates are reached, in the last answer that a client has.
     private static func transports(_ client: TestClient) throws -> Set<String> {
-        let media = try SessionDescription(parsing: try #require(client.answers.last).sdp).media
+        try transports(in: try #require(client.answers.last))
+    }
+
+    private static func transports(in description: LiveKitSessionDescription) throws -> Set<String> {
+        let media = try SessionDescription(parsing: description.sdp).media
         return Set(media.flatMap { $0.values(of: "candidate") }.map { $0.split(separator: " ")[2].lowercased() })
     }
 
@@ -48,6 +52,15 @@ import Testing
         venue.forget(second)
         let third = try venue.join("ann")
         #expect(try Self.transports(third) == ["udp", "tcp"])
+    }
+
+    @Test func `whom streams have served well comes back over them, also when all paths were lost at once`() throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        try Self.loseHandshake(in: venue)
+        let second = try venue.join("ann")
+        venue.findPath(of: second)
+        let third = try venue.join("ann")
+        #expect(try Self.transports(third) == ["tcp"])
     }
 
     @Test func `that there is no handshake counts only of a client that is heard while it has its path`() throws {
@@ -101,6 +114,25 @@ import Testing
             venue.cut(ann)
             venue.resume(ann, because: reason)
         }
+        #expect(try Self.restartedTransports(ann) == ["tcp"])
+    }
+
+    @Test func `of two connections the one that works goes on over datagrams until the client is back`() throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        let ann = try #require(try venue.gather([("ann", .dual)]).first)
+        let person = try #require(venue.room.people.first)
+        let (failed, other) = (try #require(person.publisher), try #require(person.subscriber))
+        func hasPath(_ connection: Connection) -> Bool {
+            let pair = venue.room.media.withMachine(of: connection.id) { $0.selectedPair } ?? nil
+            return pair != nil
+        }
+        venue.send(.ping(1), from: ann)
+        venue.room.connectionChanged(failed, to: .failed, at: venue.now)
+        venue.run(for: .seconds(Int64(1)))
+        #expect(hasPath(other))
+        venue.cut(ann)
+        venue.resume(ann)
+        #expect(try Self.transports(in: try #require(ann.offers.last)) == ["tcp"])
         #expect(try Self.restartedTransports(ann) == ["tcp"])
     }
 
