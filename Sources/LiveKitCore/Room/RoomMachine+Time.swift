@@ -94,7 +94,7 @@ extension RoomMachine {
             return remove(participant, because: .signalClose, action: nil, at: now)
         case .detached, .answered: break
         case .attached:
-            if owesAnswer(participant, at: now) { return negotiationFailed(participant, at: now) }
+            if owesAnswer(participant) { return negotiationFailed(participant, at: now) }
             let isDue =
                 now - participant.tokenAt >= (participant.isTokenStale ? Self.changedTokenInterval : Self.tokenInterval)
             if isDue { wantToken(for: participant, at: now) }
@@ -105,13 +105,14 @@ extension RoomMachine {
         }
     }
 
-    /// Whether an answer is overdue. A client that comes back is sent another offer, and of one that has no path other
-    /// time-outs decide.
-    private func owesAnswer(_ participant: Participant, at now: Instant) -> Bool {
+    /// Whether an answer is overdue: the client still speaks, and says something else. Where it is silent the offer
+    /// may never have arrived, as over a WebSocket that is half open. A client that comes back is sent another
+    /// offer, and of one that has no path other time-outs decide.
+    private func owesAnswer(_ participant: Participant) -> Bool {
         guard let connection = participant.subscriber, connection.state == .connected,
             let offeredAt = connection.offeredAt
         else { return false }
-        return now - offeredAt >= Self.answerTimeout
+        return participant.contact.heardAt >= offeredAt + Self.answerTimeout
     }
 
     /// A client that has no messages is not told to come back, and what it has closed it cannot open again.
