@@ -118,13 +118,16 @@ extension RoomMachine {
     }
 
     /// - Parameters:
-    ///   - isUrgent: it is told at once however many people there are.
+    ///   - isUrgent: it is told at once however many people there are, unless it is replaced.
     ///   - isReplaced: it is over, and another session that everybody sees comes in its place.
     func tellOthers(_ info: LiveKitParticipantInfo, isUrgent: Bool, isReplaced: Bool = false) {
         guard phase == .open else { return }
         news.removeAll { $0.info.sid == info.sid }
         let latest = News(info: info, isReplaced: isReplaced)
-        guard isUrgent || people.count <= Self.maximumAudience else {
+        // What is replaced waits until its successor is told of, whom the room does not count yet: if that has gone by
+        // then, both ends are told. Nobody who follows identities misses anything meanwhile.
+        let audience = people.count + (isReplaced ? 1 : 0)
+        guard isUrgent && !isReplaced || audience <= Self.maximumAudience else {
             news.append(latest)
             return
         }

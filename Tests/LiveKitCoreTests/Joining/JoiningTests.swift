@@ -269,10 +269,12 @@ import Testing
             #expect(client.sid != old.sid && first.others[client.name]?.sid == client.sid)
             #expect(!client.lines.contains { $0.contains("\(client.name) disconnected") }, "it is there")
         }
-        // Who comes in a place and goes again before it was told leaves nobody there.
-        venue.send(.leave(.init()), from: try venue.join("bob"))
-        venue.run(for: .milliseconds(600))
-        #expect(updates(second) == ["< update bob disconnected, bob disconnected"])
+        // Who comes in a place and goes again before it was told leaves nobody there, whatever was published before.
+        for name in ["bob", "ann"] {
+            venue.send(.leave(.init()), from: try venue.join(name))
+            venue.run(for: .milliseconds(600))
+            #expect(updates(second) == ["< update \(name) disconnected, \(name) disconnected"])
+        }
     }
 
     @Test func `pings are answered, each in its form`() throws {
