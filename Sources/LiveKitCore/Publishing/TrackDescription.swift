@@ -172,8 +172,9 @@ extension Track {
             info.codecs[0].mid = info.mid
         }
         guard kind == .video else {
-            // Whoever has each packet twice asks for none again, as with LiveKit's server.
-            var offered: CodecParameters = format == .opus && redundancy != nil ? .opus : codec
+            // What is lost may be asked for also where there is redundancy: that somebody gets the sound alone all the
+            // same, as Firefox and Safari do, is known from the answer only.
+            var offered = codec
             // RFC 7587 §6.1: what our side is likely to send. LiveKit's SDKs take both channels (`stereo=1`) where they
             // are offered this, and browsers mix them into one otherwise.
             if format == .opus, info.audioFeatures.contains(.tfStereo) {
