@@ -29,8 +29,8 @@ extension RoomMachine {
             guard connection.state == .connecting, !connection.hasBeenConnected, let since = connection.pathSince else {
                 return false
             }
-            return now - since >= Self.handshakeTimeout && isHeard(participant, at: now)
-                && participant.contact.heardAt > since && mayFallBack(from: connection)
+            return now - since >= Self.handshakeTimeout && participant.contact.heardAt > since
+                && mayFallBack(from: connection)
         }
     }
 
