@@ -6,7 +6,7 @@ import RTCEngine
 enum DataLabel: String, CaseIterable {
     case reliable = "_reliable"
     case lossy = "_lossy"
-    /// Of data tracks, which are not passed on.
+    /// Of data tracks (`DataTrackPacket`).
     case tracks = "_data_track"
 
     /// How the room makes it, in a connection in which it offers.

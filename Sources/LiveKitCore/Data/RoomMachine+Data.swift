@@ -49,7 +49,8 @@ extension RoomMachine {
 
     private func receive(_ bytes: [UInt8], _ label: DataLabel, from sender: Participant, at now: Instant) {
         let limits = configuration.limits
-        guard label != .tracks, sender.grants.mayPublishData, bytes.count <= limits.dataMessageBytes,
+        guard label != .tracks else { return forwardDataTrack(bytes, of: sender, at: now) }
+        guard sender.grants.mayPublishData, bytes.count <= limits.dataMessageBytes,
             var packet = try? LiveKitDataPacket(serializedBytes: bytes),
             // What is in one may be newer than we are, but something is.
             packet.value != nil || !packet.unknownFields.data.isEmpty
@@ -257,12 +258,17 @@ extension RoomMachine {
         return participant.outbox.isStuck(waiting: waiting, at: now)
     }
 
+    /// What cannot be sent at once is of no use later.
+    func sendDataTrack(_ packet: [UInt8], to participant: Participant, at now: Instant) {
+        _ = sendNow(packet, .tracks, to: participant, at: now)
+    }
+
     private func sendNow(
         _ bytes: [UInt8], _ label: DataLabel, to participant: Participant, at now: Instant
     ) -> Sending {
         guard let connection = participant.primary, let channel = connection.channels[label] else { return .tooEarly }
         return media.withMachine(of: connection.id) { machine in
-            let limit = label == .lossy ? Self.lossyBuffer : Self.reliableBuffer
+            let limit = label == .reliable ? Self.reliableBuffer : Self.lossyBuffer
             if machine.bufferedAmount(of: channel) > limit { return .tooEarly }
             do throws(DataChannelError) {
                 try machine.send(.binary(bytes), on: channel, at: now)

@@ -75,6 +75,10 @@ package struct RoomLimits: Sendable {
     package var trackNameBytes = 256
     /// Of all that a client says of a track.
     package var trackRequestBytes = 16 << 10
+    /// Of one participant.
+    package var dataTracksPerParticipant = 64
+    /// Of the name of an encoding that is not a well-known one.
+    package var dataEncodingBytes = 32
     /// Of one message on a data channel.
     package var dataMessageBytes = 64 << 10
     /// That a client opens in one connection.

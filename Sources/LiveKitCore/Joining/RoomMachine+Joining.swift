@@ -229,6 +229,8 @@ extension RoomMachine {
             hints.isDisabled = true
             setHints(hints, for: track.sid, of: participant, at: now)
         }
+        checkDataTracks(state.publishDataTracks, of: participant)
+        updateDataSubscription(state.dataSubscription, of: participant)
         replay(to: participant, from: state.datachannelReceiveStates, at: now)
     }
 

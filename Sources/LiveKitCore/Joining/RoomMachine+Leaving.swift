@@ -38,7 +38,7 @@ extension RoomMachine {
     ) {
         guard !participant.hasLeft else { return }
         let wasActive = participant.state == .active
-        let wasPublisher = !participant.published.isEmpty
+        let wasPublisher = participant.isPublisher
         if let action {
             if case .attached(let signal) = participant.signaling {
                 put(.signal(signal, Self.leaveResponse(because: reason, action)))
@@ -54,7 +54,9 @@ extension RoomMachine {
         // What follows is for the others.
         participant.signaling = .detached(since: now)
         for track in participant.tracks { end(track, at: now) }
+        for track in participant.dataTracks { end(track) }
         for sid in Array(participant.subscriptions.keys) { unsubscribe(participant, from: sid, at: now) }
+        for subscription in Array(participant.dataSubscriptions.values) { end(subscription) }
         for connection in participant.connections {
             byPeer[connection.id] = nil
             media.remove(connection.id, at: now)

@@ -19,6 +19,7 @@ extension RoomMachine {
         for withdrawal in participant.withdrawals where withdrawal.at >= time {
             send(.trackUnpublished(.with { $0.trackSid = withdrawal.sid.rawValue }), to: participant)
         }
+        if participant.lastDataHandle > 0 { tellHandles(to: participant) }
         let states = participant.subscriptions.values
             .filter { $0.pause.map { $0.at >= time } ?? false }
             .sorted { $0.track.sid.rawValue < $1.track.sid.rawValue }
@@ -41,6 +42,13 @@ extension RoomMachine {
                 // Of an older rule a newer track may be concerned.
                 if hasChanged {
                     tellPermission(of: track, to: participant)
+                } else {
+                    tellRefusal(of: track, to: participant)
+                }
+            }
+            for track in other.dataTracks where isConcerned(participant, withPermissionOf: track) {
+                if hasChanged {
+                    tellPermission(of: track.sid, by: other, to: participant)
                 } else {
                     tellRefusal(of: track, to: participant)
                 }

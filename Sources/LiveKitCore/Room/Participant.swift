@@ -36,6 +36,7 @@ final class Participant {
     let capabilities: [LiveKitClientInfo.Capability]
     let quirks: ClientQuirks
     let autoSubscribe: Bool
+    let autoSubscribesToData: Bool
     /// It says by itself how large it shows pictures, and when it shows them no more (adaptive stream).
     let isAdaptive: Bool
     let mayPause: Bool
@@ -67,6 +68,11 @@ final class Participant {
     /// Announced and published, in the order of their announcement.
     var tracks: [Track] = []
     var subscriptions: [TrackSID: SubscribedTrack] = [:]
+    /// Published, in that order.
+    var dataTracks: [DataTrack] = []
+    var dataSubscriptions: [TrackSID: DataSubscription] = [:]
+    /// The last number of a data track in the packets that it gets; 0 before there is one.
+    var lastDataHandle: UInt16 = 0
     /// What was asked for or against by name, also of tracks that are not published yet by those who have them.
     var wishes: [TrackSID: Bool] = [:]
     /// What it has no codec for: not tried again, unless it asks for that, or the track comes in another codec.
@@ -112,6 +118,7 @@ final class Participant {
         self.capabilities = LiveKitClientInfo.Capability.allCases.filter { capabilities.contains($0) }
         // Players say nothing of tracks: what they have offered sections for they want.
         autoSubscribe = arrival.mode.isPlaying || arrival.request.connectionSettings.autoSubscribe
+        autoSubscribesToData = arrival.request.connectionSettings.autoSubscribeDataTrack
         isAdaptive = arrival.request.connectionSettings.adaptiveStream
         mayPause = arrival.request.connectionSettings.subscriberAllowPause
         self.claims = claims
@@ -159,6 +166,7 @@ final class Participant {
     }
 
     var published: [Track] { tracks.filter { $0.publication != nil } }
+    var isPublisher: Bool { !published.isEmpty || !dataTracks.isEmpty }
 
     /// Both, or the one.
     var connections: [Connection] {
@@ -227,6 +235,9 @@ struct Changes {
     var count = 0
     /// To whom the last of them is still to be told.
     var untold: Audience?
+    /// How many times it was told under which numbers data tracks come to it.
+    var handlesTold = 0
+    var hasUntoldHandles = false
     /// Tracks that came are not published yet: the others would be told of each.
     var hasUnpublished = false
     /// Whom it lets subscribe from the interval's end on.

@@ -25,7 +25,7 @@ extension RoomMachine {
     var counts: RoomCounts {
         RoomCounts(
             participants: people.count { !$0.isHidden && !$0.isDependent },
-            publishers: people.count { !$0.isHidden && !$0.published.isEmpty })
+            publishers: people.count { !$0.isHidden && $0.isPublisher })
     }
 
     /// Tells everybody how many there are, now and then: LiveKit's JavaScript SDK has no other word of it
@@ -55,6 +55,7 @@ extension RoomMachine {
             $0.state = participant.state
             if let reason = participant.disconnectReason { $0.disconnectReason = reason }
             $0.tracks = participant.published.map(\.info)
+            $0.dataTracks = participant.dataTracks.map(\.info)
             $0.metadata = participant.claims.metadata
             $0.attributes = participant.claims.attributes
             $0.joinedAt = wallClock(participant.joinedAt) / 1_000_000_000
@@ -63,7 +64,7 @@ extension RoomMachine {
             $0.version = participant.version
             $0.permission = participant.grants.permission
             $0.region = configuration.server.region
-            $0.isPublisher = !participant.published.isEmpty
+            $0.isPublisher = participant.isPublisher
             $0.kind = participant.claims.participantKind
             $0.kindDetails = participant.claims.participantKindDetails
             // Peers choose the versions of calls and streams by these.
@@ -84,6 +85,7 @@ extension RoomMachine {
         let info = info(of: participant)
         if alsoSelf { send(update(of: [info]), to: participant) }
         if !participant.isHidden { tellOthers(info, isUrgent: alsoSelf || info.isPublisher) }
+        introduceDataTracks(of: participant)
     }
 
     /// So many changes that a client asks for are told at once in a `checkInterval`. A request of a few bytes is told
@@ -115,6 +117,11 @@ extension RoomMachine {
             publishBoundTracks(of: participant, at: now)
         }
         if participant.changes.untold != nil { tellOf(participant) }
+        participant.changes.handlesTold = 0
+        if participant.changes.hasUntoldHandles {
+            participant.changes.hasUntoldHandles = false
+            tellHandles(to: participant)
+        }
     }
 
     /// - Parameters:

@@ -12,8 +12,8 @@ import SwiftProtobuf
 /// drains `pollOutput`, and calls `tick` when `nextWake` has come.
 ///
 /// Where to look: how somebody comes in is in `Joining`, how descriptions go to and fro in `Negotiating`, whose tracks
-/// there are in `Publishing`, who gets them in `Subscribing`, messages in `Data`, what others than clients ask for in
-/// `Service`, and what time does in `RoomMachine+Time`.
+/// there are in `Publishing`, who gets them in `Subscribing`, messages in `Data`, tracks of data in `DataTracks`, what others than
+/// clients ask for in `Service`, and what time does in `RoomMachine+Time`.
 package final class RoomMachine {
     enum Phase {
         case open
@@ -41,6 +41,7 @@ package final class RoomMachine {
     var byPeer: [RoomPeerID: Connection] = [:]
     var tracks: [TrackSID: Track] = [:]
     var byPublication: [PublicationID: Track] = [:]
+    var dataTracks: [TrackSID: DataTrack] = [:]
     var calls: [ServerCall] = []
     /// Of the messages that services have sent.
     var nonces = Nonces()
@@ -118,16 +119,16 @@ package final class RoomMachine {
         case .updateMetadata(let request): updateOwn(request, of: participant, at: now)
         case .updateAudioTrack(let request): updateAudio(request, of: participant, at: now)
         case .updateVideoTrack(let request): updateVideo(request, of: participant, at: now)
-        case .publishDataTrackRequest(let request):
-            refuse(.unsupportedType, .publishDataTrack(request), "data tracks are not supported", to: participant)
-        case .unpublishDataTrackRequest(let request):
-            refuse(.notFound, .unpublishDataTrack(request), "there is no such data track", to: participant)
+        case .publishDataTrackRequest(let request): publishDataTrack(request, of: participant)
+        case .unpublishDataTrackRequest(let request): unpublishDataTrack(request, of: participant)
+        case .updateDataSubscription(let request): updateDataSubscription(request, of: participant)
+        // As LiveKit's server, where its configuration does not switch them on.
         case .storeDataBlobRequest(let request):
-            refuse(.unsupportedType, nil, id: request.requestID, "blobs are not kept", to: participant)
+            refuse(.notAllowed, nil, id: request.requestID, "data blob not enabled", to: participant)
         case .getDataBlobRequest(let request):
-            refuse(.notFound, nil, id: request.requestID, "blobs are not kept", to: participant)
-        // Nothing is published that it could be about; and what is deprecated, no server takes notice of.
-        case .updateDataSubscription, .updateLayers: break
+            refuse(.notFound, nil, id: request.requestID, "data blob not found", to: participant)
+        // What is deprecated, no server takes notice of.
+        case .updateLayers: break
         }
         settle(at: now)
     }
@@ -250,7 +251,8 @@ package final class RoomMachine {
     /// Nothing is kept of anybody, for tests.
     var holdsNothing: Bool {
         people.isEmpty && bySignal.isEmpty && byPeer.isEmpty && tracks.isEmpty && byPublication.isEmpty
-            && calls.isEmpty && unsettled.isEmpty && news.isEmpty && departures.isEmpty && media.isEmpty
+            && calls.isEmpty && dataTracks.isEmpty && unsettled.isEmpty && news.isEmpty && departures.isEmpty
+            && media.isEmpty
     }
 
     /// Nanoseconds since 1970.

@@ -158,6 +158,7 @@ extension RoomMachine {
         if grants.hidden, !before.hidden { vanish(participant, at: now) }
         participant.grants = grants
         for track in participant.tracks where !grants.mayPublish(track.info.source) { withdraw(track, at: now) }
+        if !grants.mayPublishData { for track in participant.dataTracks { withdraw(track) } }
         tellOf(participant, alsoSelf: true)
         tellRecording()
         judgeEmptiness(at: now)
@@ -170,6 +171,9 @@ extension RoomMachine {
                 introduce(track, to: participant, at: now)
             }
         }
+        for track in dataTracks.values.sorted(by: { $0.sid.rawValue < $1.sid.rawValue }) {
+            for other in track.publisher === participant ? people : [participant] { introduce(track, to: other) }
+        }
     }
 
     /// For the others it is as if somebody had left.
@@ -178,6 +182,7 @@ extension RoomMachine {
         var info = info(of: participant)
         info.state = .disconnected
         info.tracks = []
+        info.dataTracks = []
         departures.add(info, at: now)
         tellOthers(info, isUrgent: true)
     }

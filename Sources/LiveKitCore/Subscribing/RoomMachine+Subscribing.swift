@@ -46,6 +46,7 @@ extension RoomMachine {
     func subscribeToAll(_ participant: Participant, at now: Instant) {
         for other in people where other !== participant {
             for track in other.published { introduce(track, to: participant, at: now) }
+            for track in other.dataTracks { introduce(track, to: participant) }
         }
     }
 
@@ -269,12 +270,16 @@ extension RoomMachine {
     }
 
     func tellPermission(of track: Track, to other: Participant) {
+        tellPermission(of: track.sid, by: track.publisher, to: other)
+    }
+
+    func tellPermission(of track: TrackSID, by publisher: Participant, to other: Participant) {
         send(
             .subscriptionPermissionUpdate(
                 .with {
-                    $0.participantSid = track.publisher.sid.rawValue
-                    $0.trackSid = track.sid.rawValue
-                    $0.allowed = track.publisher.subscribers.allow(other, track.sid)
+                    $0.participantSid = publisher.sid.rawValue
+                    $0.trackSid = track.rawValue
+                    $0.allowed = publisher.subscribers.allow(other, track)
                 }), to: other)
     }
 
@@ -302,6 +307,13 @@ extension RoomMachine {
                 guard isAllowed != before.allow(other, track.sid) else { continue }
                 tellPermission(of: track, to: other)
                 considerSubscribing(other, to: track, at: now)
+            }
+        }
+        for track in participant.dataTracks {
+            for other in people where isConcerned(other, withPermissionOf: track) {
+                guard rule.allow(other, track.sid) != before.allow(other, track.sid) else { continue }
+                tellPermission(of: track.sid, by: participant, to: other)
+                considerSubscribing(other, to: track)
             }
         }
     }
@@ -336,10 +348,11 @@ extension SubscriberRule {
         self = .named(named)
     }
 
+    /// Recorders have everything, as with LiveKit's server: who started one has asked for it.
     func allow(_ participant: Participant, _ track: TrackSID) -> Bool {
         switch self {
         case .everybody: true
-        case .named(let named): named[participant.identity]?.contains(track) == true
+        case .named(let named): participant.isRecorder || named[participant.identity]?.contains(track) == true
         }
     }
 }

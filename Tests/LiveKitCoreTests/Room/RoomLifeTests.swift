@@ -273,8 +273,8 @@ import Testing
         #expect(
             ann.news().filter { $0.hasPrefix("< request_response") } == [
                 "< request_response notFound", "< request_response notFound", "< request_response notFound",
-                "< request_response unsupportedType", "< request_response notFound",
-                "< request_response unsupportedType", "< request_response notFound",
+                "< request_response invalidHandle", "< request_response notFound",
+                "< request_response notAllowed", "< request_response notFound",
             ])
         #expect(venue.room.participants.count == 2)
         // An offer that cannot be applied ends the session of the one who made it.

@@ -51,6 +51,9 @@ final class TestClient {
     /// Frames by track's sid.
     private(set) var frames: [String: [EncodedFrame]] = [:]
     private(set) var messages: [(label: String, packet: LiveKitDataPacket)] = []
+    private(set) var dataTrackPackets: [[UInt8]] = []
+    /// As it was told last: the tracks by the numbers in their packets.
+    private(set) var dataTrackHandles: [UInt32: String] = [:]
     private(set) var published: [String: LiveKitTrackInfo] = [:]
     private var senders: [String: TransceiverID] = [:]
     private var mids: [String: String] = [:]
@@ -175,6 +178,8 @@ final class TestClient {
             }
             mustNegotiate = true
             return
+        case .publishDataTrackResponse(let response): venue.names[response.info.sid] = response.info.name
+        case .dataTrackSubscriberHandles(let handles): dataTrackHandles = handles.subHandles.mapValues(\.trackSid)
         case .leave: isClosed = true
         case _: break
         }
@@ -468,8 +473,10 @@ final class TestClient {
             frames[track, default: []].append(frame)
         case .dataChannel(let id, .announced(let description)): down[id] = description.label
         case .dataChannel(let id, .message(.binary(let bytes))):
+            let label = down[id] ?? up.first { $0.value == id }?.key ?? "?"
+            guard label != "_data_track" else { return dataTrackPackets.append(bytes) }
             guard let packet = try? LiveKitDataPacket(serializedBytes: bytes) else { return }
-            messages.append((down[id] ?? up.first { $0.value == id }?.key ?? "?", packet))
+            messages.append((label, packet))
         case _: break
         }
     }

@@ -14,6 +14,10 @@ extension TestClient {
             case .subscription(let request): request.subscribe ? "subscribe" : "unsubscribe"
             case .leave: "leave"
             case .updateMetadata: "update_metadata"
+            case .publishDataTrackRequest(let request): "publish_data_track \(request.name)"
+            case .unpublishDataTrackRequest: "unpublish_data_track"
+            case .updateDataSubscription(let request):
+                request.updates.map { $0.subscribe ? "subscribe" : "unsubscribe" }.joined(separator: ", ") + " to data"
             case .simulate: "simulate"
             case _: nil
             }
@@ -56,6 +60,12 @@ extension TestClient {
         case .pongResp(let pong): "pong_resp \(pong.lastPingTimestamp)"
         case .subscriptionResponse(let response): "subscription_response \(response.trackSid) \(response.err)"
         case .requestResponse(let response): "request_response \(response.reason)"
+        case .publishDataTrackResponse(let response): "publish_data_track \(response.info.name)"
+        case .unpublishDataTrackResponse(let response): "unpublish_data_track \(response.info.name)"
+        case .dataTrackSubscriberHandles(let handles):
+            "data_track_handles "
+                + handles.subHandles.sorted { $0.key < $1.key }
+                .map { "\($0.key) \($0.value.publisherIdentity) \($0.value.trackSid)" }.joined(separator: ", ")
         case .trackSubscribed(let track): "track_subscribed \(track.trackSid)"
         case .mediaSectionsRequirement(let requirement):
             "media_sections \(requirement.numAudios) \(requirement.numVideos)"
@@ -69,7 +79,8 @@ extension TestClient {
     }
 
     private func text(of participant: LiveKitParticipantInfo) -> String {
-        let tracks = participant.tracks.map { $0.name + ($0.muted ? " muted" : "") }
+        let tracks =
+            participant.tracks.map { $0.name + ($0.muted ? " muted" : "") } + participant.dataTracks.map(\.name)
         return "\(participant.identity) \(participant.state)"
             + (tracks.isEmpty ? "" : " [\(tracks.joined(separator: ", "))]")
     }
