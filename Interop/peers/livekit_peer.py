@@ -16,6 +16,7 @@ from livekit import rtc
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from peers.livekit_data_tracks import DataTracks  # noqa: E402
 from peers.livekit_streams import Streams  # noqa: E402
 from support.evidence import FRAMES, PIECE, frame_counter, loudest  # noqa: E402
 
@@ -66,7 +67,7 @@ class Received:
         return {"counters": self.counters, "sizes": self.sizes, "hertz": self.hertz}
 
 
-class Peer(Streams):
+class Peer(Streams, DataTracks):
     say = staticmethod(say)
 
     def __init__(self, arguments):
@@ -95,6 +96,7 @@ class Peer(Streams):
         on("token_refreshed", lambda: say("token"))
         on("e2ee_state_changed", self.encryption_changed)
         on("disconnected", self.disconnected)
+        self.watch_data_tracks()
 
     def start(self, work):
         task = asyncio.ensure_future(work)
