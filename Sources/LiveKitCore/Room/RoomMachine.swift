@@ -12,8 +12,8 @@ import SwiftProtobuf
 /// drains `pollOutput`, and calls `tick` when `nextWake` has come.
 ///
 /// Where to look: how somebody comes in is in `Joining`, how descriptions go to and fro in `Negotiating`, whose tracks
-/// there are in `Publishing`, who gets them in `Subscribing`, messages in `Data`, tracks of data in `DataTracks`, what others than
-/// clients ask for in `Service`, and what time does in `RoomMachine+Time`.
+/// there are in `Publishing`, who gets them in `Subscribing`, messages in `Data`, tracks of data in `DataTracks`, what
+/// others than clients ask for in `Service`, and what time does in `RoomMachine+Time`.
 package final class RoomMachine {
     enum Phase {
         case open
