@@ -82,10 +82,11 @@ def test_messages_of_every_kind_both_ways(meet, kind, roost_offers):
 @pytest.mark.parametrize("kind", LARGE)
 def test_large_messages_arrive_intact(meet, kind):
     with meet(kind) as (roost, peer):
+        # What it describes comes after it has begun to do this.
+        roost.say(action="listen", mode="echo")
         roost.create("files")
         connect(roost, peer)
         channel = peer.channel("files").wait_open()
-        roost.say(action="listen", mode="echo")
         for seed in (b"a", b"b", b"c"):
             message = hashlib.shake_256(seed).digest(262_144)
             channel.send(message)
