@@ -76,7 +76,7 @@ extension RoomMachine {
         guard let answer = media.withMachine(of: connection.id, { $0.localDescription?.sdp }) ?? nil else {
             throw .badOffer("there is no answer")
         }
-        guard connection.participant.tracks.allSatisfy({ describe($0, on: connection) != nil }) else {
+        guard connection.participant.tracks.allSatisfy({ describe($0, $0.primary, on: connection) != nil }) else {
             throw .unsuitableOffer("A section cannot be published.")
         }
         return answer

@@ -46,8 +46,10 @@ extension RoomMachine {
         // Looked for once: there may be hundreds of sections, and of tracks.
         var tracks = free.isEmpty ? [] : playable(by: participant, choice)
         while let section = free.popFirst(), !tracks.isEmpty {
-            guard let track = nextTrack(for: section, among: &tracks, of: participant) else { continue }
-            let subscription = SubscribedTrack(track)
+            guard let track = nextTrack(for: section, among: &tracks, of: participant),
+                let version = version(of: track, in: section)
+            else { continue }
+            let subscription = SubscribedTrack(track, version)
             participant.subscriptions[track.sid] = subscription
             if choice.quality != .high { participant.hints[track.sid] = SubscriberHints(quality: choice.quality) }
             attach(subscription, to: connection, on: section.transceiver, at: now)
@@ -60,8 +62,7 @@ extension RoomMachine {
 
     private func mayPlay(_ participant: Participant, _ track: Track, _ choice: PlaybackChoice) -> Bool {
         choice.includes(track) && track.publication != nil && participant.wishes[track.sid] != false
-            && mayHaveCodec(participant, track)
-            && maySubscribe(participant, track)
+            && version(of: track, for: participant) != nil && maySubscribe(participant, track)
     }
 
     /// What a player may have and has not, in the order in which people came and published.
@@ -79,11 +80,18 @@ extension RoomMachine {
         let seen = Set(participant.subscriptions.values.map { ObjectIdentifier($0.track.publisher) })
         var first: Int?
         for (place, track) in tracks.enumerated()
-        where track.kind == section.kind && track.format.map({ section.formats.contains($0) }) == true {
+        where track.kind == section.kind && version(of: track, in: section) != nil {
             if seen.contains(ObjectIdentifier(track.publisher)) { return tracks.remove(at: place) }
             if first == nil { first = place }
         }
         return first.map { tracks.remove(at: $0) }
+    }
+
+    /// A second codec that does not come yet is not waited for: another track can be played meanwhile.
+    private func version(of track: Track, in section: PlayedSection) -> TrackVersion? {
+        track.versions.first { version in
+            version.publication != nil && version.format.map { section.formats.contains($0) } == true
+        }
     }
 
     /// Both sides keep to the descriptions that they have, but of the codecs in them one is meant now. The player need

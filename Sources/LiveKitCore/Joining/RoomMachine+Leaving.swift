@@ -57,6 +57,7 @@ extension RoomMachine {
         for track in participant.dataTracks { end(track) }
         for sid in Array(participant.subscriptions.keys) { unsubscribe(participant, from: sid, at: now) }
         for subscription in Array(participant.dataSubscriptions.values) { end(subscription) }
+        for track in Array(tracks.values) { note(participant, waitsFor: track, false) }
         for connection in participant.connections {
             byPeer[connection.id] = nil
             media.remove(connection.id, at: now)

@@ -9,11 +9,7 @@ extension RoomMachine {
     func tellMissed(since time: Instant, to participant: Participant) {
         for track in participant.published {
             // Somebody may have begun to watch it.
-            if track.kind == .video, let publication = track.publication,
-                let quality = media.qualityWanted(of: publication)
-            {
-                tellQuality(quality, of: publication)
-            }
+            if track.kind == .video { tellQuality(of: track) }
             if let mute = track.serverMute, mute.at >= time { tellMute(mute.isMuted, of: track) }
         }
         for withdrawal in participant.withdrawals where withdrawal.at >= time {

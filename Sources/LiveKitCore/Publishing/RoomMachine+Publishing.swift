@@ -26,31 +26,33 @@ extension RoomMachine {
         guard request.source.trackType.map({ $0 == request.type }) ?? true else {
             return refuse(.invalidRequest, "the source of a track is of another type")
         }
-        // A second codec for a track that is there.
-        guard request.sid.isEmpty else { return refuse(.unsupportedType, "a track has one codec") }
         guard !request.cid.isEmpty, request.byteCountIsWithin(limits) else {
             return refuse(.invalidRequest, "the ids of a track are not as they should be")
         }
+        // A second codec for a track that is there.
+        guard request.sid.isEmpty else { return announceBackup(request, of: participant) }
         // It asks again while it waits.
-        if let known = participant.tracks.first(where: { $0.publication == nil && $0.clientIDs.first == request.cid }) {
+        if let known = participant.tracks.first(where: { $0.publication == nil && $0.request.cid == request.cid }) {
             known.announcedAt = now
-            return tellPublished(known)
+            return tellPublished(known, as: request.cid)
         }
         guard participant.tracks.count < limits.tracksPerParticipant else {
             return refuse(.limitExceeded, "too many tracks")
         }
         let sid = TrackSID(rawValue: random.sid(request.sidPrefix))
-        let track = Track(sid: sid, of: participant, request, info: request.info(sid: sid), at: now)
+        let info = request.info(sid: sid, backup: request.backup(from: participant.quirks))
+        let track = Track(sid: sid, of: participant, request, info: info, at: now)
         participant.tracks.append(track)
         tracks[sid] = track
-        tellPublished(track)
+        tellPublished(track, as: request.cid)
     }
 
-    private func tellPublished(_ track: Track) {
+    /// - Parameter cid: of the request that this answers.
+    func tellPublished(_ track: Track, as cid: String) {
         send(
             .trackPublished(
                 .with {
-                    $0.cid = track.request.cid
+                    $0.cid = cid
                     $0.track = track.info
                 }), to: track.publisher)
     }
@@ -73,27 +75,30 @@ extension RoomMachine {
         }
         let isKnown = over.contains { $0.publication != nil }
         for track in over { end(track, at: now) }
+        endBackups(of: participant, sending: sending ?? [], at: now)
         if isKnown { tellOfChange(of: participant) }
     }
 
     /// Finds the announced tracks in an offer: by the track's id of the section, or else by kind and order.
     func bindTracks(of participant: Participant, to offer: SessionDescription, at now: Instant) {
         guard let connection = participant.publisher else { return }
-        let taken = Set(participant.tracks.compactMap(\.transceiver))
+        let taken = Set(participant.tracks.flatMap(\.versions).compactMap(\.transceiver))
         let sections =
             media.withMachine(of: connection.id) { machine in
                 machine.transceivers.filter { offer.sends($0) && !taken.contains($0.id) }
             } ?? []
         let named = Set(sections.compactMap(\.remoteTrackID))
         for section in sections {
-            var waiting = participant.tracks.filter { $0.transceiver == nil && $0.kind == section.kind }
-            if let match = waiting.first(where: { track in
-                section.remoteTrackID.map { track.clientIDs.contains($0) } ?? false
+            var waiting = participant.tracks.filter { $0.kind == section.kind }.flatMap { track in
+                track.versions.filter(\.isAwaited).map { (track: track, version: $0) }
+            }
+            if let match = waiting.first(where: { awaited in
+                section.remoteTrackID.map { awaited.version.clientIDs.contains($0) } ?? false
             }) {
                 waiting = [match]
             } else {
                 // Not one that another section names.
-                waiting.removeAll { track in track.clientIDs.contains { named.contains($0) } }
+                waiting.removeAll { awaited in awaited.version.clientIDs.contains { named.contains($0) } }
                 // Nor one in place of what was withdrawn and still comes.
                 if participant.withdrawals.contains(where: {
                     $0.section.map { $0 == (section.id, section.remoteTrackID) } ?? false
@@ -101,13 +106,16 @@ extension RoomMachine {
                     waiting = []
                 }
             }
-            guard let track = waiting.first else { continue }
-            track.transceiver = section.id
-            track.info.mid = section.mid ?? ""
-            if let id = section.remoteTrackID, !track.clientIDs.contains(id), !track.info.codecs.isEmpty {
-                track.info.codecs[0].sdpCid = id
+            guard let (track, version) = waiting.first else { continue }
+            version.transceiver = section.id
+            version.mid = section.mid ?? ""
+            if version === track.primary { track.info.mid = version.mid }
+            if let id = section.remoteTrackID, !version.clientIDs.contains(id),
+                track.info.codecs.indices.contains(version.place)
+            {
+                track.info.codecs[version.place].sdpCid = id
             }
-            let preferences = track.codecPreferences
+            let preferences = track.codecPreferences(version)
             _ = try? media.withMachine(of: connection.id) { machine throws(PeerError) in
                 try machine.setCodecPreferences(preferences, of: section.id)
             }
@@ -124,63 +132,78 @@ extension RoomMachine {
             participant.changes.hasUnpublished = true
             return
         }
-        var published: [Track] = []
-        for track in participant.tracks where track.publication == nil {
-            guard let id = track.transceiver else { continue }
-            guard let description = describe(track, on: connection),
-                let publication = try? media.publish(on: id, of: connection.id, description, at: now)
-            else {
-                // There is no codec in common: the client sees it in the answer.
-                track.transceiver = nil
-                continue
-            }
-            track.publication = publication
-            byPublication[publication] = track
-            if track.info.muted { try? media.setMuted(true, publication, at: now) }
-            published.append(track)
+        let published = participant.tracks.filter { publish($0, $0.primary, on: connection, at: now) }
+        let backups = participant.tracks.filter { track in
+            guard let backup = track.backup, track.publication != nil else { return false }
+            return publish(track, backup, on: connection, at: now)
         }
-        guard !published.isEmpty else { return }
+        guard !published.isEmpty || !backups.isEmpty else { return }
         participant.changes.count += 1
         // The others know of a track before its media are offered to them.
-        tellOf(participant)
+        if !published.isEmpty { tellOf(participant) }
         for track in published {
             tell(webhook: "track_published", participant, track, at: now)
             for other in people where other !== participant { introduce(track, to: other, at: now) }
         }
+        for track in backups { backupCame(of: track, at: now) }
+    }
+
+    /// - Returns: whether it has come about just now.
+    private func publish(
+        _ track: Track, _ version: TrackVersion, on connection: Connection, at now: Instant
+    ) -> Bool {
+        guard version.publication == nil, let id = version.transceiver else { return false }
+        guard let description = describe(track, version, on: connection),
+            let publication = try? media.publish(on: id, of: connection.id, description, at: now)
+        else {
+            // There is no codec in common: the client sees it in the answer.
+            version.transceiver = nil
+            return false
+        }
+        version.publication = publication
+        byPublication[publication] = track
+        if track.info.muted { try? media.setMuted(true, publication, at: now) }
+        return true
     }
 
     /// What a track's section was answered with; nil when there is no codec in common.
     func describe(
-        _ track: Track, on connection: Connection, sent format: PayloadFormat? = nil
+        _ track: Track, _ version: TrackVersion, on connection: Connection, sent format: PayloadFormat? = nil
     ) -> PublicationDescription? {
-        guard let id = track.transceiver else { return nil }
+        guard let id = version.transceiver else { return nil }
         let parameters = media.withMachine(of: connection.id) { machine in
             machine.transceivers.first { $0.id == id }?.receiveParameters
         }
-        return (parameters ?? nil).flatMap { track.describe($0, sent: format) }
+        return (parameters ?? nil).flatMap { track.describe($0, of: version, sent: format) }
     }
 
     /// A publisher's encoder has gone over to another of the agreed codecs: the track goes on under its name, and those
     /// who have it are offered it anew. Who changes it again and again has to wait like with all that everybody is
     /// told.
     func codecChanged(_ publication: PublicationID, to format: PayloadFormat, at now: Instant) {
-        guard let track = byPublication[publication], track.publication == publication else { return }
+        guard let track = byPublication[publication], let version = track.version(of: publication) else { return }
         let publisher = track.publisher
         guard publisher.changes.count < Self.maximumChanges, let connection = publisher.publisher,
-            let description = describe(track, on: connection, sent: format)
+            let description = describe(track, version, on: connection, sent: format)
         else { return }
         fallSilent(track, at: now)
-        let paused = people.filter { $0.subscriptions[track.sid]?.pause?.isPaused == true }
-        for other in people { unsubscribe(other, from: track.sid, at: now) }
+        let subscribers = people.filter { $0.subscriptions[track.sid]?.version === version }
+        let paused = subscribers.filter { $0.subscriptions[track.sid]?.pause?.isPaused == true }
+        for other in subscribers { unsubscribe(other, from: track.sid, at: now) }
         guard let new = try? media.republish(publication, description, at: now) else { return }
         byPublication[publication] = nil
         byPublication[new] = track
-        track.publication = new
-        track.recovered = 0
+        version.publication = new
+        version.recovered = 0
         tellOfChange(of: publisher)
         for other in people where other !== publisher { considerSubscribing(other, to: track, at: now) }
-        // It flows until it is seen that it does not fit either; clients take it for the track that was paused.
-        for other in paused {
+        tellFlowing(track, to: paused, at: now)
+    }
+
+    /// What was paused has begun anew: it flows until it is seen that it does not fit either, and clients take it for
+    /// the track that was paused.
+    func tellFlowing(_ track: Track, to subscribers: [Participant], at now: Instant) {
+        for other in subscribers {
             guard let subscription = other.subscriptions[track.sid] else { continue }
             subscription.pause = (false, now)
             send(.streamStateUpdate(.with { $0.streamStates = [subscription.streamState] }), to: other)
@@ -200,8 +223,10 @@ extension RoomMachine {
     func setMuted(_ isMuted: Bool, _ track: Track, at now: Instant) {
         guard track.info.muted != isMuted else { return }
         track.info.muted = isMuted
-        guard let publication = track.publication else { return }
-        try? media.setMuted(isMuted, publication, at: now)
+        guard track.publication != nil else { return }
+        for publication in track.versions.compactMap(\.publication) {
+            try? media.setMuted(isMuted, publication, at: now)
+        }
         tellOfChange(of: track.publisher)
     }
 
@@ -248,10 +273,13 @@ extension RoomMachine {
             if !other.sees(participant) { tellSpeech(of: participant, to: other, at: now) }
             if let connection = other.subscriber { negotiate(connection) }
         }
-        guard let publication = track.publication else { return }
-        byPublication[publication] = nil
-        track.publication = nil
-        try? media.unpublish(publication, at: now)
+        guard track.publication != nil else { return }
+        for version in track.versions {
+            guard let publication = version.publication else { continue }
+            byPublication[publication] = nil
+            version.publication = nil
+            try? media.unpublish(publication, at: now)
+        }
         tell(webhook: "track_unpublished", participant, track, at: now)
     }
 

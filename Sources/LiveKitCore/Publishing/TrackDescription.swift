@@ -39,9 +39,9 @@ extension LiveKitAddTrackRequest {
     private var allLayers: [LiveKitVideoLayer] { layers + simulcastCodecs.flatMap(\.layers) }
 
     /// As everybody will be told of it.
-    func info(sid: TrackSID) -> LiveKitTrackInfo {
+    func info(sid: TrackSID, backup: LiveKitSimulcastCodec?) -> LiveKitTrackInfo {
         let codec = simulcastCodecs.first
-        let layers = codec.map { $0.layers.isEmpty ? self.layers : $0.layers } ?? self.layers
+        let layers = codec.map(layers(of:)) ?? self.layers
         return .with {
             $0.sid = sid.rawValue
             $0.type = type
@@ -62,6 +62,15 @@ extension LiveKitAddTrackRequest {
                     $0.videoLayerMode = codec?.videoLayerMode ?? .unused
                 }
             ]
+            if let backup {
+                $0.codecs.append(
+                    .with {
+                        $0.mimeType = backup.mimeType(.video) ?? ""
+                        $0.cid = backup.cid
+                        $0.layers = self.layers(of: backup)
+                        $0.videoLayerMode = backup.videoLayerMode
+                    })
+            }
             $0.stereo = stereo || audioFeatures.contains(.tfStereo)
             $0.disableRed = disableRed
             $0.encryption = encryption
@@ -70,6 +79,19 @@ extension LiveKitAddTrackRequest {
             $0.backupCodecPolicy = backupCodecPolicy
             $0.packetTrailerFeatures = packetTrailerFeatures
         }
+    }
+
+    private func layers(of codec: LiveKitSimulcastCodec) -> [LiveKitVideoLayer] {
+        codec.layers.isEmpty ? layers : codec.layers
+    }
+
+    /// The second codec of pictures, where both are such as a client can publish here.
+    func backup(from quirks: ClientQuirks) -> LiveKitSimulcastCodec? {
+        guard type == .video, simulcastCodecs.count > 1,
+            simulcastCodecs[0].videoFormat != simulcastCodecs[1].videoFormat,
+            simulcastCodecs.prefix(2).allSatisfy({ $0.mimeType(.video).map(quirks.mayPublish) == true })
+        else { return nil }
+        return simulcastCodecs[1]
     }
 
     /// With those of older clients.
@@ -83,9 +105,14 @@ extension LiveKitAddTrackRequest {
 
     /// Of the codec that the client has chosen, where it says so.
     private var mimeType: String? {
-        guard let name = simulcastCodecs.first?.codec.lowercased(), !name.isEmpty else { return nil }
-        let kind: MediaKind = type == .video ? .video : .audio
-        return MediaCodecs.all(kind).first { $0.name.lowercased() == name }?.mimeType
+        simulcastCodecs.first?.mimeType(type == .video ? .video : .audio)
+    }
+}
+
+extension LiveKitSimulcastCodec {
+    /// Nil for a codec that is not forwarded.
+    fileprivate func mimeType(_ kind: MediaKind) -> String? {
+        MediaCodecs.all(kind).first { $0.name.lowercased() == codec.lowercased() }?.mimeType
     }
 }
 
@@ -116,8 +143,11 @@ extension CodecParameters {
 
 extension Track {
     /// Which codecs the publisher's section is answered with, the best first.
-    var codecPreferences: [CodecParameters] {
+    func codecPreferences(_ version: TrackVersion) -> [CodecParameters] {
         switch kind {
+        case .video where version === backup:
+            // Nothing in its section says what it is to be, and browsers send the first that is agreed.
+            return MediaCodecs.video.filter { $0.payloadFormat == version.announced }
         case .video:
             // The one that the client has announced, whatever its offer names first.
             let named = request.simulcastCodecs.first?.codec.lowercased()
@@ -156,20 +186,23 @@ extension Track {
     /// be forwarded.
     ///
     /// - Parameter actual: what comes; nil for what is to come, the first codec that was agreed.
-    func describe(_ parameters: ReceiveParameters, sent actual: PayloadFormat? = nil) -> PublicationDescription? {
+    func describe(
+        _ parameters: ReceiveParameters, of version: TrackVersion, sent actual: PayloadFormat? = nil
+    ) -> PublicationDescription? {
         let codecs = parameters.codecs.filter { $0.payloadFormat?.isVideo == (kind == .video) }
         guard let sent = codecs.first(where: { actual == nil || $0.payloadFormat == actual }),
             let format = sent.payloadFormat,
             // What subscribers are offered has all kinds of repair, also where the publisher has none.
             let codec = MediaCodecs.all(kind).first(where: { $0.payloadFormat == format })
         else { return nil }
-        self.format = format
+        version.format = format
         let redundancy = parameters.codecs.redundancy(for: sent) == nil ? nil : CodecParameters.redundantOpus
-        info.mimeType = (redundancy ?? codec).mimeType
-        if actual == nil { publishedCodec = codec.name.lowercased() }
-        if !info.codecs.isEmpty {
-            info.codecs[0].mimeType = info.mimeType
-            info.codecs[0].mid = info.mid
+        let mimeType = (redundancy ?? codec).mimeType
+        if version === primary { info.mimeType = mimeType }
+        if actual == nil { version.publishedCodec = codec.name.lowercased() }
+        if info.codecs.indices.contains(version.place) {
+            info.codecs[version.place].mimeType = mimeType
+            info.codecs[version.place].mid = version.mid
         }
         guard kind == .video else {
             // What is lost may be asked for also where there is redundancy: that somebody gets the sound alone all the

@@ -76,7 +76,7 @@ final class Participant {
     /// What was asked for or against by name, also of tracks that are not published yet by those who have them.
     var wishes: [TrackSID: Bool] = [:]
     /// What it has no codec for: not tried again, unless it asks for that, or the track comes in another codec.
-    var unsupported: [TrackSID: PayloadFormat] = [:]
+    var unsupported: [TrackSID: Set<PayloadFormat>] = [:]
     var hints: [TrackSID: SubscriberHints] = [:]
     /// Tracks for which its connection had no section left.
     var postponed: [TrackSID] = []

@@ -214,7 +214,8 @@ package final class RoomMachine {
         case .speakersChanged(let speakers): tellSpeakers(speakers, at: now)
         case .streamPaused(let publication, let subscriber, let isPaused):
             tellStreamState(publication, subscriber, isPaused: isPaused, at: now)
-        case .qualityWanted(let publication, let quality): tellQuality(quality, of: publication)
+        case .qualityWanted(let publication, _): byPublication[publication].map { tellQuality(of: $0) }
+        case .mediaBegan(let publication): mediaBegan(of: publication, at: now)
         case .codecChanged(let publication, let format): codecChanged(publication, to: format, at: now)
         }
     }

@@ -55,27 +55,45 @@ extension RoomMachine {
         send(.streamStateUpdate(.with { $0.streamStates = [subscription.streamState] }), to: participant)
     }
 
-    /// Tells a publisher up to which quality anybody wants a track (dynacast).
-    func tellQuality(_ wanted: VideoQuality, of publication: PublicationID) {
-        guard let track = byPublication[publication] else { return }
-        let qualities = [LiveKitVideoQuality.low, .medium, .high].map { quality in
-            LiveKitSubscribedQuality.with {
-                $0.quality = quality
-                $0.enabled = VideoQuality(quality) <= wanted
+    /// Tells a publisher up to which quality anybody wants a track (dynacast), in each of its codecs: clients go by the
+    /// last word, and begin to make a second codec with it.
+    func tellQuality(of track: Track) {
+        let codecs = track.versions.compactMap { version in
+            wanted(version, of: track).map { wanted in
+                LiveKitSubscribedCodec.with {
+                    $0.codec = version.codecName
+                    $0.qualities = [LiveKitVideoQuality.low, .medium, .high].map { quality in
+                        .with {
+                            $0.quality = quality
+                            $0.enabled = VideoQuality(quality) <= wanted
+                        }
+                    }
+                }
             }
         }
+        guard let first = codecs.first else { return }
         send(
             .subscribedQualityUpdate(
                 .with {
                     $0.trackSid = track.sid.rawValue
-                    $0.subscribedQualities = qualities
-                    $0.subscribedCodecs = [
-                        .with {
-                            $0.codec = track.publishedCodec
-                            $0.qualities = qualities
-                        }
-                    ]
+                    $0.subscribedQualities = first.qualities
+                    $0.subscribedCodecs = codecs
                 }), to: track.publisher)
+    }
+
+    /// Nil where there is nothing to say of it: a second codec that nobody has needed yet.
+    private func wanted(_ version: TrackVersion, of track: Track) -> VideoQuality? {
+        if let publication = version.publication { return media.qualityWanted(of: publication) }
+        guard track.hasAskedForBackup, version === track.backup else { return nil }
+        return track.waiting.isEmpty ? .off : .high
+    }
+}
+
+extension TrackVersion {
+    /// As clients name it: browsers' SDKs compare it letter by letter.
+    fileprivate var codecName: String {
+        publishedCodec.isEmpty
+            ? MediaCodecs.video.first { $0.payloadFormat == announced }?.name.lowercased() ?? "" : publishedCodec
     }
 }
 

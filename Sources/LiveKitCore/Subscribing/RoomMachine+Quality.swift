@@ -85,7 +85,9 @@ extension RoomMachine {
         var observations: [QualityObservation] = []
         var counted: [UInt32: QualityRecord.Counts] = [:]
         for track in participant.tracks {
-            track.noteMissing(layers: track.publication.map { media.missingLayers(of: $0) } ?? 0)
+            for version in track.versions {
+                version.noteMissing(layers: version.publication.map { media.missingLayers(of: $0) } ?? 0)
+            }
         }
         for report in reports {
             let roundTrip = report.remoteInboundRTP.compactMap(\.roundTripTime).max() ?? 0
@@ -93,12 +95,13 @@ extension RoomMachine {
                 let counts = QualityRecord.Counts(
                     packets: Int64(clamping: stream.ownPacketsReceived), lost: max(stream.packetsLost, 0))
                 counted[stream.ssrc] = counts
-                let track = participant.tracks.first { $0.info.mid == stream.mid }
+                let track = participant.tracks.first { $0.versions.contains { $0.mid == stream.mid } }
+                let version = track?.versions.first { $0.mid == stream.mid }
                 let before = participant.quality.inbound[stream.ssrc]
-                if let track {
-                    let recovered = track.publication.map(media.recoveredPackets) ?? 0
-                    track.lost += max(counts.lost - (before?.lost ?? 0) - (recovered - track.recovered), 0)
-                    track.recovered = recovered
+                if let version {
+                    let recovered = version.publication.map(media.recoveredPackets) ?? 0
+                    version.lost += max(counts.lost - (before?.lost ?? 0) - (recovered - version.recovered), 0)
+                    version.recovered = recovered
                 }
                 guard let before else { continue }
                 var observed = observation(
@@ -106,7 +109,7 @@ extension RoomMachine {
                     since: before, jitter: stream.jitter, roundTrip: roundTrip,
                     // A layer that nobody wants is not sent.
                     maySleep: track?.info.muted == true || stream.kind == "video")
-                observed.missingLayers = track?.missingLayers ?? 0
+                observed.missingLayers = version?.missingLayers ?? 0
                 observations.append(observed)
             }
         }
@@ -126,15 +129,16 @@ extension RoomMachine {
                 guard let sent = report.outboundRTP.first(where: { $0.ssrc == stream.ssrc }),
                     let track = sent.mid.flatMap({ sections[$0] }).flatMap({ tracks[TrackSID(rawValue: $0)] })
                 else { continue }
+                let version = participant.subscriptions[track.sid]?.version ?? track.primary
                 let before = participant.quality.outbound[stream.ssrc]
                 var counts = QualityRecord.SentCounts(
                     packets: Int64(clamping: sent.ownPacketsSent), lost: max(stream.packetsLost, 0),
-                    base: before?.base ?? track.lost, own: before?.own ?? 0)
+                    base: before?.base ?? version.lost, own: before?.own ?? 0)
                 defer { counted[stream.ssrc] = counts }
                 guard let before else { continue }
                 // What was lost before it came here keeps its number, and the receiver misses it. Its former report is
                 // compared with what is known now, which is at least as late: nothing is held against it by mistake.
-                counts.own = max(before.own, before.lost - (track.lost - counts.base))
+                counts.own = max(before.own, before.lost - (version.lost - counts.base))
                 let lost = counts.own - before.own
                 var observed = observation(
                     stream.kind == "video" ? .video : hasRedundancy(track, participant) ? .redundantAudio : .audio,
@@ -142,7 +146,7 @@ extension RoomMachine {
                         packets: max(counts.packets - lost, before.packets), lost: before.lost + lost),
                     since: QualityRecord.Counts(packets: before.packets, lost: before.lost),
                     jitter: stream.jitter, roundTrip: stream.roundTripTime ?? 0, maySleep: true)
-                if let publication = track.publication {
+                if let publication = version.publication {
                     observed.missingLayers = media.missingLayers(to: connection.id, of: publication)
                 }
                 observations.append(observed)

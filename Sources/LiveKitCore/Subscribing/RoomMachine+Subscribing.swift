@@ -11,9 +11,10 @@ extension RoomMachine {
         (participant.wishes[track.sid] ?? participant.autoSubscribe) && mayHaveCodec(participant, track)
     }
 
-    func mayHaveCodec(_ participant: Participant, _ track: Track) -> Bool {
-        guard let format = participant.unsupported[track.sid] else { return true }
-        return format != track.format
+    /// A codec that the client is known to lack is still to be told to it, once.
+    private func mayHaveCodec(_ participant: Participant, _ track: Track) -> Bool {
+        version(of: track, for: participant) != nil
+            || track.format.map { participant.unsupported[track.sid]?.contains($0) == true } == false
     }
 
     func maySubscribe(_ participant: Participant, _ track: Track) -> Bool {
@@ -29,11 +30,14 @@ extension RoomMachine {
             return
         }
         let isWanted = track.publication != nil && wants(participant, track) && maySubscribe(participant, track)
-        switch (isWanted, participant.subscriptions[track.sid]) {
-        case (true, nil): subscribe(participant, to: track, at: now)
-        case (false, .some): unsubscribe(participant, from: track.sid, at: now)
-        case (true, .some), (false, nil): break
+        let version = isWanted ? version(of: track, for: participant) : nil
+        note(participant, waitsFor: track, version != nil && version?.publication == nil)
+        if let former = participant.subscriptions[track.sid], former.version !== version || !isWanted {
+            unsubscribe(participant, from: track.sid, at: now)
         }
+        guard isWanted, participant.subscriptions[track.sid] == nil else { return }
+        guard let version else { return subscriptionFailed(participant, to: track, track.primary, at: now) }
+        if version.publication != nil { subscribe(participant, to: track, version, at: now) }
     }
 
     /// A track is new to somebody, or asked for: they are sent it, or told that its publisher does not let them have
@@ -50,11 +54,10 @@ extension RoomMachine {
         }
     }
 
-    private func subscribe(_ participant: Participant, to track: Track, at now: Instant) {
-        if let format = track.format, participant.quirks.unplayable.contains(format) {
-            return subscriptionFailed(participant, to: track, at: now)
-        }
-        let subscription = SubscribedTrack(track)
+    private func subscribe(
+        _ participant: Participant, to track: Track, _ version: TrackVersion, at now: Instant
+    ) {
+        let subscription = SubscribedTrack(track, version)
         let wasSeen = participant.sees(track.publisher)
         participant.subscriptions[track.sid] = subscription
         renewHints(of: participant, for: track)
@@ -86,7 +89,7 @@ extension RoomMachine {
         _ subscription: SubscribedTrack, to connection: Connection, on section: TransceiverID?, at now: Instant
     ) {
         let (participant, track) = (connection.participant, subscription.track)
-        guard let publication = track.publication else { return }
+        guard let publication = subscription.version.publication else { return }
         do throws(RoomError) {
             subscription.transceiver = try media.subscribe(
                 connection.id, to: publication,
@@ -96,7 +99,8 @@ extension RoomMachine {
         } catch {
             let isCodec = error == .peer(.negotiation(.unknownCodec))
             return subscriptionFailed(
-                participant, to: track, because: isCodec ? .seCodecUnsupported : .seUnknown, at: now)
+                participant, to: track, subscription.version, because: isCodec ? .seCodecUnsupported : .seUnknown,
+                at: now)
         }
     }
 
@@ -106,23 +110,27 @@ extension RoomMachine {
             tellSpeech(of: subscription.track.publisher, to: participant, at: now)
         }
         guard let connection = participant.subscriber, subscription.transceiver != nil,
-            let publication = subscription.track.publication
+            let publication = subscription.version.publication
         else { return }
         try? media.unsubscribe(connection.id, from: publication, at: now)
         negotiate(connection)
     }
 
-    /// Without a codec, it is not tried again unless the client asks for it; without a section, once there is one.
+    /// Without a codec, the track's other one is tried, and neither again unless the client asks for it; without a
+    /// section, once there is one.
     private func subscriptionFailed(
-        _ participant: Participant, to track: Track, because error: LiveKitSubscriptionError = .seCodecUnsupported,
-        at now: Instant
+        _ participant: Participant, to track: Track, _ version: TrackVersion,
+        because error: LiveKitSubscriptionError = .seCodecUnsupported, at now: Instant
     ) {
         if error == .seCodecUnsupported {
-            participant.unsupported[track.sid] = track.format
+            if let format = version.format { participant.unsupported[track.sid, default: []].insert(format) }
         } else if !participant.postponed.contains(track.sid) {
             participant.postponed.append(track.sid)
         }
         unsubscribe(participant, from: track.sid, at: now)
+        if error == .seCodecUnsupported, self.version(of: track, for: participant) != nil {
+            return considerSubscribing(participant, to: track, at: now)
+        }
         send(
             .subscriptionResponse(
                 .with {
@@ -153,10 +161,12 @@ extension RoomMachine {
             let track = subscription.track
             switch agreed?[transceiver] {
             case true?: break
-            case false?: subscriptionFailed(participant, to: track, at: now)
+            case false?: subscriptionFailed(participant, to: track, subscription.version, at: now)
             case nil:
                 // Rejected, it is gone.
-                if !known.contains(transceiver) { subscriptionFailed(participant, to: track, at: now) }
+                if !known.contains(transceiver) {
+                    subscriptionFailed(participant, to: track, subscription.version, at: now)
+                }
             }
         }
         tellSubscribed(on: connection)
@@ -223,7 +233,8 @@ extension RoomMachine {
                 continue
             }
             participant.wishes[sid] = isWanted
-            participant.unsupported[sid] = nil
+            // It has been told that it cannot have it.
+            if version(of: track, for: participant) == nil { participant.unsupported[sid] = nil }
             introduce(track, to: participant, at: now)
             // It was told that it cannot have it.
             let mayHave = isWanted && track.publication != nil && maySubscribe(participant, track)
@@ -251,7 +262,7 @@ extension RoomMachine {
     func setHints(_ hints: SubscriberHints, for sid: TrackSID, of participant: Participant, at now: Instant) {
         participant.hints[sid] = hints
         guard let subscription = participant.subscriptions[sid], subscription.transceiver != nil,
-            let connection = participant.subscriber, let publication = subscription.track.publication
+            let connection = participant.subscriber, let publication = subscription.version.publication
         else { return }
         try? media.setHints(hints, of: connection.id, for: publication, at: now)
     }

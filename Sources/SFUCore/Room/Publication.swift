@@ -82,6 +82,8 @@ final class Publication {
     private var waitingBytes = 0
     /// Packets that came with later ones, after they were lost, and in no other way.
     var recovered: Int64 = 0
+    /// A packet has come.
+    var hasBegun = false
     /// The server passes nothing on.
     var isMuted = false
     /// What is still to be sent of silence since it was muted: when next, and how many packets; nil for nothing.

@@ -87,6 +87,7 @@ extension Room {
             }
             return
         }
+        if !publication.hasBegun { began(publication) }
         if published.video.startsKeyFrame { publication.keyFrames[stream].keyFrameReceived() }
         if !publication.isMuted, let speaker = publication.speaker,
             let range = packet.header.extensionElement(ids.audioLevel, in: bytes),

@@ -159,6 +159,11 @@ public final class Room {
         return new
     }
 
+    func began(_ publication: Publication) {
+        publication.hasBegun = true
+        events.append(.mediaBegan(publication.id))
+    }
+
     func tell(_ publication: Publication, sends format: PayloadFormat) {
         events.append(.codecChanged(publication.id, format))
     }

@@ -21,6 +21,8 @@ public enum RoomEvent: Sendable {
     case streamPaused(PublicationID, subscriber: RoomPeerID, isPaused: Bool)
     /// The highest quality that any subscriber wants of a publication: its publisher need not send more.
     case qualityWanted(PublicationID, VideoQuality)
+    /// The first packet of a publication has come.
+    case mediaBegan(PublicationID)
     /// A publisher sends another of the codecs that were agreed, of which nothing is passed on until it is republished
     /// (`Room.republish`). Told again as long as it goes on.
     case codecChanged(PublicationID, PayloadFormat)

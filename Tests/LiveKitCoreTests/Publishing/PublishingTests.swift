@@ -430,7 +430,7 @@ import Testing
             machine.transceivers.first { $0.id == track.transceiver }?.receiveParameters
         }
         let received = try #require(parameters ?? nil)
-        let description = try #require(track.describe(received))
+        let description = try #require(track.describe(received, of: track.primary))
         #expect(description.arrangement == .scalable())
         #expect(description.sizes.map(\.width) == [1_280])
         #expect(description.framesPerSecond == 30)

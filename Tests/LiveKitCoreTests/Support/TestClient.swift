@@ -306,6 +306,41 @@ final class TestClient {
         try offer()
     }
 
+    /// Announces a track in two codecs, and offers the first.
+    func publish(_ title: String, as codecs: [String], policy: LiveKitBackupCodecPolicy = .simulcast) throws {
+        try publish(title, .video) { request in
+            request.simulcastCodecs = codecs.enumerated().map { place, codec in
+                .with {
+                    $0.codec = codec
+                    $0.cid = place == 0 ? request.cid : ""
+                }
+            }
+            request.backupCodecPolicy = policy
+        }
+    }
+
+    /// What browsers' SDKs do when they are told that somebody needs the second codec: another section, of which they
+    /// have said under which id it comes. Its title is made of both names.
+    ///
+    /// - Parameter isNamed: false for a client whose ids are not those of its sections.
+    func publishBackup(
+        of title: String, as codec: String = "vp8", layers: [String] = [], isNamed: Bool = true
+    ) throws {
+        let cid = "cid-\(name)-\(title)-\(codec)"
+        let request = LiveKitAddTrackRequest.with {
+            $0.cid = cid
+            $0.sid = track(title)?.sid ?? "TR_none"
+            $0.type = .video
+            $0.source = .camera
+            $0.simulcastCodecs = [.with { ($0.codec, $0.cid) = (codec, cid) }]
+        }
+        venue.send(.addTrack(request), from: self)
+        senders["\(title)-\(codec)"] = try publisher.addTransceiver(
+            .video, direction: .sendonly, streamIDs: [], trackID: isNamed ? cid : "of-the-section",
+            encodings: layers.map { SendEncoding(rid: $0) })
+        try offer()
+    }
+
     func unpublish(_ title: String) throws {
         guard let sender = senders.removeValue(forKey: title) else { return }
         try publisher.setDirection(.inactive, of: sender, at: venue.now)

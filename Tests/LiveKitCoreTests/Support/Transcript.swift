@@ -50,7 +50,10 @@ extension TestClient {
             "stream_state " + update.streamStates.map { "\($0.trackSid) \($0.state)" }.joined(separator: ", ")
         case .subscribedQualityUpdate(let update):
             "subscribed_quality \(update.trackSid) "
-                + update.subscribedQualities.filter(\.enabled).map { "\($0.quality)" }.joined(separator: " ")
+                + update.subscribedCodecs.map { codec in
+                    (update.subscribedCodecs.count > 1 ? "\(codec.codec): " : "")
+                        + codec.qualities.filter(\.enabled).map { "\($0.quality)" }.joined(separator: " ")
+                }.joined(separator: ", ")
         case .subscriptionPermissionUpdate(let update):
             "subscription_permission \(update.participantSid) \(update.trackSid) \(update.allowed)"
         case .refreshToken: "refresh_token"

@@ -191,7 +191,7 @@ final class RoomCompany {
         down = []
         while let event = room.pollEvent() {
             switch event {
-            case .peer, .codecChanged: continue
+            case .peer, .codecChanged, .mediaBegan: continue
             case .streamPaused(let publication, _, let isPaused): paused.append((publication, isPaused))
             case .speakersChanged(let news): speakers.append(news)
             case .qualityWanted(let publication, let quality): qualities.append((publication, quality))

@@ -1,0 +1,119 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+
+/// Backup codecs of LiveKit: one track in two codecs. The client announces both, sends the second when it is told that
+/// somebody cannot take the first (`tellQuality`), and says beforehand in another request by which id it comes.
+extension RoomMachine {
+    // MARK: Coming and ending
+
+    /// A client says that the second codec of a track is to come. It never asks again after a refusal.
+    func announceBackup(_ request: LiveKitAddTrackRequest, of participant: Participant) {
+        guard let track = participant.tracks.first(where: { $0.sid.rawValue == request.sid }) else {
+            return refuse(.notFound, .addTrack(request), "there is no such track", to: participant)
+        }
+        guard let backup = track.backup,
+            let codec = request.simulcastCodecs.first(where: { $0.videoFormat == backup.announced })
+        else {
+            return refuse(.invalidRequest, .addTrack(request), "the track was announced without it", to: participant)
+        }
+        if backup.transceiver == nil {
+            let ids = [codec.cid, request.cid].filter { !$0.isEmpty }
+            guard let id = ids.first else {
+                return refuse(
+                    .invalidRequest, .addTrack(request), "the ids of a track are not as they should be",
+                    to: participant)
+            }
+            backup.clientIDs = ids
+            track.info.codecs[backup.place].cid = id
+            // Browsers say nothing of sizes here: those of the track count then.
+            if codec.layers.contains(where: { $0.width > 0 }) {
+                track.info.codecs[backup.place].layers = codec.layers
+            }
+        }
+        tellPublished(track, as: request.cid)
+    }
+
+    /// The second codec of a track can be had: those who wait for it get it.
+    func backupCame(of track: Track, at now: Instant) {
+        for other in people where other !== track.publisher { considerSubscribing(other, to: track, at: now) }
+    }
+
+    /// Sections of second codecs that no longer send; the tracks go on in their first one.
+    func endBackups(of participant: Participant, sending: [TransceiverID], at now: Instant) {
+        for track in participant.tracks {
+            guard let backup = track.backup, let id = backup.transceiver, !sending.contains(id) else { continue }
+            for other in people where other.subscriptions[track.sid]?.version === backup {
+                unsubscribe(other, from: track.sid, at: now)
+            }
+            if let publication = backup.publication {
+                byPublication[publication] = nil
+                try? media.unpublish(publication, at: now)
+            }
+            (backup.transceiver, backup.publication, backup.format, backup.clientIDs) = (nil, nil, nil, [])
+            track.isRegressed = false
+            backupCame(of: track, at: now)
+        }
+    }
+
+    // MARK: Who has it
+
+    /// In which codec somebody gets a track: the first that it is not known to lack; nil when there is none.
+    func version(of track: Track, for participant: Participant) -> TrackVersion? {
+        let lacking = participant.unsupported[track.sid] ?? []
+        return (track.isRegressed ? track.versions.reversed() : track.versions).first { version in
+            guard let format = version.format ?? version.announced else { return true }
+            return !lacking.contains(format) && !participant.quirks.unplayable.contains(format)
+        }
+    }
+
+    /// Somebody can have a track in its second codec alone, which has not come yet; or not any more.
+    func note(_ participant: Participant, waitsFor track: Track, _ isWaiting: Bool) {
+        guard track.waiting.contains(participant.sid) != isWaiting else { return }
+        let wasWanted = !track.waiting.isEmpty
+        if isWaiting { track.waiting.insert(participant.sid) } else { track.waiting.remove(participant.sid) }
+        track.hasAskedForBackup = track.hasAskedForBackup || isWaiting
+        if wasWanted == track.waiting.isEmpty { tellQuality(of: track) }
+    }
+
+    // MARK: Regression
+
+    /// In a room of fewer people a publisher that prefers it is spared the second encoder, as by LiveKit's server
+    /// (`codec_regression_threshold`).
+    private static let regressionThreshold = 5
+
+    /// The first media have come. Of a track's second codec that may mean that everybody goes over to it, for good: its
+    /// publisher has one encoder to run then.
+    func mediaBegan(of publication: PublicationID, at now: Instant) {
+        guard let track = byPublication[publication], track.backup?.publication == publication, !track.isRegressed,
+            track.info.backupCodecPolicy.isRegression(among: people.count, below: Self.regressionThreshold)
+        else { return }
+        track.isRegressed = true
+        move(people.filter { $0.subscriptions[track.sid]?.version === track.primary }, to: track, at: now)
+    }
+
+    /// Others are to have a track in another codec than before: they are offered it anew.
+    func move(_ subscribers: [Participant], to track: Track, at now: Instant) {
+        let paused = subscribers.filter { $0.subscriptions[track.sid]?.pause?.isPaused == true }
+        for other in subscribers { considerSubscribing(other, to: track, at: now) }
+        tellFlowing(track, to: paused, at: now)
+    }
+}
+
+extension LiveKitSimulcastCodec {
+    /// What it is; nil for what is not forwarded.
+    var videoFormat: PayloadFormat? {
+        MediaCodecs.video.first { $0.name.lowercased() == codec.lowercased() }?.payloadFormat
+    }
+}
+
+extension LiveKitBackupCodecPolicy {
+    fileprivate func isRegression(among people: Int, below threshold: Int) -> Bool {
+        switch self {
+        case .preferRegression, .UNRECOGNIZED: people < threshold
+        case .regression: true
+        case .simulcast: false
+        }
+    }
+}
