@@ -1,0 +1,35 @@
+internal import LiveKitProtocol
+
+/// What is sent on a data track in one piece: it comes whole, or not at all.
+public struct DataTrackFrame: Sendable, Hashable {
+    /// Up to 2 MB.
+    public var payload: [UInt8]
+    /// When it was made, or whatever its publisher wants to say with a number.
+    public var userTimestamp: UInt64?
+
+    public init(payload: [UInt8], userTimestamp: UInt64? = nil) {
+        self.payload = payload
+        self.userTimestamp = userTimestamp
+    }
+}
+
+/// A data track that somebody publishes, whether we have subscribed to it or not.
+public struct RemoteDataTrack: Sendable, Hashable, Identifiable {
+    public let sid: TrackSID
+    /// Its publisher has no other one of this name.
+    public let name: String
+    public let publisher: ParticipantIdentity
+    /// Encrypted between clients: its frames mean nothing here, and it cannot be subscribed to.
+    public let isEncrypted: Bool
+
+    public var id: TrackSID { sid }
+}
+
+extension RemoteDataTrack {
+    init(_ info: LiveKitDataTrackInfo, of publisher: ParticipantIdentity) {
+        sid = TrackSID(info.sid)
+        name = info.name
+        self.publisher = publisher
+        isEncrypted = info.encryption != .none
+    }
+}
