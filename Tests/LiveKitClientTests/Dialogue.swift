@@ -177,6 +177,9 @@ final class Dialogue {
         case .openMedia: return "! media"
         case .closeMedia: return "! no media"
         case .media(let command): return "! " + text(command)
+        case .sendData(.tracks, let bytes):
+            guard let packet = DataTrackPacket(parsing: bytes) else { return "> nonsense" }
+            return "> _data_track \(packet.handle): \(packet.payload.count) bytes"
         case .sendData(let label, let bytes):
             guard let packet = try? LiveKitDataPacket(serializedBytes: bytes) else { return "> nonsense" }
             packets.append(packet)
@@ -184,6 +187,9 @@ final class Dialogue {
         case .tell(let event): return "* " + text(event)
         case .subscribed(let sid): return "* subscribed \(sid)"
         case .unsubscribed(let sid): return "* unsubscribed \(sid)"
+        case .localDataTrack(let handle, let sid): return "* \(handle) is \(sid?.rawValue ?? "over")"
+        case .dataFrame(let id, let frame): return "* frame \(frame.payload) of \(id.rawValue)"
+        case .endDataStreams(let id): return "* no more frames of \(id.rawValue)"
         case .invoke(let call): return "* called \(call.method)(\(call.payload)) by \(call.caller)"
         case .abandon(let requestID): return "! abandon \(requestID)"
         case .complete(let request, .success(.published(let sid))): return "= \(request.rawValue) \(sid)"
@@ -205,6 +211,11 @@ final class Dialogue {
             "\(update.subscribe ? "subscribe" : "unsubscribe") \(update.trackSids.joined(separator: " "))"
         case .trackSetting(let setting): "track_setting \(setting.disabled ? "off" : "\(setting.quality)")"
         case .leave(let leave): "leave \(leave.reason)"
+        case .publishDataTrackRequest(let track): "publish_data_track \(track.pubHandle) \(track.name)"
+        case .unpublishDataTrackRequest(let track): "unpublish_data_track \(track.pubHandle)"
+        case .updateDataSubscription(let update):
+            update.updates.map { "\($0.subscribe ? "subscribe" : "unsubscribe") \($0.trackSid)" }
+                .joined(separator: ", ")
         case .syncState: "sync_state"
         case .subscriptionPermission: "subscription_permission"
         case .updateMetadata(let update): "update_metadata #\(update.requestID) \(update.name)"
@@ -254,6 +265,8 @@ final class Dialogue {
         case .localTrackUnpublished(let sid): "unpublished \(sid)"
         case .dataReceived(let data):
             "\"\(String(decoding: data.payload, as: UTF8.self))\" from \(data.sender?.rawValue ?? "the server")"
+        case .dataTrackPublished(let track): "data \(track.sid) \(track.name) of \(track.publisher)"
+        case .dataTrackUnpublished(let track): "no data \(track.sid)"
         case .activeSpeakersChanged(let speakers): "speaking \(speakers.map(\.identity.rawValue))"
         case .participantNameChanged(_, let name): "name \(name)"
         default: "\(event)"

@@ -69,4 +69,87 @@ import Testing
             await listener.disconnect()
         }
     }
+
+    /// With a data track that bob publishes, of which ann was told.
+    private static func withDataTrack(
+        _ body: (_ listener: Room, _ track: LocalDataTrack, _ remote: RemoteDataTrack) async throws -> Void
+    ) async throws {
+        try await TestServer.run { server in
+            let url = "ws://127.0.0.1:\(server.port)"
+            let (speaker, listener) = (Room(), Room())
+            let events = listener.events
+            try await listener.connect(url: url, token: try TestServer.token(identity: "ann"))
+            try await speaker.connect(url: url, token: try TestServer.token(identity: "bob"))
+            let track = try await speaker.publishDataTrack(name: "pose")
+            var published: RemoteDataTrack?
+            for await event in events {
+                guard case .dataTrackPublished(let remote) = event else { continue }
+                published = remote
+                break
+            }
+            try await body(listener, track, try #require(published))
+            await speaker.disconnect()
+            await listener.disconnect()
+        }
+    }
+
+    @Test func `frames of a data track come whole to who subscribes, until they are let go of or the track ends`()
+        async throws
+    {
+        try await Self.withDataTrack { listener, track, remote in
+            #expect(track.isPublished)
+            #expect(remote.name == "pose" && remote.publisher == "bob" && remote.sid == track.sid)
+            let others = await listener.remoteParticipants
+            #expect(others["bob"]?.dataTracks == [remote])
+            let frame = DataTrackFrame(payload: (0..<30_000).map { UInt8($0 % 251) }, userTimestamp: 7)
+            let pushing = Task {
+                while !Task.isCancelled {
+                    try await track.push(frame)
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+            }
+            func hearOne() async throws {
+                let frames = try await listener.subscribe(to: remote)
+                for await heard in frames {
+                    #expect(heard == frame)
+                    break
+                }
+            }
+            try await hearOne()
+            // The stream is gone, and with it the subscription.
+            while await !listener.dataStreams.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            try await hearOne()
+            let frames = try await listener.subscribe(to: remote)
+            pushing.cancel()
+            _ = try? await pushing.value
+            await track.unpublish()
+            #expect(!track.isPublished)
+            for await heard in frames { #expect(heard == frame) }
+            await #expect(throws: RoomError.dataTrackEnded) { try await track.push(frame) }
+            await #expect(throws: RoomError.dataTrackEnded) { _ = try await listener.subscribe(to: remote) }
+        }
+    }
+
+    @Test func `who takes frames of a data track slowly has the newest ones`() async throws {
+        try await Self.withDataTrack { listener, track, remote in
+            let slow = try await listener.subscribe(to: remote, bufferSize: 2)
+            let fast = try await listener.subscribe(to: remote)
+            let pushing = Task {
+                for number in 1...10_000 {
+                    try await track.push(DataTrackFrame(payload: [], userTimestamp: UInt64(number)))
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+            }
+            var (heard, late): ([UInt64?], [UInt64?]) = ([], [])
+            for await frame in fast {
+                heard.append(frame.userTimestamp)
+                guard heard.count == 8 else { continue }
+                pushing.cancel()
+                await track.unpublish()
+            }
+            for await frame in slow { late.append(frame.userTimestamp) }
+            #expect(heard.count >= 8)
+            #expect(late == Array(heard.suffix(2)))
+        }
+    }
 }

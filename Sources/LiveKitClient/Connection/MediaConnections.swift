@@ -25,6 +25,9 @@ actor MediaConnections {
     private let reliableStream: AsyncStream<[UInt8]>
     private nonisolated let lossy: AsyncStream<[UInt8]>.Continuation
     private let lossyStream: AsyncStream<[UInt8]>
+    /// Packets of data tracks, of which there may be many a second.
+    private nonisolated let tracks: AsyncStream<[UInt8]>.Continuation
+    private let trackStream: AsyncStream<[UInt8]>
     /// Bytes of reliable messages that have not been given to their channel.
     private nonisolated let queuedBytes = Atomic(0)
     /// Beyond it senders wait (`waitForRoom`).
@@ -59,6 +62,7 @@ actor MediaConnections {
         (reliableStream, reliable) = AsyncStream.makeStream()
         // Of those that not even the task gets to send, the newest count.
         (lossyStream, lossy) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+        (trackStream, tracks) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
     }
 
     /// Those of a server's ICE servers that can be used here: one that cannot does not keep the others from it.
@@ -75,9 +79,8 @@ actor MediaConnections {
     /// Called once, before anything else.
     func start() async {
         // Made before the first offer, which carries them.
-        for (label, options) in [
-            (DataLabel.reliable, DataChannelInit()), (.lossy, DataChannelInit(ordered: false, maxRetransmits: 0)),
-        ] {
+        let once = DataChannelInit(ordered: false, maxRetransmits: 0)
+        for (label, options) in [(DataLabel.reliable, DataChannelInit()), (.lossy, once), (.tracks, once)] {
             guard let channel = try? await publisher.createDataChannel(label.rawValue, options) else { continue }
             channels[label] = channel
             tasks.append(
@@ -92,10 +95,11 @@ actor MediaConnections {
             let events = connection.events
             tasks.append(Task { [weak self] in for await event in events { await self?.happened(event, target) } })
         }
-        let (commands, reliable, lossy) = (commandStream, reliableStream, lossyStream)
+        let (commands, reliable, lossy, tracks) = (commandStream, reliableStream, lossyStream, trackStream)
         tasks.append(Task { [weak self] in for await command in commands { await self?.perform(command) } })
         tasks.append(Task { [weak self] in for await bytes in reliable { await self?.sendReliable(bytes) } })
         tasks.append(Task { [weak self] in for await bytes in lossy { await self?.send(bytes, .lossy) } })
+        tasks.append(Task { [weak self] in for await bytes in tracks { await self?.send(bytes, .tracks) } })
     }
 
     nonisolated func enqueue(_ command: MediaCommand) { commands.yield(command) }
@@ -106,6 +110,7 @@ actor MediaConnections {
             queuedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
             reliable.yield(bytes)
         case .lossy: lossy.yield(bytes)
+        case .tracks: tracks.yield(bytes)
         }
     }
 
@@ -136,6 +141,7 @@ actor MediaConnections {
         commands.finish()
         reliable.finish()
         lossy.finish()
+        tracks.finish()
         resumeWaiters()
         for task in tasks { task.cancel() }
         tasks = []

@@ -9,6 +9,8 @@ struct DataQueue {
     static let largestMessage = 64_000
     /// Together, of what waits and of what may be wanted again.
     private static let limit = 4 << 20
+    /// Packets of data tracks leave room for messages.
+    private static let trackLimit = 1 << 20
 
     private(set) var openLabels: [DataLabel] = []
     private var waiting: [(label: DataLabel, bytes: [UInt8])] = []
@@ -23,13 +25,18 @@ struct DataQueue {
     /// Something waits for a channel.
     var hasWaiting: Bool { !waiting.isEmpty }
 
-    /// The channels are those of new connections. What waits is sent over them.
+    /// The channels are those of new connections. Messages that wait are sent over them; packets of data tracks were
+    /// for then.
     mutating func newSession() {
         openLabels = []
+        waiting.removeAll { $0.label == .tracks }
+        countWaiting()
         sent = []
         sentBytes = 0
         lastReceived = [:]
     }
+
+    private mutating func countWaiting() { waitingBytes = waiting.reduce(0) { $0 + $1.bytes.count } }
 
     mutating func nextSequence() -> UInt32 {
         lastSequence &+= 1
@@ -40,8 +47,9 @@ struct DataQueue {
 
     mutating func admit(_ label: DataLabel, _ bytes: [UInt8], sequence: UInt32) -> Admission {
         let isOpen = openLabels.contains(label)
+        let limit = label == .tracks ? Self.trackLimit : Self.limit
         // What is refused is not sent again either.
-        guard isOpen || waitingBytes + bytes.count <= Self.limit else { return .full }
+        guard isOpen || waitingBytes + bytes.count <= limit else { return .full }
         if label == .reliable {
             sent.append((sequence, bytes))
             sentBytes += bytes.count
@@ -59,7 +67,7 @@ struct DataQueue {
         openLabels.append(label)
         let ready = waiting.filter { $0.label == label }.map(\.bytes)
         waiting.removeAll { $0.label == label }
-        waitingBytes = waiting.reduce(0) { $0 + $1.bytes.count }
+        countWaiting()
         return ready
     }
 
@@ -132,6 +140,7 @@ extension RoomClientMachine {
     }
 
     mutating func messageReceived(_ bytes: [UInt8], _ label: DataLabel, at now: Instant) {
+        if label == .tracks { return dataTrackPacketReceived(bytes) }
         guard let packet = try? LiveKitDataPacket(serializedBytes: bytes) else { return }
         if label == .reliable, !data.isNew(packet) { return }
         let sender = packet.participantIdentity.isEmpty ? nil : ParticipantIdentity(packet.participantIdentity)

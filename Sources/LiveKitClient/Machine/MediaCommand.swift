@@ -26,6 +26,8 @@ enum SignalTarget: Sendable, Hashable {
 enum DataLabel: String, Sendable, Hashable {
     case reliable = "_reliable"
     case lossy = "_lossy"
+    /// Of data tracks (`DataTrackPacket`).
+    case tracks = "_data_track"
 }
 
 /// Names a track of ours for as long as it is published, over all connections.

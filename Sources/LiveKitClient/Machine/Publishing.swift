@@ -202,11 +202,16 @@ extension RoomClientMachine {
             return
         }
         let error = RoomError.requestRefused(refusal, message: response.message)
-        if case .addTrack(let announced)? = response.request {
+        switch response.request {
+        case .addTrack(let announced)?:
             guard let place = publishing.tracks.firstIndex(where: { $0.cid == announced.cid }) else { return }
-            return publishingFailed(place, error)
+            publishingFailed(place, error)
+        case .publishDataTrack(let refused)?: dataTrackRefused(refused, error)
+        // It was over before we said so.
+        case .unpublishDataTrack?: break
+        case .updateMetadata?, .trickle?, .mute?, .updateAudioTrack?, .updateVideoTrack?, nil:
+            if let request = requests.answered(response.requestID) { put(.complete(request, .failure(error))) }
         }
-        if let request = requests.answered(response.requestID) { put(.complete(request, .failure(error))) }
     }
 }
 

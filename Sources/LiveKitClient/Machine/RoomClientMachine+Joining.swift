@@ -81,9 +81,11 @@ extension RoomClientMachine {
         case .roomMoved(let moved): roomMoved(moved, at: now)
         // Twice in one connection; handled before this.
         case .join, .reconnect, .leave: break
+        case .publishDataTrackResponse(let published): dataTrackPublished(published.info)
+        case .unpublishDataTrackResponse(let unpublished): dataTrackUnpublished(unpublished.info)
+        case .dataTrackSubscriberHandles(let handles): dataHandlesTold(handles)
         // Of use to encoders, to clients of one connection, or for features that are not ours.
         case .subscribedQualityUpdate, .subscribedAudioCodecUpdate, .mediaSectionsRequirement, .trackSubscribed,
-            .publishDataTrackResponse, .unpublishDataTrackResponse, .dataTrackSubscriberHandles,
             .storeDataBlobResponse, .getDataBlobResponse:
             break
         }
@@ -97,16 +99,21 @@ extension RoomClientMachine {
             interval: response.pingInterval, timeout: response.pingTimeout, at: now)
         negotiation = Negotiation()
         data.newSession()
+        dataSubscribing.newSession()
         move(to: .connecting(purpose, until: now + Self.mediaTimeout))
         put(.openMedia(response.iceServers))
         rosterBegins(response.participant, response.otherParticipants, at: now)
         // Otherwise the publishing connection is made when there is something to publish, or a message to send.
-        if response.fastPublish || !response.subscriberPrimary || data.hasWaiting { negotiatePublisher(at: now) }
+        if response.fastPublish || !response.subscriberPrimary || data.hasWaiting || !dataPublishing.tracks.isEmpty {
+            negotiatePublisher(at: now)
+        }
         if purpose == .rejoin {
             // They are for the session that is over: those that are for this one are said by what follows.
             forgetHeld()
             subscriptionsBeginAnew()
             publishAgain()
+            dataSubscriptionsBeginAnew(at: now)
+            publishDataTracksAgain(at: now)
         }
         sayHeld()
     }
@@ -173,10 +180,14 @@ extension RoomClientMachine {
         for request in publishing.takeRequests() { put(.complete(request, .failure(error))) }
         for call in calls.takeAll() { put(.completeCall(call, .failure(.recipientDisconnected))) }
         for sid in subscribing.takeAll() { put(.unsubscribed(sid)) }
+        endLocalDataTracks(because: error)
+        endRemoteDataTracks(because: error)
         negotiation = Negotiation()
         publishing = Publishing()
         // What has not gone out was meant for this room, not for the next one.
         data = DataQueue()
+        dataPublishing = DataPublishing()
+        dataSubscribing = DataSubscribing()
         if wasInRoom { put(.tell(.disconnected(reason))) }
     }
 

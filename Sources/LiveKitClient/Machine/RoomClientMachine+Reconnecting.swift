@@ -137,6 +137,8 @@ extension RoomClientMachine {
                     $0.track = info
                 }
             }
+            state.publishDataTracks = publishedDataTracks
+            if !dataSubscribing.wanted.isEmpty { state.dataSubscription = wantedDataTracks }
             state.dataChannels = data.openLabels.enumerated().map { place, label in
                 .with {
                     $0.label = label.rawValue

@@ -51,6 +51,8 @@ struct RoomClientMachine {
     var publishing = Publishing()
     var negotiation = Negotiation()
     var subscribing = Subscribing()
+    var dataPublishing = DataPublishing()
+    var dataSubscribing = DataSubscribing()
     var data = DataQueue()
     var calls = RPCCalls()
     var pings = Pings()
@@ -102,6 +104,12 @@ struct RoomClientMachine {
         case tell(RoomEvent)
         case subscribed(TrackSID)
         case unsubscribed(TrackSID)
+        /// A data track of ours has this sid by now, or is over.
+        case localDataTrack(UInt16, TrackSID?)
+        /// A frame has come on a data track.
+        case dataFrame(RemoteDataTrackID, DataTrackFrame)
+        /// No more frames of it come.
+        case endDataStreams(RemoteDataTrackID)
         /// A method of ours is called.
         case invoke(RPCInvocation)
         /// Nobody waits any more for the answer of a method of ours.
@@ -134,6 +142,9 @@ struct RoomClientMachine {
         let digits = Array("0123456789abcdefghijklmnopqrstuvwxyz")
         return prefix + String((0..<12).map { _ in digits[Int(random.next() % 36)] })
     }
+
+    /// Where a clock begins.
+    mutating func makeTimestamp() -> UInt32 { UInt32(truncatingIfNeeded: random.next()) }
 
     // MARK: State
 
@@ -191,7 +202,7 @@ struct RoomClientMachine {
     /// When `tick` is to be called; nil when nothing waits for time.
     var nextWake: Instant? {
         var times: [Instant?] = [pings.next(isSignalOpen), publishing.deadline, requests.deadline, calls.deadline]
-        times.append(negotiation.goodbyeUntil)
+        times += [dataPublishing.deadline, dataSubscribing.deadline, negotiation.goodbyeUntil]
         // An answer can only come while the server hears us.
         if isSignalOpen { times.append(negotiation.deadline) }
         switch phase {
@@ -207,6 +218,8 @@ struct RoomClientMachine {
         ping(at: now)
         negotiationTimePassed(at: now)
         publishingTimePassed(at: now)
+        dataPublishingTimePassed(at: now)
+        dataSubscribingTimePassed(at: now)
         requestTimePassed(at: now)
         callTimePassed(at: now)
     }

@@ -41,7 +41,7 @@ extension RoomClientMachine {
         roster.speakers = [:]
         let sids = Set(others.map(\.sid))
         for info in roster.remote.values.filter({ !sids.contains($0.sid) }).sorted(by: { $0.sid < $1.sid }) {
-            participantLeft(info, at: now)
+            participantLeft(info, followedBy: others.first { $0.identity == info.identity }, at: now)
         }
         participantsChanged(others, at: now)
     }
@@ -61,7 +61,7 @@ extension RoomClientMachine {
             } else {
                 // Of an identity there is one session: the old one's end may be told later.
                 if let old = roster.remote.values.first(where: { $0.identity == info.identity }) {
-                    participantLeft(old, at: now)
+                    participantLeft(old, followedBy: info, at: now)
                 }
                 participantCame(info)
             }
@@ -74,9 +74,13 @@ extension RoomClientMachine {
         let participant = RemoteParticipant(info)
         put(.tell(.participantConnected(participant)))
         for track in participant.tracks { put(.tell(.trackPublished(track, participant))) }
+        dataTracksChanged(of: participant.identity, to: info.dataTracks)
     }
 
-    private mutating func participantLeft(_ info: LiveKitParticipantInfo, at now: Instant) {
+    /// - Parameter successor: the session with which the same person is back; its data tracks may go on.
+    private mutating func participantLeft(
+        _ info: LiveKitParticipantInfo, followedBy successor: LiveKitParticipantInfo? = nil, at now: Instant
+    ) {
         roster.remote[info.sid] = nil
         roster.speakers[info.sid] = nil
         let participant = RemoteParticipant(info)
@@ -84,6 +88,7 @@ extension RoomClientMachine {
             unsubscribed(track.sid)
             put(.tell(.trackUnpublished(track, participant)))
         }
+        endDataTracks(of: participant.identity, unlessIn: successor?.dataTracks ?? [])
         data.forget(info.sid)
         put(.tell(.participantDisconnected(participant)))
         for call in calls.recipientLeft(participant.identity) {
@@ -107,7 +112,8 @@ extension RoomClientMachine {
                 put(.tell(track.isMuted ? .trackMuted(track, after) : .trackUnmuted(track, after)))
             }
         }
-        tellChanges(of: ParticipantIdentity(new.identity), from: old, to: new)
+        dataTracksChanged(of: after.identity, to: new.dataTracks)
+        tellChanges(of: after.identity, from: old, to: new)
     }
 
     private mutating func localChanged(_ info: LiveKitParticipantInfo) {

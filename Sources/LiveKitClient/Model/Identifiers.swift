@@ -1,4 +1,4 @@
-/// Names a track in its room, as the server does: `TR_…`.
+/// Names a track in its room, as the server does: `TR_…`, of data `DTR_…`.
 public struct TrackSID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 

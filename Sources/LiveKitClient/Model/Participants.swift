@@ -12,6 +12,8 @@ public struct RemoteParticipant: Sendable, Hashable, Identifiable {
     public var kind: ParticipantKind
     /// What they publish.
     public var tracks: [RemoteTrackPublication]
+    /// Of what they publish the tracks of data.
+    public var dataTracks: [RemoteDataTrack]
 
     public var id: ParticipantSID { sid }
 }
@@ -97,6 +99,7 @@ extension RemoteParticipant {
         attributes = info.attributes
         kind = ParticipantKind(info.kind)
         tracks = info.tracks.compactMap(RemoteTrackPublication.init)
+        dataTracks = info.dataTracks.map { RemoteDataTrack($0, of: ParticipantIdentity(info.identity)) }
     }
 }
 

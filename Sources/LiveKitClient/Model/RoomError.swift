@@ -22,6 +22,10 @@ public enum RoomError: Error, Sendable, Hashable {
     case dataTooLarge(limit: Int)
     /// More is waiting to be sent than is kept.
     case dataBacklog
+    /// The data track is not published, or not any more.
+    case dataTrackEnded
+    /// The data track is encrypted between clients, and we have no key.
+    case dataTrackEncrypted
 }
 
 /// Why the server refused a request (LiveKit's names).
@@ -70,6 +74,8 @@ extension RoomError: CustomStringConvertible {
         case .media(let how): "The media connection failed: \(how)"
         case .dataTooLarge(let limit): "The message is longer than \(limit) bytes."
         case .dataBacklog: "Too many messages wait to be sent."
+        case .dataTrackEnded: "The data track is not published any more."
+        case .dataTrackEncrypted: "The data track is encrypted, and there is no key for it here."
         }
     }
 }

@@ -36,6 +36,9 @@ public enum RoomEvent: Sendable {
     /// The server has muted a track of ours, or has switched it on again.
     case localTrackMuted(TrackSID, Bool)
     case dataReceived(DataReceived)
+    /// Somebody publishes it: `Room.subscribe` gives its frames.
+    case dataTrackPublished(RemoteDataTrack)
+    case dataTrackUnpublished(RemoteDataTrack)
     case activeSpeakersChanged([Speaker])
     case connectionQualityChanged(ParticipantIdentity, ConnectionQuality)
     case roomMetadataChanged(String)

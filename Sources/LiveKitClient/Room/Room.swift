@@ -39,6 +39,11 @@ public actor Room {
     var invocations: [String: Task<Void, Never>] = [:]
     var publications: [LocalTrackID: LocalTrackPublication] = [:]
     var tracks: [TrackSID: RemoteTrack] = [:]
+    /// By what our packets call them.
+    var dataPublications: [UInt16: LocalDataTrack] = [:]
+    /// Whoever takes the frames of a data track, by number.
+    var dataStreams: [RemoteDataTrackID: [Int: AsyncStream<DataTrackFrame>.Continuation]] = [:]
+    var lastDataStream = 0
     var timer: (deadline: Instant, task: Task<Void, Never>)?
     var isApplying = false
     /// They wait until what the machine wants is done.
@@ -68,6 +73,9 @@ public actor Room {
         socket?.close()
         socketFacts?.finish()
         broadcast.finish()
+        for streams in dataStreams.values {
+            for stream in streams.values { stream.finish() }
+        }
         if let media { Task { await media.close() } }
     }
 
@@ -182,6 +190,13 @@ public actor Room {
             guard let track = tracks.removeValue(forKey: sid) else { return }
             track.end()
             broadcast.send(.trackUnsubscribed(track))
+        case .localDataTrack(let handle, let sid):
+            dataPublications[handle]?.changed(to: sid)
+            if sid == nil { dataPublications[handle] = nil }
+        case .dataFrame(let id, let frame):
+            for stream in (dataStreams[id] ?? [:]).values { stream.yield(frame) }
+        case .endDataStreams(let id):
+            for stream in (dataStreams.removeValue(forKey: id) ?? [:]).values { stream.finish() }
         case .invoke(let call): invoke(call)
         case .abandon(let requestID): invocations.removeValue(forKey: requestID)?.cancel()
         case .complete(let request, let result): waiting.removeValue(forKey: request)?.resume(returning: result)

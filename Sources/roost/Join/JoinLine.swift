@@ -66,6 +66,14 @@ struct JoinLine {
                 ["text": .text(text), "reliable": .flag(data.isReliable)])
             if let sender = data.sender { fields["participant"] = .text(sender.rawValue) }
             if let topic = data.topic { fields["topic"] = .text(topic) }
+        case .dataTrackPublished(let track):
+            self.init(
+                "data_track_published", "\(track.publisher) publishes the data track \(track.name).", Self.fields(track)
+            )
+        case .dataTrackUnpublished(let track):
+            self.init(
+                "data_track_unpublished", "\(track.publisher) no longer publishes the data track \(track.name).",
+                Self.fields(track))
         case .activeSpeakersChanged(let speakers):
             let names = speakers.map(\.identity.rawValue)
             self.init(
@@ -110,6 +118,13 @@ struct JoinLine {
         [
             "participant": .text(who.identity.rawValue), "participant_sid": .text(who.sid.rawValue),
             "name": .text(who.name),
+        ]
+    }
+
+    static func fields(_ track: RemoteDataTrack) -> [String: JSONField] {
+        [
+            "participant": .text(track.publisher.rawValue), "track": .text(track.sid.rawValue),
+            "name": .text(track.name), "encrypted": .flag(track.isEncrypted),
         ]
     }
 

@@ -1,0 +1,270 @@
+internal import LiveKitProtocol
+internal import RTCEngine
+internal import SwiftProtobuf
+
+/// Names a data track of somebody else's for as long as it is there, whatever the server calls it.
+struct RemoteDataTrackID: Hashable, Sendable {
+    let rawValue: UInt64
+}
+
+/// The data tracks of others, and what we have asked for of them.
+struct DataSubscribing {
+    enum Step {
+        case unwanted
+        /// The server has not said under which handle it comes.
+        case requested(until: Instant, [RequestID])
+        case active
+    }
+
+    struct Track {
+        let id: RemoteDataTrackID
+        let publisher: ParticipantIdentity
+        var info: LiveKitDataTrackInfo
+        var step = Step.unwanted
+        var assembler = DataTrackAssembler()
+
+        var isWanted: Bool {
+            switch step {
+            case .unwanted: false
+            case .requested, .active: true
+            }
+        }
+    }
+
+    private(set) var tracks: [TrackSID: Track] = [:]
+    /// What the server calls those that we get in their packets.
+    private var handles: [UInt16: TrackSID] = [:]
+    private var lastID: UInt64 = 0
+
+    var deadline: Instant? {
+        tracks.values.compactMap { if case .requested(let until, _) = $0.step { until } else { nil } }.min()
+    }
+
+    /// Those that we want.
+    var wanted: [TrackSID] { sorted { $0.isWanted } }
+
+    func sorted(_ isIncluded: (Track) -> Bool) -> [TrackSID] {
+        tracks.filter { isIncluded($0.value) }.keys.sorted { $0.rawValue < $1.rawValue }
+    }
+
+    /// By its sid, or by its name where it has another sid by now.
+    func sid(of track: RemoteDataTrack) -> TrackSID? {
+        if tracks[track.sid] != nil { return track.sid }
+        return tracks.first { $0.value.publisher == track.publisher && $0.value.info.name == track.name }?.key
+    }
+
+    func id(of track: RemoteDataTrack) -> RemoteDataTrackID? { sid(of: track).flatMap { tracks[$0]?.id } }
+
+    func sid(of id: RemoteDataTrackID) -> TrackSID? { tracks.first { $0.value.id == id }?.key }
+
+    /// What a publisher has published anew after a session was lost: under the same handle and name, which it keeps.
+    func predecessor(of info: LiveKitDataTrackInfo, by publisher: ParticipantIdentity) -> TrackSID? {
+        tracks.first { $0.value.publisher == publisher && $0.value.info.isSameTrack(as: info) }?.key
+    }
+
+    mutating func add(_ info: LiveKitDataTrackInfo, of publisher: ParticipantIdentity) {
+        lastID += 1
+        tracks[TrackSID(info.sid)] = Track(id: RemoteDataTrackID(rawValue: lastID), publisher: publisher, info: info)
+    }
+
+    mutating func remove(_ sid: TrackSID) -> Track? {
+        forgetHandle(of: sid)
+        return tracks.removeValue(forKey: sid)
+    }
+
+    /// The server calls it otherwise: its packets are others too.
+    mutating func rename(_ sid: TrackSID, as info: LiveKitDataTrackInfo) {
+        guard var track = remove(sid) else { return }
+        track.info = info
+        track.assembler = DataTrackAssembler()
+        tracks[TrackSID(info.sid)] = track
+    }
+
+    mutating func move(_ sid: TrackSID, to step: Step) {
+        tracks[sid]?.step = step
+        if case .unwanted = step { forgetHandle(of: sid) }
+    }
+
+    mutating func forgetHandle(of sid: TrackSID) {
+        for handle in handles.filter({ $0.value == sid }).keys { handles[handle] = nil }
+    }
+
+    /// A track has one handle, and the other way round.
+    mutating func setHandle(_ handle: UInt16, of sid: TrackSID) {
+        guard handles[handle] != sid else { return }
+        forgetHandle(of: sid)
+        handles[handle] = sid
+    }
+
+    /// What came under handles of a session that is over is of no use.
+    mutating func newSession() {
+        handles = [:]
+        for sid in tracks.keys { tracks[sid]?.assembler = DataTrackAssembler() }
+    }
+
+    /// A frame, if the packet completes one of a track that we want.
+    mutating func take(_ packet: DataTrackPacket) -> (RemoteDataTrackID, DataTrackFrame)? {
+        // A track that is not encrypted has no frames that are.
+        guard packet.encryption == nil, let sid = handles[packet.handle], let place = tracks.index(forKey: sid),
+            case .active = tracks.values[place].step,
+            let frame = tracks.values[place].assembler.take(packet)
+        else { return nil }
+        return (tracks.values[place].id, frame)
+    }
+}
+
+extension LiveKitDataTrackInfo {
+    fileprivate func isSameTrack(as other: LiveKitDataTrackInfo) -> Bool {
+        sid == other.sid || pubHandle == other.pubHandle && name == other.name && encryption == other.encryption
+    }
+}
+
+extension RoomClientMachine {
+    // MARK: What there is
+
+    /// What somebody publishes by now.
+    mutating func dataTracksChanged(of publisher: ParticipantIdentity, to infos: [LiveKitDataTrackInfo]) {
+        endDataTracks(of: publisher, unlessIn: infos)
+        for info in infos {
+            let sid = TrackSID(info.sid)
+            if dataSubscribing.tracks[sid] != nil { continue }
+            guard let old = dataSubscribing.predecessor(of: info, by: publisher) else {
+                dataSubscribing.add(info, of: publisher)
+                put(.tell(.dataTrackPublished(RemoteDataTrack(info, of: publisher))))
+                continue
+            }
+            dataSubscribing.rename(old, as: info)
+            // Servers do not take a subscription along.
+            if dataSubscribing.tracks[sid]?.isWanted == true { sayWanted([sid], true) }
+        }
+    }
+
+    /// - Parameter infos: what goes on, perhaps under other sids.
+    mutating func endDataTracks(of publisher: ParticipantIdentity, unlessIn infos: [LiveKitDataTrackInfo]) {
+        let ended = dataSubscribing.sorted { track in
+            track.publisher == publisher && !infos.contains { $0.isSameTrack(as: track.info) }
+        }
+        for sid in ended {
+            guard let track = endDataTrack(sid, because: .dataTrackEnded) else { continue }
+            put(.tell(.dataTrackUnpublished(RemoteDataTrack(track.info, of: publisher))))
+        }
+    }
+
+    private mutating func endDataTrack(_ sid: TrackSID, because error: RoomError) -> DataSubscribing.Track? {
+        guard let track = dataSubscribing.remove(sid) else { return nil }
+        if case .requested(_, let requests) = track.step {
+            for request in requests { put(.complete(request, .failure(error))) }
+        }
+        if track.isWanted { put(.endDataStreams(track.id)) }
+        return track
+    }
+
+    /// The room is over.
+    mutating func endRemoteDataTracks(because error: RoomError) {
+        for sid in dataSubscribing.sorted({ _ in true }) { _ = endDataTrack(sid, because: error) }
+    }
+
+    // MARK: What we want of it
+
+    /// Subscribes to a data track; `request` is decided when its frames can come. Each subscription after the first
+    /// one is ours alone: the server is asked once.
+    mutating func subscribe(to track: RemoteDataTrack, request: RequestID, at now: Instant) {
+        guard isInRoom else { return put(.complete(request, .failure(.notConnected))) }
+        guard let sid = dataSubscribing.sid(of: track), let known = dataSubscribing.tracks[sid] else {
+            return put(.complete(request, .failure(.dataTrackEnded)))
+        }
+        guard known.info.encryption == .none else {
+            return put(.complete(request, .failure(.dataTrackEncrypted)))
+        }
+        switch known.step {
+        case .unwanted:
+            dataSubscribing.move(sid, to: .requested(until: now + Self.answerTimeout, [request]))
+            sayWanted([sid], true)
+        case .requested(let until, let requests):
+            dataSubscribing.move(sid, to: .requested(until: until, requests + [request]))
+        case .active: put(.complete(request, .success(.done)))
+        }
+    }
+
+    /// Nobody takes its frames any more.
+    mutating func unsubscribe(from id: RemoteDataTrackID) {
+        if let sid = dataSubscribing.sid(of: id) { giveUp(sid, because: .dataTrackEnded) }
+    }
+
+    private mutating func giveUp(_ sid: TrackSID, because error: RoomError) {
+        guard let track = dataSubscribing.tracks[sid], track.isWanted else { return }
+        dataSubscribing.move(sid, to: .unwanted)
+        sayWanted([sid], false)
+        if case .requested(_, let requests) = track.step {
+            for request in requests { put(.complete(request, .failure(error))) }
+        }
+    }
+
+    private mutating func sayWanted(_ sids: [TrackSID], _ isWanted: Bool) {
+        say(.updateDataSubscription(Self.update(sids, isWanted)))
+    }
+
+    private static func update(_ sids: [TrackSID], _ isWanted: Bool) -> LiveKitUpdateDataSubscription {
+        .with { update in
+            update.updates = sids.map { sid in
+                .with {
+                    $0.trackSid = sid.rawValue
+                    $0.subscribe = isWanted
+                }
+            }
+        }
+    }
+
+    /// What the server has to know of when a session goes on.
+    var wantedDataTracks: LiveKitUpdateDataSubscription { Self.update(dataSubscribing.wanted, true) }
+
+    /// In a new session the tracks that are there are asked for again.
+    mutating func dataSubscriptionsBeginAnew(at now: Instant) {
+        let wanted = dataSubscribing.wanted
+        guard !wanted.isEmpty else { return }
+        for sid in wanted {
+            guard case .requested(_, let requests)? = dataSubscribing.tracks[sid]?.step else { continue }
+            dataSubscribing.move(sid, to: .requested(until: now + Self.answerTimeout, requests))
+        }
+        sayWanted(wanted, true)
+    }
+
+    mutating func dataSubscribingTimePassed(at now: Instant) {
+        guard let deadline = dataSubscribing.deadline, deadline <= now else { return }
+        for sid in dataSubscribing.wanted {
+            guard case .requested(let until, let requests)? = dataSubscribing.tracks[sid]?.step, until <= now else {
+                continue
+            }
+            // While the server does not hear us, it does not answer either.
+            if isSignalOpen {
+                giveUp(sid, because: .timedOut)
+            } else {
+                dataSubscribing.move(sid, to: .requested(until: now + Self.answerTimeout, requests))
+            }
+        }
+    }
+
+    // MARK: What comes
+
+    /// The server says under which handles tracks come; those that it does not name stay.
+    mutating func dataHandlesTold(_ handles: LiveKitDataTrackSubscriberHandles) {
+        for (number, track) in handles.subHandles.sorted(by: { $0.key < $1.key }) {
+            let sid = TrackSID(track.trackSid)
+            // Of a track that we do not want, or not any more, nothing is taken.
+            guard let handle = UInt16(exactly: number), handle > 0, dataSubscribing.tracks[sid]?.isWanted == true else {
+                continue
+            }
+            dataSubscribing.setHandle(handle, of: sid)
+            guard case .requested(_, let requests)? = dataSubscribing.tracks[sid]?.step else { continue }
+            dataSubscribing.move(sid, to: .active)
+            for request in requests { put(.complete(request, .success(.done))) }
+        }
+    }
+
+    mutating func dataTrackPacketReceived(_ bytes: [UInt8]) {
+        guard let packet = DataTrackPacket(parsing: bytes), let (id, frame) = dataSubscribing.take(packet) else {
+            return
+        }
+        put(.dataFrame(id, frame))
+    }
+}
