@@ -1,5 +1,7 @@
 """`roost join` in rooms of `roost serve`, with LiveKit's Python SDK as the other participant."""
 
+import base64
+import itertools
 import json
 import os
 import resource
@@ -10,6 +12,7 @@ import sys
 
 import pytest
 
+from peers.livekit_data_tracks import SIZES, frame_of
 from peers.livekit_room import KEY, SECRET, token
 from peers.roost_peer import find_roost, read_counters, read_tones
 from support.evidence import MEDIA, Evidence
@@ -206,6 +209,88 @@ def test_methods_are_called_both_ways(sfu, room, join):
     ann.do("call", who="bob", payload="trouble")
     bob.tell({"do": "answer", "id": bob.wait_for("rpc_called", payload="trouble")["id"], "code": 7, "message": "no"})
     ann.wait_for("answer", code=7, message="no")
+
+
+def check_heard(bob, name):
+    """From now on whole frames of all sizes come from the SDK."""
+    def frames():
+        return [line for line in bob.events if line["event"] == "data_frame" and line["name"] == name]
+
+    def came():
+        return [base64.b64decode(line["payload"]) for line in frames()[before:]]
+
+    before = len(frames())
+    wait_until(lambda: {len(payload) - 4 for payload in came()} == set(SIZES),
+               lambda: f"frames of all sizes\n{bob.transcript()}")
+    for line in frames():
+        payload = base64.b64decode(line["payload"])
+        frame = frame_of(int.from_bytes(payload[:4], "big"))
+        assert payload == frame.payload
+        assert line["timestamp"] == str(frame.user_timestamp)
+
+
+def check_pushed(bob, listener, name, numbers):
+    """Frames of ours come to the SDK, whole and of all sizes."""
+    def came():
+        frame = frame_of(next(numbers))
+        bob.tell({"do": "push", "name": name, "payload": base64.b64encode(frame.payload).decode(),
+                  "timestamp": frame.user_timestamp})
+        return {line["size"] for line in frames()[before:]} == set(SIZES)
+
+    def frames():
+        return [line for line in listener.process.events if line["event"] == "frame" and line["name"] == name]
+
+    before = len(frames())
+    wait_until(came, lambda: f"frames of all sizes\n{listener.process.transcript()}\n{bob.transcript()}")
+    assert all(line["whole"] for line in frames())
+
+
+@pytest.mark.parametrize("mode", [(), ("--dual",)], ids=["single", "dual"])
+def test_data_tracks_both_ways(sfu, room, join, mode):
+    ann, bob = sfu.join(room, "ann", *mode), join("bob")
+    ann.do("publish_data_track", name="pose")
+    assert not bob.wait_for("data_track_published", participant="ann", name="pose")["encrypted"]
+    bob.tell({"do": "subscribe_data_track", "track": "pose"})
+    check_heard(bob, "pose")
+    bob.tell({"do": "publish_data_track", "name": "wheels"})
+    bob.wait_for("local_data_track_published", name="wheels")
+    ann.wait_for("data_track_published", who="bob", name="wheels")
+    ann.do("subscribe_to_data", name="wheels")
+    check_pushed(bob, ann, "wheels", itertools.count())
+    bob.tell({"do": "publish_data_track", "name": "wheels"})
+    assert "invalid" in bob.wait_for("command_failed", do="publish_data_track")["reason"]
+    bob.tell({"do": "unpublish_data_track", "name": "wheels"})
+    ann.wait_for("data_ended", name="wheels")
+    ann.do("unpublish_data_track", name="pose")
+    bob.wait_for("data_track_unpublished", participant="ann", name="pose")
+    bob.wait_for("data_track_ended", name="pose")
+
+
+@pytest.mark.parametrize("scenario", ["signal_reconnect", "full_reconnect"])
+def test_data_tracks_go_on_after_a_reconnect(sfu, room, join, scenario):
+    ann, bob = sfu.join(room, "ann"), join("bob")
+    ann.do("publish_data_track", name="pose")
+    bob.wait_for("data_track_published", participant="ann", name="pose")
+    bob.tell({"do": "subscribe_data_track", "track": "pose"})
+    check_heard(bob, "pose")
+    bob.tell({"do": "publish_data_track", "name": "wheels"})
+    bob.wait_for("local_data_track_published", name="wheels")
+    bob.tell({"do": "simulate", "scenario": scenario})
+    bob.wait_for("reconnected")
+    check_heard(bob, "pose")
+    assert not any(line["event"] == "data_track_ended" for line in bob.events)
+    eve = sfu.join(room, "eve")
+    eve.wait_for("data_track_published", who="bob", name="wheels")
+    eve.do("subscribe_to_data", name="wheels")
+    check_pushed(bob, eve, "wheels", itertools.count())
+
+
+def test_a_data_track_that_is_encrypted_is_not_subscribed_to(sfu, room, join):
+    ann, bob = sfu.join(room, "ann", "--key", "known to ann"), join("bob")
+    ann.do("publish_data_track", name="pose")
+    assert bob.wait_for("data_track_published", participant="ann", name="pose")["encrypted"]
+    bob.tell({"do": "subscribe_data_track", "track": "pose"})
+    assert "encrypted" in bob.wait_for("command_failed", do="subscribe_data_track")["reason"]
 
 
 def test_muting_is_seen_both_ways(sfu, room, join):

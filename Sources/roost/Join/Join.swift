@@ -18,8 +18,8 @@ struct Join: AsyncParsableCommand {
             made for --room and --as with an API key, from --key or from LIVEKIT_API_KEY and LIVEKIT_API_SECRET.
 
             With --commands, each line of standard input is a JSON object that says what to "do": data, rpc, register, \
-            answer, mute, unmute, publish, unpublish, subscribe, quality, attributes, simulate or leave. \
-            docs/operations/joining.md has their fields.
+            answer, mute, unmute, publish, unpublish, subscribe, quality, attributes, publish_data_track, push, \
+            unpublish_data_track, subscribe_data_track, simulate or leave. docs/operations/joining.md has their fields.
 
             The status is 0 after a room that we have left, 1 when it was not joined or was lost or a recording could \
             not be written, 64 when the command line is wrong, and 130 when Ctrl-C came before we were in.

@@ -5,6 +5,10 @@ internal import LiveKitClient
 struct JoinCommand: Decodable {
     enum Action: String, Decodable {
         case data, rpc, register, answer, mute, unmute, publish, unpublish, subscribe, quality, attributes, simulate
+        case publishDataTrack = "publish_data_track"
+        case push
+        case unpublishDataTrack = "unpublish_data_track"
+        case subscribeDataTrack = "subscribe_data_track"
         case leave
     }
 
@@ -27,6 +31,7 @@ struct JoinCommand: Decodable {
     var metadata: String?
     var attributes: [String: String]?
     var scenario: SimulatedScenario.RawValue?
+    var timestamp: UInt64?
 }
 
 extension JoinRunner {
@@ -93,6 +98,10 @@ extension JoinRunner {
                 throw CommandError("there is no scenario \(name)")
             }
             await room.simulate(scenario)
+        case .publishDataTrack: try await publishDataTrack(command)
+        case .push: try await push(command)
+        case .unpublishDataTrack: try await unpublishDataTrack(command)
+        case .subscribeDataTrack: try await subscribeDataTrack(command)
         case .leave: break
         }
     }
@@ -172,7 +181,7 @@ extension JoinRunner {
 }
 
 extension JoinCommand {
-    fileprivate func needed<Value>(_ field: KeyPath<JoinCommand, Value?>, _ name: String) throws -> Value {
+    func needed<Value>(_ field: KeyPath<JoinCommand, Value?>, _ name: String) throws -> Value {
         guard let value = self[keyPath: field] else { throw CommandError("\"\(name)\" is missing") }
         return value
     }

@@ -108,7 +108,7 @@ struct JoinLine {
         }
     }
 
-    private init(_ event: String, _ sentence: String, _ fields: [String: JSONField] = [:]) {
+    init(_ event: String, _ sentence: String, _ fields: [String: JSONField] = [:]) {
         self.event = event
         self.sentence = sentence
         self.fields = fields

@@ -32,6 +32,9 @@ final class JoinRunner {
     private var hasJoined = false
     private var end: DisconnectReason?
     var publications: [LocalTrackPublication] = []
+    var dataTracks: [LocalDataTrack] = []
+    /// Those who read data tracks, by the tracks' names.
+    var dataReaders: [String: Task<Void, Never>] = [:]
     /// Calls of our methods that wait for `answer`.
     var calls: [String: CheckedContinuation<String, any Error>] = [:]
     /// Work that goes on beside.
@@ -130,6 +133,7 @@ final class JoinRunner {
         _ = await recorder?.finish()
         await room.disconnect()
         for task in tasks { task.cancel() }
+        for reader in dataReaders.values { reader.cancel() }
         for (_, call) in calls { call.resume(throwing: CancellationError()) }
         calls = [:]
         if let failure { throw failure }
