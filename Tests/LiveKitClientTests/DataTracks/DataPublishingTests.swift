@@ -8,7 +8,8 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct DataPublishingTests {
     /// Asks for a track under the next handle.
     private static func publish(_ name: String, _ dialogue: Dialogue) throws -> [String] {
-        let handle = try #require(dialogue.machine.dataPublishing.nextHandle())
+        let free = dialogue.machine.dataPublishing.nextHandle()
+        let handle = try #require(free)
         dialogue.machine.publishDataTrack(name, handle: handle, request: dialogue.request(), at: dialogue.now)
         return dialogue.said()
     }
