@@ -359,11 +359,10 @@ extension SubscriberRule {
         self = .named(named)
     }
 
-    /// Recorders have everything, as with LiveKit's server: who started one has asked for it.
     func allow(_ participant: Participant, _ track: TrackSID) -> Bool {
         switch self {
         case .everybody: true
-        case .named(let named): participant.isRecorder || named[participant.identity]?.contains(track) == true
+        case .named(let named): named[participant.identity]?.contains(track) == true
         }
     }
 }

@@ -65,7 +65,7 @@ import Testing
         #expect(add { $0.stream = long } == "< request_response invalidRequest")
         #expect(add { $0.layers = Array(repeating: .init(), count: 33) } == "< request_response invalidRequest")
         #expect(add { $0.type = .data } == "< request_response unsupportedType")
-        #expect(add { $0.sid = "TR_x" } == "< request_response unsupportedType")
+        #expect(add { $0.sid = "TR_x" } == "< request_response notFound")
         #expect(add { $0.name = "one" } == "< track_published one")
         #expect(add { $0.name = "again" } == "< track_published one", "the same id while it waits is the same track")
         #expect(add { $0.cid = "d" } == "< track_published ")

@@ -284,25 +284,6 @@ import Testing
         #expect(bob.news().contains("< subscription_permission ann camera true"))
     }
 
-    @Test func `a recorder has what nobody else may have`() throws {
-        let venue = Venue()
-        let ann = try venue.join("ann")
-        let bob = try venue.join("bob")
-        let recorder = try venue.join("recorder", grants: { $0.recorder = true })
-        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
-        venue.send(.subscriptionPermission(.init()), from: ann)
-        try ann.publish("camera", .video)
-        venue.run(for: .milliseconds(300))
-        for number in 0..<30 {
-            try ann.picture(number, "camera")
-            venue.run(for: .milliseconds(33))
-        }
-        let track = ann.track("camera")
-        #expect(recorder.numbers(of: track).count > 20)
-        #expect(bob.numbers(of: track).isEmpty)
-        #expect(!recorder.lines.contains { $0.hasPrefix("< subscription_permission") })
-    }
-
     @Test func `of whose tracks somebody has nothing anyway, it is not told who may have them`() throws {
         let venue = Venue()
         let bob = try venue.join("bob")
