@@ -348,19 +348,3 @@ package actor RecordingFolder {
         return url(free)
     }
 }
-
-extension PayloadFormat {
-    /// As LiveKit writes it.
-    fileprivate var mimeType: String {
-        switch self {
-        case .h264: "video/H264"
-        case .h265: "video/H265"
-        case .vp8: "video/VP8"
-        case .vp9: "video/VP9"
-        case .av1: "video/AV1"
-        case .opus: "audio/opus"
-        case .pcmu: "audio/PCMU"
-        case .pcma: "audio/PCMA"
-        }
-    }
-}

@@ -34,19 +34,7 @@ public struct CodecParameters: Sendable, Hashable {
     }
 
     /// How the payload is packed; nil for a codec that the stack only passes on.
-    public var payloadFormat: PayloadFormat? {
-        switch name.lowercased() {
-        case "h264": .h264
-        case "vp8": .vp8
-        case "opus": .opus
-        case "vp9": .vp9
-        case "av1": .av1
-        case "h265": .h265
-        case "pcmu": .pcmu
-        case "pcma": .pcma
-        default: nil
-        }
-    }
+    public var payloadFormat: PayloadFormat? { PayloadFormat(encodingName: name) }
 }
 
 extension CodecParameters {
@@ -55,17 +43,18 @@ extension CodecParameters {
 
     /// H.264 Constrained Baseline level 3.1 in packetization mode 1, which RFC 7742 §6.2 asks for.
     public static let h264 = CodecParameters(
-        payloadType: 102, name: "H264", clockRate: 90_000,
+        payloadType: 102, name: PayloadFormat.h264.encodingName, clockRate: 90_000,
         parameters: SDP.CodecOptions("level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f"),
         feedback: videoFeedback, rtxPayloadType: 103)
 
     /// RFC 7741.
     public static let vp8 = CodecParameters(
-        payloadType: 96, name: "VP8", clockRate: 90_000, feedback: videoFeedback, rtxPayloadType: 97)
+        payloadType: 96, name: PayloadFormat.vp8.encodingName, clockRate: 90_000, feedback: videoFeedback,
+        rtxPayloadType: 97)
 
     /// RFC 7587; always said to have two channels.
     public static let opus = CodecParameters(
-        payloadType: 111, name: "opus", clockRate: 48_000, channels: 2,
+        payloadType: 111, name: PayloadFormat.opus.encodingName, clockRate: 48_000, channels: 2,
         parameters: SDP.CodecOptions("minptime=10;useinbandfec=1"), feedback: ["transport-cc"])
 
     /// Opus whose lost packets are asked for (RFC 4585 §6.2.1), as in LiveKit's rooms.
@@ -75,17 +64,18 @@ extension CodecParameters {
 
     /// RFC 9628, profile 0: eight bits of 4:2:0.
     public static let vp9 = CodecParameters(
-        payloadType: 98, name: "VP9", clockRate: 90_000, parameters: SDP.CodecOptions("profile-id=0"),
+        payloadType: 98, name: PayloadFormat.vp9.encodingName, clockRate: 90_000,
+        parameters: SDP.CodecOptions("profile-id=0"),
         feedback: videoFeedback, rtxPayloadType: 99)
 
     /// AV1's payload format, Main profile at level 3.1 (`level-idx` 5).
     public static let av1 = CodecParameters(
-        payloadType: 45, name: "AV1", clockRate: 90_000,
+        payloadType: 45, name: PayloadFormat.av1.encodingName, clockRate: 90_000,
         parameters: SDP.CodecOptions("level-idx=5;profile=0;tier=0"), feedback: videoFeedback, rtxPayloadType: 46)
 
     /// RFC 7798, Main profile at level 3.1. Not offered unless a configuration names it: few peers have it.
     public static let h265 = CodecParameters(
-        payloadType: 49, name: "H265", clockRate: 90_000,
+        payloadType: 49, name: PayloadFormat.h265.encodingName, clockRate: 90_000,
         parameters: SDP.CodecOptions("level-id=93;profile-id=1;tier-flag=0;tx-mode=SRST"), feedback: videoFeedback,
         rtxPayloadType: 50)
 
@@ -93,10 +83,10 @@ extension CodecParameters {
     public static let redundantOpus = CodecParameters(payloadType: 63, name: "red", clockRate: 48_000, channels: 2)
 
     /// G.711 µ-law, which RFC 7874 §3 asks for.
-    public static let pcmu = CodecParameters(payloadType: 0, name: "PCMU", clockRate: 8_000)
+    public static let pcmu = CodecParameters(payloadType: 0, name: PayloadFormat.pcmu.encodingName, clockRate: 8_000)
 
     /// G.711 A-law, which RFC 7874 §3 asks for.
-    public static let pcma = CodecParameters(payloadType: 8, name: "PCMA", clockRate: 8_000)
+    public static let pcma = CodecParameters(payloadType: 8, name: PayloadFormat.pcma.encodingName, clockRate: 8_000)
 
     /// RFC 4733 beside Opus: the keys of a telephone.
     public static let telephoneEvent = CodecParameters(

@@ -33,6 +33,30 @@ public enum PayloadFormat: Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// What `a=rtpmap` calls it (RFC 8866 §6.6): the subtype of its media type, as it is registered.
+    public var encodingName: String {
+        switch self {
+        case .h264: "H264"
+        case .h265: "H265"
+        case .vp8: "VP8"
+        case .vp9: "VP9"
+        case .av1: "AV1"
+        case .opus: "opus"
+        case .pcmu: "PCMU"
+        case .pcma: "PCMA"
+        }
+    }
+
+    /// Its media type (RFC 4855 §1), as `video/VP8`.
+    public var mimeType: String { (isVideo ? "video/" : "audio/") + encodingName }
+
+    /// - Parameter encodingName: in upper or lower case (RFC 4855 §3).
+    public init?(encodingName: String) {
+        let name = encodingName.lowercased()
+        guard let format = Self.allCases.first(where: { $0.encodingName.lowercased() == name }) else { return nil }
+        self = format
+    }
+
     /// How long a packet of sound is, in ticks of `clockRate`; nil for pictures, and for sound that does not parse.
     public func samples(in packet: RawSpan) -> Int? {
         switch self {

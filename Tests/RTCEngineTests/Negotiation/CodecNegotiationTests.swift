@@ -89,6 +89,15 @@ import Testing
         #expect(taken.map(\.feedback) == [["transport-cc"]])
     }
 
+    @Test func `codecs are called as their payload formats are, in upper or lower case`() {
+        let codecs: [CodecParameters] = [.h264, .vp8, .opus, .vp9, .av1, .h265, .pcmu, .pcma]
+        #expect(codecs.map(\.payloadFormat) == PayloadFormat.allCases)
+        #expect(codecs.map(\.name) == PayloadFormat.allCases.map(\.encodingName))
+        #expect(PayloadFormat(encodingName: "Av1")?.mimeType == "video/AV1")
+        #expect(PayloadFormat(encodingName: "OPUS")?.mimeType == "audio/opus")
+        #expect(PayloadFormat(encodingName: "red") == nil)
+    }
+
     @Test func `other codecs are matched by name, clock and channels`() {
         func codec(_ name: String, _ clock: UInt32, _ channels: UInt8 = 1, _ options: String = "") -> CodecParameters {
             CodecParameters(
