@@ -1,6 +1,7 @@
 internal import LiveKitClient
 internal import MediaFiles
 internal import RTCEngine
+internal import RTCWire
 
 /// Where in a track a recording begins: at a picture that can be decoded by itself, and of the size that was announced.
 /// What converts the file keeps to the first one's, and publishers begin small.
@@ -16,9 +17,12 @@ struct RecordingBeginning {
     private let patience: Interval
     private var firstAt: Instant?
     private var hasSmallKeyFrame = false
-    /// How many key frames have come that lack what a file's header tells.
+    /// What the last frame was coded in, and how many key frames have come since then that lack what a file's header
+    /// tells.
+    private var format: PayloadFormat?
     private var unusableKeyFrames = 0
-    var hasUnusableKeyFrame: Bool { unusableKeyFrames > 0 }
+    /// That all key frames of a codec were such; of the first one, if there are several.
+    private(set) var failure: RecordingFailure?
     /// A publisher that has made so many makes no others, and everybody in the room has each that is asked for.
     private static let mostUnusableKeyFrames = 4
 
@@ -32,11 +36,17 @@ struct RecordingBeginning {
     mutating func verdict(on frame: EncodedFrame, at now: Instant) throws(MediaFileError) -> Verdict {
         let isPatient = now - (firstAt ?? now) < patience
         firstAt = firstAt ?? now
+        if format != frame.format { (format, unusableKeyFrames) = (frame.format, 0) }
+        let noBeginning = RecordingFailure.noBeginning(codec: frame.format.mimeType)
         guard try Recorder.canBegin(with: frame) else {
-            if frame.isKeyFrame { unusableKeyFrames += 1 }
+            if frame.isKeyFrame {
+                unusableKeyFrames += 1
+                failure = failure ?? noBeginning
+            }
             let isFutile = unusableKeyFrames >= Self.mostUnusableKeyFrames
             return isFutile || isPatient && hasSmallKeyFrame && !frame.isKeyFrame ? .later : .needsKeyFrame
         }
+        if failure == noBeginning { failure = nil }
         guard isPatient, frame.isSmaller(than: publication) else { return .here }
         hasSmallKeyFrame = true
         return .later

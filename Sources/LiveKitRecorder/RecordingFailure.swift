@@ -9,8 +9,8 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
     case unwritable
     /// There is no file that holds what the track is coded in.
     case unsupported(codec: String)
-    /// Of the key frames that came none tells what a file's header has to.
-    case noBeginning
+    /// Of the key frames that came in a codec none tells what a file's header has to.
+    case noBeginning(codec: String)
     /// The server has no such track for us.
     case noSuchTrack
     /// There is such a track, and the recorder is not let have it.
@@ -19,6 +19,8 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
     case encrypted
     /// The room has as many as are recorded of one.
     case tooManyFiles(limit: Int)
+    /// Its codec has changed as often as is followed.
+    case tooManyChanges(limit: Int)
     /// The recorder is not in the room, or not any more; a sentence.
     case notInRoom(String)
 
@@ -35,7 +37,9 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
     var isLoss: Bool {
         switch self {
         case .diskFull, .unwritable: true
-        case .unsupported, .noBeginning, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles, .notInRoom: false
+        case .unsupported, .noBeginning, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles, .tooManyChanges,
+            .notInRoom:
+            false
         }
     }
 
@@ -44,11 +48,13 @@ package enum RecordingFailure: Error, Sendable, Hashable, CustomStringConvertibl
         case .diskFull: "The disk is full."
         case .unwritable: "The file cannot be written."
         case .unsupported(let codec): "There is no file that holds \(codec)."
-        case .noBeginning: "None of its pictures is one that a file can begin with."
+        case .noBeginning(let codec): "None of its pictures in \(codec) is one that a file can begin with."
         case .noSuchTrack: "There is no such track in the room."
         case .notAllowed: "The track's publisher does not let everybody have it."
         case .encrypted: "The track is encrypted from end to end."
         case .tooManyFiles(let limit): "The room has \(limit) files already, the most that are recorded of one."
+        case .tooManyChanges(let limit):
+            "The track has changed its codec \(limit) times already, the most that a recording follows."
         case .notInRoom(let sentence): sentence
         }
     }

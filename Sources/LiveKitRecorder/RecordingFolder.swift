@@ -50,6 +50,7 @@ package actor RecordingFolder {
     private let folder: URL
     private let indexName: String
     private let limit: Int
+    private let changeLimit: Int
     /// How long pictures may stay smaller than announced before they are taken as they are.
     private let sizePatience: Interval
     /// Once there is one.
@@ -74,22 +75,27 @@ package actor RecordingFolder {
 
     /// Files in one index. Who publishes and withdraws tracks without end fills neither the index nor the folder.
     package static let fileLimit = 1_000
+    /// Changes of its codec in which a track's recording goes on in another file: one track does not use up its
+    /// room's files.
+    package static let changeLimit = 50
     /// Writing the index takes as long as it is, and tracks may come and go faster.
     static let indexPace = Pace(burst: 10, interval: .seconds(Int64(1)))
 
     /// - Parameters:
     ///   - index: what the index is called, without its extension.
     ///   - limit: files at most.
+    ///   - changeLimit: changes of codec in one recording of a track at most.
     ///   - loop: does the writing.
     ///   - notice: is called when a track cannot be recorded any more, or the index not be written.
     package init(
         _ folder: String, index: String = "index", limit: Int = RecordingFolder.fileLimit,
-        sizePatience: Interval = .seconds(Int64(3)), loop: NetworkLoop,
+        changeLimit: Int = RecordingFolder.changeLimit, sizePatience: Interval = .seconds(Int64(3)), loop: NetworkLoop,
         notice: @escaping @Sendable (RecordingNotice) -> Void
     ) {
         self.folder = URL(filePath: folder, directoryHint: .isDirectory)
         indexName = index
         self.limit = limit
+        self.changeLimit = changeLimit
         self.sizePatience = sizePatience
         self.loop = loop
         self.notice = notice
@@ -124,9 +130,10 @@ package actor RecordingFolder {
     /// - Parameters:
     ///   - template: what the file is to be called, see `RecordingPath`.
     ///   - began: is called when there is a file, with its path from the folder on.
-    ///   - changed: is called with the file when another one takes its place, as the track's codec has changed.
-    /// - Returns: the last file, once the index has all of it; nil if nothing came that one can begin with, and why not
-    ///   if that were key frames.
+    ///   - changed: is called with the file when another one takes its place, as the track's codec has changed, once
+    ///     the index has all of it.
+    /// - Returns: the last file, once the index has all of it; nil if nothing came that one can begin with. What of the
+    ///   track is missing, as of a codec in which the key frames that came were none to begin a file with.
     /// - Throws: what was written before stays, and plays.
     package func record(
         _ track: RemoteTrack, _ frames: AsyncStream<EncodedFrame>, as template: String = RecordingPath.usualName,
@@ -140,6 +147,8 @@ package actor RecordingFolder {
         if let failure { tell(.track(of: track.participant.identity, track.publication.source, failure), failure) }
         guard let place else { return (nil, failure) }
         let (file, problem) = close(place)
+        // What could not be written to cannot be ended either, and that was told.
+        if let problem, problem != failure { tell(.file(entries[place].file, problem), problem) }
         // Whoever is told of the end is to find it in the index.
         await indexing?.value
         return (file, failure ?? problem)
@@ -152,6 +161,7 @@ package actor RecordingFolder {
     ) async -> (place: Int?, failure: RecordingFailure?) {
         var beginning = RecordingBeginning(of: track.publication, patience: sizePatience)
         var place: Int?
+        var changes = 0
         for await frame in frames {
             guard !isFinished else { break }
             let now = NetworkLoop.now
@@ -160,12 +170,15 @@ package actor RecordingFolder {
             do throws(MediaFileError) {
                 if isFirst {
                     guard entries.count < limit else { return (place, .tooManyFiles(limit: limit)) }
+                    guard changes < changeLimit else { return (place, .tooManyChanges(limit: changeLimit)) }
                     let verdict = try beginning.verdict(on: frame, at: now)
                     if verdict == .needsKeyFrame { await track.requestKeyFrame() }
                     guard verdict == .here else { continue }
                     if let earlier = place {
                         place = nil
+                        changes += 1
                         let (file, failure) = close(earlier)
+                        await indexing?.value
                         if let file { await changed(file) }
                         if let failure { return (nil, failure) }
                         guard !isFinished else { break }
@@ -176,10 +189,10 @@ package actor RecordingFolder {
                 try files[current]?.file.receive(frame, at: now)
                 if isFirst { await began(entries[current].file) }
             } catch {
-                return (place, RecordingFailure(error, codec: track.publication.mimeType))
+                return (place, RecordingFailure(error, codec: frame.format.mimeType))
             }
         }
-        return (place, place == nil && beginning.hasUnusableKeyFrame ? .noBeginning : nil)
+        return (place, beginning.failure)
     }
 
     private func open(
@@ -219,6 +232,7 @@ package actor RecordingFolder {
         return entries.count - 1
     }
 
+    /// - Returns: the file, and why it is not complete.
     private func close(_ place: Int) -> (RecordedFile?, RecordingFailure?) {
         // `finish` may have closed it.
         guard let open = files.removeValue(forKey: place) else { return (nil, nil) }
@@ -227,9 +241,7 @@ package actor RecordingFolder {
             try open.file.finish()
             entries[place].isComplete = true
         } catch {
-            let reason = RecordingFailure(error, codec: entries[place].codec)
-            failure = reason
-            tell(.file(entries[place].file, reason), reason)
+            failure = RecordingFailure(error, codec: entries[place].codec)
         }
         entries[place].frames = open.file.recorder.recordedFrames
         entries[place].duration = open.file.recorder.duration.seconds
@@ -246,7 +258,10 @@ package actor RecordingFolder {
     @discardableResult
     package func finish() -> String {
         isFinished = true
-        for place in files.keys.sorted() { _ = close(place) }
+        for place in files.keys.sorted() {
+            let (_, failure) = close(place)
+            if let failure { tell(.file(entries[place].file, failure), failure) }
+        }
         if let indexing {
             indexing.cancel()
             writeIndex()

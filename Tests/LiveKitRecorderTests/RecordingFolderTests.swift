@@ -49,7 +49,7 @@ import Testing
         func ask() { times.withLock { $0 += 1 } }
     }
 
-    /// Which files began and ended.
+    /// Which files began and ended, or what could not be recorded.
     private final class Told: Sendable {
         private let all = Mutex<[String]>([])
         var lines: [String] { all.withLock { $0 } }
@@ -171,7 +171,7 @@ import Testing
             let asked = Asked()
             let (track, frames) = try Self.camera([payload, payload], format, asked: asked)
             let (file, failure) = await folder.record(track, frames)
-            #expect(file == nil && failure == .noBeginning)
+            #expect(file == nil && failure == .noBeginning(codec: format.mimeType))
             #expect(asked.count == 2)
             #expect(try FileManager.default.contentsOfDirectory(atPath: url.path) == ["index.json"])
         }
@@ -195,11 +195,10 @@ import Testing
             try await folder.begin(room: "kitchen")
             let (track, _) = try Self.camera([])
             let (frames, more) = AsyncStream.makeStream(of: EncodedFrame.self)
-            let vp9: [UInt8] = [0x83, 0x49, 0x83, 0x42, 0x00, 0x13, 0xf0, 0x0b, 0x38, 0x27, 0xf8, 0, 0, 0, 0, 0]
             let pictures: [(PayloadFormat, [UInt8], Bool)] = [
                 (.vp8, Self.keyFrame(1_280), true), (.vp8, Self.deltaFrame, false),
                 // Nothing can begin here.
-                (.vp9, vp9, false), (.vp9, vp9, true), (.vp9, vp9, false),
+                (.vp9, Self.vp9.payload, false), (.vp9, Self.vp9.payload, true), (.vp9, Self.vp9.payload, false),
             ]
             for (number, picture) in pictures.enumerated() {
                 more.yield(
@@ -218,6 +217,125 @@ import Testing
             #expect(recordings.map(\.file) == [name + ".webm", name + ".ivf"])
             #expect(recordings.map(\.codec) == ["video/VP8", "video/VP9"])
             #expect(recordings.map(\.frames) == [2, 2] && recordings.allSatisfy(\.complete))
+        }
+    }
+
+    private typealias Picture = (format: PayloadFormat, payload: [UInt8])
+    private static let vp8: Picture = (.vp8, keyFrame(1_280))
+    private static let vp9: Picture = (
+        .vp9, [0x83, 0x49, 0x83, 0x42, 0x00, 0x13, 0xf0, 0x0b, 0x38, 0x27, 0xf8, 0, 0, 0, 0, 0]
+    )
+    private static let h265: Picture = (.h265, [0, 0, 0, 1, 0x26, 0x01])
+    /// Without the start code.
+    private static let brokenVP8: Picture = (.vp8, [0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    /// With a sequence header that is cut off.
+    private static let brokenAV1: Picture = (.av1, [0x0a, 2, 0, 0, 0x32, 1, 0x10])
+
+    private static func keyFrames(_ pictures: [Picture]) -> AsyncStream<EncodedFrame> {
+        let (frames, more) = AsyncStream.makeStream(of: EncodedFrame.self)
+        for (number, picture) in pictures.enumerated() {
+            more.yield(
+                EncodedFrame(
+                    payload: picture.payload, timestamp: UInt32(number) * 3_000, isKeyFrame: true,
+                    format: picture.format))
+        }
+        more.finish()
+        return frames
+    }
+
+    /// Tells what could not be recorded.
+    private static func folder(_ url: URL, changeLimit: Int = 50, _ told: Told) async throws -> RecordingFolder {
+        let folder = RecordingFolder(
+            url.path, changeLimit: changeLimit, sizePatience: .zero, loop: NetworkLoop(name: "test"),
+            notice: { told.tell($0.description) })
+        try await folder.begin(room: "kitchen")
+        return folder
+    }
+
+    @Test func `who is told of a file that a change of codec has ended finds it in the index`() async throws {
+        try await Self.inFolder { url in
+            let folder = try await Self.folder(url, Told())
+            // From here on the index is written once a second.
+            for _ in 0..<10 { try await folder.begin(room: "kitchen") }
+            let found = Told()
+            let (track, _) = try Self.camera([])
+            _ = await folder.record(
+                track, Self.keyFrames([Self.vp8, Self.vp9]),
+                changed: { file in
+                    let index = (try? Self.index(url)) ?? []
+                    for entry in index where entry.complete && entry.file == file.path { found.tell(entry.file) }
+                })
+            #expect(found.lines == ["ann-unknown-TR_camera.webm"])
+        }
+    }
+
+    @Test func `a codec that no file holds is named when a track changes to it`() async throws {
+        try await Self.inFolder { url in
+            let told = Told()
+            let folder = try await Self.folder(url, told)
+            let (track, _) = try Self.camera([])
+            let (file, failure) = await folder.record(track, Self.keyFrames([Self.vp8, Self.h265]))
+            #expect(file?.path == "ann-unknown-TR_camera.webm" && failure == .unsupported(codec: "video/H265"))
+            #expect(told.lines == ["ann's unknown is not recorded: There is no file that holds video/H265."])
+        }
+    }
+
+    @Test func `key frames that no file can begin with are told, once, also behind a change of codec`() async throws {
+        try await Self.inFolder { url in
+            let told = Told()
+            let folder = try await Self.folder(url, told)
+            let (track, _) = try Self.camera([])
+            let (file, failure) = await folder.record(
+                track, Self.keyFrames([Self.vp8, Self.brokenAV1, Self.brokenAV1]))
+            #expect(file?.path == "ann-unknown-TR_camera.webm" && failure == .noBeginning(codec: "video/AV1"))
+            #expect(told.lines.count == 1)
+            // Of a codec in which others had been fine.
+            let frames = Self.keyFrames([Self.vp8, Self.vp9, Self.brokenVP8])
+            #expect(await folder.record(track, frames).failure == .noBeginning(codec: "video/VP8"))
+            #expect(try Self.index(url).map(\.complete) == [true, true, true])
+        }
+    }
+
+    @Test func `a track that changes its codec without end is recorded no more, and others are`() async throws {
+        try await Self.inFolder { url in
+            let told = Told()
+            let folder = try await Self.folder(url, changeLimit: 2, told)
+            let (track, _) = try Self.camera([])
+            let (file, failure) = await folder.record(
+                track, Self.keyFrames([Self.vp8, Self.vp9, Self.vp8, Self.vp9, Self.vp8]))
+            #expect(file?.path == "ann-unknown-TR_camera-2.webm" && failure == .tooManyChanges(limit: 2))
+            #expect(told.lines.count == 1)
+            let source = try Source(1)
+            source.more.finish()
+            #expect(await folder.record(source.track, source.frames).failure == nil)
+            let recordings = try Self.index(url)
+            #expect(recordings.count == 4 && recordings.allSatisfy(\.complete))
+        }
+    }
+
+    /// From now on nothing more can be written to an open file.
+    private static func fillDisk(under file: URL) {
+        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        defer { close(full) }
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+            guard target == file.resolvingSymlinksInPath().path, let descriptor = Int32(name) else { continue }
+            dup2(full, descriptor)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `that the disk is full when a file ends is told once`(codecChanges: Bool) async throws {
+        try await Self.inFolder { url in
+            let told = Told()
+            let folder = try await Self.folder(url, told)
+            let (track, _) = try Self.camera([])
+            let (_, failure) = await folder.record(
+                track, Self.keyFrames(codecChanges ? [Self.vp8, Self.vp9] : [Self.vp8]),
+                began: { Self.fillDisk(under: url.appending(path: $0)) })
+            #expect(failure == .diskFull)
+            #expect(told.lines.count == 1 && told.lines.allSatisfy { $0.hasSuffix("The disk is full.") })
+            #expect(try Self.index(url).map(\.complete) == [false])
         }
     }
 

@@ -67,9 +67,9 @@ import Testing
     @Test func `a track whose pictures are none to begin a file with is a failure`() {
         var egress = Self.egress(.track("TR_a"))
         _ = egress.took("TR_a", at: 2)
-        #expect(egress.trackEnded("TR_a", .noBeginning, at: 6) == .ended)
+        #expect(egress.trackEnded("TR_a", .noBeginning(codec: "video/H264"), at: 6) == .ended)
         #expect(egress.info.status == .egressFailed && egress.info.fileResults.isEmpty)
-        #expect(egress.info.error == "None of its pictures is one that a file can begin with.")
+        #expect(egress.info.error == "None of its pictures in video/H264 is one that a file can begin with.")
     }
 
     @Test func `a full disk is a failure, and what was written is still told of`() {
@@ -141,9 +141,10 @@ import Testing
     @Test func `one that the recorder may not have is left out, and so is what comes when there are too many files`() {
         var egress = Self.egress(.room(sound: true, pictures: true))
         _ = egress.becameActive(at: 2)
-        for (sid, failure) in [("TR_a", .notAllowed), ("TR_b", .encrypted), ("TR_c", .tooManyFiles(limit: 9))]
-            as [(String, RecordingFailure)]
-        {
+        for (sid, failure) in [
+            ("TR_a", .notAllowed), ("TR_b", .encrypted), ("TR_c", .tooManyFiles(limit: 9)),
+            ("TR_d", .tooManyChanges(limit: 9)),
+        ] as [(String, RecordingFailure)] {
             _ = egress.took(sid, at: 2)
             #expect(egress.trackEnded(sid, failure, at: 3) == .updated)
             #expect(egress.info.details.contains("\(sid): \(failure)"))

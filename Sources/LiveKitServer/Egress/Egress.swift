@@ -239,7 +239,9 @@ extension RecordingFailure {
     /// It says nothing of other tracks.
     var isOfOneTrack: Bool {
         switch self {
-        case .unsupported, .noBeginning, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles: true
+        case .unsupported, .noBeginning, .noSuchTrack, .notAllowed, .encrypted, .tooManyFiles,
+            .tooManyChanges:
+            true
         case .diskFull, .unwritable, .notInRoom: false
         }
     }
