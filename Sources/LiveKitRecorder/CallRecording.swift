@@ -16,8 +16,10 @@ package final class CallRecording {
     private var sound: RecordingFile?
     /// Opus that waits for a picture.
     private var held: [(frame: EncodedFrame, at: Instant)] = []
-    /// All that were begun, oldest first.
+    /// All that were begun and are whole, or will be once they are ended; oldest first.
     package private(set) var files: [URL] = []
+    /// Those that are not among them, too.
+    private var begunFiles = 0
 
     /// Packets that wait for a picture: ten seconds of 20 ms.
     static let heldLimit = 500
@@ -46,18 +48,24 @@ package final class CallRecording {
         }
     }
 
-    /// Ends all files. What follows begins another one.
+    /// Ends all files, whatever becomes of one of them. What follows begins another one.
+    /// - Throws: why the first one of those that are not whole is not.
     package func finish() throws(MediaFileError) {
-        try writeHeld()
-        try pictures?.finish()
-        pictures = nil
-        try sound?.finish()
-        sound = nil
+        var failure: MediaFileError?
+        let ends: [() throws(MediaFileError) -> Void] = [writeHeld, closePictures, closeSound]
+        for end in ends {
+            do throws(MediaFileError) {
+                try end()
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
     }
 
     private func receivePicture(_ frame: EncodedFrame, at now: Instant) throws(MediaFileError) {
         if pictures?.recorder.video != frame.format {
-            guard try Recorder.canBegin(with: frame), files.count < Self.fileLimit else { return }
+            guard try Recorder.canBegin(with: frame), begunFiles < Self.fileLimit else { return }
             try beginPictures(frame.format)
         }
         try pictures?.receive(frame, at: now)
@@ -66,13 +74,10 @@ package final class CallRecording {
     private func beginPictures(_ format: PayloadFormat) throws(MediaFileError) {
         let holdsOpus = !Recorder.containers(video: format, audio: .opus).isEmpty
         if !holdsOpus { try writeHeld() }
-        try pictures?.finish()
+        try closePictures()
         pictures = try open(video: format, audio: holdsOpus ? .opus : nil)
         guard holdsOpus else { return }
-        if sound?.recorder.audio == .opus {
-            try sound?.finish()
-            sound = nil
-        }
+        if sound?.recorder.audio == .opus { try closeSound() }
         for (frame, at) in held { try pictures?.receive(frame, at: at) }
         held = []
     }
@@ -80,7 +85,7 @@ package final class CallRecording {
     private func receiveSound(_ frame: EncodedFrame, at now: Instant) throws(MediaFileError) {
         if let pictures, pictures.recorder.audio == frame.format { return try pictures.receive(frame, at: now) }
         if sound?.recorder.audio != frame.format {
-            guard files.count < Self.fileLimit else { return }
+            guard begunFiles < Self.fileLimit else { return }
             if frame.format == .opus, pictures == nil {
                 held.append((frame, now))
                 if held.count >= Self.heldLimit { try writeHeld() }
@@ -93,23 +98,47 @@ package final class CallRecording {
     }
 
     private func beginSound(_ format: PayloadFormat) throws(MediaFileError) {
-        try sound?.finish()
+        try closeSound()
         sound = try open(video: nil, audio: format)
     }
 
     /// No picture has come for it.
     private func writeHeld() throws(MediaFileError) {
         guard !held.isEmpty else { return }
-        try beginSound(.opus)
-        for (frame, at) in held { try sound?.receive(frame, at: at) }
+        let waiting = held
         held = []
+        try beginSound(.opus)
+        for (frame, at) in waiting { try sound?.receive(frame, at: at) }
     }
 
-    private func open(video: PayloadFormat?, audio: PayloadFormat?) throws(MediaFileError) -> RecordingFile {
+    /// - Returns: nil when there are as many as there may be.
+    private func open(video: PayloadFormat?, audio: PayloadFormat?) throws(MediaFileError) -> RecordingFile? {
+        guard begunFiles < Self.fileLimit else { return nil }
         guard let container = Recorder.containers(video: video, audio: audio).first else { throw .unsupportedTracks }
         let url = RecordingFolder.claim(components, container.fileExtension, in: folder)
         let file = try RecordingFile(path: url.path, video: video, audio: audio, container: container)
         files.append(url)
+        begunFiles += 1
         return file
+    }
+
+    private func closePictures() throws(MediaFileError) {
+        defer { pictures = nil }
+        try close(pictures)
+    }
+
+    private func closeSound() throws(MediaFileError) {
+        defer { sound = nil }
+        try close(sound)
+    }
+
+    private func close(_ file: RecordingFile?) throws(MediaFileError) {
+        guard let file else { return }
+        do throws(MediaFileError) {
+            try file.finish()
+        } catch {
+            files.removeAll { $0.path == file.path }
+            throw error
+        }
     }
 }

@@ -45,19 +45,23 @@ import Testing
     }
 
     /// What comes at the same time comes in the order in which it is listed.
+    private static func receive(_ deliveries: [Delivery], _ recording: CallRecording) throws {
+        let inOrder = deliveries.enumerated().sorted {
+            ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
+        }
+        for (_, delivery) in inOrder {
+            let ticks = delivery.at * Int64(delivery.format.clockRate) / 1_000
+            try recording.receive(
+                EncodedFrame(
+                    payload: payload(delivery.format), timestamp: UInt32(ticks), isKeyFrame: true,
+                    format: delivery.format), at: .zero + .milliseconds(delivery.at))
+        }
+    }
+
     private static func record(_ deliveries: [Delivery], _ body: ([URL]) throws -> Void) throws {
         try inFolder { folder in
             let recording = CallRecording(folder: folder, name: "Ann")
-            let inOrder = deliveries.enumerated().sorted {
-                ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
-            }
-            for (_, delivery) in inOrder {
-                let ticks = delivery.at * Int64(delivery.format.clockRate) / 1_000
-                try recording.receive(
-                    EncodedFrame(
-                        payload: payload(delivery.format), timestamp: UInt32(ticks), isKeyFrame: true,
-                        format: delivery.format), at: .zero + .milliseconds(delivery.at))
-            }
+            try receive(deliveries, recording)
             try recording.finish()
             try body(recording.files)
         }
@@ -147,6 +151,25 @@ import Testing
     @Test func `who changes codecs without end has so many files`() throws {
         let deliveries = (0..<300).map { Delivery(at: $0 * 20, format: $0 % 2 == 0 ? .h264 : .vp8) }
         try Self.record(deliveries) { files in #expect(files.count == CallRecording.fileLimit) }
+        // One of them is of sound that had waited for a picture.
+        let sounds = (0..<99).map { Delivery(at: $0 * 20, format: $0 % 2 == 0 ? .pcmu : .pcma) }
+        let last = [Delivery(at: 1_980, format: .opus), Delivery(at: 2_000, format: .pcma)]
+        try Self.record(sounds + last) { files in
+            #expect(files.count == CallRecording.fileLimit && files.last?.pathExtension == "ogg")
+        }
+    }
+
+    @Test func `a file that cannot be written leaves the others whole`() throws {
+        try Self.inFolder { folder in
+            let recording = CallRecording(folder: folder, name: "Ann")
+            try Self.receive(Self.frames(.h264, 0..<1_000) + Self.frames(.pcmu, 0..<1_000), recording)
+            let film = try #require(recording.files.first)
+            fillDisk(under: film)
+            #expect(throws: MediaFileError.diskFull(file: film.path)) { try recording.finish() }
+            #expect(recording.files.map(\.lastPathComponent) == ["Ann-received.wav"])
+            let sound = try MediaFile(path: recording.files[0].path).audio
+            #expect(sound?.frames.count == 50)
+        }
     }
 
     /// Letters and signs that Swift writes together with what follows them (UAX #29, Prepend).

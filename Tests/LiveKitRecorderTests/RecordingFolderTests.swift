@@ -313,17 +313,6 @@ import Testing
         }
     }
 
-    /// From now on nothing more can be written to an open file.
-    private static func fillDisk(under file: URL) {
-        let full = open("/dev/full", O_WRONLY | O_CLOEXEC)
-        defer { close(full) }
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? [] {
-            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
-            guard target == file.resolvingSymlinksInPath().path, let descriptor = Int32(name) else { continue }
-            dup2(full, descriptor)
-        }
-    }
-
     @Test(arguments: [false, true])
     func `that the disk is full when a file ends is told once`(codecChanges: Bool) async throws {
         try await Self.inFolder { url in
@@ -332,7 +321,7 @@ import Testing
             let (track, _) = try Self.camera([])
             let (_, failure) = await folder.record(
                 track, Self.keyFrames(codecChanges ? [Self.vp8, Self.vp9] : [Self.vp8]),
-                began: { Self.fillDisk(under: url.appending(path: $0)) })
+                began: { fillDisk(under: url.appending(path: $0)) })
             #expect(failure == .diskFull)
             #expect(told.lines.count == 1 && told.lines.allSatisfy { $0.hasSuffix("The disk is full.") })
             #expect(try Self.index(url).map(\.complete) == [false])

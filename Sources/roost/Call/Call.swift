@@ -94,10 +94,14 @@ struct Call: AsyncParsableCommand {
                 try await runner.run()
             } catch {
                 // However the call ended, what was recorded of it is there.
-                if let files = try? await recorder?.files(), !files.isEmpty { output.recorded(files) }
+                if let files = await recorder?.completed().files, !files.isEmpty { output.recorded(files) }
                 throw error
             }
-            if let recorder { output.recorded(try await recorder.files()) }
+            if let recorder {
+                let (files, failure) = await recorder.completed()
+                if failure == nil || !files.isEmpty { output.recorded(files) }
+                if let failure { throw failure }
+            }
         } catch let error as CommandError {
             output.failed(error.description)
             throw ExitCode(error.status)

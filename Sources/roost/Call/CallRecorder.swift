@@ -40,6 +40,8 @@ actor CallRecorder: CallFrameSink {
 
     private func fail(_ error: MediaFileError) {
         state = .failed(error)
+        // The other files are whole; what is not is told by the first failure.
+        try? recording.finish()
         failed("The recording failed, the call goes on without it: \(error)")
     }
 
@@ -54,10 +56,11 @@ actor CallRecorder: CallFrameSink {
         }
     }
 
-    /// The complete recordings, oldest first; none when nothing came that could be recorded.
-    func files() throws -> [URL] {
+    /// Ends all. The complete recordings, oldest first, and what another one failed of; neither when nothing came that
+    /// could be recorded.
+    func completed() -> (files: [URL], failure: CommandError?) {
         finish()
-        if case .failed(let error) = state { throw CommandError("The recording failed: \(error)") }
-        return recording.files
+        guard case .failed(let error) = state else { return (recording.files, nil) }
+        return (recording.files, CommandError("The recording failed: \(error)"))
     }
 }

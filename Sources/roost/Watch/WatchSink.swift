@@ -85,13 +85,9 @@
         }
 
         private func complete(_ recorder: CallRecorder, of name: String) async {
-            do {
-                for file in try await recorder.files() { files.append((name, file)) }
-            } catch let error as CommandError {
-                failure = error
-            } catch {
-                failure = CommandError("The recording of \(name) failed.")
-            }
+            let (whole, failure) = await recorder.completed()
+            for file in whole { files.append((name, file)) }
+            if let failure { self.failure = failure }
         }
     }
 #endif
