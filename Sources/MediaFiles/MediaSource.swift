@@ -101,10 +101,17 @@ public struct MediaSource: Sendable {
     }
 
     /// Goes where another track of the same file is, after that one jumped: to the frame that belongs beside it. Every
-    /// frame of this track has to be a place to begin, as those of sound are. Timestamps continue.
+    /// frame of this track has to be a place to begin, as those of sound are. Timestamps continue; what has not begun
+    /// is due sooner.
     public mutating func follow(lead: Interval) {
         let wanted = lead.ticks(at: Int64(track.format.clockRate))
         guard position < track.frames.count, wanted != leadTicks else { return }
+        if !hasBegun {
+            // So much sooner, but not before the file: there it begins further on.
+            clock = max(0, start - wanted)
+            leadTicks = start - clock
+            position = 0
+        }
         // Where in its round the frame at the wanted lead is, if this one is at its own.
         var place = track.frames[position].decodeTime + wanted - leadTicks
         switch ending {

@@ -68,6 +68,34 @@ import Testing
         try await expectSoundBesidePicture()
     }
 
+    @Test func `has its sound in step with the picture from the first packet on, however much later it is published`()
+        async throws
+    {
+        await audio.use(try await connection.addTrack(.audio).sender)
+        let (pictures, sounds) = (try #require(video.player), try #require(audio.player))
+        let (origin, same) = (await pictures.origin, await sounds.origin)
+        #expect(origin != nil && same == origin)
+        video.stop()
+        audio.stop()
+        await connection.close()
+    }
+
+    @Test func `that begins with silence is not silent for longer when the connection is made anew`() async throws {
+        var late = Self.voice
+        for index in late.frames.indices { late.frames[index].decodeTime += 48_000 * 60 }
+        let publication = LocalTrackPublication(
+            id: LocalTrackID(rawValue: 3), options: TrackPublishOptions(name: "speech", source: .microphone),
+            kind: .audio, media: MediaSource(track: late), picture: nil, room: nil)
+        await publication.use(try await connection.addTrack(.audio).sender)
+        let origin = await publication.player?.origin
+        await publication.use(try await connection.addTrack(.audio).sender)
+        let next = await publication.player?.origin
+        #expect(origin != nil && next == origin)
+        video.stop()
+        publication.stop()
+        await connection.close()
+    }
+
     @Test func `has its sound beside the picture that was there before it`() async throws {
         await room.keyFrameRequested(video.id)
         await audio.use(try await connection.addTrack(.audio).sender)

@@ -136,6 +136,24 @@ import Testing
         #expect(voice.nextDue?.milliseconds.rounded() == 150)
     }
 
+    @Test func `sound that has not begun comes as much sooner as its picture has jumped`() {
+        // 20 ms each, the first of them after 100.
+        let late = MediaTrack(
+            format: .opus,
+            frames: (0..<10).map {
+                MediaTrack.Frame(
+                    payload: [UInt8($0)], decodeTime: 4_800 + $0 * 960, duration: 960, isKeyFrame: true)
+            })
+        var voice = MediaSource(track: late, ending: .stop)
+        voice.follow(lead: .milliseconds(40))
+        #expect(voice.nextDue == .milliseconds(60) && voice.position == 0 && voice.lead == .milliseconds(40))
+        // At the file's beginning the third packet, of 140 ms, is beside the picture of 150.
+        voice.follow(lead: .milliseconds(150))
+        #expect(voice.nextDue == .zero && voice.position == 2 && voice.lead == .milliseconds(140))
+        let packet = voice.next()
+        #expect(packet?.timestamp == 0)
+    }
+
     @Test func `sound that has ended waits for the next round`() {
         var voice = MediaSource(track: sound, roundLength: .milliseconds(20))
         voice.follow(lead: .milliseconds(15))

@@ -77,9 +77,12 @@ public final class LocalTrackPublication: Sendable {
         var player: FilePlayer?
         var task: Task<Void, Never>?
         if let media {
-            // A file goes on where it was.
+            // A file goes on where it was, and what waits for its place in the file goes on waiting.
             let source = if let old { await old.source } else { media }
+            let waiting = await source.hasBegun ? nil : old?.origin
+            let beside = await picture?.player?.origin
             let next = FilePlayer(playing: source, on: sender)
+            await next.begin(at: beside ?? waiting)
             await next.setPaused(isMuted)
             (player, task) = (next, Task { await next.run() })
         }

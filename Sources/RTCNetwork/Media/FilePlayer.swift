@@ -9,6 +9,9 @@ public import RTCWire
 public actor FilePlayer {
     /// What is played, where it is now: for another player that is to go on from there.
     public private(set) var source: MediaSource
+    /// When the file's beginning is due, or was, by which its frames are: players of one file that share it are in
+    /// step. Nil before `begin` and `run`.
+    public private(set) var origin: ContinuousClock.Instant?
     private let sender: RTPSender
     private let layer: String?
     private let playoutDelay: PlayoutDelayLimits?
@@ -35,17 +38,30 @@ public actor FilePlayer {
     /// sending all that it missed at once.
     private static let suspension = Duration.seconds(1)
 
+    /// A source that has not begun looks so often whether its beginning has come nearer.
+    private static let beginningStep = Duration.milliseconds(10)
+
+    /// Sets `origin`, which `run` does otherwise.
+    ///
+    /// - Parameter origin: another player's; nil to go on from now on. A source that has been begun goes on at once,
+    ///   and a fresh one has the file's beginning now: another track of its file may come first.
+    public func begin(at origin: ContinuousClock.Instant? = nil) {
+        self.origin = origin ?? ContinuousClock.now - (source.hasBegun ? source.nextDue ?? .zero : .zero).duration
+    }
+
     /// Plays until the source ends, the connection closes or the task is cancelled.
     public func run() async {
         let clock = ContinuousClock()
-        // A source that another player has begun goes on; of a fresh one another track of its file may come first.
-        var started = clock.now - (source.hasBegun ? source.nextDue ?? .zero : .zero).duration
-        while let due = source.nextDue, !Task.isCancelled {
-            try? await clock.sleep(until: started + due.duration, tolerance: .zero)
+        if origin == nil { begin() }
+        passOver()
+        while let origin, let due = source.nextDue, !Task.isCancelled {
+            let time = origin + due.duration
+            let wake = source.hasBegun ? time : min(time, clock.now + Self.beginningStep)
+            try? await clock.sleep(until: wake, tolerance: .zero)
             // The source may have been moved in the meantime.
-            guard !Task.isCancelled, source.nextDue == due else { continue }
-            let late = clock.now - (started + due.duration)
-            if late > Self.suspension { started += late }
+            guard !Task.isCancelled, source.nextDue == due, clock.now >= time else { continue }
+            let late = clock.now - time
+            if late > Self.suspension { self.origin = origin + late }
             guard var frame = source.next() else { return }
             if isPaused { continue }
             frame.metadata.playoutDelay = playoutDelay
@@ -63,6 +79,14 @@ public actor FilePlayer {
                 continue
             }
         }
+    }
+
+    /// Goes to the newest frame that is due.
+    private func passOver() {
+        guard let origin else { return }
+        let now = ContinuousClock.now
+        var later = source
+        while later.next() != nil, let due = later.nextDue, origin + due.duration <= now { source = later }
     }
 
     /// Between two, a receiver goes by the media clock; the extension's document asks for one a second at least.
@@ -94,7 +118,12 @@ public actor FilePlayer {
     public var lead: Interval { source.lead }
 
     /// Goes where another player of the same file is that has this lead. For sound, beside its picture.
-    public func follow(lead: Interval) { source.follow(lead: lead) }
+    public func follow(lead: Interval) {
+        let isFresh = !source.hasBegun
+        source.follow(lead: lead)
+        // It may have been due for a while.
+        if isFresh { passOver() }
+    }
 }
 
 extension AbsoluteCaptureTime {
