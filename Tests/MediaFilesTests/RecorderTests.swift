@@ -142,6 +142,66 @@ import Testing
         #expect(file.audio?.frames.map(\.decodeTime) == sound.map { $0 * 48 })
     }
 
+    /// Six seconds of sound, and of pictures those of the second and the third second all at once at its end.
+    private static func recordBurst(_ format: PayloadFormat, _ key: [UInt8]) throws -> [UInt8] {
+        var deliveries: [(at: Int64, frame: EncodedFrame)] = []
+        for time in stride(from: UInt32(0), to: 6_000, by: 20) {
+            let packet = EncodedFrame(payload: [0xf8, 1, 2], timestamp: time * 48, isKeyFrame: true, format: .opus)
+            deliveries.append((Int64(time), packet))
+        }
+        for time in stride(from: UInt32(0), to: 6_000, by: 40) {
+            let frame = EncodedFrame(payload: key, timestamp: time * 90, isKeyFrame: true, format: format)
+            deliveries.append(((1_000..<3_000).contains(time) ? 3_000 : Int64(time), frame))
+        }
+        var recorder = try Recorder(video: format, audio: .opus)
+        var file = MemoryFile()
+        for (_, delivery) in deliveries.enumerated().sorted(by: {
+            ($0.element.at, $0.offset) < ($1.element.at, $1.offset)
+        }) {
+            recorder.receive(delivery.frame, at: .zero + .milliseconds(delivery.at))
+        }
+        recorder.finish()
+        file.apply(&recorder)
+        return file.bytes
+    }
+
+    private static let everyPicture = Array(stride(from: 0, to: 6_000, by: 40))
+
+    @Test func `pictures that come late take no cluster of a WebM back, and are at their times`() throws {
+        let bytes = try Self.recordBurst(.vp8, try TestMedia.track("webRtcTestVideo.ivf").frames[0].payload)
+        let file = TestWebM(bytes)
+        let starts = file.clusters.map(\.time)
+        #expect(starts == starts.sorted())
+        #expect(file.times(ofTrack: 1) == Self.everyPicture)
+        #expect(file.times(ofTrack: 2) == Array(stride(from: 0, to: 6_000, by: 20)))
+        try #require(TestMedia.hasFFmpeg)
+        let rows = try TestMedia.probe("packet=codec_type,pts_time", bytes, "webm")
+        let times = rows.filter { $0.hasPrefix("video") }.compactMap { Double($0.dropFirst(6)) }
+        #expect(times.count == Self.everyPicture.count)
+        for (time, expected) in zip(times, Self.everyPicture) { #expect(abs(time - Double(expected) / 1_000) < 0.008) }
+    }
+
+    @Test func `samples that come late are none that an MP4 has two of at one time`() throws {
+        let bytes = try Self.recordBurst(.h264, try TestMedia.track("webRtcTestVideo.mp4").frames[0].payload)
+        let runs = TestFragments(bytes).runs
+        for track in [1, 2] {
+            let own = runs.filter { $0.track == track }
+            #expect(own.count > 2 && zip(own, own.dropFirst()).allSatisfy { $0.end <= $1.start })
+        }
+        let pictures = try #require(try MediaFile(reading: bytes, name: "call.mp4").video)
+        let times = pictures.frames.map { Int($0.decodeTime) }
+        let expected = Self.everyPicture.map { $0 * 90 }
+        #expect(times.count == expected.count)
+        for (time, expected) in zip(times, expected) {
+            // The picture of 960 ms was told to stand for a second.
+            if (90_000..<180_000).contains(expected) {
+                #expect(time >= expected && time <= 180_000)
+            } else {
+                #expect(time == expected)
+            }
+        }
+    }
+
     @Test func `a new time line of the sender is placed by arrival`() throws {
         let packet: [UInt8] = [0xf8, 1, 2]
         var recorder = try Recorder(video: nil, audio: .opus)

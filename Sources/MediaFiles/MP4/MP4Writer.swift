@@ -31,6 +31,9 @@ struct MP4Writer: ContainerWriter {
     private let height: UInt16
     private let hasAudio: Bool
     private var sequence: UInt32 = 0
+    /// Where the samples that were written end, in each track's ticks.
+    private var videoEnd: Int64 = 0
+    private var audioEnd: Int64 = 0
     private var durationOffset = 0
 
     /// - Parameter firstKeyFrame: Annex B with its parameter sets; nil for sound alone.
@@ -94,8 +97,8 @@ struct MP4Writer: ContainerWriter {
     }
 
     mutating func write(_ samples: [RecordedSample]) -> [FileChange] {
-        let video = samples.filter { $0.kind == .video }
-        let audio = samples.filter { $0.kind == .audio }
+        let video = Self.placed(samples.filter { $0.kind == .video }, after: &videoEnd)
+        let audio = Self.placed(samples.filter { $0.kind == .audio }, after: &audioEnd)
         let hadChangedSets = hasChangedSets
         let videoData = video.map { avcSample($0.payload, isKeyFrame: $0.isKeyFrame) }
         let audioData = audio.map { $0.payload }
@@ -137,6 +140,18 @@ struct MP4Writer: ContainerWriter {
         // §8.8.2. Until now the box was called `free`, as a duration of zero would be believed.
         writer.fullBox("mehd", version: 1) { $0.append(uint64: UInt64(clamping: duration.nanoseconds / 1_000_000)) }
         return [.overwrite(writer.bytes, offset: durationOffset)]
+    }
+
+    /// §8.8.12: no fragment begins before the samples of those before it end. How long a picture stands may have been
+    /// told before the next ones came, late: those are passed through where it ends, a tick each.
+    private static func placed(_ samples: [RecordedSample], after end: inout Int64) -> [RecordedSample] {
+        samples.map { sample in
+            var placed = sample
+            placed.time = max(sample.time, end)
+            placed.duration = max(1, sample.time + sample.duration - placed.time)
+            end = placed.time + placed.duration
+            return placed
+        }
     }
 
     /// Length fields for start codes. Parameter sets that the header has are left out (ISO/IEC 14496-15 §5.3.2); once

@@ -18,6 +18,8 @@ struct WebMWriter: ContainerWriter {
     private var segmentStart = 0
     private var durationOffset = 0
     private var cues: [Cue] = []
+    /// The last cluster's, in milliseconds.
+    private var clusterTime: Int64 = 0
 
     private struct Cue {
         var time: Int64
@@ -106,7 +108,11 @@ struct WebMWriter: ContainerWriter {
         var writer = EBMLWriter()
         var rest = samples[...]
         while let first = rest.first {
-            let start = milliseconds(first)
+            // What was late, and is behind what the other track has had meanwhile, takes no cluster back: players look
+            // for a place by their times. RFC 9559 §11.2: a block may be before its cluster's.
+            let time = milliseconds(first)
+            let start = clusterTime - time <= Self.maximumClusterSpan ? max(time, clusterTime) : time
+            clusterTime = start
             let cluster = rest.prefix { milliseconds($0) - start <= Self.maximumClusterSpan }
             rest = rest.dropFirst(cluster.count)
             // RFC 9559 §22: the index points at key frames of the video; sound alone is indexed by cluster.
