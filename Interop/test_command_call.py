@@ -13,7 +13,7 @@ import socketio
 
 from peers.roost_peer import find_roost
 from support.command import call_arguments, listening, media_flows, run
-from support.evidence import REPOSITORY
+from support.evidence import MEDIA, REPOSITORY
 from support.waiting import PATIENCE, wait_until
 
 
@@ -190,6 +190,19 @@ def test_closed_standard_streams_harm_nothing(server, rooms, roost):
     )
     assert done.returncode == 0
     assert bob.wait() == 0
+
+
+@pytest.mark.parametrize("options, is_told", [((), True), (("--audio", MEDIA / "webRtcTestVideo.ogg"), False)])
+def test_a_films_sound_that_cannot_be_sent_is_told_unless_other_sound_takes_its_place(
+        options, is_told, server, rooms, roost, tmp_path):
+    film = tmp_path / "film.mp4"
+    subprocess.run(
+        ["ffmpeg", "-v", "error", "-i", MEDIA / "webRtcTestVideo.mp4", "-f", "lavfi", "-i", "sine", "-t", "2",
+         "-map", "0:v", "-map", "1:a", "-c:v", "copy", "-c:a", "aac", film], check=True)
+    ann = roost.call(server, next(rooms), "Ann", "caller", "--video", film, *options)
+    ann.wait_for("room", message="Connected")
+    notices = [event["message"] for event in ann.events if event["event"] == "notice"]
+    assert notices == ([f"What {film} holds in AAC is left out: it cannot be sent."] if is_told else [])
 
 
 def test_a_recording_that_cannot_be_written_is_told_at_once_and_the_call_goes_on(server, rooms, roost, tmp_path):

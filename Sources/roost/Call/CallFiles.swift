@@ -22,7 +22,8 @@ enum CallFiles {
             guard Call.Codec.allCases.contains(where: { $0.format == track.format }) else {
                 throw CommandError("\(video) is coded in \(track.format.name); a call sends H.264 or VP8.")
             }
-            if let sentence = film.omission(from: video) { notice(sentence) }
+            // Of sound in whose place there is other sound nothing is missing.
+            if audio == nil || audio == video, let sentence = film.omission(from: video) { notice(sentence) }
             // Beside other sound than its own a picture waits for nothing.
             tracks = [audio == video ? track : track.beginningAtOnce]
         } else {
