@@ -129,3 +129,10 @@ def test_a_side_that_freezes_does_not_hold_the_demo(demo, tmp_path):
     assert "Callee: failed: " in text and "it did not end within" in text
     assert "Failed" in (tmp_path / "report.html").read_text()
     assert not any(runs(child) for child in started)
+
+
+def test_the_folder_that_it_makes_is_for_its_user_alone(demo, tmp_path):
+    folder = tmp_path / "monday"
+    # The last one counts.
+    demo("--output", folder, "--duration", "60s")
+    until(lambda: folder.exists() and folder.stat().st_mode & 0o777 == 0o700)

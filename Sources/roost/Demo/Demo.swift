@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import LiveKitRecorder
 internal import MediaFiles
 
 /// `roost demo`: a whole call between real processes, checked.
@@ -80,11 +81,13 @@ struct Demo: AsyncParsableCommand {
     private func prepareFolder() throws -> URL {
         let folder = URL(filePath: output, directoryHint: .isDirectory)
         do {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try RecordingFolder.prepare(folder.path)
             for name in try FileManager.default.contentsOfDirectory(atPath: folder.path)
             where name.contains("-received") || name == "report.html" {
                 try FileManager.default.removeItem(at: folder.appending(path: name))
             }
+        } catch let error as RecordingFolderError {
+            throw CommandError(error.description)
         } catch {
             throw CommandError("The folder \(output) cannot be prepared: \(error.localizedDescription)")
         }
