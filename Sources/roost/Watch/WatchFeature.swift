@@ -93,7 +93,7 @@
             }
         }
 
-        /// Until the track ends with its connection.
+        /// Until the track ends.
         private func record(_ track: RemoteTrack, of connection: WebRTCConnectionID) -> Effect<Action> {
             let frames = track.frames
             return .run { [sink] _ in

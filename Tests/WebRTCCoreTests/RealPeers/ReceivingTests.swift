@@ -54,6 +54,33 @@ import Testing
         for sender in senders { await sender.connection.close() }
     }
 
+    @Test func `a track that its sender holds ends, and is another one when it is sent again`() async throws {
+        let engine = try ConnectionWitness().engine()
+        let log = await EventLog(engine)
+        let ann = try TestSender("Ann")
+        try await ann.accept(try await engine.setRemoteOffer(try await ann.offer(adding: [.video])))
+        let first = try #require(await log.video(of: "Ann"))
+        await ann.reached(.connected)
+        var frames = first.track.frames.makeAsyncIterator()
+        try await ann.sendVideo(0..<3)
+        for _ in 0..<3 { _ = await frames.next() }
+
+        let camera = try #require(await ann.connection.transceivers.first)
+        try await ann.connection.setDirection(.inactive, of: camera)
+        try await ann.accept(try await engine.setRemoteOffer(try await ann.offer()))
+        let end = await frames.next()
+        #expect(end == nil)
+
+        try await ann.connection.setDirection(.sendonly, of: camera)
+        try await ann.accept(try await engine.setRemoteOffer(try await ann.offer()))
+        let second = try #require(await log.video(of: "Ann"))
+        // From the video's beginning, which is a key frame.
+        let count = try TestMedia.video().frames.count
+        try await ann.sendVideo(count..<count + 3)
+        #expect(await second.track.next(3).count == 3)
+        await ann.connection.close()
+    }
+
     @Test func `candidates that come before their offer are kept for it`() async throws {
         let engine = try ConnectionWitness().engine()
         let log = await EventLog(engine)

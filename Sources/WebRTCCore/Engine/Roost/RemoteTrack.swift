@@ -21,7 +21,7 @@
         }
 
         /// The frames from now on, complete and in decoding order; each access is a stream of its own. It ends with the
-        /// connection.
+        /// track: one that its peer takes back and sends again is another one.
         public var frames: AsyncStream<EncodedFrame> { makeFrames() }
 
         /// Asks the sender for a picture that decoding can begin at. Means nothing for sound.

@@ -8,6 +8,20 @@
         let happenings: AsyncStream<ConnectionHappening>
         private let connection: PeerConnection
 
+        /// A track that comes in. It ends when its peer holds it (RFC 3264 §8.4), and its transceiver may go on.
+        private struct Incoming {
+            let track: RemoteTrack
+            let frames: TrackFrames
+
+            init(_ transceiver: RTPTransceiver, of connection: PeerConnection?) {
+                let frames = TrackFrames(of: transceiver.receiver)
+                self.frames = frames
+                track = RemoteTrack(
+                    id: "\(transceiver.id)", frames: { frames.stream() },
+                    requestKeyFrame: { [weak connection] in await connection?.requestKeyFrame(on: transceiver) })
+            }
+        }
+
         init(configuration: PeerConnectionConfiguration) {
             var configuration = configuration
             configuration.dataChannels.acceptsOffers = false
@@ -16,7 +30,7 @@
             self.happenings = happenings
             // Holds the events and not the connection: they end when it is closed or gone.
             Task { [events = connection.events, weak connection] in
-                var receiving: Set<RTPTransceiver> = []
+                var receiving: [RTPTransceiver: Incoming] = [:]
                 for await event in events {
                     if let happening = Self.happening(event, &receiving, connection) { continuation.yield(happening) }
                 }
@@ -56,7 +70,7 @@
         func close() async { await connection.close() }
 
         private static func happening(
-            _ event: PeerConnectionEvent, _ receiving: inout Set<RTPTransceiver>, _ connection: PeerConnection?
+            _ event: PeerConnectionEvent, _ receiving: inout [RTPTransceiver: Incoming], _ connection: PeerConnection?
         ) -> ConnectionHappening? {
             switch event {
             case .connectionStateChange(let state, let because):
@@ -68,13 +82,16 @@
                         sdpMid: candidate.sdpMid))
             case .track(let transceiver):
                 // Each offer says again what is sent.
-                guard receiving.insert(transceiver).inserted else { return nil }
-                let track = RemoteTrack(transceiver, of: connection)
+                guard receiving[transceiver] == nil else { return nil }
+                let incoming = Incoming(transceiver, of: connection)
+                receiving[transceiver] = incoming
+                let track = incoming.track
                 return transceiver.kind == .video
                     ? .videoAdded(id: track.id, track) : .audioAdded(id: track.id, track)
             case .trackEnded(let transceiver):
-                guard receiving.remove(transceiver) != nil else { return nil }
-                let track = RemoteTrack(transceiver, of: connection)
+                guard let incoming = receiving.removeValue(forKey: transceiver) else { return nil }
+                incoming.frames.end()
+                let track = incoming.track
                 return transceiver.kind == .video
                     ? .videoRemoved(id: track.id, track) : .audioRemoved(id: track.id, track)
             case .negotiationNeeded, .signalingStateChange, .iceConnectionStateChange, .iceGatheringStateChange,
@@ -82,14 +99,6 @@
                 // Data channels are refused. We never offer; the connection's state sums the others up.
                 return nil
             }
-        }
-    }
-
-    extension RemoteTrack {
-        fileprivate init(_ transceiver: RTPTransceiver, of connection: PeerConnection?) {
-            self.init(
-                id: "\(transceiver.id)", frames: { transceiver.receiver.frames },
-                requestKeyFrame: { [weak connection] in await connection?.requestKeyFrame(on: transceiver) })
         }
     }
 

@@ -1,0 +1,37 @@
+package import RTCEngine
+internal import Synchronization
+
+/// The frames of one track, as streams that end with it. A transceiver outlives a track: what it carries by then is
+/// another one's.
+package final class TrackFrames: Sendable {
+    private struct State {
+        var ends: [FrameStreamEnd] = []
+        var isEnded = false
+    }
+
+    private let receiver: RTPReceiver
+    private let state = Mutex(State())
+
+    package init(of receiver: RTPReceiver) { self.receiver = receiver }
+
+    /// As `RTPReceiver.frames`, until `end` at the latest.
+    package func stream() -> AsyncStream<EncodedFrame> {
+        state.withLock { state -> AsyncStream<EncodedFrame> in
+            guard !state.isEnded else { return AsyncStream { $0.finish() } }
+            state.ends.removeAll(where: \.isOver)
+            let (frames, end) = receiver.listen()
+            state.ends.append(end)
+            return frames
+        }
+    }
+
+    /// What waits is still taken.
+    package func end() {
+        let ends = state.withLock { state in
+            state.isEnded = true
+            defer { state.ends = [] }
+            return state.ends
+        }
+        for end in ends { end() }
+    }
+}
