@@ -155,46 +155,32 @@ import Testing
         let venue = Venue()
         let clients = try venue.assemble([("ann", .single), ("bob", .single)])
         let (ann, bob) = (clients[0], clients[1])
-        try ann.publish("camera", .video, layers: layers)
-        #expect(venue.run { ann.lines.contains("< track_subscribed camera") })
-        venue.run(for: .seconds(Int64(1)))
-        var number = 0
-        func watch(_ pictures: Int) throws {
-            for _ in 0..<pictures {
-                try ann.picture(number, "camera", layers: layers)
-                venue.run(for: .milliseconds(32))
-                number += 1
-            }
-        }
-        func layer() -> UInt8? {
-            bob.frames[ann.track("camera")?.sid ?? ""]?.last.map { $0.payload[$0.payload.count - 2] }
-        }
-        try watch(90)
-        #expect(layer() == UInt8(layers.count))
-        let sid = try #require(ann.track("camera")).sid
+        let camera = try LayeredCamera(of: ann, layers: layers, in: venue)
+        try camera.film(90)
+        #expect(camera.layer(for: bob) == UInt8(layers.count))
         bob.show(ann.track("camera"), width: 200, height: 100)
-        try watch(60)
-        #expect(layer() == 1)
+        try camera.film(60)
+        #expect(camera.layer(for: bob) == 1)
         venue.run(for: .seconds(Int64(5)))
         #expect(ann.lines.last == "< subscribed_quality camera low")
         venue.send(
             .trackSetting(
                 .with {
-                    $0.trackSids = [sid]
+                    $0.trackSids = [camera.sid]
                     $0.quality = .medium
                 }), from: bob)
         #expect(ann.lines.last == "< subscribed_quality camera low medium")
-        try watch(60)
-        #expect(layer() == 2)
+        try camera.film(60)
+        #expect(camera.layer(for: bob) == 2)
         venue.send(
             .trackSetting(
                 .with {
-                    $0.trackSids = [sid]
+                    $0.trackSids = [camera.sid]
                     $0.disabled = true
                 }), from: bob)
-        let count = bob.frames[sid]?.count
-        try watch(20)
-        #expect(bob.frames[sid]?.count == count)
+        let count = camera.count(for: bob)
+        try camera.film(20)
+        #expect(camera.count(for: bob) == count)
     }
 
     @Test(arguments: ["sdp/py120_single_vp8_simulcast_reoffer.sdp", "sdp/py120_single_h264_simulcast_reoffer.sdp"])
