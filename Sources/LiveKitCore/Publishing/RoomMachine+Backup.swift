@@ -65,7 +65,14 @@ extension RoomMachine {
         return (track.isRegressed ? track.versions.reversed() : track.versions).first { version in
             guard let format = version.format ?? version.announced else { return true }
             return !lacking.contains(format) && !participant.quirks.unplayable.contains(format)
+                && !(format == .av1 && isInLayersUnseen(version, of: track, by: participant))
         }
+    }
+
+    /// Whether a client would get what it cannot put together, and could have the other codec.
+    private func isInLayersUnseen(_ version: TrackVersion, of track: Track, by participant: Participant) -> Bool {
+        track.backup != nil && participant.mode == .single && participant.quirks.offersNoDescriptors
+            && track.info.codecs[version.place].layers.count > 1
     }
 
     /// Somebody can have a track in its second codec alone, which has not come yet; or not any more.

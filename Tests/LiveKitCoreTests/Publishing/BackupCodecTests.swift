@@ -250,6 +250,28 @@ import Testing
         #expect(frames.last.map { $0.payload[$0.payload.count - 2] } == 2)
     }
 
+    @Test(arguments: [LiveKitClientInfo.SDK.js, .python])
+    func `a browser of one connection gets the second codec where it would not see layers of AV1`(
+        _ sdk: LiveKitClientInfo.SDK
+    ) throws {
+        let venue = Venue()
+        let codecs: [CodecParameters] = [.av1, .vp8]
+        let ann = try venue.join("ann", codecs: codecs)
+        let bob = try venue.join("bob", codecs: codecs, request: { $0.clientInfo.sdk = sdk })
+        let cat = try venue.join("cat", .dual, codecs: codecs, request: { $0.clientInfo.sdk = sdk })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publish("camera", as: ["av1", "vp8"], layers: [.low, .medium, .high])
+        venue.run(for: .seconds(Int64(1)))
+        let isBrowser = sdk == .js
+        #expect(Self.quality(ann).contains { $0.hasSuffix("vp8: low medium high") } == isBrowser)
+        let sid = TrackSID(rawValue: try #require(ann.track("camera")).sid)
+        let versions = ["bob", "cat"].map { name in
+            venue.room.people.first { $0.identity == name }?.subscriptions[sid]?.version.format
+        }
+        #expect(versions == [isBrowser ? nil : .av1, .av1])
+        #expect(![bob, cat].contains { $0.lines.contains { $0.hasPrefix("< subscription_response") } })
+    }
+
     @Test func `a second codec that was not announced, or of a track that is not there, is refused`() throws {
         let venue = Venue()
         let (ann, _) = try Self.meet([("bob", Self.both)], in: venue)

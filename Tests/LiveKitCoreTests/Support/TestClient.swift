@@ -306,9 +306,13 @@ final class TestClient {
         try offer()
     }
 
-    /// Announces a track in two codecs, and offers the first.
-    func publish(_ title: String, as codecs: [String], policy: LiveKitBackupCodecPolicy = .simulcast) throws {
+    /// Announces a track in two codecs, and offers the first, whose layers lie inside its stream.
+    func publish(
+        _ title: String, as codecs: [String], layers: [LiveKitVideoQuality] = [],
+        policy: LiveKitBackupCodecPolicy = .simulcast
+    ) throws {
         try publish(title, .video) { request in
+            request.layers = layers.map { quality in .with { $0.quality = quality } }
             request.simulcastCodecs = codecs.enumerated().map { place, codec in
                 .with {
                     $0.codec = codec
