@@ -91,11 +91,11 @@ extension RoomMachine {
 
     /// Clients name tracks that are not there without being told so, as with LiveKit's server: they may have ended.
     func updateDataSubscription(_ request: LiveKitUpdateDataSubscription, of participant: Participant) {
-        for update in request.updates {
-            guard let track = dataTracks[TrackSID(rawValue: update.trackSid)], track.publisher !== participant else {
-                continue
-            }
-            participant.wishes[track.sid] = update.subscribe
+        // Each once: a request may name one a hundred thousand times. The last word counts.
+        let wishes = Dictionary(request.updates.map { ($0.trackSid, $0.subscribe) }) { $1 }
+        for (name, isWanted) in wishes.sorted(by: { $0.key < $1.key }) {
+            guard let track = dataTracks[TrackSID(rawValue: name)], track.publisher !== participant else { continue }
+            participant.wishes[track.sid] = isWanted
             introduce(track, to: participant)
         }
     }

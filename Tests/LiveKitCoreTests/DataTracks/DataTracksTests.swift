@@ -182,6 +182,10 @@ import Testing
         for client in clients { _ = client.news() }
         Self.subscribe(bob, to: "pose")
         #expect(bob.news() == ["> subscribe to data", "< subscription_permission ann pose false"])
+        let sid = try #require(venue.names.first { $0.value == "pose" }?.key)
+        let again = LiveKitUpdateDataSubscription.Update.with { ($0.trackSid, $0.subscribe) = (sid, true) }
+        venue.send(.updateDataSubscription(.with { $0.updates = Array(repeating: again, count: 1_000) }), from: bob)
+        #expect(bob.news().count { $0.hasPrefix("< ") } == 1, "however often a request names it")
         venue.send(.subscriptionPermission(.with { $0.allParticipants = true }), from: ann)
         #expect(bob.news() == ["< subscription_permission ann pose true", "< data_track_handles 1 ann pose"])
         #expect(cat.news() == [], "who has not asked for it is told nothing")
