@@ -81,8 +81,22 @@ extension RoomMachine {
         let wasWanted = !track.waiting.isEmpty
         if isWaiting { track.waiting.insert(participant.sid) } else { track.waiting.remove(participant.sid) }
         track.hasAskedForBackup = track.hasAskedForBackup || isWaiting
+        if !wasWanted { track.remindersOfBackup = 0 }
         if wasWanted == track.waiting.isEmpty { tellQuality(of: track) }
     }
+
+    /// A few times, and not too soon: browsers' SDKs drop what they hear of a track before its publishing is over for
+    /// them.
+    func remindOfBackups(of participant: Participant) {
+        for track in participant.tracks where !track.waiting.isEmpty && track.remindersOfBackup < Self.mostReminders {
+            guard let backup = track.backup, backup.clientIDs.isEmpty else { continue }
+            track.remindersOfBackup += 1
+            // In each second `checkInterval`, from the second one on.
+            if track.remindersOfBackup.isMultiple(of: 2) { tellQuality(of: track) }
+        }
+    }
+
+    private static let mostReminders = 20
 
     // MARK: Regression
 

@@ -22,6 +22,8 @@ final class Track {
     var waiting: Set<ParticipantSID> = []
     /// The publisher was told that somebody needs the backup.
     var hasAskedForBackup = false
+    /// How often that was told again.
+    var remindersOfBackup = 0
     /// Somebody has it: the publisher was told.
     var wasSubscribed = false
     /// What the server has told the client to do last, unless the client has changed it since.

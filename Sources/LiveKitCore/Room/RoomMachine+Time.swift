@@ -98,6 +98,7 @@ extension RoomMachine {
             let isDue =
                 now - participant.tokenAt >= (participant.isTokenStale ? Self.changedTokenInterval : Self.tokenInterval)
             if isDue { wantToken(for: participant, at: now) }
+            remindOfBackups(of: participant)
             // Whoever cannot say anything cannot offer.
             for track in participant.tracks where track.transceiver == nil {
                 if now - track.announcedAt >= Self.announcementTimeout { withdraw(track, at: now) }
