@@ -26,7 +26,7 @@ extension Room {
     }
 
     /// Subscribes to a data track, whatever `ConnectOptions.autoSubscribe` says; back when its frames can come. The
-    /// stream has those from now on, and ends with the track, over reconnects of ours and of its publisher. Whoever
+    /// stream has those from now on, and ends with the track, over reconnects of ours. Whoever
     /// lets go of the last stream of a track unsubscribes from it.
     ///
     /// - Parameter bufferSize: so many frames wait for a reader; then the oldest one goes.
