@@ -8,6 +8,9 @@ extension RoomMachine {
     // MARK: Publishing
 
     func publishDataTrack(_ request: LiveKitPublishDataTrackRequest, of participant: Participant) {
+        guard let request = request.known(within: configuration.limits.trackRequestBytes) else {
+            return refuse(.invalidRequest, nil, "the description of a data track is too long", to: participant)
+        }
         if let (reason, text) = refusal(of: request, by: participant) {
             return refuse(reason, .publishDataTrack(request), text, to: participant)
         }
@@ -92,7 +95,8 @@ extension RoomMachine {
     /// Clients name tracks that are not there without being told so, as with LiveKit's server: they may have ended.
     func updateDataSubscription(_ request: LiveKitUpdateDataSubscription, of participant: Participant) {
         // Each once: a request may name one a hundred thousand times. The last word counts.
-        let wishes = Dictionary(request.updates.map { ($0.trackSid, $0.subscribe) }) { $1 }
+        let known = request.updates.lazy.filter { self.dataTracks[TrackSID(rawValue: $0.trackSid)] != nil }
+        let wishes = Dictionary(known.map { ($0.trackSid, $0.subscribe) }) { $1 }
         for (name, isWanted) in wishes.sorted(by: { $0.key < $1.key }) {
             guard let track = dataTracks[TrackSID(rawValue: name)], track.publisher !== participant else { continue }
             participant.wishes[track.sid] = isWanted
@@ -124,6 +128,7 @@ extension RoomMachine {
             guard let handle = participant.nextDataHandle() else { return }
             let subscription = DataSubscription(participant, to: track, handle: handle)
             participant.dataSubscriptions[track.sid] = subscription
+            participant.dataHandlesUsed.insert(handle)
             track.add(subscription)
             tellHandles(to: participant)
         case (false, let subscription?): end(subscription)
@@ -140,6 +145,7 @@ extension RoomMachine {
     func end(_ subscription: DataSubscription) {
         subscription.track.remove(subscription)
         subscription.subscriber.dataSubscriptions[subscription.track.sid] = nil
+        subscription.subscriber.dataHandlesUsed.remove(subscription.handle)
         tellHandles(to: subscription.subscriber)
     }
 
@@ -150,9 +156,14 @@ extension RoomMachine {
         tellPermission(of: track.sid, by: track.publisher, to: participant)
     }
 
-    /// All that a subscriber gets, each time: who is told often is told the last of it at the interval's end.
+    /// So many data tracks may be told of at once, each time that one comes or goes.
+    private static let shortList = 50
+
+    /// All that a subscriber gets, each time: who is told often is told the last of it at the interval's end, and who
+    /// gets many the more seldom at once.
     func tellHandles(to participant: Participant) {
-        guard participant.changes.handlesTold < Self.maximumChanges else {
+        let count = max(participant.dataSubscriptions.count, Self.shortList)
+        guard participant.changes.handlesTold < Self.maximumChanges * Self.shortList / count else {
             participant.changes.hasUntoldHandles = true
             return
         }
@@ -191,9 +202,8 @@ extension LiveKitPublishDataTrackResponse {
 extension Participant {
     /// One that none of its tracks has; nil where there is none left.
     fileprivate func nextDataHandle() -> UInt16? {
-        guard dataSubscriptions.count < UInt16.max else { return nil }
-        let used = Set(dataSubscriptions.values.map(\.handle))
-        repeat { lastDataHandle &+= 1 } while lastDataHandle == 0 || used.contains(lastDataHandle)
+        guard dataHandlesUsed.count < UInt16.max else { return nil }
+        repeat { lastDataHandle &+= 1 } while lastDataHandle == 0 || dataHandlesUsed.contains(lastDataHandle)
         return lastDataHandle
     }
 

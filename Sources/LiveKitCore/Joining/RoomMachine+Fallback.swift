@@ -89,7 +89,8 @@ extension RoomMachine {
     }
 
     func recallFallback(of participant: Participant, at now: Instant) {
-        guard !participant.mode.isExchange, let end = streamsAlone.removeValue(forKey: participant.identity), now < end
+        guard !participant.mode.isExchange, let end = streamsAlone.removeValue(forKey: participant.identity), now < end,
+            participant.quirks.takesStreams
         else { return }
         participant.prefersStreams = true
     }

@@ -4,6 +4,18 @@ import RTCWire
 import SFUCore
 import SwiftProtobuf
 
+extension SwiftProtobuf.Message {
+    /// Without what we do not know: everybody would be sent it, and nobody could check it.
+    ///
+    /// - Returns: nil when it is longer than that.
+    func known(within limit: Int) -> Self? {
+        guard let bytes: [UInt8] = try? serializedBytes(), bytes.count <= limit else { return nil }
+        var options = BinaryDecodingOptions()
+        options.discardUnknownFields = true
+        return try? Self(serializedBytes: bytes, options: options)
+    }
+}
+
 /// What a client says of a track before its media come.
 extension LiveKitAddTrackRequest {
     /// Clients drop tracks whose ids do not begin with TR; the letters after it are for people who read logs.
@@ -17,16 +29,6 @@ extension LiveKitAddTrackRequest {
             case .unknown, .UNRECOGNIZED: "U"
             }
         return "TR_" + (type == .video ? "V" : "A") + source
-    }
-
-    /// Without what we do not know: everybody would be sent it, and nobody could check it.
-    ///
-    /// - Returns: nil when it is longer than that.
-    func known(within limit: Int) -> Self? {
-        guard let bytes: [UInt8] = try? serializedBytes(), bytes.count <= limit else { return nil }
-        var options = BinaryDecodingOptions()
-        options.discardUnknownFields = true
-        return try? Self(serializedBytes: bytes, options: options)
     }
 
     /// Nothing in it is larger than a room keeps.

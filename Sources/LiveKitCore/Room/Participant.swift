@@ -71,6 +71,7 @@ final class Participant {
     /// Published, in that order.
     var dataTracks: [DataTrack] = []
     var dataSubscriptions: [TrackSID: DataSubscription] = [:]
+    var dataHandlesUsed: Set<UInt16> = []
     /// The last number of a data track in the packets that it gets; 0 before there is one.
     var lastDataHandle: UInt16 = 0
     /// What was asked for or against by name, also of tracks that are not published yet by those who have them.

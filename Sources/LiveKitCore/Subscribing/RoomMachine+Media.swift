@@ -49,7 +49,9 @@ extension RoomMachine {
 
     func tellStreamState(_ publication: PublicationID, _ subscriber: RoomPeerID, isPaused: Bool, at now: Instant) {
         guard let track = byPublication[publication], let participant = byPeer[subscriber]?.participant,
-            let subscription = participant.subscriptions[track.sid]
+            let subscription = participant.subscriptions[track.sid],
+            // It may have gone over to the track's other codec since.
+            subscription.version.publication == publication
         else { return }
         subscription.pause = (isPaused, now)
         send(.streamStateUpdate(.with { $0.streamStates = [subscription.streamState] }), to: participant)

@@ -163,9 +163,18 @@ import Testing
         #expect(
             reason { $0.schema.encoding.custom = String(repeating: "s", count: 33) }
                 == "< request_response invalidRequest")
+        let strange = UnknownStorage.withField(1_000, bytes: 20_000)
+        #expect(reason { try? $0.schema.merge(serializedBytes: strange) } == "< request_response invalidRequest")
         #expect(reason { $0.pubHandle = 1 } == "< request_response duplicateHandle")
         #expect(reason { $0.name = "pose" } == "< request_response duplicateName")
-        #expect(reason { $0.frameEncoding.wellKnown = .cdr } == "< publish_data_track lidar")
+        let short = UnknownStorage.withField(1_000, bytes: 8)
+        #expect(
+            reason {
+                $0.frameEncoding.wellKnown = .cdr
+                try? $0.schema.merge(serializedBytes: short)
+            } == "< publish_data_track lidar")
+        let kept = venue.room.people[0].dataTracks.last?.info
+        #expect(kept?.schema.unknownFields.data.isEmpty == true, "what nobody could check goes to nobody")
         for handle in 3...64 { Self.publish("track \(handle)", UInt32(handle), of: ann) }
         _ = ann.news()
         #expect(reason { ($0.pubHandle, $0.name) = (65, "one more") } == "< request_response limitExceeded")
@@ -244,5 +253,15 @@ import Testing
         #expect(bob.dataTrackHandles.count == 1)
         try Self.push(1, 1, of: ann)
         #expect(Self.received(bob) == ["pose: [1]"])
+    }
+}
+
+extension UnknownStorage {
+    /// A message that has nothing but a field of bytes that we do not know.
+    fileprivate static func withField(_ number: Int, bytes count: Int) -> [UInt8] {
+        func varint(_ value: Int) -> [UInt8] {
+            value < 0x80 ? [UInt8(value)] : [UInt8(value & 0x7f | 0x80)] + varint(value >> 7)
+        }
+        return varint(number << 3 | 2) + varint(count) + [UInt8](repeating: 1, count: count)
     }
 }
