@@ -67,8 +67,7 @@ extension RoomMachine {
         }
         // What the client has understood to be withdrawn may come in the same section again.
         for place in participant.withdrawals.indices {
-            guard let section = participant.withdrawals[place].section else { continue }
-            if sending?.contains(section.transceiver) != true { participant.withdrawals[place].section = nil }
+            participant.withdrawals[place].sections.removeAll { sending?.contains($0.transceiver) != true }
         }
         let over = participant.tracks.filter { track in
             track.transceiver.map { sending?.contains($0) != true } ?? false
@@ -101,7 +100,7 @@ extension RoomMachine {
                 waiting.removeAll { awaited in awaited.version.clientIDs.contains { named.contains($0) } }
                 // Nor one in place of what was withdrawn and still comes.
                 if participant.withdrawals.contains(where: {
-                    $0.section.map { $0 == (section.id, section.remoteTrackID) } ?? false
+                    $0.sections.contains { $0 == (section.id, section.remoteTrackID) }
                 }) {
                     waiting = []
                 }
@@ -286,15 +285,15 @@ extension RoomMachine {
     /// The server takes a track away from its publisher.
     func withdraw(_ track: Track, at now: Instant) {
         let participant = track.publisher
-        let section = track.transceiver.flatMap { id in
+        let ids = track.versions.compactMap(\.transceiver)
+        let sections =
             participant.publisher.flatMap { connection in
-                media.withMachine(of: connection.id) { machine in machine.transceivers.first { $0.id == id } } ?? nil
-            }
-        }
+                media.withMachine(of: connection.id) { machine in machine.transceivers.filter { ids.contains($0.id) } }
+            } ?? []
         end(track, at: now)
         if participant.withdrawals.count == Withdrawal.maximum { participant.withdrawals.removeFirst() }
         participant.withdrawals.append(
-            Withdrawal(sid: track.sid, at: now, section: section.map { ($0.id, $0.remoteTrackID) }))
+            Withdrawal(sid: track.sid, at: now, sections: sections.map { ($0.id, $0.remoteTrackID) }))
         send(.trackUnpublished(.with { $0.trackSid = track.sid.rawValue }), to: track.publisher)
     }
 }

@@ -189,8 +189,8 @@ extension AccessToken.Claims {
 struct Withdrawal {
     var sid: TrackSID
     var at: Instant
-    /// Where it came, and what its section called it.
-    var section: (transceiver: TransceiverID, remoteTrackID: String?)?
+    /// Where it came, in each codec, and what its section called it.
+    var sections: [(transceiver: TransceiverID, remoteTrackID: String?)]
 
     /// So many are remembered of one participant.
     static let maximum = 64

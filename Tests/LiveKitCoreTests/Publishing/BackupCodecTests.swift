@@ -286,6 +286,32 @@ import Testing
         #expect(![bob, cat].contains { $0.lines.contains { $0.hasPrefix("< subscription_response") } })
     }
 
+    @Test func `a camera that is forbidden does not come back in its second codec as another track`() throws {
+        let venue = Venue()
+        let (ann, others) = try Self.meet([("bob", [.vp8])], in: venue)
+        try ann.publishBackup(of: "camera")
+        venue.run(for: .seconds(Int64(1)))
+        try Self.send(ann, ["camera", Self.backup])
+        _ = try venue.room.updateParticipant(
+            .with {
+                $0.identity = "ann"
+                $0.permission = .with {
+                    $0.canPublish = true
+                    $0.canPublishSources = [.screenShare]
+                }
+            }, at: venue.now)
+        venue.drain()
+        // The client goes on sending, announces what it may, and offers as it did before.
+        venue.send(
+            .addTrack(.with { ($0.cid, $0.name, $0.type, $0.source) = ("screen", "screen", .video, .screenShare) }),
+            from: ann)
+        try ann.offer()
+        venue.run(for: .seconds(Int64(1)))
+        try Self.send(ann, ["camera", Self.backup], from: 100)
+        #expect(others[0].others["ann"]?.tracks.isEmpty == true)
+        #expect(venue.room.people.first?.tracks.allSatisfy { $0.transceiver == nil } == true)
+    }
+
     @Test func `a second codec that was not announced, or of a track that is not there, is refused`() throws {
         let venue = Venue()
         let (ann, _) = try Self.meet([("bob", Self.both)], in: venue)
