@@ -285,6 +285,33 @@ def test_data_tracks_go_on_after_a_reconnect(sfu, room, join, scenario):
     check_pushed(bob, eve, "wheels", itertools.count())
 
 
+@pytest.mark.parametrize("scenario", ["signal_reconnect", "full_reconnect"])
+def test_data_tracks_go_on_when_their_publisher_begins_anew(room, join, scenario):
+    ann, bob = join("ann"), join("bob")
+    for name in ("pose", "lidar"):
+        ann.tell({"do": "publish_data_track", "name": name})
+        bob.wait_for("data_track_published", participant="ann", name=name)
+        bob.tell({"do": "subscribe_data_track", "track": name})
+
+    def check():
+        """From now on frames of both come."""
+        def came():
+            for name in ("pose", "lidar"):
+                ann.tell({"do": "push", "name": name, "payload": "Y29tZQ=="})
+            return {line["name"] for line in bob.events[before:] if line["event"] == "data_frame"} == {"pose", "lidar"}
+
+        before = len(bob.events)
+        wait_until(came, lambda: f"frames of both\n{bob.transcript()}\n{ann.transcript()}")
+
+    check()
+    ann.tell({"do": "simulate", "scenario": scenario})
+    ann.wait_for("reconnected")
+    check()
+    if scenario == "full_reconnect":
+        bob.wait_for("participant_disconnected", participant="ann")
+    assert not any(line["event"] in ("data_track_ended", "data_track_unpublished") for line in bob.events)
+
+
 def test_a_data_track_that_is_encrypted_is_not_subscribed_to(sfu, room, join):
     ann, bob = sfu.join(room, "ann", "--key", "known to ann"), join("bob")
     ann.do("publish_data_track", name="pose")

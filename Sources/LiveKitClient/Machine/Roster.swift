@@ -41,7 +41,7 @@ extension RoomClientMachine {
         roster.speakers = [:]
         let sids = Set(others.map(\.sid))
         for info in roster.remote.values.filter({ !sids.contains($0.sid) }).sorted(by: { $0.sid < $1.sid }) {
-            participantLeft(info, followedBy: others.first { $0.identity == info.identity }, at: now)
+            participantLeft(info, mayReturn: true, at: now)
         }
         participantsChanged(others, at: now)
     }
@@ -54,14 +54,16 @@ extension RoomClientMachine {
                 // A session of ours that is over.
                 continue
             } else if info.state == .disconnected {
-                if let known = roster.remote[info.sid] { participantLeft(known, at: now) }
+                if let known = roster.remote[info.sid] {
+                    participantLeft(known, mayReturn: info.disconnectReason.mayReturn, at: now)
+                }
             } else if let known = roster.remote[info.sid] {
                 // What was said before is older than what we have.
                 if info.version >= known.version { participantChanged(from: known, to: info) }
             } else {
                 // Of an identity there is one session: the old one's end may be told later.
                 if let old = roster.remote.values.first(where: { $0.identity == info.identity }) {
-                    participantLeft(old, followedBy: info, at: now)
+                    participantLeft(old, mayReturn: true, at: now)
                 }
                 participantCame(info)
             }
@@ -77,10 +79,8 @@ extension RoomClientMachine {
         dataTracksChanged(of: participant.identity, to: info.dataTracks)
     }
 
-    /// - Parameter successor: the session with which the same person is back; its data tracks may go on.
-    private mutating func participantLeft(
-        _ info: LiveKitParticipantInfo, followedBy successor: LiveKitParticipantInfo? = nil, at now: Instant
-    ) {
+    /// - Parameter mayReturn: the same person is back in another session, or may be soon; its data tracks may go on.
+    private mutating func participantLeft(_ info: LiveKitParticipantInfo, mayReturn: Bool, at now: Instant) {
         roster.remote[info.sid] = nil
         roster.speakers[info.sid] = nil
         let participant = RemoteParticipant(info)
@@ -88,7 +88,7 @@ extension RoomClientMachine {
             unsubscribed(track.sid)
             put(.tell(.trackUnpublished(track, participant)))
         }
-        endDataTracks(of: participant.identity, unlessIn: successor?.dataTracks ?? [])
+        dataPublisherLeft(participant.identity, mayReturn: mayReturn, at: now)
         data.forget(info.sid)
         put(.tell(.participantDisconnected(participant)))
         for call in calls.recipientLeft(participant.identity) {
@@ -163,6 +163,21 @@ extension RoomClientMachine {
                 let quality = ConnectionQuality(update.quality)
             else { continue }
             put(.tell(.connectionQualityChanged(identity, quality)))
+        }
+    }
+}
+
+extension LiveKitDisconnectReason {
+    /// Whether who is gone for this reason may be on the way back: what is lost comes again, and servers that ask for
+    /// a new session end the old one with such a reason.
+    fileprivate var mayReturn: Bool {
+        switch self {
+        case .unknownReason, .duplicateIdentity, .serverShutdown, .stateMismatch, .joinFailure, .migration,
+            .signalClose, .connectionTimeout, .mediaFailure:
+            true
+        case .clientInitiated, .participantRemoved, .roomDeleted, .roomClosed, .userUnavailable, .userRejected,
+            .sipTrunkFailure, .agentError, .UNRECOGNIZED:
+            false
         }
     }
 }

@@ -26,8 +26,9 @@ extension Room {
     }
 
     /// Subscribes to a data track, whatever `ConnectOptions.autoSubscribe` says; back when its frames can come. The
-    /// stream has those from now on, and ends with the track, over reconnects of ours. Whoever
-    /// lets go of the last stream of a track unsubscribes from it.
+    /// stream has those from now on, and ends with the track. It goes on over reconnects of ours and of its publisher,
+    /// who has ten seconds to publish the track again when its session was lost; who leaves ends it at once, as
+    /// LiveKit's SDKs do before they begin anew. Whoever lets go of the last stream of a track unsubscribes from it.
     ///
     /// - Parameter bufferSize: so many frames wait for a reader; then the oldest one goes.
     /// - Throws: `dataTrackEnded` when it is not published any more, `dataTrackEncrypted` when it cannot be read here,

@@ -130,7 +130,10 @@ import Testing
         #expect(Self.hear(1, dialogue).isEmpty)
         _ = dialogue.server(Dialogue.update(Self.ann(Self.track("DTR_2", "pose", handle: 2), version: 3)))
         #expect(Self.subscribe(to: Self.track("DTR_2", "pose"), dialogue) == ["> subscribe DTR_2"])
-        let gone = Dialogue.info("ann", version: 4) { $0.state = .disconnected }
+        let gone = Dialogue.info("ann", version: 4) {
+            $0.state = .disconnected
+            $0.disconnectReason = .clientInitiated
+        }
         #expect(
             dialogue.server(Dialogue.update(gone))
                 == [
@@ -156,13 +159,71 @@ import Testing
         #expect(Self.subscribe(to: Self.pose, dialogue) == ["= 3 done"])
     }
 
+    @Test func `a publisher who is back is told of before its tracks, which go on one after the other`() {
+        let lidar = Self.track("DTR_2", "lidar", handle: 2)
+        let dialogue = Dialogue.connected([Self.ann(Self.pose, lidar)])
+        _ = Self.subscribe(to: Self.pose, dialogue)
+        _ = Self.subscribe(to: lidar, dialogue)
+        _ = dialogue.server(Self.handles([1: "DTR_1", 2: "DTR_2"]))
+        let (pose2, lidar2) = (Self.track("DTR_3", "pose"), Self.track("DTR_4", "lidar", handle: 2))
+        #expect(
+            dialogue.server(Dialogue.update(Self.ann(sid: "PA_ann2"))) == ["* disconnected ann", "* connected ann"])
+        #expect(
+            dialogue.server(Dialogue.update(Self.ann(pose2, sid: "PA_ann2", version: 2))) == ["> subscribe DTR_3"])
+        #expect(
+            dialogue.server(Dialogue.update(Self.ann(pose2, lidar2, sid: "PA_ann2", version: 3)))
+                == ["> subscribe DTR_4"])
+        #expect(dialogue.server(Self.handles([3: "DTR_3", 4: "DTR_4"])).isEmpty)
+        #expect(Self.hear(1, under: 3, dialogue) == ["* frame [1] of 1"])
+        #expect(Self.hear(2, under: 4, dialogue) == ["* frame [2] of 2"])
+        // Nobody waits for them any more.
+        #expect(!dialogue.pass(.seconds(Int64(20))).contains { $0.hasPrefix("* no") })
+    }
+
+    @Test func `the tracks of a publisher whose session is told to be lost may go on, but not after a goodbye`() {
+        func gone(_ reason: LiveKitDisconnectReason) -> LiveKitSignalResponse.OneOf_Message {
+            Dialogue.update(
+                Dialogue.info("ann", version: 2) {
+                    $0.state = .disconnected
+                    $0.disconnectReason = reason
+                })
+        }
+        let dialogue = Self.subscribed()
+        #expect(dialogue.server(gone(.unknownReason)) == ["* disconnected ann"])
+        #expect(dialogue.server(Dialogue.update(Self.ann(sid: "PA_ann2"))) == ["* connected ann"])
+        let again = Self.ann(Self.track("DTR_2", "pose"), sid: "PA_ann2", version: 2)
+        #expect(dialogue.server(Dialogue.update(again)) == ["> subscribe DTR_2"])
+        #expect(
+            Self.subscribed().server(gone(.participantRemoved))
+                == ["* no more frames of 1", "* no data DTR_1", "* disconnected ann"])
+    }
+
+    @Test func `a publisher who is back and publishes a track no more has ten seconds to do so`() {
+        let dialogue = Self.subscribed()
+        _ = dialogue.server(Dialogue.update(Self.ann(sid: "PA_ann2")))
+        #expect(!dialogue.pass(.milliseconds(9_999)).contains { $0.hasPrefix("* no") })
+        #expect(
+            dialogue.pass(.milliseconds(1)).filter { $0.hasPrefix("*") } == [
+                "* no more frames of 1", "* no data DTR_1",
+            ])
+        let late = Self.ann(Self.track("DTR_2", "pose"), sid: "PA_ann2", version: 2)
+        #expect(dialogue.server(Dialogue.update(late)) == ["* data DTR_2 pose of ann"])
+    }
+
+    @Test func `a publisher who is back has its time while the server tells us nothing`() {
+        let dialogue = Self.subscribed()
+        _ = dialogue.server(Dialogue.update(Self.ann(sid: "PA_ann2")))
+        _ = dialogue.signalLost()
+        #expect(!dialogue.pass(.seconds(Int64(12))).contains { $0.hasPrefix("* no") })
+    }
+
     @Test func `another track of the publisher who is back is another track`() {
         let dialogue = Self.subscribed()
         let again = Self.ann(Self.track("DTR_2", "lidar"), sid: "PA_ann2")
         #expect(
             dialogue.server(Dialogue.update(again))
                 == [
-                    "* no more frames of 1", "* no data DTR_1", "* disconnected ann", "* connected ann",
+                    "* disconnected ann", "* connected ann", "* no more frames of 1", "* no data DTR_1",
                     "* data DTR_2 lidar of ann",
                 ])
     }

@@ -22,12 +22,27 @@ struct DataSubscribing {
         var info: LiveKitDataTrackInfo
         var step = Step.unwanted
         var assembler = DataTrackAssembler()
+        /// The session that published it is over, and its publisher has so long to publish it in another one.
+        var awaitedUntil: Instant?
 
         var isWanted: Bool {
             switch step {
             case .unwanted: false
             case .requested, .active: true
             }
+        }
+
+        /// When time is up for it.
+        var deadline: Instant? {
+            guard case .requested(let until, _) = step else { return awaitedUntil }
+            return min(until, awaitedUntil ?? until)
+        }
+
+        /// Its publisher, who publishes these by now, does so no more. While it is awaited, it ends when another track
+        /// has its name or its handle.
+        func isOver(among infos: [LiveKitDataTrackInfo]) -> Bool {
+            guard !infos.contains(where: { $0.isSameTrack(as: info) }) else { return false }
+            return awaitedUntil == nil || infos.contains { $0.name == info.name || $0.pubHandle == info.pubHandle }
         }
     }
 
@@ -36,9 +51,7 @@ struct DataSubscribing {
     private var handles: [UInt16: TrackSID] = [:]
     private var lastID: UInt64 = 0
 
-    var deadline: Instant? {
-        tracks.values.compactMap { if case .requested(let until, _) = $0.step { until } else { nil } }.min()
-    }
+    var deadline: Instant? { tracks.values.compactMap(\.deadline).min() }
 
     /// Those that we want.
     var wanted: [TrackSID] { sorted { $0.isWanted } }
@@ -77,8 +90,12 @@ struct DataSubscribing {
         guard var track = remove(sid) else { return }
         track.info = info
         track.assembler = DataTrackAssembler()
+        track.awaitedUntil = nil
         tracks[TrackSID(info.sid)] = track
     }
+
+    /// - Parameter until: when it is over; nil if it is there.
+    mutating func setAwaited(_ sid: TrackSID, until: Instant?) { tracks[sid]?.awaitedUntil = until }
 
     mutating func move(_ sid: TrackSID, to step: Step) {
         tracks[sid]?.step = step
@@ -124,10 +141,13 @@ extension RoomClientMachine {
 
     /// What somebody publishes by now.
     mutating func dataTracksChanged(of publisher: ParticipantIdentity, to infos: [LiveKitDataTrackInfo]) {
-        endDataTracks(of: publisher, unlessIn: infos)
+        endDataTracks { $0.publisher == publisher && $0.isOver(among: infos) }
         for info in infos {
             let sid = TrackSID(info.sid)
-            if dataSubscribing.tracks[sid] != nil { continue }
+            guard dataSubscribing.tracks[sid] == nil else {
+                dataSubscribing.setAwaited(sid, until: nil)
+                continue
+            }
             guard let old = dataSubscribing.predecessor(of: info, by: publisher) else {
                 dataSubscribing.add(info, of: publisher)
                 put(.tell(.dataTrackPublished(RemoteDataTrack(info, of: publisher))))
@@ -139,14 +159,20 @@ extension RoomClientMachine {
         }
     }
 
-    /// - Parameter infos: what goes on, perhaps under other sids.
-    mutating func endDataTracks(of publisher: ParticipantIdentity, unlessIn infos: [LiveKitDataTrackInfo]) {
-        let ended = dataSubscribing.sorted { track in
-            track.publisher == publisher && !infos.contains { $0.isSameTrack(as: track.info) }
+    /// A session of somebody's is over.
+    ///
+    /// - Parameter mayReturn: in another session, which is told of before what it publishes.
+    mutating func dataPublisherLeft(_ publisher: ParticipantIdentity, mayReturn: Bool, at now: Instant) {
+        guard mayReturn else { return endDataTracks { $0.publisher == publisher } }
+        for sid in dataSubscribing.sorted({ $0.publisher == publisher }) {
+            dataSubscribing.setAwaited(sid, until: now + Self.answerTimeout)
         }
-        for sid in ended {
+    }
+
+    private mutating func endDataTracks(where isEnded: (DataSubscribing.Track) -> Bool) {
+        for sid in dataSubscribing.sorted(isEnded) {
             guard let track = endDataTrack(sid, because: .dataTrackEnded) else { continue }
-            put(.tell(.dataTrackUnpublished(RemoteDataTrack(track.info, of: publisher))))
+            put(.tell(.dataTrackUnpublished(RemoteDataTrack(track.info, of: track.publisher))))
         }
     }
 
@@ -231,16 +257,22 @@ extension RoomClientMachine {
 
     mutating func dataSubscribingTimePassed(at now: Instant) {
         guard let deadline = dataSubscribing.deadline, deadline <= now else { return }
+        // While the server does not hear us, it does not answer, and tells nothing.
+        guard isSignalOpen else { return allowMoreTime(at: now) }
+        endDataTracks { if let until = $0.awaitedUntil { until <= now } else { false } }
         for sid in dataSubscribing.wanted {
-            guard case .requested(let until, let requests)? = dataSubscribing.tracks[sid]?.step, until <= now else {
-                continue
+            guard case .requested(let until, _)? = dataSubscribing.tracks[sid]?.step, until <= now else { continue }
+            giveUp(sid, because: .timedOut)
+        }
+    }
+
+    private mutating func allowMoreTime(at now: Instant) {
+        let until = now + Self.answerTimeout
+        for (sid, track) in dataSubscribing.tracks {
+            if case .requested(_, let requests) = track.step {
+                dataSubscribing.move(sid, to: .requested(until: until, requests))
             }
-            // While the server does not hear us, it does not answer either.
-            if isSignalOpen {
-                giveUp(sid, because: .timedOut)
-            } else {
-                dataSubscribing.move(sid, to: .requested(until: now + Self.answerTimeout, requests))
-            }
+            if track.awaitedUntil != nil { dataSubscribing.setAwaited(sid, until: until) }
         }
     }
 
