@@ -177,9 +177,10 @@ final class Dialogue {
         case .openMedia: return "! media"
         case .closeMedia: return "! no media"
         case .media(let command): return "! " + text(command)
-        case .sendData(.tracks, let bytes):
-            guard let packet = DataTrackPacket(parsing: bytes) else { return "> nonsense" }
-            return "> _data_track \(packet.handle): \(packet.payload.count) bytes"
+        case .sendFrame(let packets):
+            let parsed = packets.compactMap { DataTrackPacket(parsing: $0) }
+            guard let handle = parsed.first?.handle, parsed.count == packets.count else { return "> nonsense" }
+            return "> frame on \(handle): \(parsed.map { "\($0.payload.count)" }.joined(separator: " + ")) bytes"
         case .sendData(let label, let bytes):
             guard let packet = try? LiveKitDataPacket(serializedBytes: bytes) else { return "> nonsense" }
             packets.append(packet)

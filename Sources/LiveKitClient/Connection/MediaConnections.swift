@@ -25,9 +25,11 @@ actor MediaConnections {
     private let reliableStream: AsyncStream<[UInt8]>
     private nonisolated let lossy: AsyncStream<[UInt8]>.Continuation
     private let lossyStream: AsyncStream<[UInt8]>
-    /// Packets of data tracks, of which there may be many a second.
-    private nonisolated let tracks: AsyncStream<[UInt8]>.Continuation
-    private let trackStream: AsyncStream<[UInt8]>
+    /// Frames of data tracks, in packets.
+    private nonisolated let frames: AsyncStream<[[UInt8]]>.Continuation
+    private let frameStream: AsyncStream<[[UInt8]]>
+    /// Of frames: while more has not gone out, the next one waits. Messages, which share the way, are not held up long.
+    private static let frameThreshold = 256 << 10
     /// Bytes of reliable messages that have not been given to their channel.
     private nonisolated let queuedBytes = Atomic(0)
     /// Beyond it senders wait (`waitForRoom`).
@@ -62,7 +64,7 @@ actor MediaConnections {
         (reliableStream, reliable) = AsyncStream.makeStream()
         // Of those that not even the task gets to send, the newest count.
         (lossyStream, lossy) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
-        (trackStream, tracks) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+        (frameStream, frames) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(32))
     }
 
     /// Those of a server's ICE servers that can be used here: one that cannot does not keep the others from it.
@@ -83,6 +85,7 @@ actor MediaConnections {
         for (label, options) in [(DataLabel.reliable, DataChannelInit()), (.lossy, once), (.tracks, once)] {
             guard let channel = try? await publisher.createDataChannel(label.rawValue, options) else { continue }
             channels[label] = channel
+            if label == .tracks { await channel.setBufferedAmountLowThreshold(Self.frameThreshold) }
             tasks.append(
                 Task { [report] in
                     guard (try? await channel.waitUntilOpen()) != nil, !Task.isCancelled else { return }
@@ -95,11 +98,11 @@ actor MediaConnections {
             let events = connection.events
             tasks.append(Task { [weak self] in for await event in events { await self?.happened(event, target) } })
         }
-        let (commands, reliable, lossy, tracks) = (commandStream, reliableStream, lossyStream, trackStream)
+        let (commands, reliable, lossy, frames) = (commandStream, reliableStream, lossyStream, frameStream)
         tasks.append(Task { [weak self] in for await command in commands { await self?.perform(command) } })
         tasks.append(Task { [weak self] in for await bytes in reliable { await self?.sendReliable(bytes) } })
         tasks.append(Task { [weak self] in for await bytes in lossy { await self?.send(bytes, .lossy) } })
-        tasks.append(Task { [weak self] in for await bytes in tracks { await self?.send(bytes, .tracks) } })
+        tasks.append(Task { [weak self] in for await packets in frames { await self?.send(frame: packets) } })
     }
 
     nonisolated func enqueue(_ command: MediaCommand) { commands.yield(command) }
@@ -110,9 +113,11 @@ actor MediaConnections {
             queuedBytes.wrappingAdd(bytes.count, ordering: .relaxed)
             reliable.yield(bytes)
         case .lossy: lossy.yield(bytes)
-        case .tracks: tracks.yield(bytes)
+        case .tracks: enqueue(frame: [bytes])
         }
     }
+
+    nonisolated func enqueue(frame packets: [[UInt8]]) { frames.yield(packets) }
 
     /// Back when not too many reliable messages wait for their channel, when it is over, or the task is cancelled.
     func waitForRoom() async {
@@ -141,7 +146,7 @@ actor MediaConnections {
         commands.finish()
         reliable.finish()
         lossy.finish()
-        tracks.finish()
+        frames.finish()
         resumeWaiters()
         for task in tasks { task.cancel() }
         tasks = []
@@ -290,6 +295,15 @@ actor MediaConnections {
             } catch {
                 return
             }
+        }
+    }
+
+    /// Those that come meanwhile wait, and the oldest of them go.
+    private func send(frame packets: [[UInt8]]) async {
+        guard let channel = channels[.tracks], (try? await channel.waitForBufferedAmountLow()) != nil else { return }
+        for packet in packets {
+            // Without it the others are of no use.
+            guard !isClosed, (try? await channel.send(packet)) != nil else { return }
         }
     }
 

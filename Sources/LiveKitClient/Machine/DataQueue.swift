@@ -9,11 +9,14 @@ struct DataQueue {
     static let largestMessage = 64_000
     /// Together, of what waits and of what may be wanted again.
     private static let limit = 4 << 20
-    /// Packets of data tracks leave room for messages.
+    /// Frames of data tracks leave room for messages.
     private static let trackLimit = 1 << 20
 
     private(set) var openLabels: [DataLabel] = []
     private var waiting: [(label: DataLabel, bytes: [UInt8])] = []
+    /// In packets.
+    private var waitingFrames: [[[UInt8]]] = []
+    /// Of both.
     private var waitingBytes = 0
     /// Reliable ones that were sent, oldest first.
     private var sent: [(sequence: UInt32, bytes: [UInt8])] = []
@@ -23,20 +26,25 @@ struct DataQueue {
     private(set) var lastReceived: [String: UInt32] = [:]
 
     /// Something waits for a channel.
-    var hasWaiting: Bool { !waiting.isEmpty }
+    var hasWaiting: Bool { !waiting.isEmpty || !waitingFrames.isEmpty }
 
-    /// The channels are those of new connections. Messages that wait are sent over them; packets of data tracks were
+    /// The channels are those of new connections. Messages that wait are sent over them; frames of data tracks were
     /// for then.
     mutating func newSession() {
         openLabels = []
-        waiting.removeAll { $0.label == .tracks }
+        waitingFrames = []
         countWaiting()
         sent = []
         sentBytes = 0
         lastReceived = [:]
     }
 
-    private mutating func countWaiting() { waitingBytes = waiting.reduce(0) { $0 + $1.bytes.count } }
+    private mutating func countWaiting() {
+        waitingBytes = waiting.reduce(0) { $0 + $1.bytes.count }
+        waitingBytes += waitingFrames.reduce(0) { $0 + Self.size(of: $1) }
+    }
+
+    private static func size(of packets: [[UInt8]]) -> Int { packets.reduce(0) { $0 + $1.count } }
 
     mutating func nextSequence() -> UInt32 {
         lastSequence &+= 1
@@ -47,9 +55,8 @@ struct DataQueue {
 
     mutating func admit(_ label: DataLabel, _ bytes: [UInt8], sequence: UInt32) -> Admission {
         let isOpen = openLabels.contains(label)
-        let limit = label == .tracks ? Self.trackLimit : Self.limit
         // What is refused is not sent again either.
-        guard isOpen || waitingBytes + bytes.count <= limit else { return .full }
+        guard isOpen || waitingBytes + bytes.count <= Self.limit else { return .full }
         if label == .reliable {
             sent.append((sequence, bytes))
             sentBytes += bytes.count
@@ -61,12 +68,30 @@ struct DataQueue {
         return .later
     }
 
-    /// What has waited for a channel.
+    /// Takes all packets of a data track's frame or none: the others are of no use without the one that is lost.
+    mutating func admit(frame packets: [[UInt8]]) -> Admission {
+        guard !openLabels.contains(.tracks) else { return .now }
+        let size = Self.size(of: packets)
+        guard waitingBytes + size <= Self.trackLimit else { return .full }
+        waitingFrames.append(packets)
+        waitingBytes += size
+        return .later
+    }
+
+    /// The messages that have waited for a channel.
     mutating func opened(_ label: DataLabel) -> [[UInt8]] {
         guard !openLabels.contains(label) else { return [] }
         openLabels.append(label)
         let ready = waiting.filter { $0.label == label }.map(\.bytes)
         waiting.removeAll { $0.label == label }
+        countWaiting()
+        return ready
+    }
+
+    /// The frames that have waited for theirs.
+    mutating func takeFrames() -> [[[UInt8]]] {
+        let ready = waitingFrames
+        waitingFrames = []
         countWaiting()
         return ready
     }
@@ -129,6 +154,8 @@ extension RoomClientMachine {
         // It is one of a session that was given up.
         if case .waiting(.rejoin, _) = phase { return }
         for bytes in data.opened(label) { put(.sendData(label, bytes)) }
+        guard label == .tracks else { return }
+        for packets in data.takeFrames() { put(.sendFrame(packets)) }
     }
 
     /// The server has heard up to this number.

@@ -99,8 +99,10 @@ struct RoomClientMachine {
         case openMedia([LiveKitICEServer])
         case closeMedia
         case media(MediaCommand)
-        /// Bytes for the channel to the server.
+        /// A message for the channel to the server.
         case sendData(DataLabel, [UInt8])
+        /// All packets of a data track's frame, for theirs.
+        case sendFrame([[UInt8]])
         case tell(RoomEvent)
         case subscribed(TrackSID)
         case unsubscribed(TrackSID)

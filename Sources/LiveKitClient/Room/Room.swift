@@ -184,6 +184,7 @@ public actor Room {
             if case .removeTrack(let id) = command { publications.removeValue(forKey: id)?.stop() }
             media?.enqueue(command)
         case .sendData(let label, let bytes): media?.enqueue(bytes, label)
+        case .sendFrame(let packets): media?.enqueue(frame: packets)
         case .tell(let event): await tell(event)
         case .subscribed(let sid): await subscribed(sid)
         case .unsubscribed(let sid):

@@ -63,9 +63,8 @@ import Testing
         #expect(try Self.publish("pose", dialogue) == ["> publish_data_track 1 pose", "! offer #1"])
         #expect(dialogue.server(Self.published(1, "DTR_1")) == ["* 1 is DTR_1", "= 2 DTR_1"])
         #expect(try Self.push(3, on: 1, dialogue).isEmpty)
-        #expect(dialogue.media(.channelOpen(.tracks)) == ["> _data_track 1: 3 bytes"])
-        #expect(
-            try Self.push(30_000, on: 1, dialogue) == ["> _data_track 1: 15988 bytes", "> _data_track 1: 14012 bytes"])
+        #expect(dialogue.media(.channelOpen(.tracks)) == ["> frame on 1: 3 bytes"])
+        #expect(try Self.push(30_000, on: 1, dialogue) == ["> frame on 1: 15988 + 14012 bytes"])
     }
 
     @Test func `each track has a number of its own`() throws {
@@ -103,7 +102,7 @@ import Testing
         let dialogue = try Self.publishing()
         _ = dialogue.signalLost()
         // Media go on meanwhile.
-        #expect(try Self.push(1, on: 1, dialogue) == ["> _data_track 1: 1 bytes"])
+        #expect(try Self.push(1, on: 1, dialogue) == ["> frame on 1: 1 bytes"])
         #expect(try Self.publish("lidar", dialogue).isEmpty)
         let lines = dialogue.server(.reconnect(.init()))
         #expect(lines == ["> sync_state", "! offer #2 restart", "> publish_data_track 2 lidar", "* reconnected"])
@@ -132,7 +131,7 @@ import Testing
         #expect(try Self.push(2, on: 1, dialogue).isEmpty)
         #expect(dialogue.media(.channelOpen(.tracks)).isEmpty)
         #expect(dialogue.server(Self.published(1, "DTR_2")) == ["* 1 is DTR_2"])
-        #expect(try Self.push(3, on: 1, dialogue) == ["> _data_track 1: 3 bytes"])
+        #expect(try Self.push(3, on: 1, dialogue) == ["> frame on 1: 3 bytes"])
     }
 
     @Test func `a track that the new session does not take is over`() throws {
@@ -163,5 +162,18 @@ import Testing
             [UInt8](repeating: 0, count: 60_000), isReliable: true, to: [], topic: nil, at: dialogue.now)
         // The first ones, up to a mebibyte.
         #expect(dialogue.media(.channelOpen(.tracks)).count == 65)
+    }
+
+    @Test func `of a frame that waits for a channel all packets find a place or none`() throws {
+        let dialogue = Dialogue()
+        dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
+        _ = dialogue.server(Dialogue.join())
+        _ = try Self.publish("pose", dialogue)
+        _ = dialogue.server(Self.published(1, "DTR_1"))
+        let packets = [String](repeating: "15988", count: 50).joined(separator: " + ")
+        for _ in 0..<2 { #expect(try Self.push(50 * 15_988, on: 1, dialogue).isEmpty) }
+        #expect(try Self.push(3, on: 1, dialogue).isEmpty)
+        #expect(dialogue.media(.channelOpen(.tracks)) == ["> frame on 1: \(packets) bytes", "> frame on 1: 3 bytes"])
+        #expect(dialogue.media(.channelOpen(.tracks)).isEmpty)
     }
 }

@@ -143,12 +143,10 @@ extension RoomClientMachine {
         guard let place = dataPublishing.place(of: handle) else { throw .dataTrackEnded }
         let packets = try dataPublishing.tracks[place].packetizer.packets(of: frame, at: now)
         guard case .published = dataPublishing.tracks[place].step else { return }
-        for packet in packets {
-            switch data.admit(.tracks, packet, sequence: 0) {
-            case .now: put(.sendData(.tracks, packet))
-            // A frame of which a part finds no place is lost, as on the way.
-            case .later, .full: break
-            }
+        switch data.admit(frame: packets) {
+        case .now: put(.sendFrame(packets))
+        // One that finds no place is lost, as on the way.
+        case .later, .full: break
         }
     }
 
