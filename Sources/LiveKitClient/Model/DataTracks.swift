@@ -15,6 +15,13 @@ public struct DataTrackFrame: Sendable, Hashable {
 
 /// A data track that somebody publishes, whether we have subscribed to it or not.
 public struct RemoteDataTrack: Sendable, Hashable, Identifiable {
+    /// What stays the same of a track when its publisher is back in a new session.
+    public struct ID: Sendable, Hashable {
+        public let publisher: ParticipantIdentity
+        public let name: String
+    }
+
+    /// What the server calls it; another one in a new session of its publisher's, of which no event tells.
     public let sid: TrackSID
     /// Its publisher has no other one of this name.
     public let name: String
@@ -22,7 +29,7 @@ public struct RemoteDataTrack: Sendable, Hashable, Identifiable {
     /// Encrypted between clients: its frames mean nothing here, and it cannot be subscribed to.
     public let isEncrypted: Bool
 
-    public var id: TrackSID { sid }
+    public var id: ID { ID(publisher: publisher, name: name) }
 }
 
 extension RemoteDataTrack {

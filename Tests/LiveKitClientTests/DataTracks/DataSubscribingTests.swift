@@ -157,6 +157,9 @@ import Testing
         #expect(Self.hear(1, under: 2, dialogue) == ["* frame [1] of 1"])
         // Whoever knows it under its old name means this one.
         #expect(Self.subscribe(to: Self.pose, dialogue) == ["= 3 done"])
+        let tracks = [Self.pose, Self.track("DTR_2", "pose")].map { RemoteDataTrack($0, of: "ann") }
+        #expect(tracks[0].id == tracks[1].id && tracks[0].sid != tracks[1].sid)
+        #expect(tracks[0].id != RemoteDataTrack(Self.pose, of: "bob").id)
     }
 
     @Test func `a publisher who is back is told of before its tracks, which go on one after the other`() {
