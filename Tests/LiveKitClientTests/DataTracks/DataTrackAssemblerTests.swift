@@ -106,6 +106,25 @@ import Testing
         #expect(Self.frames(packets + Self.packets(2, from: 3, 2)) == [2])
     }
 
+    @Test func `of packets that wait for the rest of their frame nothing is kept but what is counted`() {
+        var assembler = DataTrackAssembler()
+        var bytes = [UInt8](repeating: 1, count: 1_000)
+        let place = bytes.withUnsafeBufferPointer { $0.baseAddress }
+        Self.begin(with: bytes[999...], &assembler)
+        // It is copied if anybody else still has it.
+        bytes[0] = 2
+        let later = bytes.withUnsafeBufferPointer { $0.baseAddress }
+        #expect(later == place)
+        let frame = assembler.take(Self.packet(1, 1, isEnd: true))
+        #expect(frame?.payload == [1, 1])
+    }
+
+    private static func begin(with payload: ArraySlice<UInt8>, _ assembler: inout DataTrackAssembler) {
+        var packet = Self.packet(1, 0, isStart: true)
+        packet.payload = payload
+        _ = assembler.take(packet)
+    }
+
     @Test func `packets that fit no frame make none, and do no harm`() {
         // Begins behind its end, is longer than it says, or has two ends.
         #expect(Self.frames([Self.packet(1, 5, isStart: true), Self.packet(1, 3, isEnd: true)]) == [])

@@ -15,8 +15,8 @@ struct DataTrackAssembler {
         /// The sequence numbers that it begins and ends with.
         var first: UInt16?
         var last: UInt16?
-        /// By sequence number.
-        var payloads: [UInt16: ArraySlice<UInt8>] = [:]
+        /// By sequence number. Copies: a slice would keep all of its packet, which is not counted.
+        var payloads: [UInt16: [UInt8]] = [:]
         var byteCount = 0
 
         /// All of it has come, if nothing in it is missing.
@@ -40,7 +40,7 @@ struct DataTrackAssembler {
 
         mutating func add(_ packet: DataTrackPacket) {
             guard payloads[packet.sequenceNumber] == nil else { return }
-            payloads[packet.sequenceNumber] = packet.payload
+            payloads[packet.sequenceNumber] = Array(packet.payload)
             byteCount += packet.payload.count
             if packet.isFrameStart {
                 first = packet.sequenceNumber
