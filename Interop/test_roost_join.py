@@ -211,10 +211,11 @@ def test_methods_are_called_both_ways(sfu, room, join):
     ann.wait_for("answer", code=7, message="no")
 
 
-def check_heard(bob, name):
+def check_heard(bob, name, publisher="ann"):
     """From now on whole frames of all sizes come from the SDK."""
     def frames():
-        return [line for line in bob.events if line["event"] == "data_frame" and line["name"] == name]
+        return [line for line in bob.events
+                if line["event"] == "data_frame" and line["name"] == name and line["participant"] == publisher]
 
     def came():
         return [base64.b64decode(line["payload"]) for line in frames()[before:]]
@@ -264,6 +265,17 @@ def test_data_tracks_both_ways(sfu, room, join, mode):
     ann.do("unpublish_data_track", name="pose")
     bob.wait_for("data_track_unpublished", participant="ann", name="pose")
     bob.wait_for("data_track_ended", name="pose")
+
+
+def test_data_tracks_of_one_name_are_read_beside_each_other(sfu, room, join):
+    people, bob = [sfu.join(room, name) for name in ("ann", "eve")], join("bob")
+    for person in people:
+        person.do("publish_data_track", name="pose")
+        sid = bob.wait_for("data_track_published", participant=person.identity, name="pose")["track"]
+        bob.tell({"do": "subscribe_data_track", "track": sid})
+        bob.wait_for("data_track_subscribed", track=sid)
+    for person in people:
+        check_heard(bob, "pose", person.identity)
 
 
 @pytest.mark.parametrize("scenario", ["signal_reconnect", "full_reconnect"])

@@ -45,10 +45,12 @@ extension JoinRunner {
             return true
         }
         if command.do == .leave { return false }
-        // Others are done in their order; a call waits for somebody else, and keeps nothing waiting.
-        if command.do == .rpc {
-            start { [self] in await tried(command) }
-        } else {
+        switch command.do {
+        // They wait for somebody else, and keep nothing waiting: an event tells what has come of them.
+        case .rpc, .publishDataTrack: start { [self] in await tried(command) }
+        // In their order.
+        case .data, .register, .answer, .mute, .unmute, .publish, .unpublish, .subscribe, .quality, .attributes,
+            .simulate, .push, .unpublishDataTrack, .subscribeDataTrack, .leave:
             await tried(command)
         }
         return true
@@ -58,10 +60,14 @@ extension JoinRunner {
         do {
             try await perform(command)
         } catch {
-            output.say(
-                "command_failed", "\(command.do.rawValue): \(error)",
-                ["do": .text(command.do.rawValue), "reason": .text("\(error)")])
+            failed(command, error)
         }
+    }
+
+    func failed(_ command: JoinCommand, _ error: any Error) {
+        output.say(
+            "command_failed", "\(command.do.rawValue): \(error)",
+            ["do": .text(command.do.rawValue), "reason": .text("\(error)")])
     }
 
     private func perform(_ command: JoinCommand) async throws {

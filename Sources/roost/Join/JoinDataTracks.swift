@@ -33,7 +33,7 @@ extension JoinRunner {
         return track
     }
 
-    /// Prints its frames, or no more of them.
+    /// Prints its frames, or no more of them. The server may take its time: whoever reads waits for it.
     func subscribeDataTrack(_ command: JoinCommand) async throws {
         let name = try command.needed(\.track, "track")
         let tracks = await room.remoteParticipants.values.flatMap(\.dataTracks)
@@ -41,16 +41,26 @@ extension JoinRunner {
             throw CommandError("nobody publishes a data track \(name)")
         }
         // Who reads no more lets go of the stream.
-        dataReaders.removeValue(forKey: track.name)?.cancel()
+        dataReaders.removeValue(forKey: track.id)?.cancel()
         guard command.wanted ?? true else { return }
-        let frames = try await room.subscribe(to: track)
-        dataReaders[track.name] = Task { [output] in
+        dataReaders[track.id] = Task { await read(track, command) }
+    }
+
+    private func read(_ track: RemoteDataTrack, _ command: JoinCommand) async {
+        do throws(RoomError) {
+            let frames = try await room.subscribe(to: track)
+            guard !Task.isCancelled else { return }
+            output.say(
+                "data_track_subscribed", "Reading the data track \(track.name) of \(track.publisher).",
+                JoinLine.fields(track))
             for await frame in frames {
                 let line = JoinLine(frame, of: track)
                 output.say(line.event, line.sentence, line.fields)
             }
             guard !Task.isCancelled else { return }
             output.say("data_track_ended", "The data track \(track.name) is over.", JoinLine.fields(track))
+        } catch {
+            if !Task.isCancelled { failed(command, error) }
         }
     }
 }

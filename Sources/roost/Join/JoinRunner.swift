@@ -33,8 +33,8 @@ final class JoinRunner {
     private var end: DisconnectReason?
     var publications: [LocalTrackPublication] = []
     var dataTracks: [LocalDataTrack] = []
-    /// Those who read data tracks, by the tracks' names.
-    var dataReaders: [String: Task<Void, Never>] = [:]
+    /// Those who read data tracks.
+    var dataReaders: [RemoteDataTrack.ID: Task<Void, Never>] = [:]
     /// Calls of our methods that wait for `answer`.
     var calls: [String: CheckedContinuation<String, any Error>] = [:]
     /// Work that goes on beside.
