@@ -332,6 +332,15 @@ def test_a_data_track_that_is_encrypted_is_not_subscribed_to(sfu, room, join):
     assert "encrypted" in bob.wait_for("command_failed", do="subscribe_data_track")["reason"]
 
 
+def test_a_data_track_that_its_publisher_does_not_give_is_refused(sfu, room, join):
+    ann, bob = sfu.join(room, "ann"), join("bob")
+    ann.do("allow", everybody=False)
+    ann.do("publish_data_track", name="pose")
+    bob.wait_for("data_track_published", participant="ann", name="pose")
+    bob.tell({"do": "subscribe_data_track", "track": "pose"})
+    assert "not_allowed" in bob.wait_for("command_failed", do="subscribe_data_track")["reason"]
+
+
 def test_muting_is_seen_both_ways(sfu, room, join):
     ann = sfu.join(room, "ann")
     bob = join("bob", "--publish", MEDIA / "webRtcTestVideo.ivf")

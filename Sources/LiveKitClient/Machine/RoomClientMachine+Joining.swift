@@ -71,8 +71,12 @@ extension RoomClientMachine {
             }
         case .subscriptionPermissionUpdate(let update):
             put(.tell(.subscriptionPermissionChanged(TrackSID(update.trackSid), isAllowed: update.allowed)))
+            if !update.allowed { dataSubscriptionRefused(TrackSID(update.trackSid), .notAllowed) }
         case .subscriptionResponse(let response):
-            put(.tell(.trackSubscriptionFailed(TrackSID(response.trackSid), SubscriptionFailure(response.err))))
+            let failure = SubscriptionFailure(response.err)
+            put(.tell(.trackSubscriptionFailed(TrackSID(response.trackSid), failure)))
+            dataSubscriptionRefused(
+                TrackSID(response.trackSid), failure == .trackNotFound ? .notFound : .unclassified)
         case .refreshToken(let token):
             self.token = token
             put(.tell(.tokenRefreshed))

@@ -32,7 +32,7 @@ extension Room {
     ///
     /// - Parameter bufferSize: so many frames wait for a reader; then the oldest one goes.
     /// - Throws: `dataTrackEnded` when it is not published any more, `dataTrackEncrypted` when it cannot be read here,
-    ///   `timedOut` when the server does not give it to us, as where its publisher does not let us have it.
+    ///   `requestRefused` when its publisher does not let us have it, `timedOut` when the server does not answer.
     public func subscribe(
         to track: RemoteDataTrack, bufferSize: Int = 16
     ) async throws(RoomError) -> AsyncStream<DataTrackFrame> {

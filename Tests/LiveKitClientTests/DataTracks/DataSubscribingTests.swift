@@ -122,6 +122,26 @@ import Testing
         #expect(Self.hear(1, dialogue).isEmpty)
     }
 
+    @Test func `a track that its publisher does not let us have is refused at once, and one that we had may come back`()
+    {
+        func permission(_ isAllowed: Bool) -> LiveKitSignalResponse.OneOf_Message {
+            .subscriptionPermissionUpdate(
+                .with {
+                    $0.trackSid = "DTR_1"
+                    $0.allowed = isAllowed
+                })
+        }
+        let dialogue = Dialogue.connected([Self.ann(Self.pose)])
+        _ = Self.subscribe(to: Self.pose, dialogue)
+        let refused = dialogue.server(permission(false)).filter { !$0.hasPrefix("*") }
+        let error = RoomError.requestRefused(.notAllowed, message: "")
+        #expect(refused == ["> unsubscribe DTR_1", "= 2 failed: \(error)"])
+        let had = Self.subscribed()
+        for isAllowed in [false, true] { #expect(had.server(permission(isAllowed)).allSatisfy { $0.hasPrefix("*") }) }
+        #expect(had.server(Self.handles([2: "DTR_1"])).isEmpty)
+        #expect(Self.hear(1, under: 2, had) == ["* frame [1] of 1"])
+    }
+
     @Test func `a track ends with its publisher's word, or with its publisher`() {
         let dialogue = Self.subscribed()
         #expect(

@@ -217,6 +217,12 @@ extension RoomClientMachine {
         if let sid = dataSubscribing.sid(of: id) { giveUp(sid, because: .dataTrackEnded) }
     }
 
+    /// The server does not give it to us. One that we have had goes on when we may have it again.
+    mutating func dataSubscriptionRefused(_ sid: TrackSID, _ refusal: RequestRefusal) {
+        guard case .requested? = dataSubscribing.tracks[sid]?.step else { return }
+        giveUp(sid, because: .requestRefused(refusal, message: ""))
+    }
+
     private mutating func giveUp(_ sid: TrackSID, because error: RoomError) {
         guard let track = dataSubscribing.tracks[sid], track.isWanted else { return }
         dataSubscribing.move(sid, to: .unwanted)
