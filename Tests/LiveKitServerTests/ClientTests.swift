@@ -130,6 +130,23 @@ import Testing
         }
     }
 
+    /// A data track whose room nobody has any more.
+    private static func trackOfForgottenRoom(_ url: String) async throws -> LocalDataTrack {
+        let room = Room()
+        try await room.connect(url: url, token: try TestServer.token(identity: "bob"))
+        let track = try await room.publishDataTrack(name: "pose")
+        #expect(track.isPublished)
+        return track
+    }
+
+    @Test func `a data track is over with the room that its user forgot`() async throws {
+        try await TestServer.run { server in
+            let track = try await Self.trackOfForgottenRoom("ws://127.0.0.1:\(server.port)")
+            while track.isPublished { try await Task.sleep(for: .milliseconds(5)) }
+            await #expect(throws: RoomError.dataTrackEnded) { try await track.push(DataTrackFrame(payload: [])) }
+        }
+    }
+
     @Test func `who takes frames of a data track slowly has the newest ones`() async throws {
         try await Self.withDataTrack { listener, track, remote in
             let slow = try await listener.subscribe(to: remote, bufferSize: 2)

@@ -31,7 +31,8 @@ public final class LocalDataTrack: Sendable {
 
     /// What the server calls it; another one in a new session.
     public var sid: TrackSID { state.withLock { $0.sid } }
-    /// Until it is withdrawn, the server ends it or does not take it in a new session, or the room is over.
+    /// Until it is withdrawn, the server ends it or does not take it in a new session, or the room is over or let go
+    /// of.
     public var isPublished: Bool { state.withLock { $0.isPublished } }
 
     /// Sends a frame, once, to those who have subscribed. Back when it is on its way; passed over while a new session

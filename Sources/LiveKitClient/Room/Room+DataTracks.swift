@@ -19,7 +19,8 @@ extension Room {
                 machine.publishDataTrack(name, handle: handle, request: request, at: now)
             }
         } catch {
-            dataPublications[handle] = nil
+            // Handles begin anew with a room: by now another track may have it.
+            if dataPublications[handle] === track { dataPublications[handle] = nil }
             throw error
         }
         return track

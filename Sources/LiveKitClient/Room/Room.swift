@@ -73,6 +73,7 @@ public actor Room {
         socket?.close()
         socketFacts?.finish()
         broadcast.finish()
+        for track in dataPublications.values { track.changed(to: nil) }
         for streams in dataStreams.values {
             for stream in streams.values { stream.finish() }
         }
