@@ -96,6 +96,33 @@ import Testing
         await connection.close()
     }
 
+    @Test func `has its sound at once when the connection is made anew, also where its picture has ended by then`()
+        async throws
+    {
+        func publication(
+            _ id: UInt32, _ source: TrackSource, _ kind: MediaKind, played media: MediaSource,
+            beside picture: LocalTrackPublication? = nil
+        ) -> LocalTrackPublication {
+            LocalTrackPublication(
+                id: LocalTrackID(rawValue: id), options: TrackPublishOptions(name: "film", source: source), kind: kind,
+                media: media, picture: picture, room: nil)
+        }
+        var (pictures, sounds) = (
+            MediaSource(track: Self.picture, ending: .stop), MediaSource(track: Self.voice, ending: .stop)
+        )
+        while pictures.next() != nil {}
+        for _ in 0..<1_500 { _ = sounds.next() }
+        let played = try #require(sounds.nextDue)
+        let picture = publication(3, .camera, .video, played: pictures)
+        let sound = publication(4, .microphone, .audio, played: sounds, beside: picture)
+        await picture.use(try await connection.addTrack(.video).sender)
+        await sound.use(try await connection.addTrack(.audio).sender)
+        let began = try #require(await sound.player?.origin)
+        #expect(began + played.duration <= ContinuousClock.now)
+        for publication in [video, picture, sound] { publication.stop() }
+        await connection.close()
+    }
+
     @Test func `has its sound beside the picture that was there before it`() async throws {
         await room.keyFrameRequested(video.id)
         await audio.use(try await connection.addTrack(.audio).sender)

@@ -10,7 +10,7 @@ public actor FilePlayer {
     /// What is played, where it is now: for another player that is to go on from there.
     public private(set) var source: MediaSource
     /// When the file's beginning is due, or was, by which its frames are: players of one file that share it are in
-    /// step. Nil before `begin` and `run`.
+    /// step. Nil before `begin` and `run`, and of a source that had ended by then: nothing is beside that.
     public private(set) var origin: ContinuousClock.Instant?
     private let sender: RTPSender
     private let layer: String?
@@ -46,7 +46,8 @@ public actor FilePlayer {
     /// - Parameter origin: another player's; nil to go on from now on. A source that has been begun goes on at once,
     ///   and a fresh one has the file's beginning now: another track of its file may come first.
     public func begin(at origin: ContinuousClock.Instant? = nil) {
-        self.origin = origin ?? ContinuousClock.now - (source.hasBegun ? source.nextDue ?? .zero : .zero).duration
+        guard let due = source.nextDue else { return }
+        self.origin = origin ?? ContinuousClock.now - (source.hasBegun ? due : .zero).duration
     }
 
     /// Plays until the source ends, the connection closes or the task is cancelled.
