@@ -182,9 +182,11 @@ package actor RecordingFolder {
                         if let file { await changed(file) }
                         if let failure { return (nil, failure) }
                         guard !isFinished else { break }
+                        // Meanwhile others may have begun files.
+                        guard entries.count < limit else { return (nil, .tooManyFiles(limit: limit)) }
                     }
                 }
-                let current = if let place { place } else { try open(track, frame.format, template) }
+                let current = if let place { place } else { try open(track, frame.format, template, at: now) }
                 place = current
                 try files[current]?.file.receive(frame, at: now)
                 if isFirst { await began(entries[current].file) }
@@ -195,13 +197,15 @@ package actor RecordingFolder {
         return (place, beginning.failure)
     }
 
+    /// - Parameter now: when the file's first frame came: the index may have been waited for since.
     private func open(
-        _ track: RemoteTrack, _ format: PayloadFormat, _ template: String
+        _ track: RemoteTrack, _ format: PayloadFormat, _ template: String, at now: Instant
     ) throws(MediaFileError) -> Int {
         let (video, audio) = format.isVideo ? (format, nil) : (nil, format)
         guard let container = Recorder.containers(video: video, audio: audio).first else { throw .unsupportedTracks }
         let (publication, participant) = (track.publication, track.participant)
-        var subject = RecordingPath.Subject(time: Date())
+        let startedAt = Self.unixTime(of: now)
+        var subject = RecordingPath.Subject(time: Date(timeIntervalSince1970: Double(startedAt) / 1_000_000_000))
         subject.roomName = room
         subject.roomID = roomID
         subject.publisherIdentity = participant.identity.rawValue
@@ -227,7 +231,7 @@ package actor RecordingFolder {
                 kind: publication.kind.rawValue, codec: format.mimeType,
                 started: subject.time,
                 file: (path.components.dropLast() + [url.lastPathComponent]).joined(separator: "/")))
-        files[entries.count - 1] = OpenFile(file: file, format: format, startedAt: Self.wallClock)
+        files[entries.count - 1] = OpenFile(file: file, format: format, startedAt: startedAt)
         indexChanged()
         return entries.count - 1
     }
@@ -248,7 +252,7 @@ package actor RecordingFolder {
         indexChanged()
         let attributes = try? FileManager.default.attributesOfItem(atPath: open.file.path)
         let file = RecordedFile(
-            path: entries[place].file, startedAt: open.startedAt, endedAt: Self.wallClock,
+            path: entries[place].file, startedAt: open.startedAt, endedAt: Self.unixTime(of: NetworkLoop.now),
             duration: open.file.recorder.duration.nanoseconds,
             size: (attributes?[.size] as? NSNumber)?.int64Value ?? 0)
         return (file, failure)
@@ -275,7 +279,10 @@ package actor RecordingFolder {
         return file
     }
 
-    private static var wallClock: Int64 { (NetworkLoop.now + NetworkLoop.wallClockOffset).nanoseconds }
+    /// In nanoseconds.
+    private static func unixTime(of instant: Instant) -> Int64 {
+        (instant + NetworkLoop.wallClockOffset).nanoseconds
+    }
 
     /// Has it written, at once or as soon as its pace allows.
     private func indexChanged() {

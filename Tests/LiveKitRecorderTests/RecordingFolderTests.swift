@@ -244,9 +244,11 @@ import Testing
     }
 
     /// Tells what could not be recorded.
-    private static func folder(_ url: URL, changeLimit: Int = 50, _ told: Told) async throws -> RecordingFolder {
+    private static func folder(
+        _ url: URL, limit: Int = 1_000, changeLimit: Int = 50, _ told: Told
+    ) async throws -> RecordingFolder {
         let folder = RecordingFolder(
-            url.path, changeLimit: changeLimit, sizePatience: .zero, loop: NetworkLoop(name: "test"),
+            url.path, limit: limit, changeLimit: changeLimit, sizePatience: .zero, loop: NetworkLoop(name: "test"),
             notice: { told.tell($0.description) })
         try await folder.begin(room: "kitchen")
         return folder
@@ -266,6 +268,38 @@ import Testing
                     for entry in index where entry.complete && entry.file == file.path { found.tell(entry.file) }
                 })
             #expect(found.lines == ["ann-unknown-TR_camera.webm"])
+        }
+    }
+
+    @Test func `a file behind a change of codec begins when its first picture came, not when the index was written`()
+        async throws
+    {
+        try await Self.inFolder { url in
+            let folder = try await Self.folder(url, Told())
+            // From here on the index is written once a second.
+            for _ in 0..<10 { try await folder.begin(room: "kitchen") }
+            let ends = Told()
+            let (track, _) = try Self.camera([])
+            let (file, _) = await folder.record(
+                track, Self.keyFrames([Self.vp8, Self.vp9]), changed: { ends.tell("\($0.endedAt)") })
+            let end = try #require(ends.lines.first.flatMap { Int64($0) })
+            let start = try #require(file).startedAt
+            #expect(start <= end)
+        }
+    }
+
+    @Test func `the last file of a folder is not also that of a track whose codec changes meanwhile`() async throws {
+        try await Self.inFolder { url in
+            let folder = try await Self.folder(url, limit: 2, Told())
+            let source = try Source(1)
+            source.more.finish()
+            let (track, _) = try Self.camera([])
+            let (_, failure) = await folder.record(
+                track, Self.keyFrames([Self.vp8, Self.vp9]),
+                changed: { _ in _ = await folder.record(source.track, source.frames) })
+            #expect(failure == .tooManyFiles(limit: 2))
+            let recordings = try Self.index(url)
+            #expect(recordings.map(\.codec) == ["video/VP8", "audio/opus"] && recordings.allSatisfy(\.complete))
         }
     }
 
