@@ -27,8 +27,6 @@ struct ReceiveCounters: Sendable {
     /// Unknown payload types, and jumps of the sequence number that nothing confirmed.
     var otherDropped: UInt64 = 0
     var packetsSkipped: UInt64 = 0
-    /// By the same source, before this stream. For statistics alone: reports are of the present record.
-    var packetsLostBefore: Int64 = 0
     var framesReceived: UInt64 = 0
     var keyFramesReceived: UInt64 = 0
     /// Complete, but malformed or without their beginning.
@@ -43,6 +41,7 @@ struct ReceiveCounters: Sendable {
 struct CountedReception: Sendable {
     var ssrc: UInt32
     var packetsReceived: UInt64
+    var packetsLost: Int64
     var counters: ReceiveCounters
     /// The peer's.
     var reportsReceived: UInt64

@@ -7,23 +7,18 @@ extension ReceiveStream {
 
     /// What a stream that takes this one's place for the same source has to go on with.
     var counted: CountedReception {
-        var counters = self.counters
-        counters.packetsLostBefore = packetsLost
-        return CountedReception(
-            ssrc: ssrc, packetsReceived: record.packetsReceived, counters: counters,
-            reportsReceived: remote.reportsReceived)
+        CountedReception(
+            ssrc: ssrc, packetsReceived: record.packetsReceived, packetsLost: record.totalPacketsLost,
+            counters: counters, reportsReceived: remote.reportsReceived)
     }
 
     /// Before the first packet. The identifier is that of the stream before, so what is counted may not go back.
     mutating func goOn(with counted: CountedReception) {
         guard counted.ssrc == ssrc, record.highest == nil else { return }
-        record = ReceptionRecord(packetsReceived: counted.packetsReceived)
+        record = ReceptionRecord(packetsReceived: counted.packetsReceived, packetsLost: counted.packetsLost)
         counters = counted.counters
         remote = RemoteSender(reportsReceived: counted.reportsReceived)
     }
-
-    /// Of the source, by this stream and those before it.
-    private var packetsLost: Int64 { counters.packetsLostBefore + record.packetsLost }
 
     private var remoteStatsID: String { "RO\(ssrc)" }
 
@@ -38,7 +33,7 @@ extension ReceiveStream {
         stats.packetsReceived = record.packetsReceived + counters.rtxPacketsReceived
         stats.bytesReceived = counters.bytesReceived + counters.rtxBytesReceived
         stats.headerBytesReceived = counters.headerBytesReceived + counters.rtxHeaderBytesReceived
-        stats.packetsLost = packetsLost
+        stats.packetsLost = record.totalPacketsLost
         stats.jitter = record.jitterInterval.seconds
         stats.packetsDiscarded = counters.lateDropped + counters.otherDropped
         stats.packetsDuplicated = counters.duplicatesDropped

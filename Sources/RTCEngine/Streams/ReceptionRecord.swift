@@ -24,6 +24,8 @@ struct ReceptionRecord: Sendable {
     private var expectedAfterJump: UInt16?
 
     private(set) var packetsReceived: UInt64 = 0
+    /// What `packetsLost` had counted at each restart.
+    private var lostBefore: Int64 = 0
     /// Packets of this stream since the last restart, duplicates among them, as §A.3 counts.
     private var received: Int64 = 0
     private var receivedPrior: Int64 = 0
@@ -34,8 +36,13 @@ struct ReceptionRecord: Sendable {
     private var lastTransit: Int64?
     private var transitClockRate: UInt32 = 0
 
-    /// - Parameter packetsReceived: of the same source, by a stream before this one.
-    init(packetsReceived: UInt64 = 0) { self.packetsReceived = packetsReceived }
+    /// - Parameters:
+    ///   - packetsReceived: of the same source, by a stream before this one.
+    ///   - packetsLost: likewise.
+    init(packetsReceived: UInt64 = 0, packetsLost: Int64 = 0) {
+        self.packetsReceived = packetsReceived
+        lostBefore = packetsLost
+    }
 
     /// The highest unwrapped sequence number; nil before the first packet.
     var highest: Int64? { unwrapper.highest }
@@ -55,6 +62,7 @@ struct ReceptionRecord: Sendable {
                 expectedAfterJump = sequenceNumber &+ 1
                 return .suspect
             }
+            lostBefore += packetsLost
             start(sequenceNumber)
             return .restarted(unwrapper.unwrap(sequenceNumber))
         }
@@ -104,8 +112,11 @@ struct ReceptionRecord: Sendable {
     /// How many packets there should have been since the last restart.
     private var expected: Int64 { unwrapper.highest.map { $0 - base + 1 } ?? 0 }
 
-    /// RFC 3550 §A.3; negative when duplicates came.
+    /// RFC 3550 §A.3: since the last restart, as reports have it; negative when duplicates came.
     var packetsLost: Int64 { expected - received }
+
+    /// Since the beginning, for statistics: what a restart does not take back.
+    var totalPacketsLost: Int64 { lostBefore + packetsLost }
 
     /// RFC 3550 §6.4.1: the low half is the sequence number, the high half counts its cycles.
     var extendedHighest: UInt32 { UInt32(truncatingIfNeeded: (unwrapper.highest ?? 0x1_0000) - 0x1_0000) }

@@ -133,9 +133,9 @@ extension PeerConnection {
     }
 
     /// Statistics as they stand now (W3C: getStats). Counters begin with the connection and only grow, also those of a
-    /// source that says goodbye and comes back, as a layer of simulcast may (of the last eight of a transceiver); but
-    /// `packetsLost` falls when late packets come (RFC 3550 §A.3), and begins anew where a source numbers its packets
-    /// anew without a goodbye. Rates are the caller's to make from two reports.
+    /// source that says goodbye and comes back, as a layer of simulcast may (of the last eight of a transceiver), or
+    /// that numbers its packets anew; but `packetsLost` falls when late packets come (RFC 3550 §A.3). Rates are the
+    /// caller's to make from two reports.
     public func getStats() -> StatsReport {
         var report = machine.stats(at: NetworkLoop.now)
         // What arrived and was not taken in time counts beside what could not be used.

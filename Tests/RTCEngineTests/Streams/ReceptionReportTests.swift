@@ -23,6 +23,19 @@ import Testing
         #expect(third?.cumulativeLost == -2)
     }
 
+    @Test func `what was lost before a source numbers its packets anew is in the statistics, and not in reports`() {
+        var script = PacketScript(codecs: [96: .media(.opus)])
+        for number in [10, 11, 13] as [UInt16] { script.packet(number, timestamp: 0, [1]) }
+        #expect(script.stream.stats(at: script.now).packetsLost == 1)
+        // RFC 3550 §A.1: the second one is believed, and what is counted for reports begins with it.
+        for number in [30_000, 30_001, 30_003] as [UInt16] { script.packet(number, timestamp: 0, [1]) }
+        #expect(script.stream.stats(at: script.now).packetsLost == 2)
+        #expect(script.stream.reportBlock(at: script.now)?.cumulativeLost == 1)
+        for number in [10, 11] as [UInt16] { script.packet(number, timestamp: 0, [1]) }
+        #expect(script.stream.stats(at: script.now).packetsLost == 2)
+        #expect(script.stream.reportBlock(at: script.now)?.cumulativeLost == 0)
+    }
+
     @Test func `the highest sequence number counts its cycles`() {
         var script = PacketScript(codecs: [96: .media(.opus)])
         for number in [65_534, 65_535, 0, 1] as [UInt16] { script.packet(number, timestamp: 0, [1]) }
