@@ -47,8 +47,8 @@ extension Negotiator {
             transceivers[place].association.sending = section.sending(transceivers[place], cname: cname)
             if section.direction.sends { transceivers[place].hasSent = true }
             if isFinal, isRetired(transceivers[place], by: section) {
-                reject(place, isFinal: true)
                 retired = transceivers[place]
+                reject(place, isFinal: true)
             }
         }
         let tagged = (isAnswerLocal ? local : remote).taggedSection

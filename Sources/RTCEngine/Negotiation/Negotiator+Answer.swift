@@ -75,7 +75,7 @@ extension Negotiator {
             accepted[index] = answered
         }
         // RFC 9143 §7.3.3: the section that stands for the bundle cannot be rejected alone. Without a codec that we
-        // know it is accepted with the offer's, and nothing flows in it.
+        // know it is accepted with the offer's, and nothing flows in it until an offer has one.
         if let tagged = bundle?.compactMap({ offer.mediaIndex(ofMid: $0) }).first, accepted[tagged] == nil {
             accepted[tagged] = acceptInactive(offer.media[tagged])
         }

@@ -62,9 +62,14 @@ extension Negotiator {
         }
         let direction = offer.direction(ofSection: index)
         if let retired, retired.mLineIndex == index {
+            switch retired.phase {
+            // Elsewhere the section would have been rejected and then be free: with a codec in common it begins anew.
+            case .active: guard !commonCodecs(section.codecs, retired).isEmpty else { return }
             // The peer was not told that the section has ended, and may go on with what it sent there. Something else
             // that it sends begins anew.
-            guard direction.sends, section.sentTracks.trackID != retired.remoteTrackID else { return }
+            case .stopping, .stopped:
+                guard direction.sends, section.sentTracks.trackID != retired.remoteTrackID else { return }
+            }
             self.retired = nil
         }
         let known = transceivers.firstIndex { $0.mLineIndex == index && $0.mid == name }

@@ -61,7 +61,8 @@ public struct Negotiator: Sendable {
     var localCandidates = LocalCandidates()
     /// The section for data channels.
     var data = DataSection()
-    /// A transceiver that has ended while its section goes on, inactive, since the bundle stands on it.
+    /// A transceiver that has ended while its section goes on, inactive, since the bundle stands on it. Its phase is
+    /// that of before: `stopping` where we have ended it, `active` where no codec was common.
     var retired: Transceiver?
 
     public init(configuration: NegotiatorConfiguration, random: EngineRandom = .system) {

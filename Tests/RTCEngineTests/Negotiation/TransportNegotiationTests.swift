@@ -291,4 +291,33 @@ import Testing
         #expect(third.offer.outline == ["0 video inactive AV1+rtx", "1 audio recvonly opus"])
         #expect(third.answer.outline == ["0 video inactive AV1+rtx", "1 audio sendonly opus"])
     }
+
+    @Test func `what stood for the bundle without a known codec begins anew when it is offered with one`() throws {
+        var alice = Party("alice") { $0.videoCodecs = [.av1, .vp8] }
+        var bob = Party("bob")
+        let video = try alice.negotiator.addTransceiver(.video)
+        _ = try alice.negotiator.addTransceiver(.audio)
+        try alice.negotiator.setCodecPreferences([.av1], of: video)
+        #expect(try negotiate(&alice, &bob).answer.outline == ["0 video inactive AV1+rtx", "1 audio recvonly opus"])
+
+        // RFC 8829 §5.10: a section without a transceiver gets one.
+        try alice.negotiator.setCodecPreferences([], of: video)
+        let change = try negotiate(&alice, &bob)
+        #expect(change.offer.outline == ["0 video sendrecv AV1+rtx VP8+rtx", "1 audio sendrecv opus"])
+        #expect(change.answer.outline == ["0 video recvonly VP8+rtx", "1 audio recvonly opus"])
+        #expect(change.answer.bundleGroups == [["0", "1"]])
+        #expect(change.answererActions.outline == ["have-remote-offer", "added 2", "track 2", "stable", "receive 2"])
+        #expect(bob.negotiator.transceivers.map(\.mid) == ["1", "0"])
+        #expect(alice.transceiver(video)?.currentDirection == .sendonly)
+        #expect(!alice.negotiator.negotiationNeeded && !bob.negotiator.negotiationNeeded)
+
+        // And ends again without it.
+        try alice.negotiator.setCodecPreferences([.av1], of: video)
+        let end = try negotiate(&alice, &bob)
+        #expect(end.answer.outline == ["0 video inactive AV1+rtx", "1 audio recvonly opus"])
+        #expect(
+            end.answererActions.outline == [
+                "have-remote-offer", "stable", "end receiver 2", "track gone 2", "stopped 2",
+            ])
+    }
 }
