@@ -85,11 +85,11 @@ import Testing
 
     enum Fault: CaseIterable {
         case noToken, wrongToken, expired, noGrant, noRoom, longRoom, noIdentity, longName, noJoinRequest
-        case badJoinRequest, decomposedName, decomposedRoom, decomposedRoomOfQuery
+        case badJoinRequest, decomposedName, decomposedRoom, decomposedRoomOfQuery, mayNotPublish
 
         var status: Int {
             switch self {
-            case .noToken, .wrongToken, .expired, .noGrant: 401
+            case .noToken, .wrongToken, .expired, .noGrant, .mayNotPublish: 401
             case .noRoom, .longRoom, .noIdentity, .longName, .noJoinRequest, .badJoinRequest: 400
             case .decomposedName, .decomposedRoom, .decomposedRoomOfQuery: 400
             }
@@ -112,6 +112,8 @@ import Testing
             case .decomposedName: "/rtc?access_token=\(try TestServer.token(identity: "Jose\u{301}"))"
             case .decomposedRoom: "/rtc?access_token=\(try TestServer.token(room: "\u{212a}itchen"))"
             case .decomposedRoomOfQuery: "/rtc?room=%E2%84%AAitchen&access_token=\(try TestServer.token(room: ""))"
+            case .mayNotPublish:
+                "/rtc?publish=screen&access_token=\(try TestServer.token { $0.canPublish = false })"
             case .badJoinRequest: "/rtc/v1?join_request=!&access_token=\(try TestServer.token())"
             }
         }
@@ -126,6 +128,25 @@ import Testing
             #expect(socket.answer.contains("Access-Control-Allow-Origin: *"))
             // And it makes no room.
             #expect(server.livekit.statistics == MediaWorkerStatistics())
+        }
+    }
+
+    @Test func `who comes once more to publish alone is another participant, and takes nothing`() async throws {
+        try await TestServer.run { server in
+            let token = try TestServer.token()
+            let app = try await server.openWebSocket("/rtc?protocol=16", headers: Self.bearer(token))
+            _ = try await app.next()
+            let target = "/rtc?protocol=16&auto_subscribe=0&publish=screen_share"
+            let extending = try await server.openWebSocket(target, headers: Self.bearer(token))
+            let screen = try Self.response(in: try await extending.next()).join.participant
+            #expect(screen.identity == "ann#screen_share")
+            #expect(screen.permission.canPublish && !screen.permission.canSubscribe)
+            #expect(server.livekit.statistics.signals == 2)
+            // By a token that was renewed.
+            let renewed = try TestServer.token(identity: "ann#screen_share")
+            let again = try await server.openWebSocket(target, headers: Self.bearer(renewed))
+            let same = try Self.response(in: try await again.next()).join.participant
+            #expect(same.identity == "ann#screen_share")
         }
     }
 

@@ -18,6 +18,7 @@ struct HTTPRefusal: Error, Equatable {
 
     static let noToken = HTTPRefusal(401, "The request has no access token.")
     static let notAllowed = HTTPRefusal(401, "The token does not let its bearer join a room.")
+    static let mayNotPublish = HTTPRefusal(401, "The token does not let its bearer publish.")
     static let noIdentity = HTTPRefusal(400, JoinRefusal.noIdentity.description)
     static let noRoomName = HTTPRefusal(400, "Neither the token nor the request names a room.")
     static let notComposed = HTTPRefusal(

@@ -9,6 +9,8 @@ struct JoinParameters {
     let room: String
     let mode: ConnectionMode
     let request: LiveKitJoinRequest
+    /// As whom its bearer comes.
+    private let participant: AccessToken
 
     /// Reads a request.
     init(
@@ -26,6 +28,7 @@ struct JoinParameters {
         guard (token.claims.roomConfig?.metadata.utf8.count ?? 0) <= limits.metadataBytes else {
             throw HTTPRefusal(400, "The room's metadata are longer than \(limits.metadataBytes) bytes.")
         }
+        var participant = token
         var join: LiveKitJoinRequest
         if let parameter = request.query["join_request"] {
             mode = .single
@@ -39,14 +42,29 @@ struct JoinParameters {
         } else {
             mode = .dual
             join = LiveKitJoinRequest(query: request.query)
+            if let name = request.query["publish"], !name.isEmpty { try participant.narrow(toPublisher: name) }
         }
+        self.participant = participant
         join.clientInfo.address = request.remoteAddress
         join.clientInfo.readBrowser(from: request.header("User-Agent") ?? "")
         self.request = join
     }
 
     var arrival: Arrival {
-        Arrival(identity: token.identity, claims: token.claims, mode: mode, request: request)
+        Arrival(identity: participant.identity, claims: participant.claims, mode: mode, request: request)
+    }
+}
+
+extension AccessToken {
+    /// The same person once more, who publishes beside the first one and takes nothing, as LiveKit's server has it: an
+    /// extension of an app that shares the screen (`publishOnlyMode` of earlier Swift SDKs). A token that was renewed
+    /// names that one already.
+    fileprivate mutating func narrow(toPublisher name: String) throws(HTTPRefusal) {
+        guard claims.video?.mayPublish == true else { throw .mayNotPublish }
+        let suffix = "#" + name
+        if !identity.hasSuffix(suffix) { identity += suffix }
+        guard identity.isComposed else { throw .notComposed }
+        claims.video?.canSubscribe = false
     }
 }
 
