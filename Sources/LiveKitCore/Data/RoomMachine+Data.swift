@@ -1,3 +1,4 @@
+import Foundation
 import LiveKitProtocol
 import RTCEngine
 import SFUCore
@@ -8,8 +9,12 @@ extension RoomMachine {
     func take(_ event: DataChannelEvent, on channel: DataChannelID, of connection: Connection, at now: Instant) {
         switch event {
         case .announced(let description):
+            guard connection.role != .subscriber else { return }
+            guard let label = DataLabel(rawValue: description.label) else {
+                connection.unlabelled.insert(channel)
+                return
+            }
             // The last one of a name counts: a client that makes its channels anew has given up those before.
-            guard connection.role != .subscriber, let label = DataLabel(rawValue: description.label) else { return }
             connection.channels[label] = channel
             if connection === connection.participant.publisher { tellHeld(of: connection.participant, at: now) }
         case .open, .bufferedAmountLow:
@@ -21,11 +26,16 @@ extension RoomMachine {
             }
             sendOutbox(of: connection.participant, at: now)
         case .message(let message):
-            guard case .binary(let bytes) = message, connection === connection.participant.publisher,
+            guard connection === connection.participant.publisher else { return }
+            if connection.unlabelled.contains(channel) {
+                return receiveUnlabelled(message, from: connection.participant, at: now)
+            }
+            guard case .binary(let bytes) = message,
                 let label = connection.channels.first(where: { $0.value == channel })?.key
             else { return }
             receive(bytes, label, from: connection.participant, at: now)
         case .closed:
+            connection.unlabelled.remove(channel)
             let wasReliable = connection.channels[.reliable] == channel
             for (label, id) in connection.channels where id == channel { connection.channels[label] = nil }
             if wasReliable { reliableClosed(of: connection, at: now) }
@@ -87,6 +97,19 @@ extension RoomMachine {
             else { continue }
             deliver(message, label, to: participant, at: now)
         }
+    }
+
+    /// A channel of another name has no packets on it. What comes is for everybody, in a packet, as LiveKit's server
+    /// has it (`SendDataMessageUnlabeled`): reliably, and of text the bytes.
+    private func receiveUnlabelled(_ message: DataChannelMessage, from sender: Participant, at now: Instant) {
+        let packet = LiveKitDataPacket.with {
+            switch message {
+            case .text(let text): $0.user.payload = Data(text.utf8)
+            case .binary(let bytes): $0.user.payload = Data(bytes)
+            }
+        }
+        guard let bytes: [UInt8] = try? packet.serializedBytes() else { return }
+        receive(bytes, .reliable, from: sender, at: now)
     }
 
     /// What an agent writes for somebody else is that one's, and is marked as not written by them (LiveKit's

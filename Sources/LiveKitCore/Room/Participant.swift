@@ -270,6 +270,8 @@ final class Connection {
     /// The username fragment that the owner was told last.
     var fragment: String?
     var channels: [DataLabel: DataChannelID] = [:]
+    /// That the client has made under names which are not the protocol's.
+    var unlabelled: Set<DataChannelID> = []
     /// It has had a channel for reliable messages that was open.
     var hasHadReliable = false
     /// Since when it has no channel for reliable messages any more; nil while there is one, and before there was one.

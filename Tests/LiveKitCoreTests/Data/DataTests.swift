@@ -27,6 +27,23 @@ import Testing
         #expect(bob.messages.first?.packet.user.participantIdentity == "ann")
     }
 
+    @Test func `what comes on a channel of another name goes to everybody else, as a packet of who sent it`() throws {
+        let venue = Venue()
+        let clients = try venue.gather([("ann", .single), ("bob", .single), ("cat", .dual)])
+        let (ann, bob, cat) = (clients[0], clients[1], clients[2])
+        try ann.open("chat")
+        try cat.open("")
+        venue.run(for: .milliseconds(200))
+        try ann.sendText("one", "chat")
+        venue.run(for: .milliseconds(100))
+        try cat.sendBytes(Array("two".utf8), "")
+        venue.run(for: .milliseconds(100))
+        #expect(bob.heard == ["ann: one", "cat: two"])
+        #expect(bob.messages.map(\.label) == ["_reliable", "_reliable"])
+        #expect(bob.messages.first?.packet.user.participantIdentity == "ann")
+        #expect(ann.heard == ["cat: two"] && cat.heard == ["ann: one"])
+    }
+
     @Test func `a message with destinations goes to them only`() throws {
         let venue = Venue()
         let clients = try venue.gather([("ann", .single), ("bob", .single), ("cat", .dual)])
@@ -164,7 +181,10 @@ import Testing
         let ghost = try venue.join("ghost", grants: { $0.hidden = true })
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         venue.run(for: .milliseconds(300))
+        try mute.open("chat")
+        venue.run(for: .milliseconds(200))
         try mute.say("hello")
+        try mute.sendText("hello", "chat")
         try ghost.say("boo")
         venue.run(for: .milliseconds(200))
         #expect(bob.heard == [": boo"])

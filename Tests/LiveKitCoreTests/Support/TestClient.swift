@@ -443,6 +443,11 @@ final class TestClient {
         try publisher.send(.binary(bytes), on: channel, at: venue.now)
     }
 
+    func sendText(_ text: String, _ label: String) throws {
+        guard let channel = up[label] else { return }
+        try publisher.send(.text(text), on: channel, at: venue.now)
+    }
+
     /// As SDKs do: not more is given to the channel than a little.
     func sayIfThereIsRoom(_ text: String) throws -> Bool {
         guard let channel = up["_reliable"], publisher.bufferedAmount(of: channel) < 128 << 10 else { return false }
@@ -461,8 +466,10 @@ final class TestClient {
     }
 
     /// Makes another one.
-    func openReliable() throws {
-        up["_reliable"] = try publisher.createDataChannel("_reliable", DataChannelInit(), at: venue.now)
+    func openReliable() throws { try open("_reliable") }
+
+    func open(_ label: String) throws {
+        up[label] = try publisher.createDataChannel(label, DataChannelInit(), at: venue.now)
     }
 
     /// What came, as `sender: text`.
