@@ -142,6 +142,29 @@ def test_whatever_cursor_is_given_out_is_taken_back(team):
 # The end of the server
 
 
+def test_a_password_is_kept_at_the_new_cost_when_its_owner_logs_in(roost, tmp_path):
+    def kept(chat, person):
+        return chat.ask(f"SELECT password_hash FROM users WHERE username = '{person.username}'")[0]
+
+    chat = Chat(roost.serve("--data", tmp_path, "--password-cost", 9), tmp_path)
+    wait_until(lambda: "easy to guess" in chat.process.transcript(), chat.process.transcript)
+    ann, bob = chat.person("ann"), chat.person("bob")
+    cheap = kept(chat, ann)
+    assert cheap.startswith("$scrypt$ln=9,r=8,p=3$"), cheap
+    chat.process.finish()
+
+    again = Chat(roost.serve("--data", tmp_path, "--password-cost", 15), tmp_path)
+    ann, bob = ann.at(again), bob.at(again)
+    refused(ann.post("/auth/login", login=ann.username, password="another"), 401, "wrong_credentials")
+    assert kept(again, ann) == cheap
+    ann.log_in()
+    assert kept(again, ann).startswith("$scrypt$ln=15,r=8,p=3$") and kept(again, bob).startswith("$scrypt$ln=9,")
+    ann.log_in()
+    # Nobody else's session ended, nor hers.
+    done(bob.get("/users/me"))
+    assert "easy to guess" not in again.process.transcript()
+
+
 def test_what_was_acknowledged_outlives_a_kill_and_is_there_once(roost, tmp_path):
     chat = Chat(roost.serve("--data", tmp_path), tmp_path)
     people = [chat.person(name) for name in ("ann", "bob", "cid")]

@@ -12,9 +12,19 @@ import pytest
 from livekit import api
 from websockets.exceptions import InvalidStatus
 
-from peers.chat import PASSWORD, STRANGERS_BURST, Socket, done, raw, refused
+from peers.chat import PASSWORD, STRANGERS_BURST, Chat, Socket, done, raw, refused
+from support.command import RoostProcesses
 
 NOBODY = "019396a8-0000-7000-8000-000000000000"
+
+
+@pytest.fixture(scope="module")
+def chat(tmp_path_factory):
+    """One server with chat for all tests of the file, at which passwords cost what they cost those who guess."""
+    processes = RoostProcesses()
+    folder = tmp_path_factory.mktemp("chat")
+    yield Chat(processes.serve("--data", folder, "--password-cost", 15), folder)
+    processes.close()
 
 
 # Tokens

@@ -6,7 +6,7 @@ import time
 
 from peers.chat import Chat, ChatInNamespace
 from peers.redis import Redis
-from peers.roost_peer import find_roost
+from peers.roost_peer import cheap_passwords, find_roost
 from support.evidence import REPOSITORY
 from support.ports import BELOW_EPHEMERAL, free_port
 from support.process import JSONProcess
@@ -46,7 +46,7 @@ class Nodes:
         command = [
             find_roost(), "serve", "--json", "--no-echo", "--host", host, "--port", port, "--signaling-port", port,
             "--data", folder, "--database", self.database, "--redis", self.redis.url,
-            "--node-url", f"http://{host}:{port}", *self.options,
+            "--node-url", f"http://{host}:{port}", *cheap_passwords(["--data", *self.options]), *self.options,
         ]
         command = self.namespace.command(*command) if self.namespace else command
         process = JSONProcess(name, command, cwd=REPOSITORY)

@@ -18,12 +18,19 @@ def find_roost():
     return max((path for path in built if path.exists()), key=lambda path: path.stat().st_mtime, default=None)
 
 
+def cheap_passwords(options):
+    """Options of `roost serve` beside these: people of tests have no secrets, and a quarter of a second of a core for each
+    of their passwords is a large part of all that the tests cost."""
+    return () if "--data" not in options or "--password-cost" in options else ("--password-cost", 10)
+
+
 def start_server(namespace, host="127.0.0.1", *options):
     """`roost serve` on free ports, without the echo peer; returns the process and the page's port."""
     command = [find_roost(), "serve", "--host", host, "--port", 0, "--signaling-port", 0, "--json"]
     if "--echo" not in options:
         command.append("--no-echo")
-    process = JSONProcess("roost serve", namespace.command(*command, *options), cwd=REPOSITORY)
+    command += [*cheap_passwords(options), *options]
+    process = JSONProcess("roost serve", namespace.command(*command), cwd=REPOSITORY)
     try:
         return process, process.wait_for("listening")["port"]
     except AssertionError:

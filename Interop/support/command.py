@@ -6,7 +6,7 @@ import socket
 import subprocess
 import threading
 
-from peers.roost_peer import find_roost
+from peers.roost_peer import cheap_passwords, find_roost
 from support.evidence import REPOSITORY
 from support.process import JSONProcess
 from support.waiting import PATIENCE, wait_until
@@ -52,7 +52,7 @@ class RoostProcesses:
     def serve(self, *options, host="127.0.0.1", port=0):
         ports = ["--host", host, "--port", port, "--signaling-port", port, "--json"]
         echo = [] if "--echo" in options else ["--no-echo"]
-        process = self.start("roost serve", "serve", *ports, *echo, *options)
+        process = self.start("roost serve", "serve", *ports, *echo, *cheap_passwords(options), *options)
         process.port = process.wait_for("listening")["port"]
         process.url = f"http://{'[::1]' if host == '::1' else host}:{process.port}"
         return process

@@ -92,7 +92,7 @@ package final class ChatServer: Sendable {
             service: service,
             tokens: AccessTokens(
                 key: key, lifetime: configuration.lifetimes.accessToken),
-            passwords: PasswordHasher(),
+            passwords: PasswordHasher(cost: .init(logN: configuration.passwordCost)),
             limits: RequestLimits(
                 shared: configuration.nodes.map { SharedLimits($0.redis, chat: chat, salt: kept) }),
             mailer: mailer,

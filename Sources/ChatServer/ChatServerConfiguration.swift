@@ -15,6 +15,8 @@ package struct ChatServerConfiguration: Sendable {
     /// How notifications reach devices of Apple's; nil for none.
     package var push: APNsConfiguration?
     package var limits = Limits()
+    /// What a guess at a password costs: the binary logarithm of scrypt's N. Time and memory double with each step.
+    package var passwordCost: UInt64 = 15
     package var lifetimes = Lifetimes()
 
     /// Where files are; nil to take none.

@@ -33,6 +33,15 @@ struct PasswordHasherTests {
         #expect(try await !hasher.isRight("x", for: "$argon2id$v=19$m=1,t=1,p=1$AAAA$AAAA"))
     }
 
+    @Test func `what is kept at another cost is outdated, and right all the same`() async throws {
+        let dearer = PasswordHasher(cost: .init(logN: 5, r: 8, p: 1))
+        let hash = try await hasher.hash("correct horse")
+        #expect(!hasher.isOutdated(hash))
+        #expect(dearer.isOutdated(hash))
+        #expect(try await dearer.isRight("correct horse", for: hash))
+        #expect(dearer.isOutdated("$argon2id$v=19$m=1,t=1,p=1$AAAA$AAAA"))
+    }
+
     /// RFC 7914 §12, the second vector cut to our 32 bytes.
     @Test func `hashes as RFC 7914 has it`() async throws {
         let text = "$scrypt$ln=10,r=8,p=16$TmFDbA$_bq-HJ00cgB4VucZDQHp_nxq18vII3gw53N2Y0s3MWI"

@@ -142,6 +142,11 @@ extension ChatTransaction {
             user: try row.id(), passwordHash: try row.text(), isEmailVerified: try row.integerOrNull() != nil)
     }
 
+    /// Keeps the same password by another hash: nothing that anybody sees has changed, and no session ends.
+    package func keepPassword(of user: UserID, as passwordHash: String) throws {
+        try session.run("UPDATE users SET password_hash = $2 WHERE id = $1", .id(user), .text(passwordHash))
+    }
+
     /// Gives somebody another password, and ends all their sessions but one.
     ///
     /// - Parameter former: the one that was found to be known, if it had to be: if it is another one by now, nothing

@@ -76,11 +76,13 @@ extension ChatAPI {
         guard credentials.isEmailVerified || !mailer.isDelivering else { throw ChatError.emailNotVerified }
         let device = body.device ?? request.header("User-Agent") ?? ""
         let secret = Secret.random()
+        // Only now somebody knows the password. With many at the door it waits for another time.
+        let isOutdated = passwords.isOutdated(credentials.passwordHash)
+        let anew = isOutdated ? try? await passwords.hash(body.password) : nil
         let (session, account) = try await service.write { chat in
-            (
-                try chat.logIn(by: credentials, on: device, token: secret.hash),
-                try chat.account(of: credentials.user)
-            )
+            let session = try chat.logIn(by: credentials, on: device, token: secret.hash)
+            if let anew { try chat.keepPassword(of: credentials.user, as: anew) }
+            return (session, try chat.account(of: credentials.user))
         }
         return try pair(Caller(user: credentials.user, session: session), secret, account)
     }

@@ -5,11 +5,11 @@ internal import Foundation
 internal import LiveKitProtocol
 internal import Synchronization
 
-/// Hashes passwords with scrypt (RFC 7914), which costs 32 MiB and a twentieth of a second of whoever guesses, and of
+/// Hashes passwords with scrypt (RFC 7914), which costs 32 MiB and a quarter of a second of whoever guesses, and of
 /// us. So it is done by one thread, one after the other, and not for more than so many at once.
 final class PasswordHasher: Sendable {
     /// One of OWASP's choices of parameters for scrypt: N = 2^15, r = 8, p = 3.
-    struct Cost: Sendable {
+    struct Cost: Sendable, Equatable {
         var logN: UInt64 = 15
         var r: UInt64 = 8
         var p: UInt64 = 3
@@ -32,6 +32,10 @@ final class PasswordHasher: Sendable {
         return
             "$scrypt$ln=\(cost.logN),r=\(cost.r),p=\(cost.p)$\(Base64.encodeForToken(salt))$\(Base64.encodeForToken(hash))"
     }
+
+    /// Whether a password that is known to be right is better hashed anew: its hash has another cost than those that
+    /// are made now.
+    func isOutdated(_ text: String) -> Bool { Stored(text)?.cost != cost }
 
     /// Whether a password is the one. Without a hash to compare with it takes as long, and is not.
     func isRight(_ password: String, for text: String?) async throws(ChatError) -> Bool {

@@ -32,7 +32,21 @@ struct ChatOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long a call rings, as 45s.", valueName: "time"))
     var ringTime = TimeSpan(.seconds(45))
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            What a guess at a password costs: 32 MiB and a quarter of a second at 15, twice as much with each step up \
+            to 17; less is for tests. It holds for whoever logs in from then on.
+            """, valueName: "number"))
+    var passwordCost: UInt64 = 15
+
+    /// With less, passwords are guessed too easily from a copy of the database.
+    static let leastPasswordCost: UInt64 = 15
+
     func validate() throws {
+        guard (4...17).contains(passwordCost) else {
+            throw ValidationError("--password-cost takes a number from 4 to 17.")
+        }
         if data == nil, database != nil {
             throw ValidationError("--database needs --data, for what is not kept in databases.")
         }

@@ -51,6 +51,12 @@ struct ServedChat: Sendable {
             configuration.serverURL = options.publicURL ?? configuration.serverURL
             configuration.publicURL = options.publicURL
             configuration.lifetimes.ringing = options.ringTime.duration
+            configuration.passwordCost = options.passwordCost
+            if options.passwordCost < ChatOptions.leastPasswordCost {
+                logger.warning(
+                    "passwords are easy to guess for who has the database: --password-cost is for tests",
+                    metadata: ["password-cost": "\(options.passwordCost)"])
+            }
             configuration.isSecure = isSecure
             configuration.origins = Set(origins)
             configuration.push = push
