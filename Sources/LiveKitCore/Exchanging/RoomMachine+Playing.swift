@@ -33,6 +33,17 @@ extension RoomMachine {
         for (sid, subscription) in participant.subscriptions where !mayPlay(participant, subscription.track, choice) {
             unsubscribe(participant, from: sid, at: now)
         }
+        var hasChanged = false
+        // Others may have gone over to a track's second codec.
+        for subscription in participant.subscriptions.values {
+            let track = subscription.track
+            guard let section = connection.sections.first(where: { $0.transceiver == subscription.transceiver }),
+                let version = version(of: track, for: participant, in: section), version !== subscription.version
+            else { continue }
+            unsubscribe(participant, from: track.sid, at: now)
+            play(track, version, choice, in: section, of: connection, at: now)
+            hasChanged = true
+        }
         connection.needsNegotiation = false
         let taken = Set(participant.subscriptions.values.compactMap(\.transceiver))
         media.withMachine(of: connection.id) { machine in
@@ -41,23 +52,30 @@ extension RoomMachine {
                 try? machine.setDirection(.sendonly, of: section.transceiver, at: now)
             }
         }
-        var hasChanged = false
         var free = connection.sections.filter { !taken.contains($0.transceiver) }[...]
         // Looked for once: there may be hundreds of sections, and of tracks.
         var tracks = free.isEmpty ? [] : playable(by: participant, choice)
         while let section = free.popFirst(), !tracks.isEmpty {
             guard let track = nextTrack(for: section, among: &tracks, of: participant),
-                let version = version(of: track, in: section)
+                let version = version(of: track, for: participant, in: section)
             else { continue }
-            let subscription = SubscribedTrack(track, version)
-            participant.subscriptions[track.sid] = subscription
-            if choice.quality != .high { participant.hints[track.sid] = SubscriberHints(quality: choice.quality) }
-            attach(subscription, to: connection, on: section.transceiver, at: now)
+            play(track, version, choice, in: section, of: connection, at: now)
             hasChanged = true
         }
         guard hasChanged else { return }
         agreeAgain(on: connection, at: now)
         checkSubscriptions(on: connection, at: now)
+    }
+
+    private func play(
+        _ track: Track, _ version: TrackVersion, _ choice: PlaybackChoice, in section: PlayedSection,
+        of connection: Connection, at now: Instant
+    ) {
+        let participant = connection.participant
+        let subscription = SubscribedTrack(track, version)
+        participant.subscriptions[track.sid] = subscription
+        if choice.quality != .high { participant.hints[track.sid] = SubscriberHints(quality: choice.quality) }
+        attach(subscription, to: connection, on: section.transceiver, at: now)
     }
 
     private func mayPlay(_ participant: Participant, _ track: Track, _ choice: PlaybackChoice) -> Bool {
@@ -80,7 +98,7 @@ extension RoomMachine {
         let seen = Set(participant.subscriptions.values.map { ObjectIdentifier($0.track.publisher) })
         var first: Int?
         for (place, track) in tracks.enumerated()
-        where track.kind == section.kind && version(of: track, in: section) != nil {
+        where track.kind == section.kind && version(of: track, for: participant, in: section) != nil {
             if seen.contains(ObjectIdentifier(track.publisher)) { return tracks.remove(at: place) }
             if first == nil { first = place }
         }
@@ -88,8 +106,10 @@ extension RoomMachine {
     }
 
     /// A second codec that does not come yet is not waited for: another track can be played meanwhile.
-    private func version(of track: Track, in section: PlayedSection) -> TrackVersion? {
-        track.versions.first { version in
+    private func version(
+        of track: Track, for participant: Participant, in section: PlayedSection
+    ) -> TrackVersion? {
+        versions(of: track, for: participant).first { version in
             version.publication != nil && version.format.map { section.formats.contains($0) } == true
         }
     }

@@ -61,8 +61,13 @@ extension RoomMachine {
 
     /// In which codec somebody gets a track: the first that it is not known to lack; nil when there is none.
     func version(of track: Track, for participant: Participant) -> TrackVersion? {
+        versions(of: track, for: participant).first
+    }
+
+    /// All in which somebody can have a track, as far as is known, the one that they are to have first.
+    func versions(of track: Track, for participant: Participant) -> [TrackVersion] {
         let lacking = participant.unsupported[track.sid] ?? []
-        return (track.isRegressed ? track.versions.reversed() : track.versions).first { version in
+        return (track.isRegressed ? track.versions.reversed() : track.versions).filter { version in
             guard let format = version.format ?? version.announced else { return true }
             return !lacking.contains(format) && !participant.quirks.unplayable.contains(format)
                 && !(format == .av1 && isInLayersUnseen(version, of: track, by: participant))

@@ -11,7 +11,7 @@ import Testing
 /// with VP8 behind it in the same way as VP9 and AV1.
 @Suite struct BackupCodecTests {
     /// Ann publishes H.264, with VP8 for those who lack it; the others are in the room and have those codecs.
-    private static func meet(
+    static func meet(
         _ others: [(name: String, codecs: [CodecParameters])], _ mode: ConnectionMode = .single,
         policy: LiveKitBackupCodecPolicy = .simulcast, in venue: Venue
     ) throws -> (ann: TestClient, others: [TestClient]) {
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// Pictures in one codec or both, for a second and a half.
-    private static func send(_ ann: TestClient, _ titles: [String], from first: Int = 0) throws {
+    static func send(_ ann: TestClient, _ titles: [String], from first: Int = 0) throws {
         for number in first..<(first + 45) {
             // Whichever of its encoders was asked.
             let isWanted = ann.wantsKeyFrame
@@ -39,15 +39,15 @@ import Testing
         }
     }
 
-    private static let backup = "camera-vp8"
-    private static let both: [CodecParameters] = [.vp8, .h264]
+    static let backup = "camera-vp8"
+    static let both: [CodecParameters] = [.vp8, .h264]
 
-    private static func formats(_ client: TestClient, of ann: TestClient) -> [PayloadFormat] {
+    static func formats(_ client: TestClient, of ann: TestClient) -> [PayloadFormat] {
         let frames = client.frames[ann.track("camera")?.sid ?? ""] ?? []
         return frames.map(\.format).reduce(into: []) { if $0.last != $1 { $0.append($1) } }
     }
 
-    private static func quality(_ client: TestClient) -> [String] {
+    static func quality(_ client: TestClient) -> [String] {
         client.news().filter { $0.hasPrefix("< subscribed_quality") }
     }
 

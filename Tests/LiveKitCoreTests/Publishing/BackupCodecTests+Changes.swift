@@ -1,0 +1,37 @@
+import LiveKitProtocol
+import RTCEngine
+import RTCWire
+import SFUCore
+import SwiftProtobuf
+import Testing
+
+@testable import LiveKitCore
+
+/// Those who have a track go from one of its codecs to the other.
+extension BackupCodecTests {
+    @Test func `a player goes over to the second codec with everybody else, in its section`() throws {
+        let venue = Venue()
+        let (ann, others) = try Self.meet([("bob", [.vp8])], policy: .regression, in: venue)
+        let sections = [OfferedSection(title: "picture", kind: .video, direction: .recvonly)]
+        let eve = try venue.open("eve", sections, .playing(PlaybackChoice()), codecs: Self.both) { $0.hidden = true }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try Self.send(ann, ["camera"])
+        func formats() -> [PayloadFormat] {
+            (eve.frames["picture"] ?? []).map(\.format).reduce(into: []) { if $0.last != $1 { $0.append($1) } }
+        }
+        #expect(formats() == [.h264])
+        try ann.publishBackup(of: "camera")
+        venue.run(for: .seconds(Int64(1)))
+        for turn in 1..<4 { try Self.send(ann, ["camera", Self.backup], from: turn * 100) }
+        #expect(formats() == [.h264, .vp8])
+        #expect(Self.formats(others[0], of: ann) == [.vp8])
+        venue.run(for: .seconds(Int64(12)))
+        #expect(Self.quality(ann).last == "< subscribed_quality camera h264: , vp8: low medium high")
+        // And one who comes later.
+        venue.close(eve)
+        let dan = try venue.open("dan", sections, .playing(PlaybackChoice()), codecs: Self.both) { $0.hidden = true }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try Self.send(ann, [Self.backup], from: 500)
+        #expect((dan.frames["picture"] ?? []).last?.format == .vp8)
+    }
+}
