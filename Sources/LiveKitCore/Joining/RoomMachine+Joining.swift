@@ -131,10 +131,12 @@ extension RoomMachine {
         }
         participant.signaling = .attached(signal)
         bySignal[signal] = participant
-        var isInterrupted = false
-        if case .interrupted = participant.phase {
+        let isInterrupted: Bool
+        switch participant.phase {
+        case .interrupted:
             isInterrupted = true
             participant.phase = .interrupted(until: now + Self.restartTimeout)
+        case .joined, .active, .left: isInterrupted = false
         }
         if let iceServers = arrival.iceServers { participant.iceServers = iceServers }
         let fault = participant.resumeFault.take()
@@ -169,7 +171,12 @@ extension RoomMachine {
         }
         // Where only the signaling was lost, the paths are as old as they were.
         if failed != nil || isInterrupted {
-            for connection in participant.connections { connection.connectedSince = nil }
+            for connection in participant.connections {
+                // One that ICE has not given up stays connected while it is restarted. Whether streams are of use shows
+                // when it is over them.
+                let staysConnected = connection.state == .connected && !participant.prefersStreams
+                connection.connectedSince = staysConnected ? now : nil
+            }
         }
         // Its connections are restarted now, whichever of them has failed.
         if participant.prefersStreams {

@@ -117,6 +117,20 @@ import Testing
         #expect(try Self.restartedTransports(ann) == ["tcp"])
     }
 
+    @Test func `a path found anew counts from then on, also where the room never missed the one before`() throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        for (seconds, transports) in [(95, ["udp", "tcp"]), (20, ["tcp"])] as [(Int64, Set<String>)] {
+            venue.run(for: .seconds(seconds))
+            #expect(venue.room.people.first?.publisher?.state == .connected)
+            venue.send(.ping(1), from: ann)
+            venue.cut(ann)
+            venue.resume(ann, because: .rrPublisherFailed)
+            #expect(try Self.restartedTransports(ann) == transports)
+        }
+    }
+
     @Test func `of two connections the one that works goes on over datagrams until the client is back`() throws {
         let venue = Venue(streamHosts: [Venue.streamPort])
         let ann = try #require(try venue.gather([("ann", .dual)]).first)
