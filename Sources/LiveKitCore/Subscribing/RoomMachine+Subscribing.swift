@@ -94,7 +94,7 @@ extension RoomMachine {
             subscription.transceiver = try media.subscribe(
                 connection.id, to: publication,
                 streamID: "\(track.publisher.sid.rawValue)|\(track.sid.rawValue)", trackID: track.sid.rawValue,
-                on: section, continuing: participant.mode.isPlaying,
+                on: section, continuing: participant.mode.isPlaying, inPlaceOf: track.publication,
                 hints: participant.hints[track.sid] ?? SubscriberHints(), at: now)
         } catch {
             let isCodec = error == .peer(.negotiation(.unknownCodec))

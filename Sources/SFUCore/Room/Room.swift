@@ -214,12 +214,14 @@ public final class Room {
     ///   - existing: the transceiver that the peer offered to receive on; nil for one of an ended subscription, or a
     ///     new one.
     ///   - isContinued: the stream on it goes on under the same source, of which the peer is told nothing.
+    ///   - original: the publication that is the same track to the peer, in another codec; nil for none.
     ///   - hints: how it shows the publication, as far as that is known.
     /// - Returns: the transceiver.
     @discardableResult
     public func subscribe(
         _ id: RoomPeerID, to publicationID: PublicationID, streamID: String, trackID: String? = nil,
         on existing: TransceiverID? = nil, continuing isContinued: Bool = false,
+        inPlaceOf original: PublicationID? = nil,
         hints: SubscriberHints = SubscriberHints(), at now: Instant
     ) throws(RoomError) -> TransceiverID {
         let peer = try peer(id)
@@ -230,7 +232,8 @@ public final class Room {
         let transceiver: TransceiverID
         do throws(PeerError) {
             transceiver = try peer.attach(
-                publication, existing, streamID: streamID, trackID: trackID, continuing: isContinued, at: now)
+                publication, existing, streamID: streamID, trackID: trackID, continuing: isContinued,
+                inPlaceOf: original.flatMap { publications[$0] } ?? publication, at: now)
         } catch {
             throw .peer(error)
         }

@@ -6,7 +6,7 @@ extension RoomPeer {
     /// Finds a publication a transceiver to be sent on. Leaves nothing behind when it is refused.
     func attach(
         _ publication: Publication, _ existing: TransceiverID?, streamID: String, trackID: String?,
-        continuing isContinued: Bool, at now: Instant
+        continuing isContinued: Bool, inPlaceOf original: Publication, at now: Instant
     ) throws(PeerError) -> TransceiverID {
         defer { touch() }
         let codecs = publication.description.codecs
@@ -21,8 +21,8 @@ extension RoomPeer {
             return taken
         }
         if let existing { return try take(existing) }
-        if reusesTransceivers, let free = idleTransceiver(kind, for: publication.id) {
-            carriers[publication.id, default: []].insert(free)
+        if reusesTransceivers, let free = idleTransceiver(kind, for: original.id) {
+            carriers[original.id, default: []].insert(free)
             return try take(free)
         }
         let transceiver: TransceiverID
@@ -40,7 +40,7 @@ extension RoomPeer {
             try machine.setDirection(.stopped, of: transceiver, at: now)
             throw error
         }
-        carriers[publication.id, default: []].insert(transceiver)
+        carriers[original.id, default: []].insert(transceiver)
         return transceiver
     }
 
@@ -48,7 +48,8 @@ extension RoomPeer {
     private static let mostIdle = 16
 
     /// One that the peer knows to be inactive: it is not to take the new track for the one before. And one in which the
-    /// publication has not been before: LiveKit's Rust and Python SDK 1.2 tell of it in a section once in a session.
+    /// track has not been before, in whatever codec: LiveKit's Rust and Python SDK 1.2 tell of it in a section once in
+    /// a session.
     ///
     /// - Parameter publication: nil for any.
     private func idleTransceiver(_ kind: MediaKind, for publication: PublicationID?) -> TransceiverID? {

@@ -24,7 +24,7 @@ final class RoomPeer {
     /// Transceivers of subscriptions that are over, for others to come: sections are never removed, and to reject one
     /// costs a peer more than to leave it inactive.
     var idle: [TransceiverID] = []
-    /// Which transceivers of the room's have carried each publication that there is.
+    /// Which transceivers of the room's have carried each publication that there is, or another in its place.
     var carriers: [PublicationID: Set<TransceiverID>] = [:]
     /// Where the streams on those have got to, for a subscription that goes on with one.
     var ended: [TransceiverID: StreamRewriter.End] = [:]

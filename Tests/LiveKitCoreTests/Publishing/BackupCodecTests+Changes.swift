@@ -34,4 +34,25 @@ extension BackupCodecTests {
         try Self.send(ann, [Self.backup], from: 500)
         #expect((dan.frames["picture"] ?? []).last?.format == .vp8)
     }
+
+    @Test func `a track that changes its codec comes in a section where it has not been in either`() throws {
+        let venue = Venue()
+        let (ann, others) = try Self.meet([("bob", Self.both)], .dual, policy: .regression, in: venue)
+        let (bob, sid) = (others[0], try #require(ann.track("camera")).sid)
+        var sections: [String] = []
+        func note() { sections += (bob.offers.last?.midToTrackID ?? [:]).filter { $0.value == sid }.keys }
+        for round in 0..<2 {
+            try Self.send(ann, ["camera"], from: round * 500)
+            note()
+            try ann.publishBackup(of: "camera")
+            venue.run(for: .seconds(Int64(1)))
+            for turn in 1..<4 { try Self.send(ann, ["camera", Self.backup], from: round * 500 + turn * 100) }
+            note()
+            try ann.unpublish(Self.backup)
+            venue.run(for: .seconds(Int64(1)))
+        }
+        #expect(Self.formats(bob, of: ann) == [.h264, .vp8, .h264, .vp8])
+        #expect(sections.count == 4)
+        #expect(Set(sections).count == 4)
+    }
 }
