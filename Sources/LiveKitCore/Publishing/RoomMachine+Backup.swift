@@ -35,8 +35,8 @@ extension RoomMachine {
         tellPublished(track, as: request.cid)
     }
 
-    /// The second codec of a track can be had: those who wait for it get it.
-    func backupCame(of track: Track, at now: Instant) {
+    /// The second codec of a track can be had, or not any more: each gets the one that is right now.
+    func backupChanged(of track: Track, at now: Instant) {
         for other in people where other !== track.publisher { considerSubscribing(other, to: track, at: now) }
     }
 
@@ -44,16 +44,20 @@ extension RoomMachine {
     func endBackups(of participant: Participant, sending: [TransceiverID], at now: Instant) {
         for track in participant.tracks {
             guard let backup = track.backup, let id = backup.transceiver, !sending.contains(id) else { continue }
-            for other in people where other.subscriptions[track.sid]?.version === backup {
-                unsubscribe(other, from: track.sid, at: now)
-            }
+            let subscribers = people.filter { $0.subscriptions[track.sid]?.version === backup }
+            let paused = subscribers.filter { $0.isPaused(track) }
+            for other in subscribers { unsubscribe(other, from: track.sid, at: now) }
             if let publication = backup.publication {
                 byPublication[publication] = nil
                 try? media.unpublish(publication, at: now)
             }
-            (backup.transceiver, backup.publication, backup.format, backup.clientIDs) = (nil, nil, nil, [])
+            backup.end()
+            track.info.codecs[backup.place].cid = ""
+            track.info.codecs[backup.place].sdpCid = ""
+            track.info.codecs[backup.place].mid = ""
             track.isRegressed = false
-            backupCame(of: track, at: now)
+            backupChanged(of: track, at: now)
+            tellFlowing(track, to: paused, at: now)
         }
     }
 
@@ -116,12 +120,10 @@ extension RoomMachine {
             track.info.backupCodecPolicy.isRegression(among: people.count, below: Self.regressionThreshold)
         else { return }
         track.isRegressed = true
-        move(people.filter { $0.subscriptions[track.sid]?.version === track.primary }, to: track, at: now)
-    }
-
-    /// Others are to have a track in another codec than before: they are offered it anew.
-    func move(_ subscribers: [Participant], to track: Track, at now: Instant) {
-        let paused = subscribers.filter { $0.subscriptions[track.sid]?.pause?.isPaused == true }
+        let subscribers = people.filter {
+            $0.subscriptions[track.sid]?.version === track.primary && version(of: track, for: $0) !== track.primary
+        }
+        let paused = subscribers.filter { $0.isPaused(track) }
         for other in subscribers { considerSubscribing(other, to: track, at: now) }
         tellFlowing(track, to: paused, at: now)
     }

@@ -144,7 +144,7 @@ extension RoomMachine {
             tell(webhook: "track_published", participant, track, at: now)
             for other in people where other !== participant { introduce(track, to: other, at: now) }
         }
-        for track in backups { backupCame(of: track, at: now) }
+        for track in backups { backupChanged(of: track, at: now) }
     }
 
     /// - Returns: whether it has come about just now.
@@ -187,7 +187,7 @@ extension RoomMachine {
         else { return }
         fallSilent(track, at: now)
         let subscribers = people.filter { $0.subscriptions[track.sid]?.version === version }
-        let paused = subscribers.filter { $0.subscriptions[track.sid]?.pause?.isPaused == true }
+        let paused = subscribers.filter { $0.isPaused(track) }
         for other in subscribers { unsubscribe(other, from: track.sid, at: now) }
         guard let new = try? media.republish(publication, description, at: now) else { return }
         byPublication[publication] = nil

@@ -38,6 +38,12 @@ final class TrackVersion {
     /// An offer is to bring it, and has not yet.
     var isAwaited: Bool { transceiver == nil && !clientIDs.isEmpty }
 
+    /// It does not come any more; its client may say again that it is to.
+    func end() {
+        (transceiver, mid, clientIDs) = (nil, "", [])
+        (publication, format, publishedCodec, recovered) = (nil, nil, "", 0)
+    }
+
     /// How many layers less than are wanted have come for a while.
     var missingLayers: Int { min(layersMissing.before, layersMissing.last) }
 

@@ -112,4 +112,7 @@ extension Participant {
 
     /// Whether it is subscribed to anything of somebody's.
     func sees(_ other: Participant) -> Bool { other.tracks.contains { subscriptions[$0.sid] != nil } }
+
+    /// Whether it was told last that it gets nothing of a track, for want of room on its path.
+    func isPaused(_ track: Track) -> Bool { subscriptions[track.sid]?.pause?.isPaused == true }
 }

@@ -55,4 +55,32 @@ extension BackupCodecTests {
         #expect(sections.count == 4)
         #expect(Set(sections).count == 4)
     }
+
+    @Test func `when the second codec ends all have the first again, and nothing is left of it but its name`() throws {
+        let venue = Venue()
+        let (ann, others) = try Self.meet(
+            [("bob", Self.both), ("cat", [.vp8]), ("dan", [.h264])], policy: .regression, in: venue)
+        let sid = TrackSID(rawValue: try #require(ann.track("camera")).sid)
+        func changeOver(_ round: Int) throws {
+            try Self.send(ann, ["camera"], from: round * 500)
+            try ann.publishBackup(of: "camera")
+            venue.run(for: .seconds(Int64(1)))
+            for turn in 1..<4 { try Self.send(ann, ["camera", Self.backup], from: round * 500 + turn * 100) }
+        }
+        /// As if their paths did not carry it.
+        func pause() { for person in venue.room.people { person.subscriptions[sid]?.pause = (true, venue.now) } }
+        func states() -> [[String]] { others.map { $0.news().filter { $0.hasPrefix("< stream_state") } } }
+        pause()
+        try changeOver(0)
+        #expect(states() == [["< stream_state camera active"], [], []], "of the one that has another codec now")
+        pause()
+        try ann.unpublish(Self.backup)
+        venue.run(for: .seconds(Int64(1)))
+        #expect(states() == [["< stream_state camera active"], [], []])
+        #expect(Self.quality(ann).last == "< subscribed_quality camera h264: low medium high, vp8: low medium high")
+        let codec = try #require(venue.room.tracks[sid]?.info.codecs.last)
+        #expect([codec.mimeType, codec.cid, codec.sdpCid, codec.mid] == ["video/VP8", "", "", ""])
+        try changeOver(1)
+        #expect(others.map { Self.formats($0, of: ann) } == [[.h264, .vp8, .h264, .vp8], [.vp8], [.h264]])
+    }
 }
