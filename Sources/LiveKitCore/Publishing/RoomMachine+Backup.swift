@@ -37,6 +37,8 @@ extension RoomMachine {
 
     /// The second codec of a track can be had, or not any more: each gets the one that is right now.
     func backupChanged(of track: Track, at now: Instant) {
+        // While it is there its publisher is told of it as of any other.
+        if track.asksForBackup != nil { track.asksForBackup = false }
         for other in people where other !== track.publisher { considerSubscribing(other, to: track, at: now) }
     }
 
@@ -84,24 +86,29 @@ extension RoomMachine {
             && track.info.codecs[version.place].layers.count > 1
     }
 
-    /// Somebody can have a track in its second codec alone, which has not come yet; or not any more.
+    /// Somebody can have a track in its second codec alone, which has not come yet; or not any more. The publisher is
+    /// told at once that it is needed, and that it is not with the next reminders: one who asks for it and gives it up
+    /// without end costs it no more than those.
     func note(_ participant: Participant, waitsFor track: Track, _ isWaiting: Bool) {
         guard track.waiting.contains(participant.sid) != isWaiting else { return }
-        let wasWanted = !track.waiting.isEmpty
         if isWaiting { track.waiting.insert(participant.sid) } else { track.waiting.remove(participant.sid) }
-        track.hasAskedForBackup = track.hasAskedForBackup || isWaiting
-        if !wasWanted { track.remindersOfBackup = 0 }
-        if wasWanted == track.waiting.isEmpty { tellQuality(of: track) }
+        guard isWaiting, track.asksForBackup != true else { return }
+        track.remindersOfBackup = 0
+        tellQuality(of: track)
     }
 
-    /// A few times, and not too soon: browsers' SDKs drop what they hear of a track before its publishing is over for
-    /// them.
+    /// Each `checkInterval`. That a second codec is needed is told a few times, and not too soon: browsers' SDKs drop
+    /// what they hear of a track before its publishing is over for them.
     func remindOfBackups(of participant: Participant) {
-        for track in participant.tracks where !track.waiting.isEmpty && track.remindersOfBackup < Self.mostReminders {
-            guard let backup = track.backup, backup.clientIDs.isEmpty else { continue }
-            track.remindersOfBackup += 1
-            // In each second `checkInterval`, from the second one on.
-            if track.remindersOfBackup.isMultiple(of: 2) { tellQuality(of: track) }
+        for track in participant.tracks {
+            guard let backup = track.backup else { continue }
+            if track.waiting.isEmpty {
+                if track.asksForBackup == true { tellQuality(of: track) }
+            } else if backup.clientIDs.isEmpty, track.remindersOfBackup < Self.mostReminders {
+                track.remindersOfBackup += 1
+                // Every second time, from the second one on.
+                if track.remindersOfBackup.isMultiple(of: 2) { tellQuality(of: track) }
+            }
         }
     }
 

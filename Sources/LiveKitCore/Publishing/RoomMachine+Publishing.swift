@@ -144,7 +144,11 @@ extension RoomMachine {
             tell(webhook: "track_published", participant, track, at: now)
             for other in people where other !== participant { introduce(track, to: other, at: now) }
         }
-        for track in backups { backupChanged(of: track, at: now) }
+        for track in backups {
+            // All of it counts as made until somebody is found to want less: not if it was last said not to be needed.
+            if track.asksForBackup == false { tellQuality(of: track) }
+            backupChanged(of: track, at: now)
+        }
     }
 
     /// - Returns: whether it has come about just now.

@@ -20,8 +20,8 @@ final class Track {
     var isRegressed = false
     /// Who can have the backup alone, which is not there.
     var waiting: Set<ParticipantSID> = []
-    /// The publisher was told that somebody needs the backup.
-    var hasAskedForBackup = false
+    /// Whether the publisher was told last that somebody waits for the backup; nil as long as it was not told of it.
+    var asksForBackup: Bool?
     /// How often that was told again.
     var remindersOfBackup = 0
     /// Somebody has it: the publisher was told.

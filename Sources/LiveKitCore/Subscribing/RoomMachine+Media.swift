@@ -74,6 +74,7 @@ extension RoomMachine {
             }
         }
         guard let first = codecs.first else { return }
+        if track.asksForBackup != nil || !track.waiting.isEmpty { track.asksForBackup = !track.waiting.isEmpty }
         send(
             .subscribedQualityUpdate(
                 .with {
@@ -86,7 +87,7 @@ extension RoomMachine {
     /// Nil where there is nothing to say of it: a second codec that nobody has needed yet.
     private func wanted(_ version: TrackVersion, of track: Track) -> VideoQuality? {
         if let publication = version.publication { return media.qualityWanted(of: publication) }
-        guard track.hasAskedForBackup, version === track.backup else { return nil }
+        guard version === track.backup, track.asksForBackup != nil || !track.waiting.isEmpty else { return nil }
         return track.waiting.isEmpty ? .off : .high
     }
 }

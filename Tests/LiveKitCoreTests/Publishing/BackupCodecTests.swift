@@ -115,6 +115,7 @@ import Testing
         let (ann, others) = try Self.meet([("bob", [.vp8]), ("cat", Self.both)], in: venue)
         _ = ann.news()
         venue.send(.leave(.init()), from: others[0])
+        venue.run(for: .seconds(Int64(1)))
         #expect(Self.quality(ann) == ["< subscribed_quality camera h264: low medium high, vp8: "])
         let dan = try venue.join("dan", codecs: [.vp8])
         venue.run(for: .seconds(Int64(1)))
@@ -122,7 +123,39 @@ import Testing
         // Nor when the subscription is given up.
         let sid = try #require(ann.track("camera")).sid
         venue.send(.subscription(.with { $0.trackSids = [sid] }), from: dan)
+        venue.run(for: .seconds(Int64(1)))
         #expect(Self.quality(ann) == ["< subscribed_quality camera h264: low medium high, vp8: "])
+    }
+
+    @Test func `who asks for the second codec and gives it up without end costs its publisher few words`() throws {
+        let venue = Venue()
+        let (ann, others) = try Self.meet([("bob", [.vp8])], in: venue)
+        let sid = try #require(ann.track("camera")).sid
+        _ = ann.news()
+        for turn in 0..<101 {
+            venue.send(
+                .subscription(.with { ($0.trackSids, $0.subscribe) = ([sid], turn % 2 == 1) }), from: others[0])
+            venue.run(for: .milliseconds(20))
+        }
+        #expect(Self.quality(ann).count <= 12)
+        venue.run(for: .seconds(Int64(2)))
+        #expect(Self.quality(ann).allSatisfy { $0.hasSuffix("vp8: ") }, "the last word is that nobody waits")
+        #expect(venue.room.tracks[TrackSID(rawValue: sid)]?.asksForBackup == false)
+    }
+
+    @Test func `a second codec that comes when nobody waits any more is made for who comes next`() throws {
+        let venue = Venue()
+        let (ann, others) = try Self.meet([("bob", [.vp8])], in: venue)
+        venue.send(.leave(.init()), from: others[0])
+        venue.run(for: .seconds(Int64(1)))
+        #expect(Self.quality(ann).last == "< subscribed_quality camera h264: low medium high, vp8: ")
+        try ann.publishBackup(of: "camera")
+        #expect(Self.quality(ann).last == "< subscribed_quality camera h264: low medium high, vp8: low medium high")
+        let dan = try venue.join("dan", codecs: [.vp8])
+        venue.run(for: .seconds(Int64(2)))
+        try Self.send(ann, ["camera", Self.backup])
+        #expect(Self.formats(dan, of: ann) == [.vp8])
+        #expect(Self.quality(ann).isEmpty)
     }
 
     @Test func `who has neither codec is told so, once`() throws {
