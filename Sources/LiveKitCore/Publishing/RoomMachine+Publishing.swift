@@ -88,9 +88,11 @@ extension RoomMachine {
             } ?? []
         let named = Set(sections.compactMap(\.remoteTrackID))
         for section in sections {
-            var waiting = participant.tracks.filter { $0.kind == section.kind }.flatMap { track in
-                track.versions.filter(\.isAwaited).map { (track: track, version: $0) }
-            }
+            // Second codecs last: clients offer each track before anything else of it.
+            let tracks = participant.tracks.filter { $0.kind == section.kind }
+            var waiting = tracks.map { (track: $0, version: $0.primary) }
+            waiting += tracks.compactMap { track in track.backup.map { (track: track, version: $0) } }
+            waiting.removeAll { !$0.version.isAwaited }
             if let match = waiting.first(where: { awaited in
                 section.remoteTrackID.map { awaited.version.clientIDs.contains($0) } ?? false
             }) {

@@ -282,6 +282,23 @@ import Testing
         #expect(Self.formats(others[0], of: ann) == [.vp8])
     }
 
+    @Test func `by their order tracks come before second codecs, also of those that were announced earlier`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        for title in ["camera", "screen"] {
+            try ann.publish(title, .video, isNamed: false) { request in
+                request.source = title == "screen" ? .screenShare : .camera
+                request.simulcastCodecs = ["h264", "vp8"].map { codec in
+                    .with { ($0.codec, $0.cid) = (codec, "\(request.cid)-\(codec)") }
+                }
+            }
+        }
+        let tracks = venue.room.people[0].tracks
+        #expect(tracks.map { $0.primary.mid.isEmpty } == [false, false])
+        #expect(tracks.map { $0.backup?.mid } == ["", ""])
+    }
+
     @Test func `the second codec comes in layers of its own`() throws {
         let venue = Venue()
         let (ann, others) = try Self.meet([("bob", [.vp8])], in: venue)

@@ -275,9 +275,11 @@ final class TestClient {
     // MARK: Publishing
 
     /// Announces a track; it is offered as soon as the room has answered.
+    ///
+    /// - Parameter isNamed: false for a client whose ids are not those of its sections.
     func publish(
         _ title: String, _ kind: MediaKind, source: LiveKitTrackSource? = nil, layers: [String] = [],
-        change: (inout LiveKitAddTrackRequest) -> Void = { _ in }
+        isNamed: Bool = true, change: (inout LiveKitAddTrackRequest) -> Void = { _ in }
     ) throws {
         var request = LiveKitAddTrackRequest.with {
             $0.cid = "cid-\(name)-\(title)"
@@ -301,7 +303,7 @@ final class TestClient {
         venue.send(.addTrack(request), from: self)
         guard published[request.cid] != nil else { return }
         senders[title] = try publisher.addTransceiver(
-            kind, direction: .sendonly, streamIDs: [], trackID: request.cid,
+            kind, direction: .sendonly, streamIDs: [], trackID: isNamed ? request.cid : "section-of-\(title)",
             encodings: layers.map { SendEncoding(rid: $0) })
         try offer()
     }
