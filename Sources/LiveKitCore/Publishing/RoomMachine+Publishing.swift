@@ -62,19 +62,19 @@ extension RoomMachine {
     /// Tracks whose sections no longer send are over.
     func endTracks(of participant: Participant, missingIn offer: SessionDescription, at now: Instant) {
         guard let connection = participant.publisher else { return }
-        let sending = media.withMachine(of: connection.id) { machine in
-            machine.transceivers.filter { offer.sends($0) }.map(\.id)
-        }
-        // What the client has understood to be withdrawn may come in the same section again.
-        for place in participant.withdrawals.indices {
-            participant.withdrawals[place].sections.removeAll { sending?.contains($0.transceiver) != true }
-        }
-        let over = participant.tracks.filter { track in
-            track.transceiver.map { sending?.contains($0) != true } ?? false
-        }
+        let sending =
+            media.withMachine(of: connection.id) { machine in
+                machine.transceivers.filter { offer.sends($0) }.map(\.id)
+            } ?? []
+        let over = participant.tracks.filter { track in track.transceiver.map { !sending.contains($0) } ?? false }
         let isKnown = over.contains { $0.publication != nil }
-        for track in over { end(track, at: now) }
-        endBackups(of: participant, sending: sending ?? [], at: now)
+        for track in over {
+            noteRemains(of: track)
+            end(track, at: now)
+        }
+        // What the client has understood to be over may come in the same section again.
+        participant.remains.removeAll { !sending.contains($0.transceiver) }
+        endBackups(of: participant, sending: sending, at: now)
         if isKnown { tellOfChange(of: participant) }
     }
 
@@ -100,12 +100,8 @@ extension RoomMachine {
             } else {
                 // Not one that another section names.
                 waiting.removeAll { awaited in awaited.version.clientIDs.contains { named.contains($0) } }
-                // Nor one in place of what was withdrawn and still comes.
-                if participant.withdrawals.contains(where: {
-                    $0.sections.contains { $0 == (section.id, section.remoteTrackID) }
-                }) {
-                    waiting = []
-                }
+                // Nor one in place of what is over and still comes.
+                if participant.remains.contains(where: { $0 == (section.id, section.remoteTrackID) }) { waiting = [] }
             }
             guard let (track, version) = waiting.first else { continue }
             version.transceiver = section.id
@@ -291,16 +287,23 @@ extension RoomMachine {
     /// The server takes a track away from its publisher.
     func withdraw(_ track: Track, at now: Instant) {
         let participant = track.publisher
+        noteRemains(of: track)
+        end(track, at: now)
+        if participant.withdrawals.count == Withdrawal.maximum { participant.withdrawals.removeFirst() }
+        participant.withdrawals.append(Withdrawal(sid: track.sid, at: now))
+        send(.trackUnpublished(.with { $0.trackSid = track.sid.rawValue }), to: track.publisher)
+    }
+
+    /// A track is about to end whose client may go on sending it, in both its codecs or in one.
+    private func noteRemains(of track: Track) {
+        let participant = track.publisher
         let ids = track.versions.compactMap(\.transceiver)
         let sections =
             participant.publisher.flatMap { connection in
                 media.withMachine(of: connection.id) { machine in machine.transceivers.filter { ids.contains($0.id) } }
             } ?? []
-        end(track, at: now)
-        if participant.withdrawals.count == Withdrawal.maximum { participant.withdrawals.removeFirst() }
-        participant.withdrawals.append(
-            Withdrawal(sid: track.sid, at: now, sections: sections.map { ($0.id, $0.remoteTrackID) }))
-        send(.trackUnpublished(.with { $0.trackSid = track.sid.rawValue }), to: track.publisher)
+        participant.remains.removeAll { ids.contains($0.transceiver) }
+        participant.remains += sections.map { (transceiver: $0.id, remoteTrackID: $0.remoteTrackID) }
     }
 }
 

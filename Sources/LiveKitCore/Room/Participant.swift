@@ -86,6 +86,8 @@ final class Participant {
     var subscribersSince: Instant?
     /// Tracks that the server has taken away, the last of them.
     var withdrawals: [Withdrawal] = []
+    /// Where media of tracks that are over may still come, and what those sections called them.
+    var remains: [(transceiver: TransceiverID, remoteTrackID: String?)] = []
 
     var messages = MessageLog()
     /// What waits for the channel to open or to empty.
@@ -185,12 +187,10 @@ extension AccessToken.Claims {
     var isDependent: Bool { isAgent || isRecorder }
 }
 
-/// A track that the server took away from its publisher, whose client may go on sending it.
+/// A track that the server took away from its publisher.
 struct Withdrawal {
     var sid: TrackSID
     var at: Instant
-    /// Where it came, in each codec, and what its section called it.
-    var sections: [(transceiver: TransceiverID, remoteTrackID: String?)]
 
     /// So many are remembered of one participant.
     static let maximum = 64

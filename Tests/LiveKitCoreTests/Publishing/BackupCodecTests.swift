@@ -362,6 +362,26 @@ import Testing
         #expect(venue.room.people.first?.tracks.allSatisfy { $0.transceiver == nil } == true)
     }
 
+    @Test func `a camera that ends in its first codec alone does not go on in the second as another track`() throws {
+        let venue = Venue()
+        let (ann, others) = try Self.meet([("bob", [.vp8])], in: venue)
+        try ann.publishBackup(of: "camera")
+        venue.run(for: .seconds(Int64(1)))
+        try Self.send(ann, ["camera", Self.backup])
+        venue.send(
+            .addTrack(.with { ($0.cid, $0.name, $0.type, $0.source) = ("screen", "screen", .video, .screenShare) }),
+            from: ann)
+        try ann.unpublish("camera")
+        venue.run(for: .seconds(Int64(1)))
+        try Self.send(ann, [Self.backup], from: 100)
+        #expect(others[0].others["ann"]?.tracks.map(\.name) == ["microphone"])
+        #expect(venue.room.people.first?.tracks.last?.info.name == "screen")
+        #expect(venue.room.people.first?.tracks.last?.transceiver == nil)
+        #expect(venue.room.people.first?.remains.count == 1)
+        try ann.unpublish(Self.backup)
+        #expect(venue.room.people.first?.remains.isEmpty == true)
+    }
+
     @Test func `a second codec that was not announced, or of a track that is not there, is refused`() throws {
         let venue = Venue()
         let (ann, _) = try Self.meet([("bob", Self.both)], in: venue)
