@@ -8,7 +8,7 @@ final class DataTrack {
     let info: LiveKitDataTrackInfo
     /// The others have been told of it.
     var isTold = false
-    fileprivate(set) var subscriptions: [DataSubscription] = []
+    private(set) var subscriptions: [DataSubscription] = []
 
     init(_ info: LiveKitDataTrackInfo, of publisher: Participant) {
         sid = TrackSID(rawValue: info.sid)

@@ -19,13 +19,8 @@ extension RoomMachine {
             return refuse(.invalidRequest, .addTrack(request), "the track was announced without it", to: participant)
         }
         if backup.transceiver == nil {
-            let ids = [codec.cid, request.cid].filter { !$0.isEmpty }
-            guard let id = ids.first else {
-                return refuse(
-                    .invalidRequest, .addTrack(request), "the ids of a track are not as they should be",
-                    to: participant)
-            }
-            backup.clientIDs = ids
+            let id = codec.cid.isEmpty ? request.cid : codec.cid
+            backup.clientIDs = [id, request.cid]
             track.info.codecs[backup.place].cid = id
             // Browsers say nothing of sizes here: those of the track count then.
             if codec.layers.contains(where: { $0.width > 0 }) {
@@ -133,13 +128,6 @@ extension RoomMachine {
         let paused = subscribers.filter { $0.isPaused(track) }
         for other in subscribers { considerSubscribing(other, to: track, at: now) }
         tellFlowing(track, to: paused, at: now)
-    }
-}
-
-extension LiveKitSimulcastCodec {
-    /// What it is; nil for what is not forwarded.
-    var videoFormat: PayloadFormat? {
-        MediaCodecs.video.first { $0.name.lowercased() == codec.lowercased() }?.payloadFormat
     }
 }
 

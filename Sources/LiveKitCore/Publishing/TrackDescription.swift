@@ -113,9 +113,14 @@ extension LiveKitAddTrackRequest {
 
 extension LiveKitSimulcastCodec {
     /// Nil for a codec that is not forwarded.
-    fileprivate func mimeType(_ kind: MediaKind) -> String? {
-        MediaCodecs.all(kind).first { $0.name.lowercased() == codec.lowercased() }?.mimeType
+    private func parameters(_ kind: MediaKind) -> CodecParameters? {
+        MediaCodecs.all(kind).first { $0.name.lowercased() == codec.lowercased() }
     }
+
+    /// What it is, of pictures; nil for what is not forwarded.
+    var videoFormat: PayloadFormat? { parameters(.video)?.payloadFormat }
+
+    fileprivate func mimeType(_ kind: MediaKind) -> String? { parameters(kind)?.mimeType }
 }
 
 extension LiveKitTrackSource {

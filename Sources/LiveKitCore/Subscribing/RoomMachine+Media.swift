@@ -1,5 +1,6 @@
 import LiveKitProtocol
 import RTCEngine
+import RTCWire
 import SFUCore
 import SwiftProtobuf
 
@@ -95,8 +96,7 @@ extension RoomMachine {
 extension TrackVersion {
     /// As clients name it: browsers' SDKs compare it letter by letter.
     fileprivate var codecName: String {
-        publishedCodec.isEmpty
-            ? MediaCodecs.video.first { $0.payloadFormat == announced }?.name.lowercased() ?? "" : publishedCodec
+        publishedCodec.isEmpty ? announced?.encodingName.lowercased() ?? "" : publishedCodec
     }
 }
 
