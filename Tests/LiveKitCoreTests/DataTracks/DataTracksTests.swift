@@ -240,6 +240,62 @@ import Testing
         #expect(Self.received(bob) == ["pose: [1]"])
     }
 
+    @Test func `who comes back says which data tracks it takes, and has those`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann")
+        let bob = try venue.join("bob")
+        let cat = try venue.join("cat", request: { $0.connectionSettings.autoSubscribeDataTrack = true })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(500))
+        Self.publish("pose", 1, of: ann)
+        let sid = try #require(venue.names.first { $0.value == "pose" }?.key)
+        for (client, isWanted) in [(bob, true), (cat, false)] {
+            venue.cut(client)
+            venue.resume(client)
+            _ = client.news()
+            let update = LiveKitUpdateDataSubscription.Update.with { ($0.trackSid, $0.subscribe) = (sid, isWanted) }
+            venue.send(.syncState(.with { $0.dataSubscription.updates = [update] }), from: client)
+            #expect(client.news() == ["< data_track_handles \(isWanted ? "1 ann pose" : "")"])
+        }
+        try Self.push(1, 1, of: ann)
+        #expect(Self.received(bob) == ["pose: [1]"])
+        #expect(cat.dataTrackPackets.isEmpty)
+    }
+
+    @Test func `of what somebody publishes whom nobody sees nobody hears or gets anything`() throws {
+        let venue = Venue()
+        let ann = try venue.join("ann", grants: { $0.hidden = true })
+        let bob = try venue.join("bob", request: { $0.connectionSettings.autoSubscribeDataTrack = true })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(500))
+        for client in [ann, bob] { _ = client.news() }
+        Self.publish("pose", 1, of: ann)
+        #expect(ann.news() == ["> publish_data_track pose", "< publish_data_track pose"])
+        #expect(bob.news() == [])
+        Self.subscribe(bob, to: "pose")
+        #expect(bob.news() == ["> subscribe to data"])
+        try Self.push(1, 1, of: ann)
+        #expect(bob.dataTrackPackets.isEmpty)
+    }
+
+    @Test func `who has a track under each number gets another when one of them is free`() throws {
+        let venue = Venue()
+        let clients = try venue.gather([("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        Self.publish("pose", 1, of: ann)
+        let person = try #require(venue.room.people.first { $0.identity == "bob" })
+        person.dataHandlesUsed = Set(1...UInt16.max)
+        person.lastDataHandle = 65_000
+        _ = bob.news()
+        Self.subscribe(bob, to: "pose")
+        #expect(bob.news() == ["> subscribe to data"])
+        person.dataHandlesUsed.remove(7)
+        Self.subscribe(bob, to: "pose")
+        #expect(bob.news() == ["> subscribe to data", "< data_track_handles 7 ann pose"])
+        try Self.push(1, 1, of: ann)
+        #expect(Self.received(bob) == ["pose: [1]"])
+    }
+
     @Test func `whoever asks without end is told the last of it, in time`() throws {
         let venue = Venue()
         let clients = try venue.gather([("ann", .single), ("bob", .single)])

@@ -158,4 +158,11 @@ import Testing
         venue.resume(ann, because: .rrPublisherFailed)
         #expect(try Self.restartedTransports(ann) == ["udp", "tcp"])
     }
+
+    @Test func `what is remembered of an identity is not for a client of its that makes no TCP connections`() throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        try Self.loseHandshake(in: venue)
+        let second = try venue.join("ann", request: { $0.clientInfo.sdk = .go })
+        #expect(try Self.transports(second) == ["udp", "tcp"])
+    }
 }

@@ -83,4 +83,50 @@ extension BackupCodecTests {
         try changeOver(1)
         #expect(others.map { Self.formats($0, of: ann) } == [[.h264, .vp8, .h264, .vp8], [.vp8], [.h264]])
     }
+
+    @Test func `a pause of the codec that somebody has left is not taken for one of the other`() throws {
+        let venue = Venue()
+        let (ann, others) = try Self.meet([("bob", Self.both)], policy: .regression, in: venue)
+        try ann.publishBackup(of: "camera")
+        venue.run(for: .seconds(Int64(1)))
+        for turn in 0..<3 { try Self.send(ann, ["camera", Self.backup], from: turn * 100) }
+        let person = try #require(venue.room.people.first { $0.identity == "bob" })
+        let peer = try #require(person.subscriber).id
+        let track = try #require(venue.room.people.first?.tracks.last)
+        _ = others[0].news()
+        // As where it was decided in the moment before.
+        venue.room.tellStreamState(try #require(track.primary.publication), peer, isPaused: true, at: venue.now)
+        venue.drain()
+        #expect(!others[0].news().contains { $0.hasPrefix("< stream_state") })
+        #expect(!person.isPaused(track))
+        venue.room.tellStreamState(
+            try #require(track.backup?.publication), peer, isPaused: true, at: venue.now)
+        venue.drain()
+        #expect(others[0].news() == ["< stream_state camera paused"])
+        #expect(person.isPaused(track))
+    }
+
+    @Test func `a first codec whose encoder goes over to the second is for those who wait, until it is back`() throws {
+        let venue = Venue()
+        let (ann, others) = try Self.meet([("bob", [.vp8]), ("cat", Self.both), ("dan", [.h264])], in: venue)
+        let sid = TrackSID(rawValue: try #require(ann.track("camera")).sid)
+        func waiting() -> Int? { venue.room.tracks[sid]?.waiting.count }
+        try Self.send(ann, ["camera"])
+        #expect(waiting() == 1)
+        for (round, format) in [PayloadFormat.vp8, .h264].enumerated() {
+            ann.encodes = format
+            try ann.offer()
+            venue.run(for: .milliseconds(100))
+            ann.wantsKeyFrame = true
+            for number in 0..<60 {
+                try ann.picture((round + 1) * 100 + number, "camera", format: format)
+                venue.run(for: .milliseconds(33))
+            }
+            #expect(waiting() == round)
+        }
+        #expect(Self.formats(others[0], of: ann) == [.vp8])
+        #expect(Self.formats(others[1], of: ann) == [.h264, .vp8, .h264])
+        #expect(Self.formats(others[2], of: ann) == [.h264])
+        #expect(Self.quality(ann).last == "< subscribed_quality camera h264: low medium high, vp8: low medium high")
+    }
 }

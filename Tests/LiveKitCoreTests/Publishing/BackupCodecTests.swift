@@ -273,6 +273,29 @@ import Testing
         #expect(Self.formats(others[0], of: ann) == [.vp8])
     }
 
+    @Test(arguments: [ConnectionMode.single, .dual])
+    func `who waits for the second codec still waits when it comes back, and has it when that comes`(
+        _ mode: ConnectionMode
+    ) throws {
+        let venue = Venue()
+        let (ann, others) = try Self.meet([("bob", [.vp8])], mode, in: venue)
+        let (bob, sid) = (others[0], try #require(ann.track("camera")).sid)
+        venue.cut(bob)
+        venue.run(for: .seconds(Int64(1)))
+        venue.resume(bob)
+        venue.send(
+            .syncState(.with { ($0.subscription.trackSids, $0.subscription.subscribe) = ([], false) }), from: bob)
+        bob.forgetOffer()
+        try bob.offer(iceRestart: true)
+        venue.run(for: .seconds(Int64(1)))
+        #expect(venue.room.tracks[TrackSID(rawValue: sid)]?.waiting.count == 1)
+        try ann.publishBackup(of: "camera")
+        venue.run(for: .seconds(Int64(1)))
+        try Self.send(ann, ["camera", Self.backup])
+        #expect(Self.formats(bob, of: ann) == [.vp8])
+        #expect(!bob.lines.contains { $0.hasPrefix("< subscription_response") })
+    }
+
     @Test func `a client whose ids are not those of its sections is understood by their order`() throws {
         let venue = Venue()
         let (ann, others) = try Self.meet([("bob", [.vp8])], in: venue)
