@@ -35,6 +35,25 @@ extension BackupCodecTests {
         #expect((dan.frames["picture"] ?? []).last?.format == .vp8)
     }
 
+    @Test func `a player whose section turns out not to take the first codec has the second`() throws {
+        let venue = Venue()
+        let (ann, _) = try Self.meet([("bob", [.vp8])], in: venue)
+        let sections = [OfferedSection(title: "picture", kind: .video, direction: .recvonly)]
+        let eve = try venue.open("eve", sections, .playing(PlaybackChoice()), codecs: Self.both) { $0.hidden = true }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        try ann.publishBackup(of: "camera")
+        venue.run(for: .seconds(Int64(1)))
+        try Self.send(ann, ["camera", Self.backup])
+        #expect((eve.frames["picture"] ?? []).last?.format == .h264)
+        let player = try #require(venue.room.people.last)
+        let track = try #require(venue.room.people.first?.tracks.last)
+        player.unsupported[track.sid] = [.h264]
+        venue.room.considerSubscribing(player, to: track, at: venue.now)
+        venue.drain()
+        try Self.send(ann, ["camera", Self.backup], from: 100)
+        #expect((eve.frames["picture"] ?? []).last?.format == .vp8)
+    }
+
     @Test func `a track that changes its codec comes in a section where it has not been in either`() throws {
         let venue = Venue()
         let (ann, others) = try Self.meet([("bob", Self.both)], .dual, policy: .regression, in: venue)
