@@ -14,7 +14,7 @@ import Testing
 /// More of them, or one again: `ROOST_ROOM_SEEDS=100 ROOST_FIRST_SEED=1 swift test --filter RoomSeedsTests`, as
 /// `make simulate` does.
 @Suite struct RoomSeedsTests {
-    private static let seeds: Range<UInt64> = {
+    static let seeds: Range<UInt64> = {
         let environment = ProcessInfo.processInfo.environment
         let first = environment["ROOST_FIRST_SEED"].flatMap { UInt64($0) } ?? 1
         return first..<first + (environment["ROOST_ROOM_SEEDS"].flatMap { UInt64($0) } ?? 200)
