@@ -1,5 +1,6 @@
 """Fixtures: a namespace, a browser and servers for each test process; they go when it ends."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+# Read when numpy comes, here and in peers: these reckon on pieces too small to be shared, and threads that wait cost a core.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from peers.apns import APNs  # noqa: E402
 from peers.chat import Chat  # noqa: E402

@@ -18,15 +18,6 @@ from support.command import RoostProcesses
 NOBODY = "019396a8-0000-7000-8000-000000000000"
 
 
-@pytest.fixture(scope="module")
-def chat(tmp_path_factory):
-    """One server with chat for all tests of the file, at which passwords cost what they cost those who guess."""
-    processes = RoostProcesses()
-    folder = tmp_path_factory.mktemp("chat")
-    yield Chat(processes.serve("--data", folder, "--password-cost", 15), folder)
-    processes.close()
-
-
 # Tokens
 
 
@@ -247,6 +238,15 @@ def test_passwords_are_not_tried_without_end(team, chat):
 # Who has an account
 
 
+@pytest.fixture(scope="module")
+def dear(tmp_path_factory):
+    """A server at which a password costs what it does by default: what nobody looks at would be seen by the time."""
+    processes = RoostProcesses()
+    folder = tmp_path_factory.mktemp("chat")
+    yield Chat(processes.serve("--data", folder, "--password-cost", 15), folder)
+    processes.close()
+
+
 def words(answer):
     """What it says; the order of JSON's members is nobody's."""
     return answer.status_code, answer.json() if answer.content else None
@@ -266,8 +266,8 @@ def alike(one, other, times):
     assert abs(quick - other_quick) < max(0.01, 0.4 * max(quick, other_quick)), seconds
 
 
-def test_logging_in_does_not_tell_whether_there_is_somebody(team, chat):
-    ann, stranger = team[0], chat.stranger()
+def test_logging_in_does_not_tell_whether_there_is_somebody(dear):
+    ann, stranger = dear.person("ann"), dear.stranger()
     alike(
         lambda: stranger.post("/auth/login", login=ann.email, password="a wrong one"),
         lambda: stranger.post("/auth/login", login="nobody@example.org", password="a wrong one"), 8)
@@ -290,11 +290,11 @@ def registration(chat, **given):
     return {"email": f"{name}@example.org", "username": name, "display_name": "A", "password": PASSWORD} | given
 
 
-def test_registering_does_not_tell_whether_there_is_somebody(team, chat):
-    ann, stranger = team[0], chat.stranger()
+def test_registering_does_not_tell_whether_there_is_somebody(dear):
+    ann, stranger = dear.person("ann"), dear.stranger()
     alike(
-        lambda: stranger.post("/auth/register", **registration(chat, email=ann.email)),
-        lambda: stranger.post("/auth/register", **registration(chat)), 6)
+        lambda: stranger.post("/auth/register", **registration(dear, email=ann.email)),
+        lambda: stranger.post("/auth/register", **registration(dear)), 6)
     done(ann.log_in().get("/users/me"))
 
 

@@ -19,8 +19,9 @@ ARGUMENTS = [
     "--use-fake-device-for-media-stream",
     "--use-fake-ui-for-media-stream",
     "--autoplay-policy=no-user-gesture-required",
-    # Candidates show addresses and not names that only multicast DNS could resolve.
-    "--disable-features=WebRtcHideLocalIpsWithMdns",
+    # Candidates show addresses and not names that only multicast DNS could resolve. And the address bar does without pages of
+    # its own for what it suggests: two for each window, which cost several times what ours do.
+    "--disable-features=WebRtcHideLocalIpsWithMdns,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
     # A name that is not localhost, so that browsers take its http pages for insecure.
     "--host-resolver-rules=MAP roost.test 127.0.0.1",
     "--disable-background-timer-throttling",
