@@ -157,11 +157,13 @@ def test_a_password_is_kept_at_the_new_cost_when_its_owner_logs_in(roost, tmp_pa
     ann, bob = ann.at(again), bob.at(again)
     refused(ann.post("/auth/login", login=ann.username, password="another"), 401, "wrong_credentials")
     assert kept(again, ann) == cheap
+    before = ann.at(again)
     ann.log_in()
     assert kept(again, ann).startswith("$scrypt$ln=15,r=8,p=3$") and kept(again, bob).startswith("$scrypt$ln=9,")
     ann.log_in()
-    # Nobody else's session ended, nor hers.
-    done(bob.get("/users/me"))
+    # Nobody else's session ended, nor hers of before.
+    for person in (before, bob):
+        done(person.get("/users/me"))
     assert "easy to guess" not in again.process.transcript()
 
 

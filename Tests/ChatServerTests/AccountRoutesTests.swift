@@ -1,3 +1,4 @@
+import ChatCore
 import ChatModel
 import Testing
 
@@ -19,6 +20,27 @@ struct AccountRoutesTests {
         #expect(pair.account.isServerOwner)
         let me: Account = try await fixture.ask("GET", "/users/me", token: pair.accessToken).json()
         #expect(me == pair.account)
+    }
+
+    @Test func `lets in whoever logs in several times at once, also where the first time keeps the password anew`()
+        async throws
+    {
+        let fixture = try await ServerFixture(passwordCost: 11)
+        let user = try await fixture.login("ada").account.profile.id
+        let cheap = try await PasswordHasher(cost: .init(logN: 9)).hash("correct horse")
+        try await fixture.service.write { try $0.keepPassword(of: user, as: cheap) }
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let login = LoginRequest(login: "ada", password: "correct horse")
+                    return try await fixture.ask("POST", "/auth/login", login).status
+                }
+            }
+            return try await group.reduce(into: [Int]()) { $0.append($1) }
+        }
+        #expect(statuses == [200, 200, 200, 200])
+        let kept = try await fixture.service.read { try $0.credentials(of: user)?.passwordHash }
+        #expect(kept?.hasPrefix("$scrypt$ln=11,") == true)
     }
 
     @Test func `lets nobody in before the address is confirmed, where letters arrive`() async throws {

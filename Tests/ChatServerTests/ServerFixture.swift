@@ -40,7 +40,7 @@ final class ServerFixture: Sendable {
 
     init(
         isRegistrationOpen: Bool = true, isDelivering: Bool = false, fileStore: (any FileStore)? = nil,
-        thumbnailer: Thumbnailer? = nil, pictureFolder: String? = nil,
+        thumbnailer: Thumbnailer? = nil, pictureFolder: String? = nil, passwordCost: UInt64? = nil,
         database wrap: (any ChatDatabase) -> any ChatDatabase = { $0 }
     ) async throws {
         let clock = Clock()
@@ -52,6 +52,7 @@ final class ServerFixture: Sendable {
         configuration.fileStore = fileStore
         configuration.thumbnailer = thumbnailer
         configuration.pictureFolder = pictureFolder
+        configuration.passwordCost = passwordCost ?? configuration.passwordCost
         server = try await ChatServer(
             configuration, service: service, mailer: mails, logger: Logger(label: "test"))
         self.service = service

@@ -7,12 +7,12 @@ package import ChatModel
 /// uses: whoever comes with an old one has stolen it, or it was stolen from them.
 extension ChatTransaction {
     /// Logs somebody in whose password was found right. That takes a while: who has left in between, or has another
-    /// password now, is not let in.
-    package func logIn(by credentials: Credentials, on device: String, token: SecretHash) throws -> SessionID {
+    /// password now, is not let in: nil.
+    package func logIn(by credentials: Credentials, on device: String, token: SecretHash) throws -> SessionID? {
         try lockUser(credentials.user)
         guard let current = try self.credentials(of: credentials.user),
             current.passwordHash == credentials.passwordHash
-        else { throw ChatError.wrongCredentials }
+        else { return nil }
         return try openSession(of: credentials.user, on: device, token: token)
     }
 

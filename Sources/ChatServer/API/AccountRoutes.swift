@@ -62,28 +62,45 @@ extension ChatAPI {
         let name = body.login.lowercased()
         // By the name that was typed: counted together, address and username would tell whether they are one person's.
         try await limits.take(.passwords(String(name.prefix(256))), at: service.now())
+        let device = body.device ?? request.header("User-Agent") ?? ""
+        // Looked at once more when it has changed since: another login may have kept the same password at another cost.
+        for _ in 0..<2 {
+            let credentials = try await credentials(of: name, knowing: body.password)
+            if let answer = try await openSession(by: credentials, on: device, body.password) { return answer }
+        }
+        throw ChatError.wrongCredentials
+    }
+
+    private func credentials(of name: String, knowing password: String) async throws -> Credentials {
         // For SQLite a text ends at its first NUL, and PostgreSQL takes none: nobody has such a name.
         let (credentials, registered) =
             name.utf8.contains(0)
             ? (nil, nil)
             : try await service.read { (try $0.credentials(of: name), try $0.passwordHash(ofRegistrationAs: name)) }
         // Without an account it takes as long to find out.
-        let isRight = try await passwords.isRight(body.password, for: credentials?.passwordHash)
-        if !isRight, mailer.isDelivering, try await passwords.isRight(body.password, for: registered) {
+        let isRight = try await passwords.isRight(password, for: credentials?.passwordHash)
+        if !isRight, mailer.isDelivering, try await passwords.isRight(password, for: registered) {
             throw ChatError.emailNotVerified
         }
         guard let credentials, isRight else { throw ChatError.wrongCredentials }
         guard credentials.isEmailVerified || !mailer.isDelivering else { throw ChatError.emailNotVerified }
-        let device = body.device ?? request.header("User-Agent") ?? ""
+        return credentials
+    }
+
+    /// - Returns: nil when what it takes to log in has changed since it was looked at.
+    private func openSession(
+        by credentials: Credentials, on device: String, _ password: String
+    ) async throws -> APIResponse? {
         let secret = Secret.random()
         // Only now somebody knows the password. With many at the door it waits for another time.
         let isOutdated = passwords.isOutdated(credentials.passwordHash)
-        let anew = isOutdated ? try? await passwords.hash(body.password) : nil
-        let (session, account) = try await service.write { chat in
-            let session = try chat.logIn(by: credentials, on: device, token: secret.hash)
+        let anew = isOutdated ? try? await passwords.hash(password) : nil
+        let opened = try await service.write { chat -> (SessionID, Account)? in
+            guard let session = try chat.logIn(by: credentials, on: device, token: secret.hash) else { return nil }
             if let anew { try chat.keepPassword(of: credentials.user, as: anew) }
             return (session, try chat.account(of: credentials.user))
         }
+        guard let (session, account) = opened else { return nil }
         return try pair(Caller(user: credentials.user, session: session), secret, account)
     }
 
