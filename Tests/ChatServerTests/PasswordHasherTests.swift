@@ -42,6 +42,30 @@ struct PasswordHasherTests {
         #expect(dearer.isOutdated("$argon2id$v=19$m=1,t=1,p=1$AAAA$AAAA"))
     }
 
+    /// Otherwise the time would tell who has an account.
+    @Test func `a password that is kept at less is looked at for as long as that of nobody`() async throws {
+        let dearer = PasswordHasher(cost: .init(logN: 13, r: 8, p: 1))
+        let hash = try await hasher.hash("correct horse")
+        func quickest(for hash: String?) async throws -> Duration {
+            var quickest = Duration.seconds(60)
+            for _ in 0..<4 {
+                let begin = ContinuousClock.now
+                #expect(try await !dearer.isRight("wrong horse", for: hash))
+                quickest = min(quickest, ContinuousClock.now - begin)
+            }
+            return quickest
+        }
+        let (kept, nobody) = (try await quickest(for: hash), try await quickest(for: nil))
+        // Without it, the five hundredth part.
+        #expect(kept > nobody / 4)
+    }
+
+    @Test func `the more each one costs, the fewer wait`() {
+        let costs: [UInt64] = [10, 15, 16, 17]
+        let counts = costs.map { PasswordHasher.mostWaiting(at: .init(logN: $0)) }
+        #expect(counts == [64, 64, 32, 16])
+    }
+
     /// RFC 7914 §12, the second vector cut to our 32 bytes.
     @Test func `hashes as RFC 7914 has it`() async throws {
         let text = "$scrypt$ln=10,r=8,p=16$TmFDbA$_bq-HJ00cgB4VucZDQHp_nxq18vII3gw53N2Y0s3MWI"

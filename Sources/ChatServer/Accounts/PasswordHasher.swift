@@ -18,10 +18,15 @@ final class PasswordHasher: Sendable {
     private let cost: Cost
     private let queue = DispatchQueue(label: "roost-passwords", qos: .utility)
     private let waiting = Atomic<Int>(0)
-    /// Who has to wait longer than some seconds is better off trying again.
-    private static let mostWaiting = 64
+    private let mostWaiting: Int
 
-    init(cost: Cost = Cost()) { self.cost = cost }
+    init(cost: Cost = Cost()) {
+        self.cost = cost
+        mostWaiting = PasswordHasher.mostWaiting(at: cost)
+    }
+
+    /// Who has to wait longer than some seconds is better off trying again: the dearer each one is, the fewer wait.
+    static func mostWaiting(at cost: Cost) -> Int { 64 >> (max(cost.logN, 15) - 15) }
 
     /// `$scrypt$ln=15,r=8,p=3$SALT$HASH`, as other programs write it (the PHC string format).
     func hash(_ password: String) async throws(ChatError) -> String {
@@ -48,15 +53,26 @@ final class PasswordHasher: Sendable {
     }
 
     private func isRight(_ password: String, for stored: Stored) async throws(ChatError) -> Bool {
-        guard let hash = try await run({ Self.derive(password, stored.salt, stored.cost) }) else { throw .busy }
-        return SHA256.areEqual(hash, stored.hash)
+        let cost = cost
+        let derived = try await run { () -> [UInt8]? in
+            // One that was kept at less takes as long as one of now, or where there is none: each step costs as much as
+            // all before it, so with these it comes to the same.
+            var step = stored.cost
+            while step.logN < cost.logN {
+                _ = Self.derive(password, stored.salt, step)
+                step.logN += 1
+            }
+            return Self.derive(password, stored.salt, stored.cost)
+        }
+        guard let derived else { throw .busy }
+        return SHA256.areEqual(derived, stored.hash)
     }
 
     /// RFC 8265 §4.2.1: one device composes what another sends in parts, so both are hashed in normalization form C.
     private static func normalized(_ password: String) -> String { password.precomposedStringWithCanonicalMapping }
 
     private func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async throws(ChatError) -> Value {
-        guard waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else {
+        guard waiting.add(1, ordering: .relaxed).newValue <= mostWaiting else {
             waiting.subtract(1, ordering: .relaxed)
             throw .busy
         }
