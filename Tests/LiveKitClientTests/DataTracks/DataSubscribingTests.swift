@@ -226,11 +226,23 @@ import Testing
         _ = dialogue.server(Dialogue.update(Self.ann(sid: "PA_ann2")))
         #expect(!dialogue.pass(.milliseconds(9_999)).contains { $0.hasPrefix("* no") })
         #expect(
-            dialogue.pass(.milliseconds(1)).filter { $0.hasPrefix("*") } == [
-                "* no more frames of 1", "* no data DTR_1",
-            ])
+            dialogue.pass(.milliseconds(1)).filter { $0.contains("DTR") || $0.hasPrefix("*") }
+                == ["> unsubscribe DTR_1", "* no more frames of 1", "* no data DTR_1"])
         let late = Self.ann(Self.track("DTR_2", "pose"), sid: "PA_ann2", version: 2)
         #expect(dialogue.server(Dialogue.update(late)) == ["* data DTR_2 pose of ann"])
+    }
+
+    @Test func `a track of who was hidden for longer is another one, of which the server sends nothing unasked`() {
+        let dialogue = Self.subscribed()
+        let hidden = Dialogue.info("ann", version: 2) { $0.state = .disconnected }
+        #expect(dialogue.server(Dialogue.update(hidden)) == ["* disconnected ann"])
+        #expect(dialogue.pass(.seconds(Int64(10))).contains("> unsubscribe DTR_1"))
+        #expect(
+            dialogue.server(Dialogue.update(Self.ann(Self.pose, version: 3)))
+                == ["* connected ann", "* data DTR_1 pose of ann"])
+        #expect(Self.subscribe(to: Self.pose, dialogue) == ["> subscribe DTR_1"])
+        #expect(dialogue.server(Self.handles([2: "DTR_1"])) == ["= 3 done"])
+        #expect(Self.hear(1, under: 2, dialogue) == ["* frame [1] of 2"])
     }
 
     @Test func `a publisher who is back has its time while the server tells us nothing`() {

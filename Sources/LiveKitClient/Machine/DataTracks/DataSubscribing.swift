@@ -38,6 +38,9 @@ struct DataSubscribing {
             return min(until, awaitedUntil ?? until)
         }
 
+        /// Its publisher has not published it again in time.
+        func isLate(at now: Instant) -> Bool { awaitedUntil.map { $0 <= now } ?? false }
+
         /// Its publisher, who publishes these by now, does so no more. While it is awaited, it ends when another track
         /// has its name or its handle.
         func isOver(among infos: [LiveKitDataTrackInfo]) -> Bool {
@@ -265,7 +268,9 @@ extension RoomClientMachine {
         guard let deadline = dataSubscribing.deadline, deadline <= now else { return }
         // While the server does not hear us, it does not answer, and tells nothing.
         guard isSignalOpen else { return allowMoreTime(at: now) }
-        endDataTracks { if let until = $0.awaitedUntil { until <= now } else { false } }
+        // A publisher who was hidden has them yet: of one who shows up later nothing comes unasked.
+        for sid in dataSubscribing.sorted({ $0.isWanted && $0.isLate(at: now) }) { sayWanted([sid], false) }
+        endDataTracks { $0.isLate(at: now) }
         for sid in dataSubscribing.wanted {
             guard case .requested(let until, _)? = dataSubscribing.tracks[sid]?.step, until <= now else { continue }
             giveUp(sid, because: .timedOut)
