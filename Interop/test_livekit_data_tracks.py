@@ -14,13 +14,17 @@ def frames(peer, name="pose"):
 
 
 def check_frames(peer, name="pose", count=3 * len(SIZES)):
-    """So many more come, whole and of all sizes."""
+    """So many more come, whole and of all sizes. Which ones the SDK leaves out is its own affair: the one behind a large
+    one, on a machine that has no time for it."""
     before = len(frames(peer, name))
-    wait_until(lambda: len(frames(peer, name)) >= before + count,
-               lambda: f"{count} frames of {name}\n{peer.process.transcript()}")
+
+    def have_come():
+        came = frames(peer, name)[before:]
+        return len(came) >= count and {frame["size"] for frame in came} == set(SIZES)
+
+    wait_until(have_come, lambda: f"{count} frames of {name}\n{peer.process.transcript()}")
     came = frames(peer, name)[before:]
     assert all(frame["whole"] for frame in came), came
-    assert {frame["size"] for frame in came} == set(SIZES)
     numbers = [frame["number"] for frame in came]
     assert numbers == sorted(numbers)
 

@@ -4,7 +4,7 @@ extension SettingDefinition {
     func shown(_ value: String) -> String {
         let isKey = name.hasSuffix("-key") && !["file", "folder", "id"].contains(valueName) && !valueName.contains(":")
         // A file's name tells nothing of what is in it.
-        let isSecret = (name.contains("secret") || name.contains("password")) && valueName != "file"
+        let isSecret = (name.hasSuffix("secret") || name.hasSuffix("password")) && valueName != "file"
         if isSecret || isKey { return Self.hidden }
         if valueName.hasSuffix(":secret") || valueName.hasSuffix(":password"), let colon = value.firstIndex(of: ":") {
             return value[...colon] + Self.hidden
