@@ -142,8 +142,13 @@ import Testing
             #expect(screen.identity == "ann#screen_share")
             #expect(screen.permission.canPublish && !screen.permission.canSubscribe)
             #expect(server.livekit.statistics.signals == 2)
-            // By a token that was renewed.
-            let renewed = try TestServer.token(identity: "ann#screen_share")
+            // By the renewed token, which lets nobody come more often than the first one (`JoinGate`).
+            let renewed = try await Self.next(extending) {
+                if case .refreshToken(let token) = $0 { token } else { nil }
+            }.value
+            let key = try #require(TestServer.key)
+            let read = try AccessToken(verifying: renewed, with: APIKeys(key), at: Date())
+            #expect(read.identity == "ann" && read.claims.video?.canSubscribe == false)
             let again = try await server.openWebSocket(target, headers: Self.bearer(renewed))
             let same = try Self.response(in: try await again.next()).join.participant
             #expect(same.identity == "ann#screen_share")

@@ -28,6 +28,8 @@ package enum ConnectionMode: Sendable, Hashable {
 /// Somebody who wants to join: what the token allows, and what the client asked for.
 package struct Arrival: Sendable {
     package var identity: String
+    /// Whom the token names. It is another where its bearer comes once more beside them, to publish alone.
+    package var tokenIdentity: String
     /// Name, metadata, attributes, kind and grants, as the token has them.
     package var claims: AccessToken.Claims
     package var mode: ConnectionMode
@@ -40,10 +42,11 @@ package struct Arrival: Sendable {
     package private(set) var offer: SessionDescription?
 
     package init(
-        identity: String, claims: AccessToken.Claims, mode: ConnectionMode, request: LiveKitJoinRequest,
-        iceServers: [LiveKitICEServer]? = nil
+        identity: String, tokenIdentity: String? = nil, claims: AccessToken.Claims, mode: ConnectionMode,
+        request: LiveKitJoinRequest, iceServers: [LiveKitICEServer]? = nil
     ) {
         self.identity = identity
+        self.tokenIdentity = tokenIdentity ?? identity
         self.claims = claims
         self.mode = mode
         self.request = request

@@ -60,6 +60,11 @@ extension RoomMachine {
         var claims = arrival.claims
         guard let grants = claims.video, grants.roomJoin else { throw .notAllowed }
         guard !arrival.identity.isEmpty else { throw .noIdentity }
+        // Who comes beside another chooses a part of the identity, and is to take nobody's place by it.
+        let isSomebodyElses = people.contains {
+            $0.identity == arrival.identity && $0.tokenIdentity != arrival.tokenIdentity
+        }
+        guard arrival.identity == arrival.tokenIdentity || !isSomebodyElses else { throw .notAllowed }
         guard arrival.identity.utf8.count <= limits.nameBytes, claims.name.utf8.count <= limits.nameBytes else {
             throw .nameTooLong(limit: limits.nameBytes)
         }
@@ -116,7 +121,8 @@ extension RoomMachine {
         let session = arrival.request.participantSid
         guard phase == .open, arrival.claims.video?.roomJoin == true,
             let participant = people.first(where: {
-                $0.sid.rawValue == session && $0.identity == arrival.identity && $0.mode == arrival.mode
+                $0.sid.rawValue == session && $0.identity == arrival.identity
+                    && $0.tokenIdentity == arrival.tokenIdentity && $0.mode == arrival.mode
             }),
             // What has closed has forgotten its keys, and cannot go on.
             participant.connections.allSatisfy({ $0.state != .closed })
@@ -247,7 +253,7 @@ extension RoomMachine {
         guard case .attached(let signal) = participant.signaling else { return }
         participant.tokenAt = now
         participant.isTokenStale = false
-        put(.tokenWanted(signal, TokenSubject(identity: participant.identity, claims: participant.claims)))
+        put(.tokenWanted(signal, TokenSubject(identity: participant.tokenIdentity, claims: participant.claims)))
     }
 
     /// A token that `RoomOutput.tokenWanted` asked for.

@@ -26,6 +26,8 @@ final class Participant {
 
     let sid: ParticipantSID
     let identity: String
+    /// `Arrival.tokenIdentity`.
+    let tokenIdentity: String
     let mode: ConnectionMode
     /// Whether the connection that the room sends on says whether the client is connected, and carries its messages.
     /// The client is told when it joins, and keeps to it whatever it may do afterwards.
@@ -111,6 +113,7 @@ final class Participant {
     ) {
         self.sid = sid
         self.identity = identity
+        tokenIdentity = arrival.tokenIdentity
         mode = arrival.mode
         isSubscriberPrimary = arrival.mode == .dual && claims.video?.maySubscribe == true
         let client = arrival.request.clientInfo

@@ -14,8 +14,13 @@ extension RoomMachine {
         info(of: try known(identity))
     }
 
+    /// Takes somebody out, and whoever came beside them with their token: they would go on in the room as that one.
     package func removeParticipant(_ identity: String, at now: Instant) throws(RoomServiceError) {
-        remove(try known(identity), because: .participantRemoved, action: .disconnect, at: now)
+        let removed = people.filter { $0.identity == identity || $0.tokenIdentity == identity }
+        guard !removed.isEmpty else { throw .noSuchParticipant }
+        for participant in removed {
+            remove(participant, because: .participantRemoved, action: .disconnect, at: now)
+        }
         settle(at: now)
     }
 

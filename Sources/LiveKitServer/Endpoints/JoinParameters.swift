@@ -51,18 +51,19 @@ struct JoinParameters {
     }
 
     var arrival: Arrival {
-        Arrival(identity: participant.identity, claims: participant.claims, mode: mode, request: request)
+        Arrival(
+            identity: participant.identity, tokenIdentity: token.identity, claims: participant.claims, mode: mode,
+            request: request)
     }
 }
 
 extension AccessToken {
-    /// The same person once more, who publishes beside the first one and takes nothing, as LiveKit's server has it: an
-    /// extension of an app that shares the screen (`publishOnlyMode` of earlier Swift SDKs). A token that was renewed
-    /// names that one already.
+    /// The same person once more, who publishes beside the first one and takes no tracks, as LiveKit's server has it:
+    /// an extension of an app that shares the screen (`publishOnlyMode` of earlier Swift SDKs). Its renewed tokens name
+    /// the first one (`TokenSubject`), for its client says `publish` again.
     fileprivate mutating func narrow(toPublisher name: String) throws(HTTPRefusal) {
         guard claims.video?.mayPublish == true else { throw .mayNotPublish }
-        let suffix = "#" + name
-        if !identity.hasSuffix(suffix) { identity += suffix }
+        identity += "#" + name
         guard identity.isComposed else { throw .notComposed }
         claims.video?.canSubscribe = false
     }

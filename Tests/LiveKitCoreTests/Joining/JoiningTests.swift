@@ -131,6 +131,19 @@ import Testing
         #expect(bob.news() == ["< update ann disconnected"])
     }
 
+    @Test func `who comes beside another takes nobody's place whom a token names`() throws {
+        let venue = Venue()
+        let lead = try venue.join("team#lead")
+        #expect(throws: JoinRefusal.notAllowed) { try venue.join("team#lead", with: "team") }
+        #expect(lead.signal != nil)
+        let old = try venue.join("team#screen", with: "team")
+        try venue.join("team#screen", with: "team")
+        #expect(old.lines.suffix(2) == ["< leave duplicateIdentity disconnect", "< closed"])
+        try venue.join("team#screen")
+        #expect(venue.room.participants.map(\.identity) == ["team#lead", "team#screen"])
+        #expect(venue.room.people.map(\.tokenIdentity) == ["team#lead", "team#screen"])
+    }
+
     @Test func `who may not come in is told why, and nothing has changed`() throws {
         let venue = Venue {
             $0.maximumParticipants = 1

@@ -230,11 +230,14 @@ import Testing
         // Somebody else's session is not there either, nor is one's own with a token for something else.
         var other = ann.claims
         other.video?.roomJoin = false
-        for (name, claims) in [("bob", bob.claims), ("ann", other), ("ann", AccessToken.Claims())] {
+        for (token, name, claims) in [
+            ("bob", "bob", bob.claims), ("bob", "ann", bob.claims), ("ann", "ann", other),
+            ("ann", "ann", AccessToken.Claims()),
+        ] {
             let sid = ann.sid
             let signal = venue.room.resume(
                 Arrival(
-                    identity: name, claims: claims, mode: .single,
+                    identity: name, tokenIdentity: token, claims: claims, mode: .single,
                     request: .with {
                         $0.reconnect = true
                         $0.participantSid = sid

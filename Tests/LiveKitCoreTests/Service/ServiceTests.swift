@@ -47,6 +47,26 @@ import Testing
         }
     }
 
+    @Test func `with somebody goes whoever came beside them with their token, and nobody with those`() throws {
+        let venue = Venue()
+        let (ann, _) = try Self.gather(venue)
+        for name in ["ann#screen", "ann#slides"] { try venue.join(name, with: "ann") }
+        try venue.join("ann#else")
+        func names() -> [String] { venue.room.participants.map(\.identity) }
+        try venue.room.removeParticipant("ann#slides", at: venue.now)
+        venue.drain()
+        #expect(names() == ["ann", "bob", "ann#screen", "ann#else"])
+        try venue.room.removeParticipant("ann", at: venue.now)
+        venue.drain()
+        #expect(ann.news().suffix(2) == ["< leave participantRemoved disconnect", "< closed"])
+        #expect(names() == ["bob", "ann#else"])
+        // Also when that one is gone.
+        try venue.join("ann#screen", with: "ann")
+        try venue.room.removeParticipant("ann", at: venue.now)
+        venue.drain()
+        #expect(names() == ["bob", "ann#else"])
+    }
+
     @Test func `a track is muted for somebody, and switched on again only where the room allows it`() throws {
         let venue = Venue()
         let (ann, bob) = try Self.gather(venue)

@@ -80,9 +80,12 @@ final class Venue {
     // MARK: People
 
     /// Somebody joins, with a first offer where the client has one connection.
+    ///
+    /// - Parameter tokenIdentity: whom the token names; nil for the same.
     @discardableResult
     func join(
-        _ name: String, _ mode: ConnectionMode = .single, codecs: [CodecParameters] = [.vp8, .h264],
+        _ name: String, with tokenIdentity: String? = nil, _ mode: ConnectionMode = .single,
+        codecs: [CodecParameters] = [.vp8, .h264],
         sound: [CodecParameters] = CodecParameters.defaultAudio, grants change: (inout VideoGrants) -> Void = { _ in },
         claims changeClaims: (inout AccessToken.Claims) -> Void = { _ in },
         request changeRequest: (inout LiveKitJoinRequest) -> Void = { _ in }
@@ -111,7 +114,9 @@ final class Venue {
         clients.append(client)
         do {
             client.signal = try room.join(
-                Arrival(identity: name, claims: claims, mode: mode, request: request), at: now)
+                Arrival(
+                    identity: name, tokenIdentity: tokenIdentity, claims: claims, mode: mode, request: request),
+                at: now)
         } catch {
             clients.removeAll { $0 === client }
             throw error
