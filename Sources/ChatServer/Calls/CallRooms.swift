@@ -19,3 +19,22 @@ package protocol CallRooms: Sendable {
     /// Whether its rooms go with this process: then none goes on from before its start.
     var isOwn: Bool { get }
 }
+
+extension UserID {
+    /// Whose connections to a call's room are called so: `USER`, and `USER#NAME` where somebody has come once more to
+    /// publish alone (LiveKit's `publish=`).
+    package init?(roomIdentity: String) { self.init(String(roomIdentity.unicodeScalars.prefix { $0 != "#" })) }
+}
+
+extension [UserID: String] {
+    /// Who is in a room by what its server says.
+    ///
+    /// - Parameter connections: LiveKit's names of the connections, by identity. Where somebody has several it is that
+    ///   of the identity which is theirs alone.
+    package init(inRoom connections: [String: String]) {
+        self = connections.reduce(into: [:]) { people, one in
+            guard let user = UserID(roomIdentity: one.key) else { return }
+            if people[user] == nil || one.key == user.description { people[user] = one.value }
+        }
+    }
+}

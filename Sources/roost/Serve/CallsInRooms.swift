@@ -65,9 +65,7 @@ struct CallsInRooms: CallRooms {
             case .embedded(let server, _): await server.participants(of: room)
             case .cluster(let cluster, _): try await cluster.participants(of: room)
             }
-        return participants.reduce(into: [:]) { people, one in
-            if let user = UserID(one.key) { people[user] = one.value }
-        }
+        return [UserID: String](inRoom: participants)
     }
 
     func remove(_ user: UserID, from room: String) async {

@@ -1,5 +1,6 @@
 import ChatModel
 import ChatStoreSQLite
+import Foundation
 import LiveKitProtocol
 import Logging
 import Synchronization
@@ -32,6 +33,15 @@ import Testing
             if isAway { throw DatabaseAway("switched off") }
             return try await database.write(body)
         }
+    }
+
+    @Test func `who has come once more to publish alone is in the room, too`() {
+        let (ann, bob) = (UserID(UUID()), UserID(UUID()))
+        let connections = [
+            "\(ann)#screen": "PA_2", "\(ann)": "PA_1", "\(ann)#slides": "PA_3", "\(bob)#\u{301}": "PA_4",
+            "recorder": "PA_5",
+        ]
+        #expect([UserID: String](inRoom: connections) == [ann: "PA_1", bob: "PA_4"])
     }
 
     @Test func `what a room tells while the database is away is written when it is back`() async throws {
