@@ -83,6 +83,8 @@ package enum JoinRefusal: Error, Sendable, Equatable {
     case metadataTooLong(limit: Int)
     case attributesTooLong(limit: Int)
     case roomFull(limit: Int)
+    /// As many have come beside somebody with their token as may.
+    case tooManyBeside(limit: Int)
     case roomEnded
     /// It takes nobody who is not in it already.
     case roomDraining
@@ -105,6 +107,7 @@ extension JoinRefusal: CustomStringConvertible {
         case .metadataTooLong(let limit): "The metadata are longer than \(limit) bytes."
         case .attributesTooLong(let limit): "The attributes are longer than \(limit) bytes."
         case .roomFull(let limit): "The room is full: \(limit) participants are in it."
+        case .tooManyBeside(let limit): "With this token \(limit) publish here beside its bearer already."
         case .roomEnded: "The room has ended."
         case .roomDraining: "The room takes nobody new: it ends when those have left who are in it."
         case .badOffer(let reason), .unsuitableOffer(let reason): "The offer cannot be answered: \(reason)"

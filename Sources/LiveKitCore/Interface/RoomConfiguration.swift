@@ -65,6 +65,8 @@ package struct RoomTransport: Sendable {
 package struct RoomLimits: Sendable {
     /// Of identities and names, in bytes.
     package var nameBytes = 256
+    /// Who come with one person's token beside them, to publish alone.
+    package var besideOne = 4
     /// Of a room's or a participant's metadata.
     package var metadataBytes = 512 << 10
     /// Of a participant's attributes, keys and values together.

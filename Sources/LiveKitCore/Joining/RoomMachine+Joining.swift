@@ -60,11 +60,7 @@ extension RoomMachine {
         var claims = arrival.claims
         guard let grants = claims.video, grants.roomJoin else { throw .notAllowed }
         guard !arrival.identity.isEmpty else { throw .noIdentity }
-        // Who comes beside another chooses a part of the identity, and is to take nobody's place by it.
-        let isSomebodyElses = people.contains {
-            $0.identity == arrival.identity && $0.tokenIdentity != arrival.tokenIdentity
-        }
-        guard arrival.identity == arrival.tokenIdentity || !isSomebodyElses else { throw .notAllowed }
+        if arrival.identity != arrival.tokenIdentity { try admitBeside(arrival) }
         guard arrival.identity.utf8.count <= limits.nameBytes, claims.name.utf8.count <= limits.nameBytes else {
             throw .nameTooLong(limit: limits.nameBytes)
         }
@@ -85,6 +81,21 @@ extension RoomMachine {
         let takesPlace = arrival.mode.isPlaying || !grants.hidden && !claims.isDependent
         guard limit == 0 || !takesPlace || others < limit else { throw .roomFull(limit: limit) }
         return claims
+    }
+
+    /// Who comes beside another chooses a part of the identity. Nobody whom a token names is to lose their place by it,
+    /// and a token that lets one person in is not to fill a room.
+    private func admitBeside(_ arrival: Arrival) throws(JoinRefusal) {
+        let isSomebodyElses = people.contains {
+            $0.identity == arrival.identity && $0.tokenIdentity != arrival.tokenIdentity
+        }
+        guard !isSomebodyElses else { throw .notAllowed }
+        let limit = configuration.limits.besideOne
+        let others = people.count {
+            $0.tokenIdentity == arrival.tokenIdentity && $0.identity != arrival.tokenIdentity
+                && $0.identity != arrival.identity
+        }
+        guard others < limit else { throw .tooManyBeside(limit: limit) }
     }
 
     func makeSignal() -> SignalID {

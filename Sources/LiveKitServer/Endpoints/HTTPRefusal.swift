@@ -49,7 +49,7 @@ struct HTTPRefusal: Error, Equatable {
         case .mayNotPublish, .mayNotSubscribe: self.init(403, refusal.description)
         case .noIdentity, .nameTooLong, .metadataTooLong, .attributesTooLong, .badOffer, .unsuitableOffer:
             self.init(400, refusal.description)
-        case .roomFull, .roomEnded, .roomDraining: self.init(503, refusal.description)
+        case .roomFull, .tooManyBeside, .roomEnded, .roomDraining: self.init(503, refusal.description)
         }
     }
 

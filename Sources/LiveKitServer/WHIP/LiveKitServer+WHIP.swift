@@ -149,8 +149,8 @@ extension HTTPRefusal {
             switch reason {
             case .notAllowed, .mayNotPublish, .mayNotSubscribe: self.init(403, reason.description)
             case .unsuitableOffer: self.init(422, reason.description)
-            case .noIdentity, .nameTooLong, .metadataTooLong, .attributesTooLong, .roomFull, .roomEnded, .roomDraining,
-                .badOffer:
+            case .noIdentity, .nameTooLong, .metadataTooLong, .attributesTooLong, .roomFull, .tooManyBeside, .roomEnded,
+                .roomDraining, .badOffer:
                 self.init(refusal)
             }
         case .noSuchRoom, .tooManyRooms, .tooManyConnections, .elsewhere, .draining, .goingDown: self.init(refusal)

@@ -144,6 +144,17 @@ import Testing
         #expect(venue.room.people.map(\.tokenIdentity) == ["team#lead", "team#screen"])
     }
 
+    @Test func `so many come beside somebody with one token, and no more`() throws {
+        let venue = Venue { $0.limits.besideOne = 2 }
+        for name in ["ann", "ann#one", "ann#two"] { try venue.join(name, with: "ann") }
+        #expect(throws: JoinRefusal.tooManyBeside(limit: 2)) { try venue.join("ann#three", with: "ann") }
+        // In the place of one that is there, with another token, and the bearer.
+        for (name, token) in [("ann#two", "ann"), ("bob#one", "bob"), ("ann", "ann")] {
+            try venue.join(name, with: token)
+        }
+        #expect(venue.room.participants.map(\.identity) == ["ann#one", "ann#two", "bob#one", "ann"])
+    }
+
     @Test func `who may not come in is told why, and nothing has changed`() throws {
         let venue = Venue {
             $0.maximumParticipants = 1
