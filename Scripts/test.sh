@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests. Usage: Scripts/test.sh [lint|unit|interop]; without an argument all of them.
-# INTEROP_WORKERS: how many processes run the interop tests (3: they wait more than they reckon).
+# INTEROP_WORKERS: how many processes run the interop tests (4: they wait as much as they reckon).
 set -uo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-all}
@@ -81,7 +81,7 @@ if [ "$what" = all ] || [ "$what" = interop ]; then
     export ROOST_EXAMPLES=${ROOST_EXAMPLES:-$PWD/.build/debug}
     step "build the Pion peer" Scripts/pion-peer.sh
     interop=(limited 2700 .venv/bin/python -m pytest -q Interop)
-    step "interop tests" steady "interop tests" "${interop[@]}" -n "${INTEROP_WORKERS:-3}" -- \
+    step "interop tests" steady "interop tests" "${interop[@]}" -n "${INTEROP_WORKERS:-4}" -- \
         "${interop[@]}" --last-failed
 fi
 
