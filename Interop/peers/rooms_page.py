@@ -152,14 +152,25 @@ TRACK = """
 SOURCES = {"camera": 1, "microphone": 2, "screen": 3}
 
 
-class RoomsPage:
-    """`tone` in Hz, `width` of the picture in pixels, `rate` in frames a second."""
+# As if the browser had been built without a codec.
+LACKS = """
+const set = RTCPeerConnection.prototype.setRemoteDescription;
+RTCPeerConnection.prototype.setRemoteDescription = function ({ type, sdp }) {
+  return set.call(this, { type, sdp: sdp.replaceAll(' CODEC/90000', ' unknown/90000') });
+};
+"""
 
-    def __init__(self, browser, server, room, name, tone=440, width=320, rate=10, query=(), **options):
+
+class RoomsPage:
+    """`tone` in Hz, `width` of the picture in pixels, `rate` in frames a second, `lacks` a codec."""
+
+    def __init__(self, browser, server, room, name, tone=440, width=320, rate=10, query=(), lacks=None, **options):
         self.name, self.room, self.tone = name, room, tone
         self.page = browser.new_page(**options)
         self.tokens = []
         self.page.add_init_script(KEEP_SOCKETS)
+        if lacks:
+            self.page.add_init_script(LACKS.replace("CODEC", lacks))
         self.page.on("websocket", lambda socket: socket.on("framereceived", self._heard))
         parameters = {"room": room, "name": name, "join": 1, "pattern": 1, "tone": tone, "width": width, "rate": rate}
         self.address = f"{server}/rooms.html?{urlencode({**parameters, **dict(query)})}"

@@ -37,6 +37,7 @@ extension RoomMachine {
         // files show it as it came. Where nobody takes that, cameras turn their pictures themselves.
         negotiation.headerExtensions.removeAll { $0.uri == HeaderExtensionURI.videoOrientation }
         negotiation.dataChannels.maximumRemoteChannels = configuration.limits.dataChannels
+        negotiation.dataChannels.isOfferedFirst = true
         negotiation.dataChannels.maximumRemoteNames = 4 << 10
         return negotiation
     }

@@ -2,6 +2,10 @@
 public struct DataChannelConfiguration: Sendable {
     /// Whether a section for data channels in the peer's offer is accepted. Channels of our own are offered either way.
     public var acceptsOffers = true
+    /// Whether a first offer of ours has the section for data channels before those of media; RFC 8829 §5.2.1 has it
+    /// last. The first section stands for the bundle, and each peer accepts this one. A section of media is rejected by
+    /// who knows none of its codecs, and Chromium then cannot set up the transport of those behind it.
+    public var isOfferedFirst = false
     /// The largest message that we take, as `a=max-message-size` tells the peer. Bytes.
     public var maximumMessageSize = 262_144
     /// Channels that the peer has opened and that are not closed; further ones are reset.

@@ -72,6 +72,10 @@ extension Negotiator {
                 plan.append(.rejected)
             }
         }
+        if needsData, plan.isEmpty, configuration.dataChannels.isOfferedFirst {
+            plan.append(.data(mid: mids.make()))
+            needsData = false
+        }
         for next in waiting { plan.append(.transceiver(next.id, mid: mids.make())) }
         if needsData { plan.append(.data(mid: mids.make())) }
         // RFC 9143 §7.5 lets an offer choose another section to stand for the bundle. But libwebrtc has named the

@@ -45,6 +45,23 @@ import Testing
         #expect(exchange.answererActions.outline.filter { $0.hasPrefix("startDTLS") }.count == 1)
     }
 
+    @Test func `data that is offered first stands for the bundle, whatever of the media is rejected`() throws {
+        var alice = Party("alice") { $0.dataChannels.isOfferedFirst = true }
+        // Knows none of her codecs.
+        var bob = Party("bob") { $0.videoCodecs = [] }
+        try alice.negotiator.wantDataChannels()
+        _ = try alice.negotiator.addTransceiver(.video)
+        let exchange = try negotiate(&alice, &bob)
+        #expect(exchange.offer.media.map(\.kind) == ["application", "video"])
+        #expect(exchange.offer.bundleGroups == [["0", "1"]])
+        #expect(exchange.answer.outline == ["0 application - ", "1 video rejected"])
+        #expect(exchange.answer.bundleGroups == [["0"]])
+        #expect(exchange.offererActions.outline.contains { $0.hasPrefix("startDTLS") })
+        // What comes later comes behind it, too.
+        _ = try alice.negotiator.addTransceiver(.audio)
+        #expect(try negotiate(&alice, &bob).offer.media.map(\.kind) == ["application", "audio"])
+    }
+
     @Test func `a call gets data channels later, and goes on`() throws {
         var (alice, bob) = (Party("alice"), Party("bob"))
         _ = try alice.negotiator.addTransceiver(.audio)
