@@ -131,6 +131,20 @@ def test_a_side_that_freezes_does_not_hold_the_demo(demo, tmp_path):
     assert not any(runs(child) for child in started)
 
 
+def test_a_demo_that_is_held_while_its_call_ends_hears_of_the_end(demo, tmp_path):
+    process = demo("--duration", "4s")
+    sides = [child for child in in_call(process, tmp_path) if "call" in command(child)]
+    # As by Ctrl-Z: all that the two say at last is there at once when it goes on.
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        until(lambda: not any(runs(child) for child in sides))
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    text = end_of(process, 60)
+    assert process.returncode == 0, text
+    assert text.count("each the next one that was sent") == 2
+
+
 def test_the_folder_that_it_makes_is_for_its_user_alone(demo, tmp_path):
     folder = tmp_path / "monday"
     # The last one counts.

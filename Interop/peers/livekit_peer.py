@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import collections
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -340,6 +341,9 @@ def main():
     parser.add_argument("--key", help="everything is encrypted from end to end with this")
     parser.set_defaults(reports=0, traffics=0)
     asyncio.run(run(parser.parse_args()))
+    # The SDK's own threads still run, and now and then abort the process while the interpreter is taken down.
+    sys.stdout.flush()
+    os._exit(0)
 
 
 async def run(arguments):

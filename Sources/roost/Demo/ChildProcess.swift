@@ -26,23 +26,32 @@ final class ChildProcess: Sendable {
         let (lines, continuation) = AsyncStream.makeStream(of: String.self)
         self.lines = lines
         self.process = process
-        let buffer = LineBuffer()
-        output.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            for line in buffer.take(data) { continuation.yield(line) }
-            guard data.isEmpty else { return }
-            handle.readabilityHandler = nil
-            continuation.finish()
-        }
-        errorOutput.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            self?.errors.withLock { $0 += String(decoding: data, as: UTF8.self) }
-        }
         do {
             try process.run()
         } catch {
             throw CommandError("\(executable.lastPathComponent) could not be started: \(error.localizedDescription).")
+        }
+        let buffer = LineBuffer()
+        Self.read(output) { data in
+            for line in buffer.take(data) { continuation.yield(line) }
+            if data.isEmpty { continuation.finish() }
+        }
+        Self.read(errorOutput) { [weak self] data in
+            self?.errors.withLock { $0 += String(decoding: data, as: UTF8.self) }
+        }
+    }
+
+    /// Gives what a started process writes, and at its end nothing, once. By a thread of its own: a `readabilityHandler`
+    /// of Linux is called once for a process that writes and ends before it is looked at, and what the call leaves in the
+    /// pipe, the end as well, is never told of.
+    private static func read(_ pipe: Pipe, _ take: @escaping @Sendable (Data) -> Void) {
+        let handle = pipe.fileHandleForReading
+        Thread.detachNewThread {
+            while true {
+                let data = handle.availableData
+                take(data)
+                if data.isEmpty { return }
+            }
         }
     }
 

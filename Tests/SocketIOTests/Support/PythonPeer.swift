@@ -52,21 +52,6 @@ final class PythonPeer: Sendable {
         process.standardInput = input
         process.standardOutput = output
         process.standardError = errors
-        let partial = Mutex("")
-        output.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            guard !data.isEmpty else {
-                handle.readabilityHandler = nil
-                return continuation.finish()
-            }
-            partial.withLock { partial in
-                partial += String(decoding: data, as: UTF8.self)
-                while let end = partial.firstIndex(of: "\n") {
-                    continuation.yield(String(partial[..<end]))
-                    partial = String(partial[partial.index(after: end)...])
-                }
-            }
-        }
         let (ends, end) = AsyncStream.makeStream(of: Int32.self)
         self.ends = ends
         process.terminationHandler = { process in
@@ -74,6 +59,19 @@ final class PythonPeer: Sendable {
             end.finish()
         }
         try process.run()
+        // A `readabilityHandler` would not hear of the end of one that writes and ends at once.
+        let handle = output.fileHandleForReading
+        Thread.detachNewThread {
+            var partial = ""
+            while case let data = handle.availableData, !data.isEmpty {
+                partial += String(decoding: data, as: UTF8.self)
+                while let end = partial.firstIndex(of: "\n") {
+                    continuation.yield(String(partial[..<end]))
+                    partial = String(partial[partial.index(after: end)...])
+                }
+            }
+            continuation.finish()
+        }
         self.process = Mutex(process)
     }
 
