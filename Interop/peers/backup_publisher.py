@@ -116,10 +116,10 @@ class BackupPublisher:
                 self.wanted[codec.codec] = any(one.enabled for one in codec.qualities)
 
     def publish(self, codec, backup, policy):
-        """In the first codec. Names the second, whose track does not exist yet."""
+        """As `picture`, in the first codec. Names the second, whose track does not exist yet."""
         codecs = [rtc.SimulcastCodec(codec=codec, cid=self.camera), rtc.SimulcastCodec(codec=backup, cid="")]
         self.say(add_track=rtc.AddTrackRequest(
-            cid=self.camera, name="camera", type=models.VIDEO, source=models.CAMERA, width=self.width,
+            cid=self.camera, name="picture", type=models.VIDEO, source=models.CAMERA, width=self.width,
             height=self.width * 9 // 16, layers=self.layers(), simulcast_codecs=codecs, backup_codec_policy=policy))
         self.wait(lambda: self.sid, "publishes the camera")
         self.send("ann.camera", codec, is_scalable=True)
