@@ -135,8 +135,10 @@ class BackupPublisher:
         self.send("ann.copy", codec, is_scalable=False)
 
     def layers(self):
-        return [models.VideoLayer(quality=quality, width=self.width >> 2 - quality, height=self.width * 9 // 16 >> 2 - quality)
-                for quality in (models.LOW, models.MEDIUM, models.HIGH)]
+        # The qualities are numbers, 0 to 2.
+        sizes = {quality: self.width >> 2 - quality for quality in (models.LOW, models.MEDIUM, models.HIGH)}
+        return [models.VideoLayer(quality=quality, width=width, height=width * 9 // 16)
+                for quality, width in sizes.items()]
 
     def send(self, track, codec, is_scalable):
         self.page.evaluate(f"([codec, isScalable]) => ann.send({track}, codec, isScalable)", [codec, is_scalable])

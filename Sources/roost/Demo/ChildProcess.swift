@@ -41,9 +41,9 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Gives what a started process writes, and at its end nothing, once. By a thread of its own: a `readabilityHandler`
-    /// of Linux is called once for a process that writes and ends before it is looked at, and what the call leaves in the
-    /// pipe, the end as well, is never told of.
+    /// Gives what a started process writes, and at its end nothing, once. By a thread of its own: a
+    /// `readabilityHandler` of Linux is called once for a process that writes and ends before it is looked at, and what
+    /// the call leaves in the pipe, the end as well, is never told of.
     private static func read(_ pipe: Pipe, _ take: @escaping @Sendable (Data) -> Void) {
         let handle = pipe.fileHandleForReading
         Thread.detachNewThread {
