@@ -18,12 +18,8 @@ final class PasswordHasher: Sendable {
     private let cost: Cost
     private let queue = DispatchQueue(label: "roost-passwords", qos: .utility)
     private let waiting = Atomic<Int>(0)
-    private let mostWaiting: Int
 
-    init(cost: Cost = Cost()) {
-        self.cost = cost
-        mostWaiting = PasswordHasher.mostWaiting(at: cost)
-    }
+    init(cost: Cost = Cost()) { self.cost = cost }
 
     /// Who has to wait longer than some seconds is better off trying again: the dearer each one is, the fewer wait.
     static func mostWaiting(at cost: Cost) -> Int { 64 >> (max(cost.logN, 15) - 15) }
@@ -72,7 +68,7 @@ final class PasswordHasher: Sendable {
     private static func normalized(_ password: String) -> String { password.precomposedStringWithCanonicalMapping }
 
     private func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async throws(ChatError) -> Value {
-        guard waiting.add(1, ordering: .relaxed).newValue <= mostWaiting else {
+        guard waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting(at: cost) else {
             waiting.subtract(1, ordering: .relaxed)
             throw .busy
         }

@@ -86,10 +86,7 @@ import Testing
                         }), from: client)
             case 8:
                 guard let client else { continue }
-                venue.cut(client)
-                venue.resume(client)
-                client.forgetOffer()
-                try client.offer(iceRestart: true)
+                try venue.comeBack(client)
             default:
                 guard let client, venue.clients.count > 2 else { continue }
                 gone.append(client)

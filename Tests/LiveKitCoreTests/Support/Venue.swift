@@ -199,6 +199,14 @@ final class Venue {
         drain()
     }
 
+    /// A client loses its signaling and goes on over another WebSocket, with a restart of ICE, as SDKs do.
+    func comeBack(_ client: TestClient) throws {
+        cut(client)
+        resume(client)
+        client.forgetOffer()
+        try client.offer(iceRestart: true)
+    }
+
     /// The WebSocket breaks.
     func cut(_ client: TestClient) {
         guard let signal = client.signal.take() else { return }
