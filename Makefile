@@ -29,6 +29,7 @@ test: ## Everything: lint, unit, simulation, fuzzing, interop with real peers, e
 	@Scripts/install-packages.sh test
 	@Scripts/python-environment.sh
 	@Scripts/libdatachannel-environment.sh
+	@Scripts/agents-environment.sh
 	@Scripts/test.sh
 
 unit: ## Only the Swift tests, and two seconds of fuzzing for each parser
@@ -40,6 +41,7 @@ interop: ## Only the tests with peers that we did not write: browsers, aiortc, l
 	@Scripts/install-packages.sh test
 	@Scripts/python-environment.sh
 	@Scripts/libdatachannel-environment.sh
+	@Scripts/agents-environment.sh
 	@Scripts/test.sh interop
 
 lint: ## Formatting, the direction of imports, documents, the sources for Apple's platforms
@@ -62,6 +64,7 @@ sanitize: ## The Swift tests, and roost with its peers, under the address and th
 	@Scripts/install-packages.sh test
 	@Scripts/python-environment.sh
 	@Scripts/libdatachannel-environment.sh
+	@Scripts/agents-environment.sh
 	@Scripts/pion-peer.sh
 	@Scripts/sanitize.sh
 

@@ -19,6 +19,7 @@ package final class LiveKitServer: Sendable {
     private let webhooks: WebhookSender
     /// Nil where nothing is recorded.
     let egresses: Egresses?
+    let agents: Agents
     private let logger: Logger
 
     package init(_ configuration: LiveKitServerConfiguration, logger: Logger = Logger(label: "livekit")) {
@@ -34,6 +35,25 @@ package final class LiveKitServer: Sendable {
         let (events, source) = AsyncStream.makeStream(of: LiveKitWebhookEvent.self)
         let records = configuration.recordings != nil
         let heard = configuration.heard
+        let place = MediaWorkers()
+        let agents = Agents(
+            server: configuration.rooms.server.info,
+            Agents.Surroundings(
+                sign: { subject, id in
+                    guard let key = configuration.keys[id] else { return nil }
+                    return try? AccessToken(
+                        identity: subject.identity, claims: subject.claims, at: Date(),
+                        validFor: Self.agentTokenValidity
+                    ).signed(with: key)
+                },
+                tell: { room, job, change in
+                    guard let index = directory[room] else { return }
+                    await place.workers[index].agentJobChanged(job, change, inRoom: room)
+                },
+                came: { kind in
+                    for worker in place.workers { await worker.agentsCame(kind) }
+                }), logger: logger)
+        self.agents = agents
         let workers = (0..<max(configuration.workers, 1)).map { index in
             let surroundings = MediaWorker.Surroundings(
                 webhook: { event in
@@ -44,6 +64,8 @@ package final class LiveKitServer: Sendable {
                 sign: { Self.sign($0, expires: $1, with: key) },
                 claim: { directory.claim($0, for: index) },
                 roomEnded: { directory.release($0, by: index) },
+                offersAgents: { agents.offers($0) },
+                order: { agents.inbox.yield(.ordered($0)) },
                 overran: { count, buffer in
                     logger.warning(
                         "datagrams were lost because this server did not read them in time",
@@ -54,6 +76,7 @@ package final class LiveKitServer: Sendable {
                 loop: NetworkLoop(name: "roost-media-\(index)"))
         }
         self.workers = workers
+        place.workers = workers
         egresses = configuration.recordings.map { recordings in
             let worker: @Sendable (String) -> MediaWorker? = { name in directory[name].map { workers[$0] } }
             let egresses = Egresses(
@@ -71,6 +94,7 @@ package final class LiveKitServer: Sendable {
         var ports: [MediaWorker.Ports] = []
         do {
             for worker in workers { ports.append(try await worker.start()) }
+            await agents.start()
         } catch {
             await stop()
             throw error
@@ -83,6 +107,7 @@ package final class LiveKitServer: Sendable {
         // While their tracks are still there.
         await egresses?.stop()
         for worker in workers { await worker.stop() }
+        await agents.stop()
     }
 
     /// Delivers the webhooks that wait, for some seconds at most. After `stop`.
@@ -104,6 +129,12 @@ package final class LiveKitServer: Sendable {
 
     /// Recordings; nil where there are none.
     package var egressStatistics: EgressStatistics? { egresses?.statistics }
+
+    /// Workers of agents, and their jobs.
+    package var agentStatistics: AgentStatistics { agents.statistics }
+
+    /// As LiveKit's server has it: an agent joins at once, and is given newer ones in its room.
+    private static let agentTokenValidity: TimeInterval = 3_600
 
     /// A new token: LiveKit's own servers let it live as long as the one before, and ten minutes at least.
     private static func sign(_ subject: TokenSubject, expires: Date, with key: APIKey) -> String? {
@@ -137,6 +168,16 @@ package final class LiveKitServer: Sendable {
             }
         }
         throw .elsewhere
+    }
+}
+
+/// The workers of a server, for those who have to know them before they are made. Set once, before anything is asked.
+private final class MediaWorkers: Sendable {
+    private let list = Mutex<[MediaWorker]>([])
+
+    var workers: [MediaWorker] {
+        get { list.withLock { $0 } }
+        set { list.withLock { $0 = newValue } }
     }
 }
 

@@ -3,6 +3,7 @@ package import LiveKitProtocol
 internal import LiveKitRecorder
 internal import RTCEngine
 package import SocketIO
+internal import SwiftProtobuf
 
 /// How a `LiveKitServer` is.
 package struct LiveKitServerConfiguration: Sendable {
@@ -44,6 +45,12 @@ package struct LiveKitServerConfiguration: Sendable {
         set { rooms.allowsRemoteUnmute = newValue }
     }
 
+    /// Of `rooms`: names of agents that come into rooms which name none themselves.
+    package var agents: [String] {
+        get { rooms.agents.map(\.agentName) }
+        set { rooms.agents = newValue.map { name in .with { $0.agentName = name } } }
+    }
+
     package init(keys: APIKeys, signingKey: APIKey, media: MediaWorkerConfiguration) {
         self.keys = keys
         self.signingKey = signingKey
@@ -68,7 +75,8 @@ package struct RecordingConfiguration: Sendable {
 extension RoomConfiguration {
     /// A room as a token or the room service describes it; what they leave open is as in `self`.
     func described(
-        name: String, emptyTimeout: UInt32, departureTimeout: UInt32, maximumParticipants: UInt32, metadata: String
+        name: String, emptyTimeout: UInt32, departureTimeout: UInt32, maximumParticipants: UInt32, metadata: String,
+        agents: [LiveKitRoomAgentDispatch] = []
     ) -> RoomConfiguration {
         var configuration = self
         configuration.name = name
@@ -76,6 +84,7 @@ extension RoomConfiguration {
         if departureTimeout > 0 { configuration.departureTimeout = .seconds(Int64(departureTimeout)) }
         if maximumParticipants > 0 { configuration.maximumParticipants = Int(maximumParticipants) }
         if !metadata.isEmpty { configuration.metadata = metadata }
+        if !agents.isEmpty { configuration.agents = agents }
         return configuration
     }
 }

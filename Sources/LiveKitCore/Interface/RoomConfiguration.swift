@@ -10,6 +10,8 @@ package struct RoomConfiguration: Sendable {
     package var emptyTimeout = Interval.seconds(Int64(300))
     /// How long it stays after the last one has left.
     package var departureTimeout = Interval.seconds(Int64(20))
+    /// Which agents come into it; where none is named, those without a name come by themselves.
+    package var agents: [LiveKitRoomAgentDispatch] = []
     /// 0: as many as come.
     package var maximumParticipants = 0
     /// Whether the room service may switch somebody's sound and pictures on again.
@@ -25,6 +27,8 @@ package struct ServerDescription: Sendable {
     /// Clients compare it: below 1.8.0 they do without calls to each other, and browsers refuse a server without one.
     package var version = "1.13.5"
     package var protocolVersion: Int32 = 17
+    /// Of what workers of agents and the server say to each other.
+    static let agentProtocol: Int32 = 1
     package var region = ""
     package var nodeID = ""
     /// For each join and each resume, unless the arrival brings its own.
@@ -93,6 +97,8 @@ package struct RoomLimits: Sendable {
     package var replayMessages = 128
     /// Calls of the server that wait for their answer, in a room.
     package var pendingCalls = 256
+    /// Of a room.
+    package var agentDispatches = 100
 
     package init() {}
 }

@@ -19,6 +19,8 @@ package enum RoomOutput: Sendable {
     case tokenWanted(SignalID, TokenSubject)
     /// A call of `performRPC` is over.
     case rpcFinished(RPCCallID, RPCOutcome)
+    /// For the server's `AgentPool`.
+    case agents(AgentOrder)
     /// The room is over: nothing is in it any more, nothing more comes, and `join` refuses everybody.
     case ended(LiveKitRoomEndReason)
 }

@@ -10,6 +10,9 @@ package enum RoomServiceError: Error, Sendable, Equatable {
     case dataTooLong(limit: Int)
     case badNonce(length: Int)
     case tooManyCalls(limit: Int)
+    case noSuchDispatch
+    case tooManyDispatches(limit: Int)
+    case badDeployment
 }
 
 extension RoomServiceError: CustomStringConvertible {
@@ -24,6 +27,9 @@ extension RoomServiceError: CustomStringConvertible {
         case .dataTooLong(let limit): "the data are longer than \(limit) bytes"
         case .badNonce(let length): "a nonce has \(length) bytes"
         case .tooManyCalls(let limit): "\(limit) calls are waiting for their answers"
+        case .noSuchDispatch: "dispatch ID not found"
+        case .tooManyDispatches(let limit): "the room has \(limit) dispatches already"
+        case .badDeployment: "a deployment's name is too long, or has white space or _ in it"
         }
     }
 }

@@ -50,6 +50,7 @@ extension RoomMachine {
         if people.count == 1 { toldCounts = counts }
         judgeEmptiness(at: now)
         nextCheck = now
+        launchAgents(for: participant)
     }
 
     /// Checks all that does not need the room to change.

@@ -77,6 +77,8 @@ extension RoomMachine {
         }
         tellRecording()
         failCalls(to: participant, at: now)
+        // Somebody who makes the connection anew keeps what they have.
+        if reason != .duplicateIdentity { agentsHear(ofLeaving: participant) }
         tell(webhook: wasActive ? "participant_left" : "participant_connection_aborted", participant, at: now)
         if people.isEmpty {
             news = []
@@ -107,6 +109,7 @@ extension RoomMachine {
             }
         // First, for nobody is told of the others' leaving any more.
         phase = .ended
+        endAgents()
         for participant in people { remove(participant, because: told, action: .disconnect, at: now) }
         tell(webhook: "room_finished", at: now, reason: reason)
         put(.ended(reason))

@@ -137,7 +137,10 @@ extension RoomMachine {
         guard !published.isEmpty || !backups.isEmpty else { return }
         participant.changes.count += 1
         // The others know of a track before its media are offered to them.
-        if !published.isEmpty { tellOf(participant) }
+        if !published.isEmpty {
+            tellOf(participant)
+            launchAgents(for: participant)
+        }
         for track in published {
             tell(webhook: "track_published", participant, track, at: now)
             for other in people where other !== participant { introduce(track, to: other, at: now) }

@@ -206,20 +206,26 @@ extension RoomMachine {
                 }))
     }
 
-    var serverInfo: LiveKitServerInfo {
-        .with {
-            $0.version = configuration.server.version
-            $0.protocol = configuration.server.protocolVersion
-            $0.region = configuration.server.region
-            $0.nodeID = configuration.server.nodeID
-        }
-    }
+    var serverInfo: LiveKitServerInfo { configuration.server.info }
 
     /// Pictures first, of them VP8: LiveKit's Flutter SDK 2.4.2 takes the first for video, whatever it is.
     static let publishableCodecs: [LiveKitCodec] =
         (MediaCodecs.video.map { "video/\($0.name)" } + ["audio/opus", "audio/red"]).map { mime in
             .with { $0.mime = mime }
         }
+}
+
+extension ServerDescription {
+    /// As clients and workers are told it.
+    package var info: LiveKitServerInfo {
+        .with {
+            $0.version = version
+            $0.protocol = protocolVersion
+            $0.region = region
+            $0.nodeID = nodeID
+            $0.agentProtocol = Self.agentProtocol
+        }
+    }
 }
 
 /// How many are in a room, as its clients see it.

@@ -32,7 +32,8 @@ extension RoomMachine {
     package var nextWake: Instant? {
         guard phase == .open else { return media.nextWake }
         // Nothing else is looked at while really nobody is in it.
-        let check = people.isEmpty ? emptyDeadline.map { max($0, nextCheck) } ?? nextCheck : nextCheck
+        var check = people.isEmpty ? emptyDeadline.map { max($0, nextCheck) } ?? nextCheck : nextCheck
+        if let agents = nextAgentCheck { check = min(check, max(agents, nextCheck)) }
         return media.nextWake.map { min($0, check) } ?? check
     }
 
@@ -60,6 +61,7 @@ extension RoomMachine {
         tellNews()
         tellCounts(at: now)
         checkCalls(at: now)
+        checkAgents(at: now)
         judgeQuality(at: now)
         settle(at: now)
     }

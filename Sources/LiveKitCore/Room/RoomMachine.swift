@@ -12,8 +12,8 @@ import SwiftProtobuf
 /// drains `pollOutput`, and calls `tick` when `nextWake` has come.
 ///
 /// Where to look: how somebody comes in is in `Joining`, how descriptions go to and fro in `Negotiating`, whose tracks
-/// there are in `Publishing`, who gets them in `Subscribing`, messages in `Data`, tracks of data in `DataTracks`, what
-/// others than clients ask for in `Service`, and what time does in `RoomMachine+Time`.
+/// there are in `Publishing`, who gets them in `Subscribing`, messages in `Data`, tracks of data in `DataTracks`, which
+/// agents come in `Agents`, what others than clients ask for in `Service`, and what time does in `RoomMachine+Time`.
 package final class RoomMachine {
     enum Phase {
         case open
@@ -43,6 +43,10 @@ package final class RoomMachine {
     var byPublication: [PublicationID: Track] = [:]
     var dataTracks: [TrackSID: DataTrack] = [:]
     var calls: [ServerCall] = []
+    /// Which agents are to be in it.
+    var dispatches: [AgentDispatch] = []
+    /// Agents, by identity, whose dispatch is deleted, and when they are taken out.
+    var departingAgents: [String: Instant] = [:]
     /// Of the messages that services have sent.
     var nonces = Nonces()
     /// Connections whose clients are to hear of a change by a description.
@@ -85,6 +89,7 @@ package final class RoomMachine {
         emptySince = now
         nextCheck = now
         tell(webhook: "room_started", at: now)
+        dispatchFirst(at: now)
     }
 
     // MARK: Messages

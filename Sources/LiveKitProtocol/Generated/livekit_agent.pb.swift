@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-// An agent's work in a room, as far as a webhook has to name it.
+// Agents: programs that wait for work in rooms (workers), and what they and a server tell each other on `/agent`.
 
 package import SwiftProtobuf
 
@@ -20,6 +20,40 @@ package import SwiftProtobuf
 fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobuf.ProtobufAPIVersionCheck {
   struct _2: SwiftProtobuf.ProtobufAPIVersion_2 {}
   typealias Version = _2
+}
+
+package nonisolated enum LiveKitWorkerStatus: SwiftProtobuf.Enum, Swift.CaseIterable {
+  package typealias RawValue = Int
+  case wsAvailable // = 0
+  case wsFull // = 1
+  case UNRECOGNIZED(Int)
+
+  package init() {
+    self = .wsAvailable
+  }
+
+  package init?(rawValue: Int) {
+    switch rawValue {
+    case 0: self = .wsAvailable
+    case 1: self = .wsFull
+    default: self = .UNRECOGNIZED(rawValue)
+    }
+  }
+
+  package var rawValue: Int {
+    switch self {
+    case .wsAvailable: return 0
+    case .wsFull: return 1
+    case .UNRECOGNIZED(let i): return i
+    }
+  }
+
+  // The compiler won't synthesize support with the UNRECOGNIZED case.
+  package static let allCases: [LiveKitWorkerStatus] = [
+    .wsAvailable,
+    .wsFull,
+  ]
+
 }
 
 package nonisolated enum LiveKitJobType: SwiftProtobuf.Enum, Swift.CaseIterable {
@@ -270,9 +304,435 @@ package nonisolated struct LiveKitJobState: Sendable {
   package init() {}
 }
 
+/// From a worker to the server.
+package nonisolated struct LiveKitWorkerMessage: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var message: LiveKitWorkerMessage.OneOf_Message? = nil
+
+  package var register: LiveKitRegisterWorkerRequest {
+    get {
+      if case .register(let v)? = message {return v}
+      return LiveKitRegisterWorkerRequest()
+    }
+    set {message = .register(newValue)}
+  }
+
+  package var availability: LiveKitAvailabilityResponse {
+    get {
+      if case .availability(let v)? = message {return v}
+      return LiveKitAvailabilityResponse()
+    }
+    set {message = .availability(newValue)}
+  }
+
+  package var updateWorker: LiveKitUpdateWorkerStatus {
+    get {
+      if case .updateWorker(let v)? = message {return v}
+      return LiveKitUpdateWorkerStatus()
+    }
+    set {message = .updateWorker(newValue)}
+  }
+
+  package var updateJob: LiveKitUpdateJobStatus {
+    get {
+      if case .updateJob(let v)? = message {return v}
+      return LiveKitUpdateJobStatus()
+    }
+    set {message = .updateJob(newValue)}
+  }
+
+  package var ping: LiveKitWorkerPing {
+    get {
+      if case .ping(let v)? = message {return v}
+      return LiveKitWorkerPing()
+    }
+    set {message = .ping(newValue)}
+  }
+
+  package var simulateJob: LiveKitSimulateJobRequest {
+    get {
+      if case .simulateJob(let v)? = message {return v}
+      return LiveKitSimulateJobRequest()
+    }
+    set {message = .simulateJob(newValue)}
+  }
+
+  package var migrateJob: LiveKitMigrateJobRequest {
+    get {
+      if case .migrateJob(let v)? = message {return v}
+      return LiveKitMigrateJobRequest()
+    }
+    set {message = .migrateJob(newValue)}
+  }
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_Message: Equatable, Sendable {
+    case register(LiveKitRegisterWorkerRequest)
+    case availability(LiveKitAvailabilityResponse)
+    case updateWorker(LiveKitUpdateWorkerStatus)
+    case updateJob(LiveKitUpdateJobStatus)
+    case ping(LiveKitWorkerPing)
+    case simulateJob(LiveKitSimulateJobRequest)
+    case migrateJob(LiveKitMigrateJobRequest)
+
+  }
+
+  package init() {}
+}
+
+/// From the server to a worker.
+package nonisolated struct LiveKitServerMessage: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var message: LiveKitServerMessage.OneOf_Message? = nil
+
+  package var register: LiveKitRegisterWorkerResponse {
+    get {
+      if case .register(let v)? = message {return v}
+      return LiveKitRegisterWorkerResponse()
+    }
+    set {message = .register(newValue)}
+  }
+
+  package var availability: LiveKitAvailabilityRequest {
+    get {
+      if case .availability(let v)? = message {return v}
+      return LiveKitAvailabilityRequest()
+    }
+    set {message = .availability(newValue)}
+  }
+
+  package var assignment: LiveKitJobAssignment {
+    get {
+      if case .assignment(let v)? = message {return v}
+      return LiveKitJobAssignment()
+    }
+    set {message = .assignment(newValue)}
+  }
+
+  package var termination: LiveKitJobTermination {
+    get {
+      if case .termination(let v)? = message {return v}
+      return LiveKitJobTermination()
+    }
+    set {message = .termination(newValue)}
+  }
+
+  package var pong: LiveKitWorkerPong {
+    get {
+      if case .pong(let v)? = message {return v}
+      return LiveKitWorkerPong()
+    }
+    set {message = .pong(newValue)}
+  }
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_Message: Equatable, Sendable {
+    case register(LiveKitRegisterWorkerResponse)
+    case availability(LiveKitAvailabilityRequest)
+    case assignment(LiveKitJobAssignment)
+    case termination(LiveKitJobTermination)
+    case pong(LiveKitWorkerPong)
+
+  }
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitRegisterWorkerRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var type: LiveKitJobType = .jtRoom
+
+  package var agentName: String = String()
+
+  package var version: String = String()
+
+  package var pingInterval: UInt32 = 0
+
+  package var namespace: String {
+    get {_namespace ?? String()}
+    set {_namespace = newValue}
+  }
+  /// Returns true if `namespace` has been explicitly set.
+  package var hasNamespace: Bool {self._namespace != nil}
+  /// Clears the value of `namespace`. Subsequent reads from it will return its default value.
+  package mutating func clearNamespace() {self._namespace = nil}
+
+  package var allowedPermissions: LiveKitParticipantPermission {
+    get {_allowedPermissions ?? LiveKitParticipantPermission()}
+    set {_allowedPermissions = newValue}
+  }
+  /// Returns true if `allowedPermissions` has been explicitly set.
+  package var hasAllowedPermissions: Bool {self._allowedPermissions != nil}
+  /// Clears the value of `allowedPermissions`. Subsequent reads from it will return its default value.
+  package mutating func clearAllowedPermissions() {self._allowedPermissions = nil}
+
+  package var deployment: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _namespace: String? = nil
+  fileprivate var _allowedPermissions: LiveKitParticipantPermission? = nil
+}
+
+package nonisolated struct LiveKitRegisterWorkerResponse: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var workerID: String = String()
+
+  package var serverInfo: LiveKitServerInfo {
+    get {_serverInfo ?? LiveKitServerInfo()}
+    set {_serverInfo = newValue}
+  }
+  /// Returns true if `serverInfo` has been explicitly set.
+  package var hasServerInfo: Bool {self._serverInfo != nil}
+  /// Clears the value of `serverInfo`. Subsequent reads from it will return its default value.
+  package mutating func clearServerInfo() {self._serverInfo = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _serverInfo: LiveKitServerInfo? = nil
+}
+
+package nonisolated struct LiveKitAvailabilityRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: LiveKitJob {
+    get {_job ?? LiveKitJob()}
+    set {_job = newValue}
+  }
+  /// Returns true if `job` has been explicitly set.
+  package var hasJob: Bool {self._job != nil}
+  /// Clears the value of `job`. Subsequent reads from it will return its default value.
+  package mutating func clearJob() {self._job = nil}
+
+  /// it was another worker's, which is lost
+  package var resuming: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _job: LiveKitJob? = nil
+}
+
+package nonisolated struct LiveKitAvailabilityResponse: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var jobID: String = String()
+
+  package var available: Bool = false
+
+  package var supportsResume: Bool = false
+
+  package var participantName: String = String()
+
+  package var participantIdentity: String = String()
+
+  package var participantMetadata: String = String()
+
+  package var participantAttributes: Dictionary<String,String> = [:]
+
+  /// nobody else is to be asked
+  package var terminate: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitJobAssignment: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var job: LiveKitJob {
+    get {_job ?? LiveKitJob()}
+    set {_job = newValue}
+  }
+  /// Returns true if `job` has been explicitly set.
+  package var hasJob: Bool {self._job != nil}
+  /// Clears the value of `job`. Subsequent reads from it will return its default value.
+  package mutating func clearJob() {self._job = nil}
+
+  package var url: String {
+    get {_url ?? String()}
+    set {_url = newValue}
+  }
+  /// Returns true if `url` has been explicitly set.
+  package var hasURL: Bool {self._url != nil}
+  /// Clears the value of `url`. Subsequent reads from it will return its default value.
+  package mutating func clearURL() {self._url = nil}
+
+  package var token: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _job: LiveKitJob? = nil
+  fileprivate var _url: String? = nil
+}
+
+package nonisolated struct LiveKitJobTermination: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var jobID: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitUpdateJobStatus: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var jobID: String = String()
+
+  package var status: LiveKitJobStatus = .jsPending
+
+  package var error: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitUpdateWorkerStatus: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var status: LiveKitWorkerStatus {
+    get {_status ?? .wsAvailable}
+    set {_status = newValue}
+  }
+  /// Returns true if `status` has been explicitly set.
+  package var hasStatus: Bool {self._status != nil}
+  /// Clears the value of `status`. Subsequent reads from it will return its default value.
+  package mutating func clearStatus() {self._status = nil}
+
+  package var load: Float = 0
+
+  package var jobCount: UInt32 = 0
+
+  package var draining: Bool = false
+
+  package var seq: UInt64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _status: LiveKitWorkerStatus? = nil
+}
+
+package nonisolated struct LiveKitSimulateJobRequest: @unchecked Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var type: LiveKitJobType {
+    get {_storage._type}
+    set {_uniqueStorage()._type = newValue}
+  }
+
+  package var room: LiveKitRoom {
+    get {_storage._room ?? LiveKitRoom()}
+    set {_uniqueStorage()._room = newValue}
+  }
+  /// Returns true if `room` has been explicitly set.
+  package var hasRoom: Bool {_storage._room != nil}
+  /// Clears the value of `room`. Subsequent reads from it will return its default value.
+  package mutating func clearRoom() {_uniqueStorage()._room = nil}
+
+  package var participant: LiveKitParticipantInfo {
+    get {_storage._participant ?? LiveKitParticipantInfo()}
+    set {_uniqueStorage()._participant = newValue}
+  }
+  /// Returns true if `participant` has been explicitly set.
+  package var hasParticipant: Bool {_storage._participant != nil}
+  /// Clears the value of `participant`. Subsequent reads from it will return its default value.
+  package mutating func clearParticipant() {_uniqueStorage()._participant = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+package nonisolated struct LiveKitMigrateJobRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var jobIds: [String] = []
+
+  package var jobs: [LiveKitJob] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitWorkerPing: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var timestamp: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitWorkerPong: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var lastTimestamp: Int64 = 0
+
+  package var timestamp: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "livekit"
+
+nonisolated extension LiveKitWorkerStatus: SwiftProtobuf._ProtoNameProviding {
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0WS_AVAILABLE\0\u{1}WS_FULL\0")
+}
 
 nonisolated extension LiveKitJobType: SwiftProtobuf._ProtoNameProviding {
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0JT_ROOM\0\u{1}JT_PUBLISHER\0\u{1}JT_PARTICIPANT\0")
@@ -505,6 +965,835 @@ nonisolated extension LiveKitJobState: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.workerID != rhs.workerID {return false}
     if lhs.agentID != rhs.agentID {return false}
     if lhs.reason != rhs.reason {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitWorkerMessage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".WorkerMessage"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}register\0\u{1}availability\0\u{3}update_worker\0\u{3}update_job\0\u{1}ping\0\u{3}simulate_job\0\u{3}migrate_job\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try {
+        var v: LiveKitRegisterWorkerRequest?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .register(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .register(v)
+        }
+      }()
+      case 2: try {
+        var v: LiveKitAvailabilityResponse?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .availability(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .availability(v)
+        }
+      }()
+      case 3: try {
+        var v: LiveKitUpdateWorkerStatus?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .updateWorker(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .updateWorker(v)
+        }
+      }()
+      case 4: try {
+        var v: LiveKitUpdateJobStatus?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .updateJob(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .updateJob(v)
+        }
+      }()
+      case 5: try {
+        var v: LiveKitWorkerPing?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .ping(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .ping(v)
+        }
+      }()
+      case 6: try {
+        var v: LiveKitSimulateJobRequest?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .simulateJob(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .simulateJob(v)
+        }
+      }()
+      case 7: try {
+        var v: LiveKitMigrateJobRequest?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .migrateJob(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .migrateJob(v)
+        }
+      }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    switch self.message {
+    case .register?: try {
+      guard case .register(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    }()
+    case .availability?: try {
+      guard case .availability(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .updateWorker?: try {
+      guard case .updateWorker(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .updateJob?: try {
+      guard case .updateJob(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    }()
+    case .ping?: try {
+      guard case .ping(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    }()
+    case .simulateJob?: try {
+      guard case .simulateJob(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    }()
+    case .migrateJob?: try {
+      guard case .migrateJob(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    }()
+    case nil: break
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitWorkerMessage, rhs: LiveKitWorkerMessage) -> Bool {
+    if lhs.message != rhs.message {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitServerMessage: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ServerMessage"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}register\0\u{1}availability\0\u{1}assignment\0\u{1}pong\0\u{1}termination\0\u{c}\u{6}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try {
+        var v: LiveKitRegisterWorkerResponse?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .register(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .register(v)
+        }
+      }()
+      case 2: try {
+        var v: LiveKitAvailabilityRequest?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .availability(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .availability(v)
+        }
+      }()
+      case 3: try {
+        var v: LiveKitJobAssignment?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .assignment(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .assignment(v)
+        }
+      }()
+      case 4: try {
+        var v: LiveKitWorkerPong?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .pong(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .pong(v)
+        }
+      }()
+      case 5: try {
+        var v: LiveKitJobTermination?
+        var hadOneofValue = false
+        if let current = self.message {
+          hadOneofValue = true
+          if case .termination(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.message = .termination(v)
+        }
+      }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    switch self.message {
+    case .register?: try {
+      guard case .register(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    }()
+    case .availability?: try {
+      guard case .availability(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .assignment?: try {
+      guard case .assignment(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case .pong?: try {
+      guard case .pong(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    }()
+    case .termination?: try {
+      guard case .termination(let v)? = self.message else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    }()
+    case nil: break
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitServerMessage, rhs: LiveKitServerMessage) -> Bool {
+    if lhs.message != rhs.message {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitRegisterWorkerRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RegisterWorkerRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}type\0\u{2}\u{2}version\0\u{4}\u{2}ping_interval\0\u{1}namespace\0\u{3}allowed_permissions\0\u{3}agent_name\0\u{1}deployment\0\u{c}\u{a}\u{1}\u{c}\u{b}\u{1}\u{c}\u{c}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularEnumField(value: &self.type) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.version) }()
+      case 5: try { try decoder.decodeSingularUInt32Field(value: &self.pingInterval) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self._namespace) }()
+      case 7: try { try decoder.decodeSingularMessageField(value: &self._allowedPermissions) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self.agentName) }()
+      case 9: try { try decoder.decodeSingularStringField(value: &self.deployment) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if self.type != .jtRoom {
+      try visitor.visitSingularEnumField(value: self.type, fieldNumber: 1)
+    }
+    if !self.version.isEmpty {
+      try visitor.visitSingularStringField(value: self.version, fieldNumber: 3)
+    }
+    if self.pingInterval != 0 {
+      try visitor.visitSingularUInt32Field(value: self.pingInterval, fieldNumber: 5)
+    }
+    try { if let v = self._namespace {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 6)
+    } }()
+    try { if let v = self._allowedPermissions {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    } }()
+    if !self.agentName.isEmpty {
+      try visitor.visitSingularStringField(value: self.agentName, fieldNumber: 8)
+    }
+    if !self.deployment.isEmpty {
+      try visitor.visitSingularStringField(value: self.deployment, fieldNumber: 9)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitRegisterWorkerRequest, rhs: LiveKitRegisterWorkerRequest) -> Bool {
+    if lhs.type != rhs.type {return false}
+    if lhs.agentName != rhs.agentName {return false}
+    if lhs.version != rhs.version {return false}
+    if lhs.pingInterval != rhs.pingInterval {return false}
+    if lhs._namespace != rhs._namespace {return false}
+    if lhs._allowedPermissions != rhs._allowedPermissions {return false}
+    if lhs.deployment != rhs.deployment {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitRegisterWorkerResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RegisterWorkerResponse"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}worker_id\0\u{4}\u{2}server_info\0\u{c}\u{4}\u{1}")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.workerID) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._serverInfo) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.workerID.isEmpty {
+      try visitor.visitSingularStringField(value: self.workerID, fieldNumber: 1)
+    }
+    try { if let v = self._serverInfo {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitRegisterWorkerResponse, rhs: LiveKitRegisterWorkerResponse) -> Bool {
+    if lhs.workerID != rhs.workerID {return false}
+    if lhs._serverInfo != rhs._serverInfo {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitAvailabilityRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AvailabilityRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}resuming\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._job) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.resuming) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._job {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    if self.resuming != false {
+      try visitor.visitSingularBoolField(value: self.resuming, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitAvailabilityRequest, rhs: LiveKitAvailabilityRequest) -> Bool {
+    if lhs._job != rhs._job {return false}
+    if lhs.resuming != rhs.resuming {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitAvailabilityResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AvailabilityResponse"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}job_id\0\u{1}available\0\u{3}supports_resume\0\u{3}participant_name\0\u{3}participant_identity\0\u{3}participant_metadata\0\u{3}participant_attributes\0\u{1}terminate\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.jobID) }()
+      case 2: try { try decoder.decodeSingularBoolField(value: &self.available) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.supportsResume) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.participantName) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.participantIdentity) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.participantMetadata) }()
+      case 7: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &self.participantAttributes) }()
+      case 8: try { try decoder.decodeSingularBoolField(value: &self.terminate) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.jobID.isEmpty {
+      try visitor.visitSingularStringField(value: self.jobID, fieldNumber: 1)
+    }
+    if self.available != false {
+      try visitor.visitSingularBoolField(value: self.available, fieldNumber: 2)
+    }
+    if self.supportsResume != false {
+      try visitor.visitSingularBoolField(value: self.supportsResume, fieldNumber: 3)
+    }
+    if !self.participantName.isEmpty {
+      try visitor.visitSingularStringField(value: self.participantName, fieldNumber: 4)
+    }
+    if !self.participantIdentity.isEmpty {
+      try visitor.visitSingularStringField(value: self.participantIdentity, fieldNumber: 5)
+    }
+    if !self.participantMetadata.isEmpty {
+      try visitor.visitSingularStringField(value: self.participantMetadata, fieldNumber: 6)
+    }
+    if !self.participantAttributes.isEmpty {
+      try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: self.participantAttributes, fieldNumber: 7)
+    }
+    if self.terminate != false {
+      try visitor.visitSingularBoolField(value: self.terminate, fieldNumber: 8)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitAvailabilityResponse, rhs: LiveKitAvailabilityResponse) -> Bool {
+    if lhs.jobID != rhs.jobID {return false}
+    if lhs.available != rhs.available {return false}
+    if lhs.supportsResume != rhs.supportsResume {return false}
+    if lhs.participantName != rhs.participantName {return false}
+    if lhs.participantIdentity != rhs.participantIdentity {return false}
+    if lhs.participantMetadata != rhs.participantMetadata {return false}
+    if lhs.participantAttributes != rhs.participantAttributes {return false}
+    if lhs.terminate != rhs.terminate {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitJobAssignment: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".JobAssignment"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}job\0\u{1}url\0\u{1}token\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._job) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._url) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.token) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._job {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    try { if let v = self._url {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    if !self.token.isEmpty {
+      try visitor.visitSingularStringField(value: self.token, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitJobAssignment, rhs: LiveKitJobAssignment) -> Bool {
+    if lhs._job != rhs._job {return false}
+    if lhs._url != rhs._url {return false}
+    if lhs.token != rhs.token {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitJobTermination: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".JobTermination"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}job_id\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.jobID) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.jobID.isEmpty {
+      try visitor.visitSingularStringField(value: self.jobID, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitJobTermination, rhs: LiveKitJobTermination) -> Bool {
+    if lhs.jobID != rhs.jobID {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitUpdateJobStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".UpdateJobStatus"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}job_id\0\u{1}status\0\u{1}error\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.jobID) }()
+      case 2: try { try decoder.decodeSingularEnumField(value: &self.status) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.error) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.jobID.isEmpty {
+      try visitor.visitSingularStringField(value: self.jobID, fieldNumber: 1)
+    }
+    if self.status != .jsPending {
+      try visitor.visitSingularEnumField(value: self.status, fieldNumber: 2)
+    }
+    if !self.error.isEmpty {
+      try visitor.visitSingularStringField(value: self.error, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitUpdateJobStatus, rhs: LiveKitUpdateJobStatus) -> Bool {
+    if lhs.jobID != rhs.jobID {return false}
+    if lhs.status != rhs.status {return false}
+    if lhs.error != rhs.error {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitUpdateWorkerStatus: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".UpdateWorkerStatus"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}status\0\u{2}\u{2}load\0\u{3}job_count\0\u{1}draining\0\u{1}seq\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularEnumField(value: &self._status) }()
+      case 3: try { try decoder.decodeSingularFloatField(value: &self.load) }()
+      case 4: try { try decoder.decodeSingularUInt32Field(value: &self.jobCount) }()
+      case 5: try { try decoder.decodeSingularBoolField(value: &self.draining) }()
+      case 6: try { try decoder.decodeSingularUInt64Field(value: &self.seq) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._status {
+      try visitor.visitSingularEnumField(value: v, fieldNumber: 1)
+    } }()
+    if self.load.bitPattern != 0 {
+      try visitor.visitSingularFloatField(value: self.load, fieldNumber: 3)
+    }
+    if self.jobCount != 0 {
+      try visitor.visitSingularUInt32Field(value: self.jobCount, fieldNumber: 4)
+    }
+    if self.draining != false {
+      try visitor.visitSingularBoolField(value: self.draining, fieldNumber: 5)
+    }
+    if self.seq != 0 {
+      try visitor.visitSingularUInt64Field(value: self.seq, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitUpdateWorkerStatus, rhs: LiveKitUpdateWorkerStatus) -> Bool {
+    if lhs._status != rhs._status {return false}
+    if lhs.load != rhs.load {return false}
+    if lhs.jobCount != rhs.jobCount {return false}
+    if lhs.draining != rhs.draining {return false}
+    if lhs.seq != rhs.seq {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitSimulateJobRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".SimulateJobRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}type\0\u{1}room\0\u{1}participant\0")
+
+  fileprivate class _StorageClass {
+    var _type: LiveKitJobType = .jtRoom
+    var _room: LiveKitRoom? = nil
+    var _participant: LiveKitParticipantInfo? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _type = source._type
+      _room = source._room
+      _participant = source._participant
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularEnumField(value: &_storage._type) }()
+        case 2: try { try decoder.decodeSingularMessageField(value: &_storage._room) }()
+        case 3: try { try decoder.decodeSingularMessageField(value: &_storage._participant) }()
+        default: break
+        }
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if _storage._type != .jtRoom {
+        try visitor.visitSingularEnumField(value: _storage._type, fieldNumber: 1)
+      }
+      try { if let v = _storage._room {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+      } }()
+      try { if let v = _storage._participant {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+      } }()
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitSimulateJobRequest, rhs: LiveKitSimulateJobRequest) -> Bool {
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._type != rhs_storage._type {return false}
+        if _storage._room != rhs_storage._room {return false}
+        if _storage._participant != rhs_storage._participant {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitMigrateJobRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".MigrateJobRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{4}\u{2}job_ids\0\u{1}jobs\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 2: try { try decoder.decodeRepeatedStringField(value: &self.jobIds) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.jobs) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.jobIds.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.jobIds, fieldNumber: 2)
+    }
+    if !self.jobs.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.jobs, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitMigrateJobRequest, rhs: LiveKitMigrateJobRequest) -> Bool {
+    if lhs.jobIds != rhs.jobIds {return false}
+    if lhs.jobs != rhs.jobs {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitWorkerPing: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".WorkerPing"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}timestamp\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.timestamp) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.timestamp != 0 {
+      try visitor.visitSingularInt64Field(value: self.timestamp, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitWorkerPing, rhs: LiveKitWorkerPing) -> Bool {
+    if lhs.timestamp != rhs.timestamp {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitWorkerPong: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".WorkerPong"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}last_timestamp\0\u{1}timestamp\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularInt64Field(value: &self.lastTimestamp) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.timestamp) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if self.lastTimestamp != 0 {
+      try visitor.visitSingularInt64Field(value: self.lastTimestamp, fieldNumber: 1)
+    }
+    if self.timestamp != 0 {
+      try visitor.visitSingularInt64Field(value: self.timestamp, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitWorkerPong, rhs: LiveKitWorkerPong) -> Bool {
+    if lhs.lastTimestamp != rhs.lastTimestamp {return false}
+    if lhs.timestamp != rhs.timestamp {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-// Which agents are to join a room. Roost sends for none; rooms and tokens may name them.
+// Which agents are to join a room: a room, a token and AgentDispatchService name them.
 
 package import SwiftProtobuf
 
@@ -56,6 +56,121 @@ package nonisolated enum LiveKitJobRestartPolicy: SwiftProtobuf.Enum, Swift.Case
 
 }
 
+package nonisolated struct LiveKitCreateAgentDispatchRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var agentName: String = String()
+
+  package var room: String = String()
+
+  package var metadata: String = String()
+
+  package var restartPolicy: LiveKitJobRestartPolicy = .jrpOnFailure
+
+  package var deployment: String = String()
+
+  package var attributes: Dictionary<String,String> = [:]
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitDeleteAgentDispatchRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var dispatchID: String = String()
+
+  package var room: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitListAgentDispatchRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// empty for all
+  package var dispatchID: String = String()
+
+  package var room: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitListAgentDispatchResponse: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var agentDispatches: [LiveKitAgentDispatch] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct LiveKitAgentDispatch: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var id: String = String()
+
+  package var agentName: String = String()
+
+  package var room: String = String()
+
+  package var metadata: String = String()
+
+  package var state: LiveKitAgentDispatchState {
+    get {_state ?? LiveKitAgentDispatchState()}
+    set {_state = newValue}
+  }
+  /// Returns true if `state` has been explicitly set.
+  package var hasState: Bool {self._state != nil}
+  /// Clears the value of `state`. Subsequent reads from it will return its default value.
+  package mutating func clearState() {self._state = nil}
+
+  package var restartPolicy: LiveKitJobRestartPolicy = .jrpOnFailure
+
+  package var deployment: String = String()
+
+  package var attributes: Dictionary<String,String> = [:]
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _state: LiveKitAgentDispatchState? = nil
+}
+
+package nonisolated struct LiveKitAgentDispatchState: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var jobs: [LiveKitJob] = []
+
+  /// in nanoseconds
+  package var createdAt: Int64 = 0
+
+  package var deletedAt: Int64 = 0
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 package nonisolated struct LiveKitRoomAgentDispatch: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -82,6 +197,270 @@ fileprivate nonisolated let _protobuf_package = "livekit"
 
 nonisolated extension LiveKitJobRestartPolicy: SwiftProtobuf._ProtoNameProviding {
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\0JRP_ON_FAILURE\0\u{1}JRP_NEVER\0")
+}
+
+nonisolated extension LiveKitCreateAgentDispatchRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".CreateAgentDispatchRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}agent_name\0\u{1}room\0\u{1}metadata\0\u{3}restart_policy\0\u{1}deployment\0\u{1}attributes\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.agentName) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.room) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.metadata) }()
+      case 4: try { try decoder.decodeSingularEnumField(value: &self.restartPolicy) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self.deployment) }()
+      case 6: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &self.attributes) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.agentName.isEmpty {
+      try visitor.visitSingularStringField(value: self.agentName, fieldNumber: 1)
+    }
+    if !self.room.isEmpty {
+      try visitor.visitSingularStringField(value: self.room, fieldNumber: 2)
+    }
+    if !self.metadata.isEmpty {
+      try visitor.visitSingularStringField(value: self.metadata, fieldNumber: 3)
+    }
+    if self.restartPolicy != .jrpOnFailure {
+      try visitor.visitSingularEnumField(value: self.restartPolicy, fieldNumber: 4)
+    }
+    if !self.deployment.isEmpty {
+      try visitor.visitSingularStringField(value: self.deployment, fieldNumber: 5)
+    }
+    if !self.attributes.isEmpty {
+      try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: self.attributes, fieldNumber: 6)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitCreateAgentDispatchRequest, rhs: LiveKitCreateAgentDispatchRequest) -> Bool {
+    if lhs.agentName != rhs.agentName {return false}
+    if lhs.room != rhs.room {return false}
+    if lhs.metadata != rhs.metadata {return false}
+    if lhs.restartPolicy != rhs.restartPolicy {return false}
+    if lhs.deployment != rhs.deployment {return false}
+    if lhs.attributes != rhs.attributes {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitDeleteAgentDispatchRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".DeleteAgentDispatchRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}dispatch_id\0\u{1}room\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.dispatchID) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.room) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.dispatchID.isEmpty {
+      try visitor.visitSingularStringField(value: self.dispatchID, fieldNumber: 1)
+    }
+    if !self.room.isEmpty {
+      try visitor.visitSingularStringField(value: self.room, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitDeleteAgentDispatchRequest, rhs: LiveKitDeleteAgentDispatchRequest) -> Bool {
+    if lhs.dispatchID != rhs.dispatchID {return false}
+    if lhs.room != rhs.room {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitListAgentDispatchRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ListAgentDispatchRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}dispatch_id\0\u{1}room\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.dispatchID) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.room) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.dispatchID.isEmpty {
+      try visitor.visitSingularStringField(value: self.dispatchID, fieldNumber: 1)
+    }
+    if !self.room.isEmpty {
+      try visitor.visitSingularStringField(value: self.room, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitListAgentDispatchRequest, rhs: LiveKitListAgentDispatchRequest) -> Bool {
+    if lhs.dispatchID != rhs.dispatchID {return false}
+    if lhs.room != rhs.room {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitListAgentDispatchResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ListAgentDispatchResponse"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}agent_dispatches\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.agentDispatches) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.agentDispatches.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.agentDispatches, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitListAgentDispatchResponse, rhs: LiveKitListAgentDispatchResponse) -> Bool {
+    if lhs.agentDispatches != rhs.agentDispatches {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitAgentDispatch: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AgentDispatch"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}id\0\u{3}agent_name\0\u{1}room\0\u{1}metadata\0\u{1}state\0\u{3}restart_policy\0\u{1}deployment\0\u{1}attributes\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.id) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.agentName) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.room) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.metadata) }()
+      case 5: try { try decoder.decodeSingularMessageField(value: &self._state) }()
+      case 6: try { try decoder.decodeSingularEnumField(value: &self.restartPolicy) }()
+      case 7: try { try decoder.decodeSingularStringField(value: &self.deployment) }()
+      case 8: try { try decoder.decodeMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: &self.attributes) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.id.isEmpty {
+      try visitor.visitSingularStringField(value: self.id, fieldNumber: 1)
+    }
+    if !self.agentName.isEmpty {
+      try visitor.visitSingularStringField(value: self.agentName, fieldNumber: 2)
+    }
+    if !self.room.isEmpty {
+      try visitor.visitSingularStringField(value: self.room, fieldNumber: 3)
+    }
+    if !self.metadata.isEmpty {
+      try visitor.visitSingularStringField(value: self.metadata, fieldNumber: 4)
+    }
+    try { if let v = self._state {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    } }()
+    if self.restartPolicy != .jrpOnFailure {
+      try visitor.visitSingularEnumField(value: self.restartPolicy, fieldNumber: 6)
+    }
+    if !self.deployment.isEmpty {
+      try visitor.visitSingularStringField(value: self.deployment, fieldNumber: 7)
+    }
+    if !self.attributes.isEmpty {
+      try visitor.visitMapField(fieldType: SwiftProtobuf._ProtobufMap<SwiftProtobuf.ProtobufString,SwiftProtobuf.ProtobufString>.self, value: self.attributes, fieldNumber: 8)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitAgentDispatch, rhs: LiveKitAgentDispatch) -> Bool {
+    if lhs.id != rhs.id {return false}
+    if lhs.agentName != rhs.agentName {return false}
+    if lhs.room != rhs.room {return false}
+    if lhs.metadata != rhs.metadata {return false}
+    if lhs._state != rhs._state {return false}
+    if lhs.restartPolicy != rhs.restartPolicy {return false}
+    if lhs.deployment != rhs.deployment {return false}
+    if lhs.attributes != rhs.attributes {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension LiveKitAgentDispatchState: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".AgentDispatchState"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}jobs\0\u{3}created_at\0\u{3}deleted_at\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.jobs) }()
+      case 2: try { try decoder.decodeSingularInt64Field(value: &self.createdAt) }()
+      case 3: try { try decoder.decodeSingularInt64Field(value: &self.deletedAt) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.jobs.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.jobs, fieldNumber: 1)
+    }
+    if self.createdAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.createdAt, fieldNumber: 2)
+    }
+    if self.deletedAt != 0 {
+      try visitor.visitSingularInt64Field(value: self.deletedAt, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: LiveKitAgentDispatchState, rhs: LiveKitAgentDispatchState) -> Bool {
+    if lhs.jobs != rhs.jobs {return false}
+    if lhs.createdAt != rhs.createdAt {return false}
+    if lhs.deletedAt != rhs.deletedAt {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
 }
 
 nonisolated extension LiveKitRoomAgentDispatch: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {

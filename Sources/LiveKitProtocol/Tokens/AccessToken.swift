@@ -109,6 +109,12 @@ extension AccessToken {
         issued = registered.iat?.date
     }
 
+    /// Which key has signed a text that `init(verifying:with:at:)` has taken.
+    package static func issuer(ofVerified text: String) -> String {
+        guard let signed = try? SignedText(text), let issuer: Issuer = try? read(Data(signed.payload)) else { return "" }
+        return issuer.iss ?? ""
+    }
+
     private static func read<Value: Decodable>(_ payload: Data) throws(AccessTokenRefusal) -> Value {
         do {
             return try JSONDecoder().decode(Value.self, from: payload)

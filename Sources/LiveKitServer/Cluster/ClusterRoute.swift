@@ -2,7 +2,7 @@ internal import Foundation
 
 /// What of a cluster a path names. Paths go on as they are put together here, never as they came.
 enum ClusterRoute: Equatable {
-    /// A WebSocket; without an upgrade there is nothing.
+    /// A WebSocket, of a client or of a worker of agents; without an upgrade there is nothing.
     case signaling(path: String)
     case validation(path: String)
     /// Any service of LiveKit's by Twirp.
@@ -15,7 +15,7 @@ enum ClusterRoute: Equatable {
     /// Nil for paths of others.
     init?(_ path: String) {
         switch path {
-        case "/rtc", "/rtc/v1": self = .signaling(path: path)
+        case "/rtc", "/rtc/v1", "/agent": self = .signaling(path: path)
         case "/rtc/validate", "/rtc/v1/validate": self = .validation(path: path)
         case LiveKitCluster.webhookPath: self = .event
         case _ where path.hasPrefix("/twirp/"): self = Self.isMethod(path) ? .service(path: path) : .noMethod

@@ -5,15 +5,18 @@ package import SocketIO
 
 /// The paths that clients know.
 extension LiveKitServer {
-    /// Of WebSockets.
-    package static let joining: Set<String> = ["/rtc", "/rtc/v1"]
+    private static let joining: Set<String> = ["/rtc", "/rtc/v1"]
+    /// Where there is nothing without an upgrade.
+    package static let webSocketPaths = joining.union([agentPath])
     private static let validating: Set<String> = ["/rtc/validate", "/rtc/v1/validate"]
 
-    /// Takes a WebSocket on `/rtc` or `/rtc/v1`, after the room has accepted; nil for other paths.
+    /// Takes a WebSocket on `/rtc` or `/rtc/v1`, after the room has accepted, and one of a worker of agents on
+    /// `/agent`; nil for other paths.
     package func webSocket(_ request: SocketIOHTTPRequest) async -> WebSocketAnswer? {
         let request = request.withOneSlash
-        guard Self.joining.contains(request.path) else { return nil }
+        guard Self.webSocketPaths.contains(request.path) else { return nil }
         do throws(HTTPRefusal) {
+            if request.path == Self.agentPath { return .accepted(by: try takeWorker(request), AgentConnection.terms) }
             return .accepted(by: try await join(request), SignalConnection.terms)
         } catch {
             return .refused(error.response)
@@ -25,7 +28,7 @@ extension LiveKitServer {
         let request = request.withOneSlash
         if Self.validating.contains(request.path) { return await validate(request) }
         // As LiveKit's server has it: without an upgrade there is nothing here.
-        if Self.joining.contains(request.path) { return HTTPRefusal(404, "Not found").response }
+        if Self.webSocketPaths.contains(request.path) { return HTTPRefusal(404, "Not found").response }
         if let answer = await answerExchange(request) { return answer }
         return await answerTwirp(request)
     }
@@ -125,7 +128,9 @@ extension LiveKitServerConfiguration {
         let described = token.claims.roomConfig ?? LiveKitRoomConfiguration()
         return rooms.described(
             name: name, emptyTimeout: described.emptyTimeout, departureTimeout: described.departureTimeout,
-            maximumParticipants: described.maxParticipants, metadata: described.metadata)
+            maximumParticipants: described.maxParticipants, metadata: described.metadata,
+            // Whoever joins is not sent away for an agent that cannot be.
+            agents: described.agents.filter { (try? $0.check(within: rooms.limits)) != nil })
     }
 }
 

@@ -5,11 +5,23 @@ internal import RTCEngine
 package import SocketIO
 internal import SwiftProtobuf
 
-/// What services ask, by Twirp. `method` is the whole table of livekit.RoomService; livekit.Egress has its own.
-extension LiveKitServer {
-    private static let prefix = "/twirp/livekit.RoomService/"
-    private static let egressPrefix = "/twirp/livekit.Egress/"
+/// The services of LiveKit's that there are here.
+enum TwirpService: String, CaseIterable {
+    case rooms = "RoomService"
+    case egress = "Egress"
+    case agentDispatch = "AgentDispatchService"
 
+    var prefix: String { "/twirp/livekit.\(rawValue)/" }
+
+    /// Nil for paths of others.
+    init?(path: String) {
+        guard let service = Self.allCases.first(where: { path.hasPrefix($0.prefix) }) else { return nil }
+        self = service
+    }
+}
+
+/// What services ask, by Twirp. `method` is the whole table of livekit.RoomService; the others have their own.
+extension LiveKitServer {
     /// As LiveKit's server has it.
     static let bodyLimit = 10 << 20
 
@@ -17,7 +29,7 @@ extension LiveKitServer {
     /// lets them ask for anything.
     package func bodyLimit(of request: SocketIOHTTPRequest) -> Int? {
         let path = request.withOneSlash.path
-        guard [Self.prefix, Self.egressPrefix].contains(where: path.hasPrefix),
+        guard TwirpService(path: path) != nil,
             let grants = try? request.accessToken(keys: configuration.keys, at: Date()).claims.video,
             grants.isForServices
         else { return nil }
@@ -28,7 +40,7 @@ extension LiveKitServer {
     func answerTwirp(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse? {
         guard request.path.hasPrefix("/twirp/") else { return nil }
         if request.method == "OPTIONS" { return CrossOrigin.answer(request) }
-        guard let prefix = [Self.prefix, Self.egressPrefix].first(where: request.path.hasPrefix) else {
+        guard let service = TwirpService(path: request.path) else {
             return TwirpError(.badRoute, "no handler for path \(request.path)").response
         }
         do throws(TwirpError) {
@@ -38,8 +50,13 @@ extension LiveKitServer {
             } catch {
                 throw TwirpError(error)
             }
-            let call = try TwirpCall(request, method: String(request.path.dropFirst(prefix.count)), token: token)
-            return prefix == Self.prefix ? try await method(call) : try await egressMethod(call)
+            let call = try TwirpCall(
+                request, method: String(request.path.dropFirst(service.prefix.count)), token: token)
+            return switch service {
+            case .rooms: try await method(call)
+            case .egress: try await egressMethod(call)
+            case .agentDispatch: try await agentDispatchMethod(call)
+            }
         } catch {
             return error.response
         }
@@ -112,11 +129,11 @@ extension LiveKitServer {
             // They take a cluster: LiveKit's own open server refuses them as well.
             throw TwirpError(.unimplemented, "not implemented")
         default:
-            throw TwirpError(.badRoute, "no handler for path \(Self.prefix)\(call.method)")
+            throw TwirpError(.badRoute, "no handler for path \(TwirpService.rooms.prefix)\(call.method)")
         }
     }
 
-    private func create(_ request: LiveKitCreateRoomRequest) async throws(TwirpError) -> LiveKitRoom {
+    func create(_ request: LiveKitCreateRoomRequest) async throws(TwirpError) -> LiveKitRoom {
         guard !request.name.isEmpty else { throw TwirpError(.invalidArgument, "the room needs a name") }
         guard request.name.isComposed else { throw TwirpError(.invalidArgument, HTTPRefusal.notComposed.text) }
         guard request.name.utf8.count <= configuration.rooms.limits.nameBytes else {
@@ -129,16 +146,29 @@ extension LiveKitServer {
         guard request.roomPreset.isEmpty else {
             throw TwirpError(.invalidArgument, "unknown room configuration: this server has no presets")
         }
+        try check(request.agents)
         let recording = try request.hasEgress ? automaticEgress(request.egress) : nil
         let room = configuration.rooms.described(
             name: request.name, emptyTimeout: request.emptyTimeout, departureTimeout: request.departureTimeout,
-            maximumParticipants: request.maxParticipants, metadata: request.metadata)
+            maximumParticipants: request.maxParticipants, metadata: request.metadata, agents: request.agents)
         do throws(WorkerRefusal) {
             let made = try await atRoom(request.name) { worker throws(WorkerRefusal) in try await worker.create(room) }
             if let recording { await recording.egresses.startAutomatic(room: made, template: recording.template) }
             return made
         } catch {
             throw TwirpError(error)
+        }
+    }
+
+    private func check(_ agents: [LiveKitRoomAgentDispatch]) throws(TwirpError) {
+        let limits = configuration.rooms.limits
+        do throws(RoomServiceError) {
+            for agent in agents { try agent.check(within: limits) }
+        } catch {
+            throw TwirpError(error)
+        }
+        guard agents.count <= limits.agentDispatches else {
+            throw TwirpError(.invalidArgument, "a room has \(limits.agentDispatches) dispatches of agents at most")
         }
     }
 
@@ -185,7 +215,7 @@ extension LiveKitServer {
     }
 
     @discardableResult
-    private func atExistingRoom<Value: Sendable>(
+    func atExistingRoom<Value: Sendable>(
         _ name: String, _ body: @Sendable (RoomMachine, Instant) throws(RoomServiceError) -> Value
     ) async throws(TwirpError) -> Value {
         guard let worker = worker(ofRoom: name) else { throw .noSuchRoom }
@@ -204,7 +234,7 @@ extension TwirpCall {
     }
 
     /// The argument of a method for those who administer its room.
-    fileprivate func administration<Value: SwiftProtobuf.Message>(
+    func administration<Value: SwiftProtobuf.Message>(
         _ room: (Value) -> String
     ) throws(TwirpError) -> Value {
         let request: Value = try argument()

@@ -67,11 +67,11 @@ struct TwirpError: Error, Equatable {
 
     init(_ error: RoomServiceError) {
         switch error {
-        case .noSuchParticipant, .noSuchTrack: self.init(.notFound, error.description)
+        case .noSuchParticipant, .noSuchTrack, .noSuchDispatch: self.init(.notFound, error.description)
         case .remoteUnmuteDisabled: self.init(.failedPrecondition, error.description)
-        case .metadataTooLong, .attributesTooLong, .nameTooLong, .dataTooLong, .badNonce:
+        case .metadataTooLong, .attributesTooLong, .nameTooLong, .dataTooLong, .badNonce, .badDeployment:
             self.init(.invalidArgument, error.description)
-        case .tooManyCalls: self.init(.resourceExhausted, error.description)
+        case .tooManyCalls, .tooManyDispatches: self.init(.resourceExhausted, error.description)
         }
     }
 

@@ -31,6 +31,9 @@ package actor MediaWorker {
         /// Whether a room of this name may begin here: false when it is somewhere else by now.
         var claim: @Sendable (_ room: String) -> Bool
         var roomEnded: @Sendable (_ room: String) -> Void
+        /// Whether somebody does such jobs; and has them done.
+        var offersAgents: @Sendable (AgentKind) -> Bool
+        var order: @Sendable (AgentOrder) -> Void
         /// So many datagrams were lost since the worker did not read in time; and the bytes that may wait.
         var overran: @Sendable (_ count: Int, _ receiveBuffer: Int) -> Void
     }
@@ -385,6 +388,9 @@ package actor MediaWorker {
                 return
             }
             room.machine.sendToken(token, to: signal)
+        case .agents(.launch(let job, _)) where !surroundings.offersAgents(AgentKind(of: job)):
+            room.machine.agentJobChanged(job.id, .noWorker, at: NetworkLoop.now)
+        case .agents(let order): surroundings.order(order)
         case .rpcFinished(let call, let outcome): room.calls.removeValue(forKey: call)?.resume(returning: outcome)
         case .ended: forget(room)
         }

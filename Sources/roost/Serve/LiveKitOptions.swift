@@ -65,6 +65,12 @@ struct LiveKitOptions: ParsableArguments {
     @Option(help: "Tracks that are recorded at the same time, at most.")
     var livekitRecordingsLimit = defaults.recordings
 
+    @Option(
+        help: ArgumentHelp(
+            "Send for an agent of this name (LiveKit Agents) in every room that names none itself; may be repeated. "
+                + "Default: agents without a name come by themselves.", valueName: "name"))
+    var livekitAgent: [String] = []
+
     @Flag(inversion: .prefixedNo, help: "Whether joining a room that does not exist makes it.")
     var livekitAutoCreate = true
 
@@ -197,6 +203,7 @@ struct LiveKitOptions: ParsableArguments {
             configuration.createsRooms = livekitAutoCreate
             configuration.allowsRemoteUnmute = livekitRemoteUnmute
             configuration.maximumParticipants = livekitMaxParticipants
+            configuration.agents = livekitAgent
             configuration.webhooks = livekitWebhook.compactMap(WebhookURL.init)
             configuration.heard = heard
             if let livekitRecordings {
@@ -340,7 +347,7 @@ struct LiveKitOptions: ParsableArguments {
         let changed: [(String, Bool)] = [
             ("--livekit-port", livekitPort != defaults.port), ("--livekit-webhook", !livekitWebhook.isEmpty),
             ("--no-livekit-auto-create", !livekitAutoCreate), ("--livekit-remote-unmute", livekitRemoteUnmute),
-            ("--livekit-recordings", livekitRecordings != nil),
+            ("--livekit-agent", !livekitAgent.isEmpty), ("--livekit-recordings", livekitRecordings != nil),
             ("--livekit-recordings-limit", livekitRecordingsLimit != defaults.recordings),
         ]
         return changed.first { $0.1 }?.0
@@ -353,7 +360,7 @@ struct LiveKitOptions: ParsableArguments {
             ("--livekit-recordings", livekitRecordings != nil),
             ("--livekit-recordings-limit", livekitRecordingsLimit != defaults.recordings),
             ("--no-livekit-auto-create", !livekitAutoCreate), ("--livekit-remote-unmute", livekitRemoteUnmute),
-            ("--media-port", mediaPort != defaults.mediaPort),
+            ("--livekit-agent", !livekitAgent.isEmpty), ("--media-port", mediaPort != defaults.mediaPort),
             ("--media-tcp-port", mediaTcpPort != defaults.mediaTCPPort), ("--no-media-tcp", !mediaTcp),
             ("--media-address", !mediaAddress.isEmpty), ("--media-public-address", !mediaPublicAddress.isEmpty),
             ("--media-workers", mediaWorkers != defaults.workers),

@@ -91,6 +91,13 @@ enum Metrics {
         metric("webhooks_delivered_total", "counter", "Webhooks delivered.", one(webhooks.delivered))
         metric("webhooks_lost_total", "counter", "Webhooks given up.", one(webhooks.lost))
         metric("webhook_failures_total", "counter", "Attempts that failed.", one(webhooks.failedAttempts))
+        let agents = server.agentStatistics
+        metric("agent_workers", "gauge", "Workers of agents that have registered.", one(agents.workers))
+        metric("agent_jobs", "gauge", "Jobs that agents do.", one(agents.running))
+        metric("agent_jobs_waiting", "gauge", "Jobs that no worker has taken yet.", one(agents.waiting))
+        metric(
+            "agent_jobs_ended_total", "counter", "Jobs that are over, by what became of them.",
+            [("{outcome=\"failed\"}", agents.failed), ("{outcome=\"other\"}", agents.ended)])
         if let recordings = server.egressStatistics {
             metric("egress_tracks", "gauge", "Tracks that are being recorded.", one(recordings.tracks))
             metric("egress_active", "gauge", "Recordings that are not over.", one(recordings.active))

@@ -306,7 +306,7 @@ struct Serve: AsyncParsableCommand {
             page: folder.map(StaticFiles.init), metrics: metrics, readiness: readiness,
             iceServers: ICEServersRoute(iceServers: iceServers),
             roomToken: roomToken)
-        var sockets = livekit == nil ? [] : LiveKitServer.joining
+        var sockets = livekit == nil ? [] : LiveKitServer.webSocketPaths
         if chat != nil { sockets.insert(ChatServer.socketPath) }
         configuration.fallback = { [sockets] request in
             if sockets.contains(request.path) { return .upgradeRequired }

@@ -16,6 +16,7 @@ final class Venue {
     private(set) var clients: [TestClient] = []
     private(set) var webhooks: [LiveKitWebhookEvent] = []
     private(set) var outcomes: [RPCCallID: RPCOutcome] = [:]
+    private(set) var agentOrders: [AgentOrder] = []
     private(set) var ending: LiveKitRoomEndReason?
     private(set) var tokens: [SignalID: Int] = [:]
     private var closed: Set<SignalID> = []
@@ -328,6 +329,7 @@ final class Venue {
         case .webhook(let event): webhooks.append(event)
         case .tokenWanted(let signal, _): tokens[signal, default: 0] += 1
         case .rpcFinished(let call, let outcome): outcomes[call] = outcome
+        case .agents(let order): agentOrders.append(order)
         case .ended(let reason): ending = reason
         }
     }
