@@ -1,12 +1,14 @@
 import LiveKitProtocol
 import SwiftProtobuf
 
-/// Any bytes as a message of the signaling connection, as a client sends it and as a server does, and as a data packet:
-/// refused, or as long after a round trip, and writable as JSON. The same bytes also are a message in JSON.
+/// Any bytes as a message of the signaling connection, as a client sends it and as a server does, as one of a worker of
+/// agents, and as a data packet: refused, or as long after a round trip, and writable as JSON. The same bytes also are
+/// a message in JSON.
 func fuzzLiveKitSignals(_ bytes: RawSpan) {
     let input = bytes.withUnsafeBytes { Array($0) }
     roundTrip(LiveKitSignalRequest.self, input)
     roundTrip(LiveKitSignalResponse.self, input)
+    roundTrip(LiveKitWorkerMessage.self, input)
     roundTrip(LiveKitDataPacket.self, input)
     guard let request = try? LiveKitSignalRequest(jsonUTF8Bytes: input) else { return }
     guard let json = try? request.jsonString(), let again = try? LiveKitSignalRequest(jsonString: json) else {

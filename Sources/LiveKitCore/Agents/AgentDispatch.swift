@@ -2,7 +2,8 @@ import LiveKitProtocol
 import RTCEngine
 import SwiftProtobuf
 
-/// That agents of one name are to come into a room, and the jobs that have come of it. Every change to it is the room's.
+/// That agents of one name are to come into a room, and the jobs that have come of it. Every change to it is the
+/// room's.
 struct AgentDispatch {
     /// For whom an agent comes.
     enum Target: Hashable {

@@ -111,7 +111,9 @@ extension AccessToken {
 
     /// Which key has signed a text that `init(verifying:with:at:)` has taken.
     package static func issuer(ofVerified text: String) -> String {
-        guard let signed = try? SignedText(text), let issuer: Issuer = try? read(Data(signed.payload)) else { return "" }
+        guard let signed = try? SignedText(text), let issuer: Issuer = try? read(Data(signed.payload)) else {
+            return ""
+        }
         return issuer.iss ?? ""
     }
 

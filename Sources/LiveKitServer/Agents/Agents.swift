@@ -114,7 +114,7 @@ actor Agents {
                         $0.token = token
                     }
                 })
-            logger.info("an agent comes", metadata: ["agent": "\(subject.agentName)", "job": "\(job.id)"])
+            logger.info("an agent comes", metadata: ["job": "\(job.id)"])
         case .close(let id, let reason):
             guard let connection = connections.removeValue(forKey: id) else { return }
             ids[ObjectIdentifier(connection)] = nil
@@ -126,7 +126,6 @@ actor Agents {
             }
             await surroundings.tell(room, job, change)
         case .came(let kind):
-            logger.info("agents are there that were not before", metadata: ["agent": "\(kind.name)"])
             await surroundings.came(kind)
         }
     }
@@ -142,8 +141,4 @@ actor Agents {
         }
         alarm = (wake, task)
     }
-}
-
-extension TokenSubject {
-    fileprivate var agentName: String { claims.attributes["lk.agent_name"] ?? "" }
 }
