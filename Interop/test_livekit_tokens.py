@@ -9,6 +9,7 @@ import jwt
 import pytest
 from livekit import api
 from livekit.api import access_token
+from livekit.protocol.agent_dispatch import RoomAgentDispatch
 from livekit.protocol.room import RoomConfiguration
 
 from peers.roost_peer import find_roost
@@ -87,6 +88,7 @@ def test_every_option_is_a_claim_that_livekit_understands():
         "--can-publish-source", "SCREEN_SHARE", "--no-can-subscribe", "--can-publish-data", "--can-update-own-metadata",
         "--can-subscribe-metrics", "--hidden", "--recorder", "--agent",
         "--room-config", '{"name": "standup", "emptyTimeout": 30, "tags": {"k": "v"}}',
+        "--dispatch-agent", "clerk", "--dispatch-agent", "robot",
     )
     claims = verifier().verify(text)
     assert (claims.name, claims.kind, claims.metadata) == ("Ann ї", "agent", '{"seat": 4}')
@@ -97,7 +99,8 @@ def test_every_option_is_a_claim_that_livekit_understands():
         can_publish_sources=["camera", "screen_share"], can_subscribe=False, can_publish_data=True,
         can_update_own_metadata=True, can_subscribe_metrics=True, hidden=True, recorder=True, agent=True,
     )
-    assert claims.room_config == RoomConfiguration(name="standup", empty_timeout=30, tags={"k": "v"})
+    agents = [RoomAgentDispatch(agent_name=name) for name in ("clerk", "robot")]
+    assert claims.room_config == RoomConfiguration(name="standup", empty_timeout=30, tags={"k": "v"}, agents=agents)
     payload = jwt.decode(text, SECRET, algorithms=["HS256"])
     assert payload["exp"] - payload["nbf"] == 90
 
@@ -136,6 +139,7 @@ def test_a_short_secret_is_taken_when_that_is_asked_for():
         (["--identity", "ann", "--room", "r", "--attribute", "=4"], 'not "=4"'),
         (["--identity", "ann", "--room", "r", "--attribute", "a=1", "--attribute", "a=2"], "two attributes"),
         (["--identity", "ann", "--room", "r", "--room-config", '{"nme": 1}'], "--room-config takes a JSON object"),
+        (["--room-list", "--dispatch-agent", "clerk"], "--dispatch-agent is for tokens that let somebody join a --room"),
     ],
 )
 def test_a_token_that_makes_no_sense_is_not_made(arguments, says):

@@ -55,6 +55,17 @@ package struct AccessToken: Sendable, Equatable {
             LiveKitParticipantInfo.Kind(claim: kind) ?? .standard
         }
 
+        /// Has agents of these names come, should this participant bring the room into being.
+        package mutating func dispatch(_ agents: [String]) {
+            var configuration = roomConfig ?? LiveKitRoomConfiguration()
+            configuration.agents += agents.map { name in
+                var wish = LiveKitRoomAgentDispatch()
+                wish.agentName = name
+                return wish
+            }
+            roomConfig = configuration
+        }
+
         package var participantKindDetails: [LiveKitParticipantInfo.KindDetail] {
             kindDetails.compactMap { LiveKitParticipantInfo.KindDetail(claim: $0) }
         }

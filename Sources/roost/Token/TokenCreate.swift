@@ -15,6 +15,7 @@ struct TokenCreate: AsyncParsableCommand {
             Examples:
               roost token create --identity ann --room standup --valid-for 1h
               roost token create --identity tv --room standup --no-can-publish --hidden
+              roost token create --identity ann --room standup --dispatch-agent clerk
               roost token create --room-create --room-list
             """
     )
@@ -47,6 +48,12 @@ struct TokenCreate: AsyncParsableCommand {
             "How the room is to be if this participant is its first: JSON of LiveKit's RoomConfiguration.",
             valueName: "json"))
     var roomConfig: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "An agent (LiveKit Agents) that is to come if this participant is the room's first; may be repeated.",
+            valueName: "name"))
+    var dispatchAgent: [String] = []
 
     func validate() throws {
         guard validFor.duration > .zero else {
@@ -85,6 +92,12 @@ struct TokenCreate: AsyncParsableCommand {
                 throw CommandError("--room-config takes a JSON object with the fields of LiveKit's RoomConfiguration.")
             }
             claims.roomConfig = configuration
+        }
+        if !dispatchAgent.isEmpty {
+            guard claims.video?.roomJoin == true else {
+                throw CommandError("--dispatch-agent is for tokens that let somebody join a --room.")
+            }
+            claims.dispatch(dispatchAgent)
         }
         return claims
     }
