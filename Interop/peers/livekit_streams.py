@@ -56,6 +56,16 @@ class Streams:
             await self._local.stream_text(topic=topic)
         self.say("begun")
 
+    async def transcribe(self, pieces, of, segment, is_over=True):
+        """As an agent writes down what somebody says, while they say it."""
+        writer = await self._local.stream_text(
+            topic="lk.transcription", sender_identity=of, attributes={"lk.segment_id": segment})
+        for piece in pieces:
+            await writer.write(piece)
+        if is_over:
+            await writer.aclose()
+        self.say("transcribed", segment=segment)
+
     async def send_text(self, seed, count, to=(), attributes=None):
         """At once: the SDK cuts it."""
         await self._local.send_text(

@@ -4,9 +4,11 @@ import { preferences } from '../preferences.js';
 import { byID } from '../views/screens.js';
 import { hasRooms, NO_ROOMS } from './access.js';
 import { Attention } from './attention.js';
+import { Captions } from './captions.js';
 import { canShareScreen, openDevices, openScreen } from './devices.js';
 import { ConnectionQuality, TrackSource, TrackType } from './messages.js';
 import { Room } from './room.js';
+import { CaptionsView } from './views/captions.js';
 import { LobbyView } from './views/lobby.js';
 import { MeetingView } from './views/meeting.js';
 import { MessagesView } from './views/messages.js';
@@ -41,6 +43,9 @@ export class RoomsApp {
     leaveTapped: () => this.#leave(),
   });
   #messagesView = new MessagesView({ sent: (text) => this.#say(text) });
+  #captionsView = new CaptionsView();
+  #captions = new Captions((segments) => this.#captionsView.render(
+    segments.map(({ identity, text }) => ({ name: this.#nameOf(identity), text }))));
   #sounds = new Sounds(byID('meeting-sound'));
   #tilesView = new TilesView({
     enlargeTapped: (key) => this.#enlarge(key),
@@ -95,6 +100,7 @@ export class RoomsApp {
       changed: () => this.#render(),
       cameAndLeft: (news) => this.#tellWhoMoved(news),
       message: (message) => this.#showMessage(message),
+      transcribed: (speech) => this.#captions.take(speech),
       localChanged: (source, text) => this.#localChanged(source, text),
       left: (text) => this.#ended(text),
     });
@@ -121,6 +127,8 @@ export class RoomsApp {
     this.#tilesView.render([]);
     this.#sounds.render(new Map());
     this.#messagesView.clear();
+    this.#captions.clear();
+    this.#captionsView.clear();
     this.#lobbyView.show({ ...this.#login, notice });
   }
 
@@ -273,6 +281,14 @@ export class RoomsApp {
     const name = sender ? nameOf(sender.info) : 'Somebody';
     this.#messagesView.add({ name, text, date });
     if (!this.#messagesView.isOpen) this.#meetingView.announce(`${name}: ${text}`);
+  }
+
+  /** Agents write down in the speaker's name, our own among them. */
+  #nameOf(identity) {
+    const { others, own } = this.room?.roster ?? { others: [] };
+    if (identity === own?.info.identity) return 'You';
+    const speaker = others.find(({ info }) => info.identity === identity);
+    return speaker ? nameOf(speaker.info) : 'Somebody';
   }
 
   #enlarge(key) {

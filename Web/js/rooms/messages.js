@@ -96,7 +96,8 @@ export const DataPacket = {
   participantIdentity: [4, 'text'],
   streamHeader: [13, {
     streamId: [1, 'text'], timestamp: [2, 'number'], topic: [3, 'text'], mimeType: [4, 'text'],
-    totalLength: [5, 'number'], textHeader: [9, {}], inlineContent: [11, 'bytes'], compression: [12, 'number'],
+    totalLength: [5, 'number'], attributes: [8, { key: [1, 'text'], value: [2, 'text'] }, 'many'], textHeader: [9, {}],
+    inlineContent: [11, 'bytes'], compression: [12, 'number'],
   }],
   streamChunk: [14, { streamId: [1, 'text'], chunkIndex: [2, 'number'], content: [3, 'bytes'] }],
   streamTrailer: [15, { streamId: [1, 'text'], reason: [2, 'text'] }],

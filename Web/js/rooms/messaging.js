@@ -1,8 +1,10 @@
-// Messages between people: LiveKit's text streams on the topic `lk.chat`, in packets of the reliable data channel.
+// What people write, and what of their speech agents write down: LiveKit's text streams on the topics `lk.chat` and
+// `lk.transcription`, in packets of the reliable data channel.
 import { DataPacket } from './messages.js';
 import { decode, encode } from './protobuf.js';
 
-const TOPIC = 'lk.chat';
+const CHAT = 'lk.chat';
+const SPEECH = 'lk.transcription';
 /** As LiveKit's SDKs cut streams, in bytes. */
 const CHUNK = 15_000;
 /** A text of somebody else's, in bytes, and how many of one person's may be under way. */
@@ -13,6 +15,7 @@ const KEPT = 200;
 
 export class Messaging {
   #received;
+  #transcribed;
   #channel = null;
   #isConnected = false;
   #own = null;
@@ -22,12 +25,17 @@ export class Messaging {
   /** `{sequence, bytes, isSent}`: for those whose channel opens later, and for a server that has missed some. */
   #packets = [];
   #lastHeard = new Map();
-  /** Texts of others that are under way: by sender, and by id, the oldest first: `{timestamp, chunks, length}`. */
+  /** Texts of others that are under way: by sender, and by id, the oldest first: `{timestamp, text, decoder, length}`. */
   #streams = new Map();
 
-  /** @param {(message: {sid: string, text: string, date: Date}) => void} received */
-  constructor(received) {
+  /**
+   * @param {(message: {sid: string, text: string, date: Date}) => void} received
+   * @param {(speech: {identity: string, segment: string, text: string, isOver: boolean}) => void} transcribed told as
+   *   it comes: of a segment each time all that there is of it
+   */
+  constructor(received, transcribed = () => {}) {
     this.#received = received;
+    this.#transcribed = transcribed;
   }
 
   joined({ sid, identity }) {
@@ -60,7 +68,7 @@ export class Messaging {
     const streamId = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
     this.#send({
       streamHeader: {
-        streamId, timestamp: Date.now(), topic: TOPIC, mimeType: 'text/plain', totalLength: content.length, textHeader: {},
+        streamId, timestamp: Date.now(), topic: CHAT, mimeType: 'text/plain', totalLength: content.length, textHeader: {},
       },
     });
     for (let from = 0, chunkIndex = 0; from < content.length; from += CHUNK, chunkIndex += 1) {
@@ -89,13 +97,13 @@ export class Messaging {
     } catch (error) {
       return console.warn('A message cannot be read:', error);
     }
-    const { participantSid: sid, sequence } = packet;
+    const { participantSid: sid, participantIdentity: identity, sequence } = packet;
     if (sequence > 0) {
       if (sequence <= (this.#lastHeard.get(sid) ?? 0)) return;
       this.#lastHeard.set(sid, sequence);
     }
     const { streamHeader, streamChunk, streamTrailer } = packet;
-    if (streamHeader) this.#begin(sid, streamHeader);
+    if (streamHeader) this.#begin(sid, identity, streamHeader);
     else if (streamChunk) this.#goOn(sid, streamChunk);
     else if (streamTrailer) this.#finish(sid, streamTrailer);
   }
@@ -126,14 +134,19 @@ export class Messaging {
 
   // What others say
 
-  #begin(sid, { streamId, topic, timestamp, textHeader, inlineContent, compression }) {
+  #begin(sid, identity, { streamId, topic, timestamp, textHeader, attributes, inlineContent, compression }) {
     // Compressed ones are for those who say that they read them.
-    if (topic !== TOPIC || !textHeader || compression !== 0) return;
-    if (inlineContent) return this.#tell(sid, { timestamp, chunks: [inlineContent] });
+    if (![CHAT, SPEECH].includes(topic) || !textHeader || compression !== 0) return;
+    const segment = attributes.find(({ key }) => key === 'lk.segment_id')?.value || streamId;
+    const stream = { topic, identity, segment, timestamp, text: '', decoder: new TextDecoder(), length: 0 };
+    if (inlineContent) {
+      stream.text = stream.decoder.decode(inlineContent);
+      return this.#tell(sid, stream);
+    }
     const streams = this.#streams.get(sid) ?? new Map();
     this.#streams.set(sid, streams);
     streams.delete(streamId);
-    streams.set(streamId, { timestamp, chunks: [], length: 0 });
+    streams.set(streamId, stream);
     // Who begins without end costs others nothing, and themselves what they began first.
     if (streams.size > STREAMS) streams.delete(streams.keys().next().value);
   }
@@ -141,21 +154,27 @@ export class Messaging {
   #goOn(sid, { streamId, content }) {
     const stream = this.#streams.get(sid)?.get(streamId);
     if (!stream || !content?.length) return;
-    stream.chunks.push(content);
+    stream.text += stream.decoder.decode(content, { stream: true });
     stream.length += content.length;
     if (stream.length > LONGEST) this.#streams.get(sid).delete(streamId);
+    else if (stream.topic === SPEECH) this.#tellSpeech(stream, false);
   }
 
   #finish(sid, { streamId }) {
     const stream = this.#streams.get(sid)?.get(streamId);
     if (!stream) return;
     this.#streams.get(sid).delete(streamId);
+    stream.text += stream.decoder.decode();
     this.#tell(sid, stream);
   }
 
-  #tell(sid, { timestamp, chunks }) {
-    const decoder = new TextDecoder();
-    const text = chunks.map((chunk) => decoder.decode(chunk, { stream: true })).join('') + decoder.decode();
+  #tell(sid, stream) {
+    if (stream.topic === SPEECH) return this.#tellSpeech(stream, true);
+    const { text, timestamp } = stream;
     if (text.trim() !== '') this.#received({ sid, text, date: new Date(timestamp || Date.now()) });
+  }
+
+  #tellSpeech({ identity, segment, text }, isOver) {
+    if (text.trim() !== '') this.#transcribed({ identity, segment, text, isOver });
   }
 }

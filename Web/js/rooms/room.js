@@ -46,7 +46,8 @@ export class Room {
   #isAdmitted = false;
   #deadlines = new Deadlines();
   #attempts = new Attempts();
-  #messaging = new Messaging((message) => this.#events.message(message));
+  #messaging = new Messaging(
+    (message) => this.#events.message(message), (speech) => this.#events.transcribed(speech));
   /** What we send, by source: `{track, isMuted, size}`. It goes along from session to session. */
   #local = new Map();
   /** What we receive, by sid. */
