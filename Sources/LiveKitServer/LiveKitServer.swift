@@ -12,6 +12,8 @@ package final class LiveKitServer: Sendable {
     let configuration: LiveKitServerConfiguration
     let workers: [MediaWorker]
     private let directory: RoomDirectory
+    /// What agents know of `workers`.
+    private let place = MediaWorkers()
     /// Of WHIP and WHEP.
     let sessions: HTTPSessions
     /// Who may come now.
@@ -25,7 +27,7 @@ package final class LiveKitServer: Sendable {
     package init(_ configuration: LiveKitServerConfiguration, logger: Logger = Logger(label: "livekit")) {
         self.configuration = configuration
         self.logger = logger
-        let directory = RoomDirectory()
+        let (directory, place) = (RoomDirectory(), place)
         let webhooks = WebhookSender(urls: configuration.webhooks, key: configuration.signingKey, logger: logger)
         self.directory = directory
         gate = JoinGate(configuration.joinRates)
@@ -35,9 +37,8 @@ package final class LiveKitServer: Sendable {
         let (events, source) = AsyncStream.makeStream(of: LiveKitWebhookEvent.self)
         let records = configuration.recordings != nil
         let heard = configuration.heard
-        let place = MediaWorkers()
         let agents = Agents(
-            server: configuration.rooms.server.info,
+            configuration.rooms,
             Agents.Surroundings(
                 sign: { subject, id in
                     guard let key = configuration.keys[id] else { return nil }
@@ -47,7 +48,7 @@ package final class LiveKitServer: Sendable {
                     ).signed(with: key)
                 },
                 tell: { room, job, change in
-                    guard let index = directory[room] else { return }
+                    guard let index = directory[room], place.workers.indices.contains(index) else { return }
                     await place.workers[index].agentJobChanged(job, change, inRoom: room)
                 },
                 came: { kind in
@@ -108,6 +109,7 @@ package final class LiveKitServer: Sendable {
         await egresses?.stop()
         for worker in workers { await worker.stop() }
         await agents.stop()
+        place.workers = []
     }
 
     /// Delivers the webhooks that wait, for some seconds at most. After `stop`.

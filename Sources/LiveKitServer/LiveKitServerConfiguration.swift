@@ -47,8 +47,8 @@ package struct LiveKitServerConfiguration: Sendable {
 
     /// Of `rooms`: names of agents that come into rooms which name none themselves.
     package var agents: [String] {
-        get { rooms.agents.map(\.agentName) }
-        set { rooms.agents = newValue.map { name in .with { $0.agentName = name } } }
+        get { rooms.agents?.map(\.agentName) ?? [] }
+        set { rooms.agents = newValue.isEmpty ? nil : newValue.map { name in .with { $0.agentName = name } } }
     }
 
     package init(keys: APIKeys, signingKey: APIKey, media: MediaWorkerConfiguration) {
@@ -76,7 +76,7 @@ extension RoomConfiguration {
     /// A room as a token or the room service describes it; what they leave open is as in `self`.
     func described(
         name: String, emptyTimeout: UInt32, departureTimeout: UInt32, maximumParticipants: UInt32, metadata: String,
-        agents: [LiveKitRoomAgentDispatch] = []
+        agents: [LiveKitRoomAgentDispatch]? = nil
     ) -> RoomConfiguration {
         var configuration = self
         configuration.name = name
@@ -84,7 +84,7 @@ extension RoomConfiguration {
         if departureTimeout > 0 { configuration.departureTimeout = .seconds(Int64(departureTimeout)) }
         if maximumParticipants > 0 { configuration.maximumParticipants = Int(maximumParticipants) }
         if !metadata.isEmpty { configuration.metadata = metadata }
-        if !agents.isEmpty { configuration.agents = agents }
+        if let agents { configuration.agents = agents }
         return configuration
     }
 }

@@ -32,8 +32,6 @@ struct AgentDispatch {
     struct Job {
         var info: LiveKitJob
         let target: Target
-        /// Whoever it was for has left: if they come back, that is another job.
-        var isPast = false
         var isEnded: Bool { info.state.status.isEnded }
         /// No worker has taken it.
         var isWaiting: Bool { info.state.status == .jsPending }
@@ -51,6 +49,10 @@ struct AgentDispatch {
     let createdAt: Int64
     private(set) var jobs: [Job] = []
     private(set) var restarts: [Restart] = []
+    /// For whom somebody has come, or is about to.
+    private var served: Set<Target> = []
+    /// For whom somebody had come and no worker was there when it was to be done once more.
+    private(set) var owed: Set<Target> = []
     /// How often in a row it has failed for each.
     private var failures: [Target: Int] = [:]
 
@@ -65,6 +67,10 @@ struct AgentDispatch {
         self.id = id
         self.wish = wish
         self.createdAt = createdAt
+    }
+
+    func kind(of target: Target) -> AgentKind {
+        AgentKind(name: wish.agentName, type: target.type, deployment: wish.deployment)
     }
 
     func info(room: String) -> LiveKitAgentDispatch {
@@ -84,18 +90,34 @@ struct AgentDispatch {
         }
     }
 
-    /// It has, or has had, a job for that.
-    func has(_ target: Target) -> Bool {
-        jobs.contains { $0.target == target && !$0.isPast } || restarts.contains { $0.target == target }
+    func serves(_ target: Target) -> Bool { served.contains(target) }
+
+    /// Somebody's coming and going may matter to it: an agent of its own, or somebody for whom one came.
+    func concerns(_ identity: String) -> Bool {
+        [Target.participant(identity), .publisher(identity)].contains { served.contains($0) || owed.contains($0) }
+            || jobs.contains { !$0.isEnded && $0.info.state.participantIdentity == identity }
     }
 
     mutating func add(_ job: LiveKitJob, for target: Target) {
+        served.insert(target)
+        owed.remove(target)
         jobs.append(Job(info: job, target: target))
         if jobs.count > Self.historyLimit, let old = jobs.firstIndex(where: \.isEnded) { jobs.remove(at: old) }
     }
 
-    /// It was none.
-    mutating func forget(job id: String) { jobs.removeAll { $0.info.id == id } }
+    /// No worker is there for that.
+    ///
+    /// - Parameter isOwed: somebody had come.
+    mutating func noteNobody(for target: Target, isOwed: Bool) {
+        served.remove(target)
+        if isOwed { owed.insert(target) }
+    }
+
+    /// A job that was asked for was none.
+    mutating func forget(job id: String, isOwed: Bool) {
+        guard let place = jobs.firstIndex(where: { $0.info.id == id }) else { return }
+        noteNobody(for: jobs.remove(at: place).target, isOwed: isOwed)
+    }
 
     /// Something has become of a job.
     mutating func update(_ id: String, _ state: LiveKitJobState, at now: Instant) {
@@ -103,7 +125,8 @@ struct AgentDispatch {
         jobs[place].info.state = state
         let target = jobs[place].target
         guard state.status == .jsFailed, state.reason != .jsrNoCapacity, wish.restartPolicy == .jrpOnFailure,
-            !jobs[place].isPast
+            // Whoever it was for has not left.
+            served.contains(target)
         else { return }
         let ran = Interval(nanoseconds: state.endedAt - state.startedAt)
         let before = ran >= Self.steadyTime ? 0 : failures[target] ?? 0
@@ -119,10 +142,13 @@ struct AgentDispatch {
         return due
     }
 
-    /// Somebody has left.
+    /// Somebody has left: who comes back is somebody new.
     mutating func left(_ identity: String) {
         restarts.removeAll { $0.target.identity == identity }
-        for place in jobs.indices where jobs[place].target.identity == identity { jobs[place].isPast = true }
-        for target in [Target.participant(identity), .publisher(identity)] { failures[target] = nil }
+        for target in [Target.participant(identity), .publisher(identity)] {
+            served.remove(target)
+            owed.remove(target)
+            failures[target] = nil
+        }
     }
 }

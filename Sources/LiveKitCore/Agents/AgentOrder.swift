@@ -34,8 +34,12 @@ package enum AgentJobEnd: Sendable, Equatable {
     case dispatchDeleted
     /// The participant whom a job that nobody has taken yet was for.
     case targetLeft
-    /// The agent itself.
+    /// The agent itself, which has said goodbye.
     case agentLeft
+    /// It has gone without a word, and has not come back.
+    case agentCutOff
+    /// A service has taken it out.
+    case agentRemoved
     /// The agent has never come, and its worker is lost.
     case agentMissing
     case roomEnded
@@ -43,8 +47,8 @@ package enum AgentJobEnd: Sendable, Equatable {
 
 /// What becomes of a job that a room has asked for.
 package enum AgentJobChange: Sendable, Equatable {
-    /// No worker of that kind is there: as if it had not been asked for.
-    case noWorker
+    /// No worker of that kind is there any more: as if it had not been asked for.
+    case noWorker(isResumed: Bool)
     case state(LiveKitJobState)
     /// The worker is gone. Its agent may still be there, for it has a process and a connection of its own.
     case workerLost

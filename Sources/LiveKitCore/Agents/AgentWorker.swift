@@ -22,10 +22,24 @@ struct AgentWorker {
     var isDraining = false
     /// From 0 to 1.
     var load: Float = 0
+    /// The job that it is to say yes or no to.
+    var asked: String?
+    /// Jobs that it was given since it said how it fares, and since when.
+    var given = 0
+    var givenSince = Instant.zero
 
     /// How much more it can do, from 0 to 1.
     var room: Float { max(0, 1 - load) }
-    var hasRoom: Bool { !isFull && !isDraining && room > 0 }
+
+    func hasRoom(at now: Instant) -> Bool {
+        let isBusy = given >= AgentPool.givenLimit && now < givenSince + AgentPool.givenTime
+        return !isFull && !isDraining && room > 0 && asked == nil && !isBusy
+    }
+
+    mutating func noteGiven(at now: Instant) {
+        if given == 0 || now >= givenSince + AgentPool.givenTime { (given, givenSince) = (0, now) }
+        given += 1
+    }
 
     /// As LiveKit's SDKs look for it.
     static let nameAttribute = "lk.agent_name"
@@ -46,58 +60,5 @@ struct AgentWorker {
         claims.attributes[Self.nameAttribute] = kind?.name ?? ""
         claims.video = grants
         return TokenSubject(identity: identity, claims: claims)
-    }
-}
-
-/// A worker does not take a job.
-struct Refusal: Equatable {
-    let worker: AgentWorkerID
-    let at: Instant
-    /// It was not for want of room.
-    var isFinal = false
-}
-
-/// A job on its way.
-struct PooledJob {
-    enum Phase: Equatable {
-        /// For a worker that has room.
-        case waiting
-        case asked(AgentWorkerID, until: Instant)
-        case running(AgentWorkerID)
-        /// Its worker's connection is gone.
-        case lost(until: Instant)
-        /// The worker has not come back. The agent is in its room, or the room says that it is not.
-        case missing
-        /// The agent has left its room, and its worker is to say why.
-        case leaving(AgentWorkerID)
-    }
-
-    var job: LiveKitJob
-    /// They are served in the order in which they were ordered.
-    var number: UInt64 = 0
-    var phase = Phase.waiting
-    var refusals: [Refusal] = []
-    /// Another worker had it before.
-    let isResumed: Bool
-    /// For whom alone it is, who asked for it; no room knows of it then.
-    let only: AgentWorkerID?
-    /// The room knows that it waits.
-    var isSaidToWait = false
-
-    var id: String { job.id }
-    var kind: AgentKind { AgentKind(of: job) }
-    var isSimulated: Bool { only != nil }
-
-    var isUntaken: Bool {
-        switch phase {
-        case .waiting, .asked: true
-        case .running, .lost, .missing, .leaving: false
-        }
-    }
-
-    init(_ job: LiveKitJob, isResumed: Bool, only: AgentWorkerID? = nil) {
-        self.job = job
-        self.isResumed = isResumed
-        self.only = only
     }
 }

@@ -8,10 +8,13 @@ extension RoomMachine {
     /// So long an agent has to leave by itself when its dispatch is deleted.
     static let agentDepartureTime = Interval.seconds(Int64(3))
 
+    /// Who has left may be about to make the connection anew: LiveKit's SDKs leave first.
+    static let absenceTime = Interval.seconds(Int64(10))
+
     /// What the room was to have from its beginning. Where nothing is named, agents without a name come by themselves.
-    func dispatchFirst(at now: Instant) {
-        let wishes = configuration.agents.isEmpty ? [LiveKitRoomAgentDispatch()] : configuration.agents
-        for wish in wishes.prefix(configuration.limits.agentDispatches) { dispatch(wish, at: now) }
+    func dispatchFirst() {
+        let wishes = configuration.agents ?? [LiveKitRoomAgentDispatch()]
+        for wish in wishes.prefix(configuration.limits.agentDispatches) { dispatch(wish, at: createdAt) }
     }
 
     /// Asks for an agent, in a room that is there: one for the room, and one for each of those who are in it, as
@@ -31,8 +34,8 @@ extension RoomMachine {
         let dispatch = dispatches.remove(at: place)
         for job in dispatch.jobs where !job.isEnded {
             put(.agents(.terminate(jobID: job.info.id, because: .dispatchDeleted)))
-            guard !job.info.state.participantIdentity.isEmpty else { continue }
-            departingAgents[job.info.state.participantIdentity] = now + Self.agentDepartureTime
+            guard let agent = agent(of: job) else { continue }
+            departingAgents[agent.sid] = now + Self.agentDepartureTime
         }
         var info = dispatch.info(room: configuration.name)
         info.state.deletedAt = wallClock(now)
@@ -49,58 +52,73 @@ extension RoomMachine {
         let dispatch = AgentDispatch(id: random.sid("AD_"), wish, createdAt: wallClock(now))
         dispatches.append(dispatch)
         let place = dispatches.count - 1
-        launch(dispatches[place].id, for: .room)
-        for participant in people { launchAgents(for: participant, of: [dispatch.id]) }
+        launch(place, for: .room, nil)
+        for participant in people { launchAgents(for: participant, of: place) }
         return dispatches[place]
     }
 
     // MARK: Jobs
 
-    /// Workers of a kind are there that were not before: rooms that have asked for such agents by name get them.
+    /// Workers of a kind are there that were not before: rooms that have asked for such agents by name get them, and
+    /// those that had lost theirs.
     package func agentsCame(_ kind: AgentKind, at now: Instant) {
-        guard phase == .open, !kind.isAutomatic else { return }
-        for dispatch in dispatches
-        where dispatch.wish.agentName == kind.name && dispatch.wish.deployment == kind.deployment {
-            for target in targets(of: kind.type) where !dispatch.has(target) { launch(dispatch.id, for: target) }
+        guard phase == .open else { return }
+        for place in dispatches.indices where dispatches[place].kind(of: .room).name == kind.name {
+            for (target, participant) in targets(of: kind.type) where dispatches[place].kind(of: target) == kind {
+                let isOwed = dispatches[place].owed.contains(target)
+                guard isOwed || !kind.isAutomatic else { continue }
+                launch(place, for: target, participant, isResumed: isOwed)
+            }
         }
     }
 
-    private func targets(of type: LiveKitJobType) -> [AgentDispatch.Target] {
+    private func targets(of type: LiveKitJobType) -> [(AgentDispatch.Target, Participant?)] {
         switch type {
-        case .jtRoom: [.room]
-        case .jtParticipant: people.filter { !$0.isDependent }.map { .participant($0.identity) }
-        case .jtPublisher: people.filter { !$0.isDependent && $0.isPublisher }.map { .publisher($0.identity) }
+        case .jtRoom: [(.room, nil)]
+        case .jtParticipant: people.filter { !$0.isDependent }.map { (.participant($0.identity), $0) }
+        case .jtPublisher:
+            people.filter { !$0.isDependent && $0.isPublisher }.map { (.publisher($0.identity), $0) }
         case .UNRECOGNIZED: []
         }
     }
 
-    /// Somebody has come, or publishes for the first time.
-    func launchAgents(for participant: Participant, of ids: [String]? = nil) {
-        guard !participant.isDependent else { return }
-        var targets = [AgentDispatch.Target.participant(participant.identity)]
-        if participant.isPublisher { targets.append(.publisher(participant.identity)) }
-        for id in ids ?? dispatches.map(\.id) {
-            for target in targets { launch(id, for: target) }
-        }
+    /// Somebody has come.
+    func launchAgents(for participant: Participant) {
+        absences[participant.identity] = nil
+        for place in dispatches.indices { launchAgents(for: participant, of: place) }
     }
 
-    private func launch(_ id: String, for target: AgentDispatch.Target, isResumed: Bool = false) {
-        guard phase == .open, let place = dispatches.firstIndex(where: { $0.id == id }) else { return }
-        guard isResumed || !dispatches[place].has(target) else { return }
-        let wish = dispatches[place].wish
-        var job = LiveKitJob.with {
+    /// Somebody publishes for the first time.
+    func launchPublisherAgents(for participant: Participant) {
+        guard !participant.isDependent, !participant.hasPublished else { return }
+        participant.hasPublished = true
+        for place in dispatches.indices { launch(place, for: .publisher(participant.identity), participant) }
+    }
+
+    private func launchAgents(for participant: Participant, of place: Int) {
+        guard !participant.isDependent else { return }
+        launch(place, for: .participant(participant.identity), participant)
+        if participant.isPublisher { launch(place, for: .publisher(participant.identity), participant) }
+    }
+
+    private func launch(
+        _ place: Int, for target: AgentDispatch.Target, _ participant: Participant?, isResumed: Bool = false
+    ) {
+        guard phase == .open, isResumed || !dispatches[place].serves(target) else { return }
+        guard offersAgents(dispatches[place].kind(of: target)) else {
+            return dispatches[place].noteNobody(for: target, isOwed: isResumed)
+        }
+        let (id, wish) = (dispatches[place].id, dispatches[place].wish)
+        let job = LiveKitJob.with {
             $0.id = random.sid("AJ_")
             $0.dispatchID = id
             $0.type = target.type
             $0.room = info
+            if let participant { $0.participant = info(of: participant) }
             $0.agentName = wish.agentName
             $0.metadata = wish.metadata
             $0.deployment = wish.deployment
             $0.attributes = wish.attributes
-        }
-        if let identity = target.identity {
-            guard let participant = people.first(where: { $0.identity == identity }) else { return }
-            job.participant = info(of: participant)
         }
         dispatches[place].add(job, for: target)
         put(.agents(.launch(job, isResumed: isResumed)))
@@ -108,32 +126,54 @@ extension RoomMachine {
 
     /// Something has become of a job that was asked for. What is not known any more is passed over.
     package func agentJobChanged(_ id: String, _ change: AgentJobChange, at now: Instant) {
-        guard let place = dispatches.firstIndex(where: { $0.jobs.contains { $0.info.id == id } }) else { return }
+        guard let place = dispatches.firstIndex(where: { $0.jobs.contains { $0.info.id == id } }),
+            let job = dispatches[place].jobs.first(where: { $0.info.id == id })
+        else { return }
         switch change {
-        case .noWorker: dispatches[place].forget(job: id)
+        case .noWorker(let isResumed): dispatches[place].forget(job: id, isOwed: isResumed)
         case .state(let state):
             dispatches[place].update(id, state, at: now)
             nextCheck = min(nextCheck, dispatches[place].restarts.map(\.due).min() ?? nextCheck)
         case .workerLost:
             // An agent that is there goes on, and is missed when it leaves.
-            let identity = dispatches[place].jobs.first { $0.info.id == id }?.info.state.participantIdentity ?? ""
-            guard !people.contains(where: { $0.identity == identity }) else { return }
+            guard agent(of: job) == nil, absences[job.info.state.participantIdentity] == nil else { return }
             put(.agents(.terminate(jobID: id, because: .agentMissing)))
         }
     }
 
-    /// Somebody has left, who may be an agent, or for whom one was to come.
-    func agentsHear(ofLeaving participant: Participant) {
-        departingAgents[participant.identity] = nil
+    private func agent(of job: AgentDispatch.Job) -> Participant? {
+        people.first { $0.isAgent && $0.identity == job.info.state.participantIdentity }
+    }
+
+    // MARK: Comings and goings
+
+    /// Somebody is out, who may be an agent, or for whom one has come.
+    func agentsHear(ofLeaving participant: Participant, because reason: LiveKitDisconnectReason, at now: Instant) {
+        let identity = participant.identity
+        departingAgents[participant.sid] = nil
+        guard phase == .open, dispatches.contains(where: { $0.concerns(identity) }) else { return }
+        switch reason {
+        // Another session of theirs is in its place.
+        case .duplicateIdentity: break
+        case .participantRemoved: hasLeft(identity, wasAgent: participant.isAgent, because: .agentRemoved)
+        default:
+            let saidGoodbye = [.clientInitiated, .userUnavailable, .userRejected].contains(reason)
+            absences[identity] = Absence(
+                wasAgent: participant.isAgent, reason: saidGoodbye ? .agentLeft : .agentCutOff,
+                due: now + Self.absenceTime)
+        }
+    }
+
+    private func hasLeft(_ identity: String, wasAgent: Bool, because reason: AgentJobEnd) {
         for place in dispatches.indices {
-            dispatches[place].left(participant.identity)
             for job in dispatches[place].jobs where !job.isEnded {
-                if job.info.state.participantIdentity == participant.identity, participant.isAgent {
-                    put(.agents(.terminate(jobID: job.info.id, because: .agentLeft)))
-                } else if job.isWaiting, job.target.identity == participant.identity {
+                if wasAgent, job.info.state.participantIdentity == identity {
+                    put(.agents(.terminate(jobID: job.info.id, because: reason)))
+                } else if job.isWaiting, job.target.identity == identity {
                     put(.agents(.terminate(jobID: job.info.id, because: .targetLeft)))
                 }
             }
+            dispatches[place].left(identity)
         }
     }
 
@@ -144,27 +184,44 @@ extension RoomMachine {
         }
         dispatches = []
         departingAgents = [:]
+        absences = [:]
     }
 
     // MARK: Time
 
     func checkAgents(at now: Instant) {
-        for (identity, due) in departingAgents where now >= due {
-            departingAgents[identity] = nil
-            guard let agent = people.first(where: { $0.identity == identity && $0.isAgent }) else { continue }
+        for (sid, due) in departingAgents where now >= due {
+            departingAgents[sid] = nil
+            guard let agent = people.first(where: { $0.sid == sid }) else { continue }
             remove(agent, because: .participantRemoved, action: .disconnect, at: now)
         }
-        for place in dispatches.indices {
-            let (id, targets) = (dispatches[place].id, dispatches[place].takeRestarts(at: now))
-            for target in targets { launch(id, for: target, isResumed: true) }
+        for (identity, absence) in absences where now >= absence.due {
+            absences[identity] = nil
+            hasLeft(identity, wasAgent: absence.wasAgent, because: absence.reason)
+        }
+        for place in dispatches.indices where !dispatches[place].restarts.isEmpty {
+            for target in dispatches[place].takeRestarts(at: now) {
+                let participant = people.first { $0.identity == target.identity && !$0.isDependent }
+                guard target == .room || participant != nil else { continue }
+                launch(place, for: target, participant, isResumed: true)
+            }
         }
     }
 
-    /// When a job is to be done once more, which an empty room would sleep through.
+    /// When something of agents falls due, which an empty room would sleep through.
     var nextAgentCheck: Instant? {
         guard !dispatches.isEmpty else { return nil }
-        return dispatches.lazy.flatMap(\.restarts).map(\.due).min()
+        let dues = dispatches.flatMap(\.restarts).map(\.due) + absences.values.map(\.due)
+        return dues.min()
     }
+}
+
+/// Somebody has left, and may be about to come back.
+struct Absence {
+    let wasAgent: Bool
+    /// How, if it was an agent.
+    let reason: AgentJobEnd
+    let due: Instant
 }
 
 extension LiveKitRoomAgentDispatch {
@@ -175,13 +232,15 @@ extension LiveKitRoomAgentDispatch {
         guard attributes.byteCount <= limits.attributesBytes else {
             throw .attributesTooLong(limit: limits.attributesBytes)
         }
-        guard deployment.isDeployment, deployment.utf8.count <= limits.nameBytes else { throw .badDeployment }
+        guard deployment.isDeployment else { throw .badDeployment }
     }
+
+    package func isPossible(within limits: RoomLimits) -> Bool { (try? check(within: limits)) != nil }
 }
 
 extension String {
-    /// Whether it can name a deployment, as LiveKit has it: without white space, control characters and `_`.
-    package var isDeployment: Bool {
-        utf8.allSatisfy { $0 > UInt8(ascii: " ") && $0 != 0x7f && $0 != UInt8(ascii: "_") }
+    /// Whether it can name a deployment, as LiveKit has it: 64 bytes without white space, control characters and `_`.
+    var isDeployment: Bool {
+        utf8.count <= 64 && utf8.allSatisfy { $0 > UInt8(ascii: " ") && $0 != 0x7f && $0 != UInt8(ascii: "_") }
     }
 }

@@ -10,8 +10,8 @@ package struct RoomConfiguration: Sendable {
     package var emptyTimeout = Interval.seconds(Int64(300))
     /// How long it stays after the last one has left.
     package var departureTimeout = Interval.seconds(Int64(20))
-    /// Which agents come into it; where none is named, those without a name come by themselves.
-    package var agents: [LiveKitRoomAgentDispatch] = []
+    /// Which agents come into it; nil where nobody has said so: those without a name come by themselves.
+    package var agents: [LiveKitRoomAgentDispatch]?
     /// 0: as many as come.
     package var maximumParticipants = 0
     /// Whether the room service may switch somebody's sound and pictures on again.

@@ -77,8 +77,7 @@ extension RoomMachine {
         }
         tellRecording()
         failCalls(to: participant, at: now)
-        // Somebody who makes the connection anew keeps what they have.
-        if reason != .duplicateIdentity { agentsHear(ofLeaving: participant) }
+        agentsHear(ofLeaving: participant, because: reason, at: now)
         tell(webhook: wasActive ? "participant_left" : "participant_connection_aborted", participant, at: now)
         if people.isEmpty {
             news = []

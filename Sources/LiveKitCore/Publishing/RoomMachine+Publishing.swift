@@ -139,7 +139,7 @@ extension RoomMachine {
         // The others know of a track before its media are offered to them.
         if !published.isEmpty {
             tellOf(participant)
-            launchAgents(for: participant)
+            launchPublisherAgents(for: participant)
         }
         for track in published {
             tell(webhook: "track_published", participant, track, at: now)

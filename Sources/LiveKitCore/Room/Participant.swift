@@ -70,6 +70,8 @@ final class Participant {
     /// Announced and published, in the order of their announcement.
     var tracks: [Track] = []
     var subscriptions: [TrackSID: SubscribedTrack] = [:]
+    /// It has had a published track, and publishers' agents were asked for.
+    var hasPublished = false
     /// Published, in that order.
     var dataTracks: [DataTrack] = []
     var dataSubscriptions: [TrackSID: DataSubscription] = [:]

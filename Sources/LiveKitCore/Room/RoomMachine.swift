@@ -45,8 +45,12 @@ package final class RoomMachine {
     var calls: [ServerCall] = []
     /// Which agents are to be in it.
     var dispatches: [AgentDispatch] = []
-    /// Agents, by identity, whose dispatch is deleted, and when they are taken out.
-    var departingAgents: [String: Instant] = [:]
+    /// Agents whose dispatch is deleted, and when they are taken out.
+    var departingAgents: [ParticipantSID: Instant] = [:]
+    /// Who has left and may come back, by identity, as far as it matters to agents.
+    var absences: [String: Absence] = [:]
+    /// Whether workers are there for that.
+    let offersAgents: @Sendable (AgentKind) -> Bool
     /// Of the messages that services have sent.
     var nonces = Nonces()
     /// Connections whose clients are to hear of a change by a description.
@@ -75,9 +79,15 @@ package final class RoomMachine {
     private var outputs: [RoomOutput] = []
     private var firstOutput = 0
 
-    /// - Parameter random: for ids and for the media.
-    package init(configuration: RoomConfiguration, transport: RoomTransport, random: EngineRandom, at now: Instant) {
+    /// - Parameters:
+    ///   - random: for ids and for the media.
+    ///   - offersAgents: whether some worker does jobs of that kind. Those for which nobody is there are not ordered.
+    package init(
+        configuration: RoomConfiguration, transport: RoomTransport, random: EngineRandom,
+        offersAgents: @escaping @Sendable (AgentKind) -> Bool = { _ in false }, at now: Instant
+    ) {
         var random = random
+        self.offersAgents = offersAgents
         self.configuration = configuration
         self.transport = transport
         wallClockOffset = transport.wallClockOffset
@@ -89,7 +99,7 @@ package final class RoomMachine {
         emptySince = now
         nextCheck = now
         tell(webhook: "room_started", at: now)
-        dispatchFirst(at: now)
+        dispatchFirst()
     }
 
     // MARK: Messages

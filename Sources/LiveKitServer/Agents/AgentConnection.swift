@@ -13,6 +13,7 @@ final class AgentConnection: WebSocketPeer {
 
     /// The name of the API key that it came with.
     let key: String
+    private let place: AgentPlaces.Place
     private let inbox: AsyncStream<Agents.News>.Continuation
     private let state = Mutex(State())
 
@@ -21,8 +22,9 @@ final class AgentConnection: WebSocketPeer {
         messageLimit: 2 << 20, outboundLimit: 16 << 20, pingInterval: .seconds(10),
         flood: .init(messagesPerSecond: 100, messageBurst: 1_000, bytesPerSecond: 2_097_152, byteBurst: 16_777_216))
 
-    init(key: String, inbox: AsyncStream<Agents.News>.Continuation) {
+    init(key: String, place: AgentPlaces.Place, inbox: AsyncStream<Agents.News>.Continuation) {
         self.key = key
+        self.place = place
         self.inbox = inbox
     }
 

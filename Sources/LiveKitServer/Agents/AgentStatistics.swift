@@ -2,9 +2,7 @@ internal import LiveKitCore
 
 /// Workers of agents, and their jobs.
 package struct AgentStatistics: Sendable, Equatable {
-    /// Of workers, registered or not.
-    var connections = 0
-    /// Registered.
+    /// That have registered.
     package var workers = 0
     /// Jobs that a worker has taken, and those that nobody has taken yet.
     package var running = 0
@@ -16,7 +14,6 @@ package struct AgentStatistics: Sendable, Equatable {
     init() {}
 
     init(_ pool: AgentPool) {
-        connections = pool.connectionCount
         workers = pool.workerCount
         running = pool.runningCount
         waiting = pool.waitingCount

@@ -40,12 +40,15 @@ actor Agents {
     nonisolated let inbox: AsyncStream<News>.Continuation
     nonisolated private let offered = Mutex<Set<AgentKind>>([])
     nonisolated private let counters = Mutex(AgentStatistics())
+    nonisolated private let places = AgentPlaces(limit: AgentPool.workerLimit)
     private var reading: Task<Void, Never>?
 
-    init(server: LiveKitServerInfo, _ surroundings: Surroundings, logger: Logger) {
+    init(_ configuration: RoomConfiguration, _ surroundings: Surroundings, logger: Logger) {
         self.surroundings = surroundings
         self.logger = logger
-        pool = AgentPool(server: server, random: .system, wallClockOffset: NetworkLoop.wallClockOffset)
+        pool = AgentPool(
+            server: configuration.server.info, limits: configuration.limits, random: .system,
+            wallClockOffset: NetworkLoop.wallClockOffset)
         (news, inbox) = AsyncStream.makeStream(of: News.self)
     }
 
@@ -54,8 +57,13 @@ actor Agents {
 
     nonisolated var statistics: AgentStatistics { counters.withLock { $0 } }
 
-    /// Whether one more worker may connect.
-    nonisolated var hasPlace: Bool { statistics.connections < AgentPool.workerLimit }
+    /// A connection for one more worker, with a token of that key.
+    nonisolated func connection(key: String) throws(HTTPRefusal) -> AgentConnection {
+        guard let place = places.take() else {
+            throw HTTPRefusal(503, "The server is full, or is going down: no more workers of agents are taken.")
+        }
+        return AgentConnection(key: key, place: place, inbox: inbox)
+    }
 
     func start() {
         guard reading == nil else { return }
@@ -64,6 +72,7 @@ actor Agents {
 
     /// After the rooms have ended: workers are told of that, and that the server goes down.
     func stop() async {
+        places.close()
         inbox.finish()
         await reading?.value
         alarm?.task.cancel()
@@ -106,7 +115,10 @@ actor Agents {
         switch output {
         case .send(let id, let message): connections[id]?.send(message)
         case .assign(let id, let job, let subject, let key):
-            guard let connection = connections[id], let token = surroundings.sign(subject, key) else { return }
+            guard let connection = connections[id] else { return }
+            guard let token = surroundings.sign(subject, key) else {
+                return pool.assignmentFailed(job.id, at: NetworkLoop.now)
+            }
             connection.send(
                 .with {
                     $0.assignment = .with {

@@ -15,11 +15,7 @@ extension LiveKitServer {
         guard token.claims.video?.agent == true else {
             throw HTTPRefusal(401, "The token does not let its bearer register as a worker of agents.")
         }
-        guard agents.hasPlace else {
-            throw HTTPRefusal(503, "The server is full: it has \(AgentPool.workerLimit) workers of agents.")
-        }
-        return AgentConnection(
-            key: AccessToken.issuer(ofVerified: request.accessTokenText ?? ""), inbox: agents.inbox)
+        return try agents.connection(key: AccessToken.issuer(ofVerified: request.accessTokenText ?? ""))
     }
 
     /// `agentDispatchMethod` is the whole table.

@@ -130,7 +130,7 @@ extension LiveKitServerConfiguration {
             name: name, emptyTimeout: described.emptyTimeout, departureTimeout: described.departureTimeout,
             maximumParticipants: described.maxParticipants, metadata: described.metadata,
             // Whoever joins is not sent away for an agent that cannot be.
-            agents: described.agents.filter { (try? $0.check(within: rooms.limits)) != nil })
+            agents: described.agents.isEmpty ? nil : described.agents.filter { $0.isPossible(within: rooms.limits) })
     }
 }
 

@@ -150,7 +150,8 @@ extension LiveKitServer {
         let recording = try request.hasEgress ? automaticEgress(request.egress) : nil
         let room = configuration.rooms.described(
             name: request.name, emptyTimeout: request.emptyTimeout, departureTimeout: request.departureTimeout,
-            maximumParticipants: request.maxParticipants, metadata: request.metadata, agents: request.agents)
+            maximumParticipants: request.maxParticipants, metadata: request.metadata,
+            agents: request.agents.isEmpty ? nil : request.agents)
         do throws(WorkerRefusal) {
             let made = try await atRoom(request.name) { worker throws(WorkerRefusal) in try await worker.create(room) }
             if let recording { await recording.egresses.startAutomatic(room: made, template: recording.template) }

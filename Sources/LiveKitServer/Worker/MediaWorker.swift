@@ -211,7 +211,9 @@ package actor MediaWorker {
         guard rooms.count < limit else { throw .tooManyRooms(limit: limit) }
         guard surroundings.claim(configuration.name) else { throw .elsewhere }
         lastNumber += 1
-        let machine = RoomMachine(configuration: configuration, transport: transport, random: .system, at: now)
+        let machine = RoomMachine(
+            configuration: configuration, transport: transport, random: .system,
+            offersAgents: surroundings.offersAgents, at: now)
         machine.follow(wallClockOffset: NetworkLoop.wallClockOffset)
         let room = HostedRoom(number: lastNumber, name: configuration.name, machine: machine, worker: self)
         rooms[room.number] = room
@@ -388,8 +390,6 @@ package actor MediaWorker {
                 return
             }
             room.machine.sendToken(token, to: signal)
-        case .agents(.launch(let job, _)) where !surroundings.offersAgents(AgentKind(of: job)):
-            room.machine.agentJobChanged(job.id, .noWorker, at: NetworkLoop.now)
         case .agents(let order): surroundings.order(order)
         case .rpcFinished(let call, let outcome): room.calls.removeValue(forKey: call)?.resume(returning: outcome)
         case .ended: forget(room)

@@ -33,7 +33,8 @@ private struct AgentStory {
 
     init(seed: UInt64) {
         random = .seeded(seed)
-        pool = AgentPool(server: ServerDescription().info, random: .seeded(seed ^ 99), wallClockOffset: .zero)
+        pool = AgentPool(
+            server: ServerDescription().info, limits: RoomLimits(), random: .seeded(seed ^ 99), wallClockOffset: .zero)
     }
 
     private mutating func number(_ count: Int) -> Int { Int(random.next() >> 33) % count }
@@ -46,6 +47,8 @@ private struct AgentStory {
         now += .milliseconds(Int64(number(3_000)))
         if let wake = pool.nextWake, wake <= now { pool.tick(at: now) }
         drain()
+        let isDone = pool.nextWake.map { $0 > now } ?? true
+        note(isDone, "what is due is not done")
         switch number(12) {
         case 0 where workers.count < 6:
             let id = pool.connect(key: "key", at: now)
@@ -104,7 +107,7 @@ private struct AgentStory {
             } else {
                 let held = holders.keys.sorted()
                 say(worker, .migrateJob(.with { $0.jobIds = held }))
-                for job in held where pool.jobs[job]?.phase == .running(worker) { holders[job] = worker }
+                for job in held where pool.jobs[job]?.isOf(worker) == true { holders[job] = worker }
             }
         }
         drain()

@@ -1,14 +1,34 @@
 import LiveKitProtocol
 import RTCEngine
 import SwiftProtobuf
+import Synchronization
 import Testing
 
 @testable import LiveKitCore
 
+/// Kinds of work for which there are workers.
+final class AgentKinds: Sendable {
+    static let none = AgentKinds()
+    static let all = AgentKinds(nil)
+
+    private let state: Mutex<Set<AgentKind>?>
+
+    /// - Parameter kinds: nil for all there could be.
+    init(_ kinds: Set<AgentKind>? = []) { state = Mutex(kinds) }
+
+    var kinds: Set<AgentKind>? {
+        get { state.withLock { $0 } }
+        set { state.withLock { $0 = newValue } }
+    }
+
+    func contains(_ kind: AgentKind) -> Bool { kinds?.contains(kind) ?? true }
+}
+
 /// A pool of agents in virtual time, and what was said in it as lines.
 final class AgentHall {
     private(set) var pool = AgentPool(
-        server: ServerDescription().info, random: .seeded(11), wallClockOffset: .seconds(Venue.start))
+        server: ServerDescription().info, limits: RoomLimits(), random: .seeded(11),
+        wallClockOffset: .seconds(Venue.start))
     private(set) var now = Instant.zero + .seconds(Int64(1))
     /// All that was said.
     private(set) var lines: [String] = []
@@ -33,6 +53,8 @@ final class AgentHall {
             now = max(now, wake)
             pool.tick(at: now)
             drain()
+            // What is due is done: otherwise a server would do nothing else.
+            if let next = pool.nextWake, next <= now { Issue.record("still due"); break }
         }
         now = end
     }

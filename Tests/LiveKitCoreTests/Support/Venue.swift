@@ -61,6 +61,7 @@ final class Venue {
     init(
         streamHosts: [TransportAddress] = [], seed: UInt64 = 7, security: any SecurityProvider = Venue.security,
         tact: Interval = .milliseconds(2), receives: MediaUnit = .frames,
+        workers: AgentKinds = .none,
         _ change: (inout RoomConfiguration) -> Void = { _ in }
     ) {
         self.security = security
@@ -74,7 +75,7 @@ final class Venue {
             transport: RoomTransport(
                 security: security, datagramHosts: [Self.port], streamHosts: streamHosts,
                 wallClockOffset: .seconds(Self.start)),
-            random: .seeded(seed), at: now)
+            random: .seeded(seed), offersAgents: { workers.contains($0) }, at: now)
         drain()
     }
 

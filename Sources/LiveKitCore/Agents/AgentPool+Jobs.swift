@@ -1,0 +1,327 @@
+import LiveKitProtocol
+package import RTCEngine
+import SwiftProtobuf
+
+/// How a job goes: from a room's order to its end.
+extension AgentPool {
+    /// What a room asks for.
+    package mutating func take(_ order: AgentOrder, at now: Instant) {
+        switch order {
+        case .launch(let job, let isResumed):
+            let kind = AgentKind(of: job)
+            guard kinds.contains(kind) else {
+                return put(.told(room: job.room.name, job: job.id, .noWorker(isResumed: isResumed)))
+            }
+            jobs[job.id] = PooledJob(job, isResumed: isResumed)
+            guard queues[kind]?.count ?? 0 < Self.waitingLimit else {
+                return end(job.id, .jsFailed, "too many jobs are waiting", .jsrNoCapacity, at: now)
+            }
+            queue(job.id)
+            assignWaiting(of: kind, at: now)
+        case .terminate(let id, let reason): terminate(id, because: reason, at: now)
+        }
+    }
+
+    // MARK: Asking
+
+    /// Asks workers of a kind that have room, the oldest job first.
+    mutating func assignWaiting(of kind: AgentKind, at now: Instant) {
+        var left = 0
+        while workers.values.contains(where: { $0.kind == kind && $0.hasRoom(at: now) }),
+            let id = waitingJob(of: kind, at: left)
+        {
+            if !assign(id, at: now) { left += 1 }
+        }
+        left = 0
+        while let id = waitingJob(of: kind, at: left) {
+            if !giveUp(id, at: now) { left += 1 }
+        }
+    }
+
+    private func waitingJob(of kind: AgentKind, at place: Int) -> String? {
+        guard let queue = queues[kind], place < queue.count else { return nil }
+        return queue[place]
+    }
+
+    /// - Returns: whether somebody was asked; the job waits no more then.
+    private mutating func assign(_ id: String, at now: Instant) -> Bool {
+        guard let job = jobs[id] else { return false }
+        let askable = eligible(for: job).filter { $0.value.hasRoom(at: now) && job.mayAsk($0.key) }
+        guard let worker = choose(among: askable) else { return false }
+        let (time, sid) = (wallClock(now), workers[worker]?.sid ?? "")
+        workers[worker]?.asked = id
+        leaveQueue(id)
+        update(id) {
+            $0.phase = .asked(worker, until: now + Self.answerTime)
+            $0.job.state = .with {
+                $0.status = .jsRunning
+                $0.workerID = sid
+                $0.startedAt = time
+                $0.updatedAt = time
+            }
+        }
+        guard let asked = jobs[id] else { return false }
+        put(
+            .send(
+                worker,
+                .with {
+                    $0.availability = .with {
+                        $0.job = asked.job
+                        $0.resuming = asked.isResumed
+                    }
+                }))
+        return true
+    }
+
+    private func eligible(for job: PooledJob) -> [AgentWorkerID: AgentWorker] {
+        workers.filter { $0.value.kind == job.kind && (job.only ?? $0.key) == $0.key }
+    }
+
+    /// The less one has to do, the likelier it is chosen, as by LiveKit's server: jobs that come at once are spread
+    /// before anybody has told of a load.
+    private mutating func choose(among workers: [AgentWorkerID: AgentWorker]) -> AgentWorkerID? {
+        let all = workers.sorted { $0.key.rawValue < $1.key.rawValue }
+        let sum = all.reduce(0) { $0 + $1.value.room }
+        guard sum > 0 else { return nil }
+        var rest = Float(random.next() >> 40) / Float(1 << 24) * sum
+        for (id, worker) in all {
+            rest -= worker.room
+            if rest < 0 { return id }
+        }
+        return all.last?.key
+    }
+
+    /// Nobody can be asked now: the job waits, or it fails if nobody can be asked later either.
+    ///
+    /// - Returns: whether it has failed.
+    private mutating func giveUp(_ id: String, at now: Instant) -> Bool {
+        guard let job = jobs[id], !job.isSaidToWait || job.refusals.contains(where: \.isFinal) else { return false }
+        let eligible = eligible(for: job)
+        guard eligible.isEmpty || !eligible.keys.allSatisfy(job.hasFinallyRefused) else {
+            end(id, .jsFailed, "no worker has taken the job", .jsrNoCapacity, at: now)
+            return true
+        }
+        guard !job.isSaidToWait else { return false }
+        let time = wallClock(now)
+        update(id) {
+            $0.isSaidToWait = true
+            $0.job.state = .with {
+                $0.status = .jsPending
+                $0.reason = .jsrNoCapacity
+                $0.updatedAt = time
+            }
+        }
+        tell(id)
+        return false
+    }
+
+    /// Whoever was asked does not do it.
+    mutating func wait(_ id: String, at now: Instant) {
+        update(id) {
+            $0.phase = .waiting
+            $0.isSaidToWait = false
+            $0.judge(at: now)
+        }
+        queue(id)
+        if let kind = jobs[id]?.kind { assignWaiting(of: kind, at: now) }
+    }
+
+    mutating func take(_ answer: LiveKitAvailabilityResponse, from id: AgentWorkerID, at now: Instant) {
+        // Too late, or not asked.
+        guard let job = jobs[answer.jobID], case .asked(id, _) = job.phase, var worker = workers[id] else { return }
+        worker.asked = nil
+        if answer.available, !answer.terminate { worker.noteGiven(at: now) }
+        workers[id] = worker
+        defer { assignWaiting(of: job.kind, at: now) }
+        guard !answer.terminate else { return end(job.id, .jsSuccess, at: now) }
+        guard answer.available else {
+            update(job.id) { $0.refuse(id, at: now) }
+            return wait(job.id, at: now)
+        }
+        if let fault = fault(of: answer) { return end(job.id, .jsFailed, "\(fault)", .jsrNoCapacity, at: now) }
+        let identity = answer.participantIdentity.isEmpty ? "agent-\(job.id)" : answer.participantIdentity
+        update(job.id) {
+            $0.phase = .running(id)
+            $0.refusals = []
+            $0.job.state.participantIdentity = identity
+        }
+        guard let assigned = jobs[job.id]?.job else { return }
+        put(.assign(id, assigned, worker.subject(identity, answer, inRoom: assigned.room.name), key: worker.key))
+        tell(job.id)
+    }
+
+    /// What no room would let in.
+    private func fault(of answer: LiveKitAvailabilityResponse) -> RoomServiceError? {
+        let longest = max(answer.participantIdentity.utf8.count, answer.participantName.utf8.count)
+        if longest > limits.nameBytes { return .nameTooLong(limit: limits.nameBytes) }
+        if answer.participantMetadata.utf8.count > limits.metadataBytes {
+            return .metadataTooLong(limit: limits.metadataBytes)
+        }
+        let attributes =
+            answer.participantAttributes.byteCount + AgentWorker.nameAttribute.utf8.count + limits.nameBytes
+        return attributes > limits.attributesBytes ? .attributesTooLong(limit: limits.attributesBytes) : nil
+    }
+
+    /// There is no token for the agent of a job that was to be given away.
+    package mutating func assignmentFailed(_ id: String, at now: Instant) {
+        end(id, .jsFailed, "there is no token for its agent", .jsrNoCapacity, at: now)
+    }
+
+    // MARK: Doing
+
+    /// A worker says what has become of a job of its own; also of one that ended while its connection was gone.
+    mutating func take(_ update: LiveKitUpdateJobStatus, from id: AgentWorkerID, at now: Instant) {
+        guard let job = jobs[update.jobID], job.isOf(id) || job.isLost && mayClaim(job, id) else { return }
+        switch update.status {
+        case .jsSuccess, .jsFailed:
+            if case .asked = job.phase { return }
+            // However well it ended: the room is without its agent.
+            if case .leaving(_, _, true) = job.phase { return end(job.id, .jsFailed, Self.cutOff, at: now) }
+            end(job.id, update.status, String(update.error.prefix(Self.errorLength)), at: now)
+        case .jsRunning, .jsPending, .jsCancelled, .UNRECOGNIZED: break
+        }
+    }
+
+    private func mayClaim(_ job: PooledJob, _ id: AgentWorkerID) -> Bool { workers[id]?.kind == job.kind }
+
+    /// A worker that has come back says what it is still doing. Its former connection may not be known to be gone.
+    mutating func claim(_ ids: Set<String>, by id: AgentWorkerID, at now: Instant) {
+        guard let worker = workers[id] else { return }
+        for job in ids.compactMap({ jobs[$0] }) where mayClaim(job, id) && job.only == nil {
+            switch job.phase {
+            case .lost, .missing, .running:
+                update(job.id) {
+                    $0.phase = .running(id)
+                    $0.job.state.workerID = worker.sid
+                }
+                if let reason = job.left { terminate(job.id, because: reason, at: now) }
+            case .leaving(_, let end, let wasCutOff):
+                update(job.id) { $0.phase = .leaving(id, until: end, wasCutOff: wasCutOff) }
+            case .waiting, .asked: break
+            }
+        }
+    }
+
+    /// Whoever develops an agent tries it, in a room that may not be there.
+    mutating func simulate(_ request: LiveKitSimulateJobRequest, for id: AgentWorkerID, at now: Instant) {
+        guard let kind = workers[id]?.kind, jobs.values.count(where: { $0.only == id }) < Self.simulationLimit else {
+            return
+        }
+        let job = LiveKitJob.with {
+            $0.id = random.sid("AJ_")
+            $0.type = kind.type
+            $0.room = request.room
+            if request.hasParticipant { $0.participant = request.participant }
+            $0.agentName = kind.name
+            $0.deployment = kind.deployment
+        }
+        jobs[job.id] = PooledJob(job, isResumed: false, only: id)
+        queue(job.id)
+        assignWaiting(of: kind, at: now)
+    }
+
+    // MARK: Ending
+
+    mutating func terminate(_ id: String, because reason: AgentJobEnd, at now: Instant) {
+        guard let job = jobs[id] else { return }
+        switch job.phase {
+        case .waiting: end(id, .jsCancelled, "", reason.stateReason, at: now)
+        case .asked(let worker, _):
+            // What it answers will be of a job that is no more.
+            workers[worker]?.asked = nil
+            end(id, .jsCancelled, "", reason.stateReason, at: now)
+            assignWaiting(of: job.kind, at: now)
+        case .running(let worker):
+            switch reason {
+            // It may have much to do yet: what was said is written down, or sent somewhere.
+            case .agentLeft: update(id) { $0.phase = .leaving(worker, until: now + Self.verdictTime, wasCutOff: false) }
+            // A process may be left that knows nothing of it.
+            case .agentCutOff:
+                sendTermination(of: id, to: worker)
+                update(id) { $0.phase = .leaving(worker, until: now + Self.endTime, wasCutOff: true) }
+            case .dispatchDeleted, .agentRemoved, .roomEnded, .targetLeft, .agentMissing:
+                sendTermination(of: id, to: worker)
+                end(id, .jsSuccess, "", reason.stateReason, at: now)
+            }
+        // The worker may come back and say more. If it does not, it has gone down, and taken its agents with it.
+        case .lost where reason == .agentLeft || reason == .agentCutOff: update(id) { $0.left = reason }
+        case .leaving where reason == .agentLeft || reason == .agentCutOff: break
+        case .leaving(let worker, _, _):
+            sendTermination(of: id, to: worker)
+            end(id, .jsSuccess, "", reason.stateReason, at: now)
+        case .lost, .missing: settle(id, as: reason, at: now)
+        }
+    }
+
+    private mutating func sendTermination(of id: String, to worker: AgentWorkerID) {
+        put(.send(worker, .with { $0.termination = .with { $0.jobID = id } }))
+    }
+
+    /// Of a job whose worker is gone: how it came out is what its room has seen.
+    mutating func settle(_ id: String, as reason: AgentJobEnd, at now: Instant) {
+        switch reason {
+        case .agentCutOff, .agentMissing: end(id, .jsFailed, "the worker is gone", at: now)
+        case .agentLeft, .agentRemoved, .dispatchDeleted, .roomEnded, .targetLeft:
+            end(id, .jsSuccess, "", reason.stateReason, at: now)
+        }
+    }
+
+    mutating func end(
+        _ id: String, _ status: LiveKitJobStatus, _ error: String = "", _ reason: LiveKitJobStateReason? = nil,
+        at now: Instant
+    ) {
+        let time = wallClock(now)
+        update(id) {
+            $0.job.state.status = status
+            $0.job.state.error = error
+            $0.job.state.reason = reason ?? .jsrUnspecified
+            $0.job.state.updatedAt = time
+            $0.job.state.endedAt = time
+        }
+        if status == .jsFailed { ended.failed += 1 } else { ended.others += 1 }
+        tell(id)
+        forget(id)
+    }
+
+    private mutating func tell(_ id: String) {
+        guard let job = jobs[id], job.only == nil else { return }
+        put(.told(room: job.job.room.name, job: id, .state(job.job.state)))
+    }
+
+    // MARK: Keeping
+
+    /// All of them, in an order that does not change.
+    var ordered: [PooledJob] { jobs.values.sorted { $0.job.id < $1.job.id } }
+
+    private mutating func queue(_ id: String) {
+        guard let kind = jobs[id]?.kind else { return }
+        queues[kind, default: []].append(id)
+    }
+
+    private mutating func leaveQueue(_ id: String) {
+        guard let kind = jobs[id]?.kind, let place = queues[kind]?.firstIndex(of: id) else { return }
+        queues[kind]?.remove(at: place)
+        if queues[kind]?.isEmpty == true { queues[kind] = nil }
+    }
+
+    mutating func forget(_ id: String) {
+        leaveQueue(id)
+        jobs[id] = nil
+    }
+
+    mutating func update(_ id: String, _ change: (inout PooledJob) -> Void) {
+        guard var job = jobs.removeValue(forKey: id) else { return }
+        change(&job)
+        jobs[id] = job
+    }
+}
+
+extension AgentJobEnd {
+    fileprivate var stateReason: LiveKitJobStateReason {
+        switch self {
+        case .dispatchDeleted: .jsrDispatchDeleted
+        case .roomEnded: .jsrRoomClosed
+        case .targetLeft, .agentLeft, .agentCutOff, .agentRemoved, .agentMissing: .jsrUnspecified
+        }
+    }
+}

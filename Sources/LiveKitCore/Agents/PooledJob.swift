@@ -1,0 +1,108 @@
+import LiveKitProtocol
+import RTCEngine
+
+/// A job on its way.
+struct PooledJob {
+    enum Phase: Equatable {
+        /// For a worker that has room.
+        case waiting
+        case asked(AgentWorkerID, until: Instant)
+        case running(AgentWorkerID)
+        /// Its worker's connection is gone.
+        case lost(until: Instant)
+        /// The worker has not come back. The agent is in its room, or the room says that it is not.
+        case missing
+        /// The agent has left its room, and its worker may say how the job came out.
+        case leaving(AgentWorkerID, until: Instant, wasCutOff: Bool)
+    }
+
+    /// A worker does not take it.
+    struct Refusal: Equatable {
+        let worker: AgentWorkerID
+        var count = 1
+        var at: Instant
+        /// It has said since that it has room.
+        var isForgiven = false
+        /// It was not for want of room.
+        var isFinal = false
+        /// Whether it was shows.
+        var isOpen: Bool { !isForgiven && !isFinal }
+    }
+
+    var job: LiveKitJob
+    var phase = Phase.waiting
+    var refusals: [Refusal] = []
+    /// Another worker had it before.
+    let isResumed: Bool
+    /// For whom alone it is, who asked for it; no room knows of it then.
+    let only: AgentWorkerID?
+    /// The room knows that it waits.
+    var isSaidToWait = false
+    /// How its agent has left while its worker's connection was gone.
+    var left: AgentJobEnd?
+
+    var id: String { job.id }
+    var kind: AgentKind { AgentKind(of: job) }
+
+    init(_ job: LiveKitJob, isResumed: Bool, only: AgentWorkerID? = nil) {
+        self.job = job
+        self.isResumed = isResumed
+        self.only = only
+    }
+
+    var isUntaken: Bool {
+        switch phase {
+        case .waiting, .asked: true
+        case .running, .lost, .missing, .leaving: false
+        }
+    }
+
+    var isLost: Bool {
+        switch phase {
+        case .lost, .missing: true
+        case .waiting, .asked, .running, .leaving: false
+        }
+    }
+
+    /// It is this worker's to speak of.
+    func isOf(_ worker: AgentWorkerID) -> Bool {
+        switch phase {
+        case .asked(worker, _), .running(worker), .leaving(worker, _, _): true
+        case .waiting: only == worker
+        case .asked, .running, .lost, .missing, .leaving: false
+        }
+    }
+
+    // MARK: Refusals
+
+    func mayAsk(_ worker: AgentWorkerID) -> Bool {
+        refusals.first { $0.worker == worker }.map { $0.isForgiven && !$0.isFinal } ?? true
+    }
+
+    func hasFinallyRefused(_ worker: AgentWorkerID) -> Bool { refusals.contains { $0.worker == worker && $0.isFinal } }
+
+    mutating func refuse(_ worker: AgentWorkerID, isFinal: Bool = false, at now: Instant) {
+        var refusal = refusals.first { $0.worker == worker } ?? Refusal(worker: worker, count: 0, at: now)
+        refusal.count += 1
+        refusal.at = now
+        refusal.isForgiven = false
+        refusal.isFinal = isFinal || refusal.count >= AgentPool.refusalLimit
+        refusals.removeAll { $0.worker == worker }
+        refusals.append(refusal)
+    }
+
+    /// A worker says how it fares: one that is full has not refused the job as such, and one that is not may be asked
+    /// once more, when others have left it.
+    mutating func hear(of worker: AgentWorkerID, isFull: Bool) {
+        guard let place = refusals.firstIndex(where: { $0.worker == worker && !$0.isFinal }) else { return }
+        if isFull { refusals.remove(at: place) } else { refusals[place].isForgiven = true }
+    }
+
+    /// Who has not said that it was for want of room has meant the job.
+    mutating func judge(at now: Instant) {
+        for place in refusals.indices
+        where refusals[place].isOpen && now >= refusals[place].at + AgentPool.judgementTime {
+            refusals[place].isFinal = true
+        }
+    }
+}
