@@ -60,6 +60,7 @@ async def entrypoint(ctx: JobContext):
             asyncio.ensure_future(room.local_participant.publish_data(f"you said {text}"))
 
     async def over(reason):
+        await asyncio.sleep(orders.get("slow", 0))
         say("job_over", job=job.id, reason=reason)
 
     ctx.add_shutdown_callback(over)
@@ -73,15 +74,13 @@ async def on_request(request: JobRequest):
     say("asked", job=request.id, room=request.room.name)
     if request.job.metadata == "not for me":
         await request.reject()
-    elif request.job.metadata == "not for this one":
-        await request.reject(terminate=False)
     else:
         await request.accept(name="Robot", metadata="made of tin", attributes={"mood": "calm"})
 
 
 async def main():
     server = AgentServer(
-        ws_url=options.url, api_key=options.key, api_secret=options.secret, num_idle_processes=1, port=0, host="127.0.0.1",
+        ws_url=options.url, api_key=options.key, api_secret=options.secret, num_idle_processes=1, port=0, host="127.0.0.1", shutdown_process_timeout=30,
         load_fnc=(lambda: options.load), permissions=WorkerPermissions(hidden=options.hidden), drain_timeout=10)
     server.rtc_session(
         entrypoint, agent_name=options.name, type=ServerType[options.type.upper()], on_request=on_request)

@@ -35,8 +35,9 @@ package struct AgentPool {
     static let answerTime = Interval.seconds(Int64(10))
     /// A worker that has refused for want of room says so this soon: LiveKit's tell how they fare every 2.5 seconds.
     static let judgementTime = Interval.seconds(Int64(5))
-    /// Who has refused a job so often is not asked again.
-    static let refusalLimit = 3
+    /// Who has refused a job so often is not asked again. LiveKit's framework refuses while a process of it is starting,
+    /// and says for good that it does not want a job.
+    static let refusalLimit = 10
     /// So many jobs a worker is given between two words of how it fares, or in that time: its load follows its jobs.
     static let givenLimit = 10
     static let givenTime = Interval.seconds(Int64(3))

@@ -157,12 +157,12 @@ import Testing
         #expect(hall.take() == ["ada < available? J20 for lounge"])
     }
 
-    @Test func `who has refused is asked again when it says that it has room, and three times in all`() {
+    @Test func `who has refused is asked again when it says that it has room, and ten times in all`() {
         let hall = AgentHall()
         let ada = hall.register("robot")
         hall.take()
         hall.launch("J1", "robot")
-        for _ in 0..<2 {
+        for _ in 0..<9 {
             hall.refuse("J1", by: ada)
             hall.pass(.seconds(Int64(2)))
             hall.fare(ada, load: 0.5)
