@@ -80,7 +80,7 @@ async def on_request(request: JobRequest):
 
 async def main():
     server = AgentServer(
-        ws_url=options.url, api_key=options.key, api_secret=options.secret, num_idle_processes=1, port=0, host="127.0.0.1", shutdown_process_timeout=30,
+        ws_url=options.url, api_key=options.key, api_secret=options.secret, num_idle_processes=1, port=0, host="127.0.0.1",
         load_fnc=(lambda: options.load), permissions=WorkerPermissions(hidden=options.hidden), drain_timeout=10)
     server.rtc_session(
         entrypoint, agent_name=options.name, type=ServerType[options.type.upper()], on_request=on_request)

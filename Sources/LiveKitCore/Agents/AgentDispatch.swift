@@ -32,6 +32,8 @@ struct AgentDispatch {
     struct Job {
         var info: LiveKitJob
         let target: Target
+        /// Since when a worker has it of whose agent nothing has been seen.
+        var awaitedSince: Instant?
         var isEnded: Bool { info.state.status.isEnded }
         /// No worker has taken it.
         var isWaiting: Bool { info.state.status == .jsPending }
@@ -102,7 +104,6 @@ struct AgentDispatch {
         served.insert(target)
         owed.remove(target)
         jobs.append(Job(info: job, target: target))
-        if jobs.count > Self.historyLimit, let old = jobs.firstIndex(where: \.isEnded) { jobs.remove(at: old) }
     }
 
     /// No worker is there for that.
@@ -123,16 +124,41 @@ struct AgentDispatch {
     mutating func update(_ id: String, _ state: LiveKitJobState, at now: Instant) {
         guard let place = jobs.firstIndex(where: { $0.info.id == id && !$0.isEnded }) else { return }
         jobs[place].info.state = state
+        jobs[place].awaitedSince = state.status == .jsRunning ? now : nil
         let target = jobs[place].target
-        guard state.status == .jsFailed, state.reason != .jsrNoCapacity, wish.restartPolicy == .jrpOnFailure,
-            // Whoever it was for has not left.
-            served.contains(target)
+        while jobs.count(where: \.isEnded) > Self.historyLimit, let old = jobs.firstIndex(where: \.isEnded) {
+            jobs.remove(at: old)
+        }
+        // Whoever it was for has not left, nor come back and got another.
+        guard state.status == .jsFailed, served.contains(target),
+            !jobs.contains(where: { $0.target == target && !$0.isEnded })
         else { return }
+        guard state.reason != .jsrNoCapacity else { return noteNobody(for: target, isOwed: true) }
+        guard wish.restartPolicy == .jrpOnFailure else { return }
         let ran = Interval(nanoseconds: state.endedAt - state.startedAt)
         let before = ran >= Self.steadyTime ? 0 : failures[target] ?? 0
         guard before < Self.restartLimit else { return }
         failures[target] = before + 1
         restarts.append(Restart(target: target, due: now + .seconds(Int64(1 << before))))
+    }
+
+    /// An agent is there.
+    mutating func noteAgent(_ identity: String) {
+        for place in jobs.indices where jobs[place].info.state.participantIdentity == identity {
+            jobs[place].awaitedSince = nil
+        }
+    }
+
+    /// Jobs that a worker has had for so long without an agent; they are waited for no more.
+    mutating func takeMissing(at now: Instant, after time: Interval) -> [String] {
+        let missing = jobs.indices.filter { place in jobs[place].awaitedSince.map { now >= $0 + time } ?? false }
+        for place in missing { jobs[place].awaitedSince = nil }
+        return missing.map { jobs[$0].info.id }
+    }
+
+    /// When something of it falls due.
+    func nextDue(after time: Interval) -> Instant? {
+        (restarts.map(\.due) + jobs.compactMap(\.awaitedSince).map { $0 + time }).min()
     }
 
     /// Those that are to be done once more now.

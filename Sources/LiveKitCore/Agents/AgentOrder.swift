@@ -1,4 +1,5 @@
 package import LiveKitProtocol
+package import RTCEngine
 
 /// What decides whether a worker can have a job: under which name and for which kind of work it has registered.
 package struct AgentKind: Sendable, Hashable {
@@ -34,8 +35,8 @@ package enum AgentJobEnd: Sendable, Equatable {
     case dispatchDeleted
     /// The participant whom a job that nobody has taken yet was for.
     case targetLeft
-    /// The agent itself, which has said goodbye.
-    case agentLeft
+    /// The agent itself, which said goodbye then.
+    case agentLeft(at: Instant)
     /// It has gone without a word, and has not come back.
     case agentCutOff
     /// A service has taken it out.

@@ -239,15 +239,19 @@ extension AgentPool {
             case .agentCutOff:
                 sendTermination(of: id, to: worker)
                 update(id) { $0.phase = .leaving(worker, until: now + Self.endTime, wasCutOff: true) }
-            case .dispatchDeleted, .agentRemoved, .roomEnded, .targetLeft, .agentMissing:
+            case .agentMissing:
+                sendTermination(of: id, to: worker)
+                end(id, .jsFailed, "the agent has not come", at: now)
+            case .dispatchDeleted, .agentRemoved, .roomEnded, .targetLeft:
                 sendTermination(of: id, to: worker)
                 end(id, .jsSuccess, "", reason.stateReason, at: now)
             }
-        // The worker may come back and say more. If it does not, it has gone down, and taken its agents with it.
-        case .lost where reason == .agentLeft || reason == .agentCutOff: update(id) { $0.left = reason }
-        case .leaving where reason == .agentLeft || reason == .agentCutOff: break
-        case .leaving(let worker, _, _):
-            sendTermination(of: id, to: worker)
+        // The worker may come back and say more.
+        case .lost where reason.isOfAgent: update(id) { $0.left = reason }
+        case .leaving where reason.isOfAgent: break
+        case .leaving(let worker, _, let wasCutOff):
+            // With its room gone it still writes down what was said.
+            if wasCutOff || reason != .roomEnded { sendTermination(of: id, to: worker) }
             end(id, .jsSuccess, "", reason.stateReason, at: now)
         case .lost, .missing: settle(id, as: reason, at: now)
         }
@@ -257,13 +261,19 @@ extension AgentPool {
         put(.send(worker, .with { $0.termination = .with { $0.jobID = id } }))
     }
 
-    /// Of a job whose worker is gone: how it came out is what its room has seen.
+    /// Of a job whose worker is gone: how it came out is what its room has seen. A worker that goes down takes its
+    /// agents with it, and they may say goodbye.
     mutating func settle(_ id: String, as reason: AgentJobEnd, at now: Instant) {
-        switch reason {
-        case .agentCutOff, .agentMissing: end(id, .jsFailed, "the worker is gone", at: now)
-        case .agentLeft, .agentRemoved, .dispatchDeleted, .roomEnded, .targetLeft:
-            end(id, .jsSuccess, "", reason.stateReason, at: now)
-        }
+        let wentDown: Bool =
+            switch reason {
+            case .agentCutOff, .agentMissing: true
+            case .agentLeft(let left):
+                jobs[id]?.lostAt.map { left >= $0 && left <= $0 + Self.returnTime } ?? false
+            case .agentRemoved, .dispatchDeleted, .roomEnded, .targetLeft: false
+            }
+        end(
+            id, wentDown ? .jsFailed : .jsSuccess, wentDown ? "the worker is gone" : "",
+            wentDown ? nil : reason.stateReason, at: now)
     }
 
     mutating func end(
@@ -317,6 +327,14 @@ extension AgentPool {
 }
 
 extension AgentJobEnd {
+    /// It is the agent that has gone.
+    fileprivate var isOfAgent: Bool {
+        switch self {
+        case .agentLeft, .agentCutOff: true
+        case .dispatchDeleted, .targetLeft, .agentRemoved, .agentMissing, .roomEnded: false
+        }
+    }
+
     fileprivate var stateReason: LiveKitJobStateReason {
         switch self {
         case .dispatchDeleted: .jsrDispatchDeleted

@@ -16,7 +16,7 @@ package enum AgentPoolOutput: Sendable {
     case close(AgentWorkerID, String)
     /// For `RoomMachine.agentJobChanged` of the room of that name.
     case told(room: String, job: String, AgentJobChange)
-    /// For `RoomMachine.agentsCame` of every room: workers of that kind are there that were not before.
+    /// For `RoomMachine.agentsCame` of every room: a worker of that kind has come.
     case came(AgentKind)
 }
 
@@ -34,9 +34,9 @@ package struct AgentPool {
     /// And a worker to say whether it takes a job.
     static let answerTime = Interval.seconds(Int64(10))
     /// A worker that has refused for want of room says so this soon: LiveKit's tell how they fare every 2.5 seconds.
-    static let judgementTime = Interval.seconds(Int64(5))
-    /// Who has refused a job so often is not asked again. LiveKit's framework refuses while a process of it is starting,
-    /// and says for good that it does not want a job.
+    static let judgementTime = Interval.seconds(Int64(10))
+    /// Who has refused a job so often is not asked again. LiveKit's framework refuses while a process of it is
+    /// starting, and says for good that it does not want a job.
     static let refusalLimit = 10
     /// So many jobs a worker is given between two words of how it fares, or in that time: its load follows its jobs.
     static let givenLimit = 10
@@ -116,6 +116,7 @@ package struct AgentPool {
 
     package mutating func receive(_ message: LiveKitWorkerMessage, from id: AgentWorkerID, at now: Instant) {
         guard let worker = workers[id], let said = message.message else { return }
+        workers[id]?.isSilent = false
         switch said {
         case .ping(let ping):
             let time = wallClock(now) / 1_000_000
@@ -141,6 +142,7 @@ package struct AgentPool {
         case .migrateJob(let request): claim(Set(request.jobIds + request.jobs.map(\.id)), by: id, at: now)
         case .ping, .register: break
         }
+        if worker.isSilent, let kind = worker.kind { assignWaiting(of: kind, at: now) }
     }
 
     private mutating func register(_ id: AgentWorkerID, _ request: LiveKitRegisterWorkerRequest, at now: Instant) {
@@ -150,7 +152,6 @@ package struct AgentPool {
             return drop(id, "\(RoomServiceError.nameTooLong(limit: limits.nameBytes))", at: now)
         }
         let kind = AgentKind(name: request.agentName, type: request.type, deployment: request.deployment)
-        let isNew = !kinds.contains(kind)
         workers[id]?.kind = kind
         if request.hasAllowedPermissions { workers[id]?.permission = request.allowedPermissions }
         let sid = workers[id]?.sid ?? ""
@@ -163,7 +164,7 @@ package struct AgentPool {
                         $0.serverInfo = server
                     }
                 }))
-        if isNew { put(.came(kind)) }
+        put(.came(kind))
         assignWaiting(of: kind, at: now)
     }
 
@@ -183,7 +184,11 @@ package struct AgentPool {
             }
             switch job.phase {
             case .asked: wait(job.id, at: now)
-            case .running: update(job.id) { $0.phase = .lost(until: now + Self.returnTime) }
+            case .running:
+                update(job.id) {
+                    $0.phase = .lost(until: now + Self.returnTime)
+                    $0.lostAt = now
+                }
             case .leaving(_, _, let wasCutOff):
                 end(job.id, wasCutOff ? .jsFailed : .jsSuccess, wasCutOff ? Self.cutOff : "", at: now)
             case .waiting, .lost, .missing: break
@@ -237,13 +242,14 @@ package struct AgentPool {
         for job in ordered {
             switch job.phase {
             case .asked(let worker, let end) where now >= end:
+                // It may hang, or be gone without anybody knowing: nothing more is asked of it until it says something.
                 workers[worker]?.asked = nil
-                update(job.id) { $0.refuse(worker, isFinal: true, at: now) }
+                workers[worker]?.isSilent = true
                 wait(job.id, at: now)
             case .lost(let end) where now >= end:
                 // Its agent has left while nobody could say how that came about.
-                if job.left != nil {
-                    settle(job.id, as: .agentCutOff, at: now)
+                if let reason = job.left {
+                    settle(job.id, as: reason, at: now)
                 } else {
                     update(job.id) { $0.phase = .missing }
                     put(.told(room: job.job.room.name, job: job.id, .workerLost))

@@ -24,6 +24,8 @@ struct AgentWorker {
     var load: Float = 0
     /// The job that it is to say yes or no to.
     var asked: String?
+    /// It has not answered, and has said nothing since.
+    var isSilent = false
     /// Jobs that it was given since it said how it fares, and since when.
     var given = 0
     var givenSince = Instant.zero
@@ -33,7 +35,7 @@ struct AgentWorker {
 
     func hasRoom(at now: Instant) -> Bool {
         let isBusy = given >= AgentPool.givenLimit && now < givenSince + AgentPool.givenTime
-        return !isFull && !isDraining && room > 0 && asked == nil && !isBusy
+        return !isFull && !isDraining && !isSilent && room > 0 && asked == nil && !isBusy
     }
 
     mutating func noteGiven(at now: Instant) {

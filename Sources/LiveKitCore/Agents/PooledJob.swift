@@ -38,6 +38,8 @@ struct PooledJob {
     let only: AgentWorkerID?
     /// The room knows that it waits.
     var isSaidToWait = false
+    /// When its worker's connection went last.
+    var lostAt: Instant?
     /// How its agent has left while its worker's connection was gone.
     var left: AgentJobEnd?
 

@@ -10,6 +10,8 @@ extension RoomMachine {
 
     /// Who has left may be about to make the connection anew: LiveKit's SDKs leave first.
     static let absenceTime = Interval.seconds(Int64(10))
+    /// So long the agent of a job that a worker has taken may be on its way.
+    static let arrivalTime = Interval.seconds(Int64(60))
 
     /// What the room was to have from its beginning. Where nothing is named, agents without a name come by themselves.
     func dispatchFirst() {
@@ -36,6 +38,7 @@ extension RoomMachine {
             put(.agents(.terminate(jobID: job.info.id, because: .dispatchDeleted)))
             guard let agent = agent(of: job) else { continue }
             departingAgents[agent.sid] = now + Self.agentDepartureTime
+            noteAgentDue(now + Self.agentDepartureTime)
         }
         var info = dispatch.info(room: configuration.name)
         info.state.deletedAt = wallClock(now)
@@ -59,8 +62,13 @@ extension RoomMachine {
 
     // MARK: Jobs
 
-    /// Workers of a kind are there that were not before: rooms that have asked for such agents by name get them, and
-    /// those that had lost theirs.
+    /// Whether `agentsCame` may matter to it.
+    package func hasDispatch(of kind: AgentKind) -> Bool {
+        dispatches.contains { $0.wish.agentName == kind.name && $0.wish.deployment == kind.deployment }
+    }
+
+    /// A worker of a kind has come: rooms that have asked for such agents by name get them, and those that had lost
+    /// theirs.
     package func agentsCame(_ kind: AgentKind, at now: Instant) {
         guard phase == .open else { return }
         for place in dispatches.indices where dispatches[place].kind(of: .room).name == kind.name {
@@ -85,14 +93,20 @@ extension RoomMachine {
     /// Somebody has come.
     func launchAgents(for participant: Participant) {
         absences[participant.identity] = nil
+        if participant.isAgent {
+            for place in dispatches.indices { dispatches[place].noteAgent(participant.identity) }
+        }
         for place in dispatches.indices { launchAgents(for: participant, of: place) }
     }
 
-    /// Somebody publishes for the first time.
+    /// Somebody publishes. Agents that come by themselves come for the first time of it.
     func launchPublisherAgents(for participant: Participant) {
-        guard !participant.isDependent, !participant.hasPublished else { return }
+        guard !participant.isDependent else { return }
+        for place in dispatches.indices
+        where !participant.hasPublished || !dispatches[place].kind(of: .room).isAutomatic {
+            launch(place, for: .publisher(participant.identity), participant)
+        }
         participant.hasPublished = true
-        for place in dispatches.indices { launch(place, for: .publisher(participant.identity), participant) }
     }
 
     private func launchAgents(for participant: Participant, of place: Int) {
@@ -104,6 +118,7 @@ extension RoomMachine {
     private func launch(
         _ place: Int, for target: AgentDispatch.Target, _ participant: Participant?, isResumed: Bool = false
     ) {
+        let isResumed = isResumed || dispatches[place].owed.contains(target)
         guard phase == .open, isResumed || !dispatches[place].serves(target) else { return }
         guard offersAgents(dispatches[place].kind(of: target)) else {
             return dispatches[place].noteNobody(for: target, isOwed: isResumed)
@@ -133,7 +148,11 @@ extension RoomMachine {
         case .noWorker(let isResumed): dispatches[place].forget(job: id, isOwed: isResumed)
         case .state(let state):
             dispatches[place].update(id, state, at: now)
-            nextCheck = min(nextCheck, dispatches[place].restarts.map(\.due).min() ?? nextCheck)
+            // One that was quick may be there already.
+            if people.contains(where: { $0.isAgent && $0.identity == state.participantIdentity }) {
+                dispatches[place].noteAgent(state.participantIdentity)
+            }
+            noteAgentDue(dispatches[place].nextDue(after: Self.arrivalTime))
         case .workerLost:
             // An agent that is there goes on, and is missed when it leaves.
             guard agent(of: job) == nil, absences[job.info.state.participantIdentity] == nil else { return }
@@ -159,8 +178,9 @@ extension RoomMachine {
         default:
             let saidGoodbye = [.clientInitiated, .userUnavailable, .userRejected].contains(reason)
             absences[identity] = Absence(
-                wasAgent: participant.isAgent, reason: saidGoodbye ? .agentLeft : .agentCutOff,
+                wasAgent: participant.isAgent, reason: saidGoodbye ? .agentLeft(at: now) : .agentCutOff,
                 due: now + Self.absenceTime)
+            noteAgentDue(now + Self.absenceTime)
         }
     }
 
@@ -179,6 +199,10 @@ extension RoomMachine {
 
     /// The room is over.
     func endAgents() {
+        // Who has said goodbye has its time all the same.
+        for (identity, absence) in absences where absence.wasAgent {
+            hasLeft(identity, wasAgent: true, because: absence.reason)
+        }
         for job in dispatches.flatMap(\.jobs) where !job.isEnded {
             put(.agents(.terminate(jobID: job.info.id, because: .roomEnded)))
         }
@@ -190,6 +214,7 @@ extension RoomMachine {
     // MARK: Time
 
     func checkAgents(at now: Instant) {
+        guard let nextAgentCheck, now >= nextAgentCheck else { return }
         for (sid, due) in departingAgents where now >= due {
             departingAgents[sid] = nil
             guard let agent = people.first(where: { $0.sid == sid }) else { continue }
@@ -199,20 +224,29 @@ extension RoomMachine {
             absences[identity] = nil
             hasLeft(identity, wasAgent: absence.wasAgent, because: absence.reason)
         }
-        for place in dispatches.indices where !dispatches[place].restarts.isEmpty {
+        for place in dispatches.indices {
+            for id in dispatches[place].takeMissing(at: now, after: Self.arrivalTime) {
+                put(.agents(.terminate(jobID: id, because: .agentMissing)))
+            }
             for target in dispatches[place].takeRestarts(at: now) {
                 let participant = people.first { $0.identity == target.identity && !$0.isDependent }
-                guard target == .room || participant != nil else { continue }
-                launch(place, for: target, participant, isResumed: true)
+                if target == .room || participant != nil {
+                    launch(place, for: target, participant, isResumed: true)
+                } else {
+                    // They may come back.
+                    dispatches[place].noteNobody(for: target, isOwed: true)
+                }
             }
         }
+        let dues = dispatches.compactMap { $0.nextDue(after: Self.arrivalTime) } + absences.values.map(\.due)
+        self.nextAgentCheck = (dues + departingAgents.values).min()
     }
 
-    /// When something of agents falls due, which an empty room would sleep through.
-    var nextAgentCheck: Instant? {
-        guard !dispatches.isEmpty else { return nil }
-        let dues = dispatches.flatMap(\.restarts).map(\.due) + absences.values.map(\.due)
-        return dues.min()
+    /// Something of agents falls due then, which an empty room would sleep through.
+    private func noteAgentDue(_ due: Instant?) {
+        guard let due else { return }
+        nextAgentCheck = nextAgentCheck.map { min($0, due) } ?? due
+        nextCheck = min(nextCheck, due)
     }
 }
 

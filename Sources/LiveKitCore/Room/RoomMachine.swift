@@ -49,6 +49,8 @@ package final class RoomMachine {
     var departingAgents: [ParticipantSID: Instant] = [:]
     /// Who has left and may come back, by identity, as far as it matters to agents.
     var absences: [String: Absence] = [:]
+    /// When something of agents falls due.
+    var nextAgentCheck: Instant?
     /// Whether workers are there for that.
     let offersAgents: @Sendable (AgentKind) -> Bool
     /// Of the messages that services have sent.

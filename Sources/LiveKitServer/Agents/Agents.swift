@@ -97,7 +97,9 @@ actor Agents {
             connections[id] = nil
             pool.disconnect(id, at: now)
         case .ordered(let order): pool.take(order, at: now)
-        case .due: pool.tick(at: now)
+        case .due:
+            alarm = nil
+            pool.tick(at: now)
         }
         await settle()
     }
@@ -133,8 +135,8 @@ actor Agents {
             connection.close(code: 1008, reason: reason)
         case .told(let room, let job, let change):
             if case .state(let state) = change, state.status == .jsFailed {
-                logger.warning(
-                    "an agent's job has failed", metadata: ["job": "\(job)", "reason": "\(state.error)"])
+                let reason: Logger.Metadata = state.error.isEmpty ? [:] : ["reason": "\(state.error)"]
+                logger.warning("an agent's job has failed", metadata: reason.merging(["job": "\(job)"]) { $1 })
             }
             await surroundings.tell(room, job, change)
         case .came(let kind):

@@ -8,6 +8,8 @@ extension MediaWorker {
     }
 
     func agentsCame(_ kind: AgentKind) {
-        for room in hostedRooms { withRoom(room) { machine, now in machine.agentsCame(kind, at: now) } }
+        for room in hostedRooms where room.machine.hasDispatch(of: kind) {
+            withRoom(room) { machine, now in machine.agentsCame(kind, at: now) }
+        }
     }
 }

@@ -68,7 +68,7 @@ struct LiveKitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Send for an agent of this name (LiveKit Agents) in every room that names none itself; may be repeated. "
-                + "Default: agents without a name come by themselves.", valueName: "name"))
+                + "Without it agents that have no name come there by themselves.", valueName: "name"))
     var livekitAgent: [String] = []
 
     @Flag(inversion: .prefixedNo, help: "Whether joining a room that does not exist makes it.")

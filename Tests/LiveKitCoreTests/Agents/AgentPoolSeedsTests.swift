@@ -98,8 +98,11 @@ private struct AgentStory {
                     }))
         case 10:
             guard let job = any(of: wanted) else { break }
-            let reasons: [AgentJobEnd] = [.dispatchDeleted, .targetLeft, .agentLeft, .agentMissing, .roomEnded]
-            pool.take(.terminate(jobID: job, because: reasons[number(5)]), at: now)
+            let reasons: [AgentJobEnd] = [
+                .dispatchDeleted, .targetLeft, .agentLeft(at: now), .agentCutOff, .agentRemoved, .agentMissing,
+                .roomEnded,
+            ]
+            pool.take(.terminate(jobID: job, because: reasons[number(7)]), at: now)
         default:
             guard let worker = any(of: workers) else { break }
             if number(3) == 0 {

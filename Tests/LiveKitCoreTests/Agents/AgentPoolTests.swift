@@ -63,7 +63,7 @@ import Testing
         hall.refuse("J1", by: first)
         hall.refuse("J1", by: first == ada ? bea : ada)
         #expect(hall.take().last == "J1 waits")
-        hall.pass(.seconds(Int64(6)))
+        hall.pass(.seconds(Int64(11)))
         #expect(hall.take() == ["J1 failed: no worker has taken the job"])
     }
 
@@ -94,8 +94,8 @@ import Testing
         hall.accept("J1", by: bea)
         #expect(
             hall.take() == [
-                "bea < registered 1.13.5, agents 1", "bea < available? J1 for lounge", "bea < assigned J1",
-                "J1 running", "bea < available? J2 for lounge",
+                "bea < registered 1.13.5, agents 1", "came robot", "bea < available? J1 for lounge",
+                "bea < assigned J1", "J1 running", "bea < available? J2 for lounge",
             ])
     }
 
@@ -115,15 +115,25 @@ import Testing
         #expect([ada, bea].contains(first))
     }
 
-    @Test func `who does not answer is passed over, and its answer comes too late`() {
+    @Test func `who does not answer is asked nothing more until it says something, and the job waits`() {
         let hall = AgentHall()
         let ada = hall.register("robot")
         hall.take()
         hall.launch("J1", "robot")
-        hall.pass(.seconds(Int64(11)))
-        #expect(hall.take().last == "J1 failed: no worker has taken the job")
+        hall.pass(.seconds(Int64(600)))
+        #expect(hall.take() == ["ada < available? J1 for lounge", "J1 waits"])
+        // Another one has come in its place.
+        let bea = hall.register("robot")
+        hall.accept("J1", by: bea)
+        #expect(hall.take().suffix(2) == ["bea < assigned J1", "J1 running"])
+        hall.launch("J2", "robot")
+        hall.accept("J2", by: bea)
+        hall.vanish(bea)
+        hall.launch("J3", "robot")
+        hall.take()
+        // Too late for the first one.
         hall.accept("J1", by: ada)
-        #expect(hall.take().isEmpty)
+        #expect(hall.take() == ["ada < available? J3 for lounge"])
     }
 
     @Test func `whoever has less to do is asked more often`() {
@@ -235,8 +245,8 @@ import Testing
         }
         hall.vanish(ada)
         hall.take()
-        hall.terminate("J1", .agentLeft)
-        hall.terminate("J2", .agentLeft)
+        hall.terminate("J1", .agentLeft(at: hall.now))
+        hall.terminate("J2", .agentLeft(at: hall.now))
         hall.terminate("J3", .agentCutOff)
         let bea = hall.register("robot")
         hall.say(bea, .migrateJob(.with { $0.jobIds = ["J1"] }))
@@ -268,7 +278,7 @@ import Testing
         hall.terminate("J1", .agentMissing)
         hall.pass(.seconds(Int64(600)))
         hall.terminate("J2", .agentCutOff)
-        hall.terminate("J3", .agentLeft)
+        hall.terminate("J3", .agentLeft(at: hall.now))
         #expect(
             hall.take() == ["J1 failed: the worker is gone", "J2 failed: the worker is gone", "J3 succeeded"])
     }
@@ -280,7 +290,7 @@ import Testing
         hall.fare(bea, isFull: true)
         hall.launch("J1", "robot")
         hall.refuse("J1", by: ada)
-        hall.pass(.seconds(Int64(6)))
+        hall.pass(.seconds(Int64(11)))
         #expect(hall.take().last == "J1 waits")
         hall.vanish(bea)
         #expect(hall.take() == ["J1 failed: no worker has taken the job"])
@@ -305,11 +315,11 @@ import Testing
             hall.launch(job, "robot")
             hall.accept(job, by: ada)
             hall.take()
-            hall.terminate(job, .agentLeft)
+            hall.terminate(job, .agentLeft(at: hall.now))
             #expect(hall.take().isEmpty, "its process is not told to end")
         }
         hall.pass(.seconds(Int64(300)))
-        hall.terminate("J3", .agentLeft)
+        hall.terminate("J3", .agentLeft(at: hall.now))
         #expect(hall.take().isEmpty)
         hall.say(
             ada,
@@ -317,8 +327,9 @@ import Testing
                 .with {
                     $0.jobID = "J1"; $0.status = .jsFailed; $0.error = "broken"
                 }))
+        // The room's end leaves it the time, too.
         hall.terminate("J2", .roomEnded)
-        #expect(hall.take() == ["J1 failed: broken", "ada < end J2", "J2 succeeded"])
+        #expect(hall.take() == ["J1 failed: broken", "J2 succeeded"])
         // LiveKit's framework for Node never says anything.
         hall.pass(.seconds(Int64(301)))
         #expect(hall.take() == ["J3 succeeded", "J4 succeeded"])
@@ -373,6 +384,35 @@ import Testing
                 }))
         #expect(hall.take().isEmpty)
         #expect(hall.pool.jobs.isEmpty && hall.pool.nextWake == nil)
+    }
+
+    @Test func `of a job whose agent never comes the worker is told to end it, and it has failed`() {
+        let hall = AgentHall()
+        let ada = hall.register("robot")
+        hall.launch("J1", "robot")
+        hall.accept("J1", by: ada)
+        hall.take()
+        hall.terminate("J1", .agentMissing)
+        #expect(hall.take() == ["ada < end J1", "J1 failed: the agent has not come"])
+    }
+
+    @Test func `who said goodbye before the worker went has succeeded, and who did with it has not`() {
+        let hall = AgentHall()
+        let ada = hall.register("robot")
+        for job in ["J1", "J2"] {
+            hall.launch(job, "robot")
+            hall.accept(job, by: ada)
+        }
+        let left = hall.now
+        hall.pass(.seconds(Int64(1)))
+        hall.vanish(ada)
+        hall.pass(.seconds(Int64(9)))
+        hall.take()
+        // The room has waited whether they come back.
+        hall.terminate("J1", .agentLeft(at: left))
+        hall.pass(.seconds(Int64(7)))
+        hall.terminate("J2", .agentLeft(at: left + .seconds(Int64(7))))
+        #expect(hall.take() == ["J1 succeeded", "J2 lost", "J2 failed: the worker is gone"])
     }
 
     // MARK: What a worker may not

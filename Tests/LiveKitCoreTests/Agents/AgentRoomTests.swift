@@ -24,7 +24,7 @@ import Testing
 
     private func ended(_ venue: Venue) -> [String] {
         venue.agentOrders.compactMap {
-            if case .terminate(let job, let reason) = $0 { "\(job) \(reason)" } else { nil }
+            if case .terminate(let job, let reason) = $0 { "\(job) \("\(reason)".prefix { $0 != "(" })" } else { nil }
         }
     }
 
@@ -224,15 +224,21 @@ import Testing
         #expect(launched(venue).count { $0.type == .jtParticipant } == 2)
     }
 
-    @Test func `of what somebody publishes the first brings an agent, and nothing after it`() throws {
-        let venue = Venue(workers: .all)
+    @Test func `of what somebody publishes the first brings an agent, and later ones those that were named since`()
+        throws
+    {
+        let workers = AgentKinds([AgentKind(name: "", type: .jtPublisher)])
+        let venue = Venue(workers: workers)
         let ann = try venue.join("ann")
         #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
         try ann.publish("camera", .video)
         #expect(venue.run { venue.room.participants.first?.tracks.count == 1 })
+        _ = try venue.room.createDispatch(.with { $0.agentName = "robot" }, at: venue.now)
+        #expect(launched(venue).filter { $0.type == .jtPublisher }.map(\.agentName) == [""])
+        workers.kinds?.insert(AgentKind(name: "robot", type: .jtPublisher))
         try ann.publish("voice", .audio)
         #expect(venue.run { venue.room.participants.first?.tracks.count == 2 })
-        #expect(launched(venue).count { $0.type == .jtPublisher } == 1)
+        #expect(launched(venue).filter { $0.type == .jtPublisher }.map(\.agentName) == ["", "robot"])
     }
 
     @Test func `a dispatch that is deleted ends its jobs, and its agents have three seconds to leave`() throws {
@@ -360,6 +366,72 @@ import Testing
         #expect(ended(venue) == ["\(orders[1].id) agentMissing"])
     }
 
+    @Test func `an agent that does not come is missed after a minute, one that has come is not`() throws {
+        let venue = Venue(workers: .all) {
+            $0.agents = [.with { $0.agentName = "robot" }, .with { $0.agentName = "clerk" }]
+        }
+        _ = try venue.join("ann")
+        let orders = launched(venue).filter { $0.type == .jtRoom }
+        run(orders[0], as: "tin man", in: venue)
+        run(orders[1], as: "nobody", in: venue)
+        _ = try joinAgent(venue)
+        venue.run(for: .seconds(Int64(59)))
+        #expect(ended(venue).isEmpty)
+        venue.run(for: .seconds(Int64(62)))
+        #expect(ended(venue) == ["\(orders[1].id) agentMissing"])
+    }
+
+    @Test func `a job that nobody could do is done when another worker comes`() throws {
+        let venue = Venue(workers: .all) { $0.agents = [.with { $0.agentName = "robot" }] }
+        let untaken = LiveKitJobState.with {
+            $0.status = .jsFailed
+            $0.reason = .jsrNoCapacity
+        }
+        venue.room.agentJobChanged(launched(venue)[0].id, .state(untaken), at: venue.now)
+        #expect(launched(venue).count == 1)
+        venue.room.agentsCame(AgentKind(name: "robot", type: .jtRoom), at: venue.now)
+        venue.drain()
+        #expect(launched(venue).count == 2)
+    }
+
+    @Test func `whoever makes the connection anew when their agent is to come again gets it`() throws {
+        let venue = Venue(workers: .all) { $0.agents = [.with { $0.agentName = "robot" }] }
+        let ann = try venue.join("ann")
+        func orders() -> [LiveKitJob] { launched(venue).filter { $0.type == .jtParticipant } }
+        venue.send(.leave(.init()), from: ann)
+        tell(orders()[0], .jsFailed, in: venue)
+        venue.run(for: .seconds(Int64(3)))
+        #expect(orders().count == 1)
+        _ = try venue.join("ann")
+        #expect(orders().count == 2)
+    }
+
+    @Test func `an agent of somebody's last visit that fails does not come again beside the new one`() throws {
+        let venue = Venue(workers: .all) { $0.agents = [.with { $0.agentName = "robot" }] }
+        _ = try venue.join("bob")
+        let ann = try venue.join("ann")
+        func orders() -> [LiveKitJob] { launched(venue).filter { $0.participant.identity == "ann" } }
+        run(orders()[0], in: venue)
+        venue.send(.leave(.init()), from: ann)
+        passAbsence(venue)
+        _ = try venue.join("ann")
+        run(orders()[1], as: "other tin man", in: venue)
+        tell(orders()[0], .jsFailed, in: venue)
+        venue.run(for: .seconds(Int64(5)))
+        #expect(orders().count == 2)
+    }
+
+    @Test func `with the room's end an agent that said goodbye before is said to have left`() throws {
+        let venue = Venue(workers: .all) { $0.agents = [.with { $0.agentName = "robot" }] }
+        let job = launched(venue)[0]
+        run(job, in: venue)
+        let agent = try joinAgent(venue)
+        venue.send(.leave(.init()), from: agent)
+        venue.room.end(.roomEndApiDelete, at: venue.now)
+        venue.drain()
+        #expect(ended(venue) == ["\(job.id) agentLeft", "\(job.id) roomEnded"])
+    }
+
     // MARK: Limits
 
     @Test func `what a dispatch says has limits, and so have dispatches`() throws {
@@ -393,7 +465,7 @@ import Testing
             _ = try venue.join("guest \(number)")
             tell(launched(venue).last ?? .init(), .jsSuccess, in: venue)
         }
-        #expect(jobs(in: venue).count == 50)
+        #expect(jobs(in: venue).count(where: { $0.state.status.isEnded }) == 50)
         let before = launched(venue).count
         venue.room.agentsCame(AgentKind(name: "robot", type: .jtParticipant), at: venue.now)
         venue.drain()
