@@ -1,5 +1,7 @@
 """Agents by LiveKit's own framework, sent for by LiveKit's own package: workers, jobs, and what becomes of them."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -7,9 +9,12 @@ import time
 import pytest
 from livekit import api
 
-from peers.livekit_agents import BareWorker, Worker, ask, worker_token
+from peers.livekit_agents import PYTHON, BareWorker, Worker, ask, worker_token
 from peers.livekit_room import KEY, SECRET, Front, Participant, Server
 from peers.livekit_service import call
+from peers.roost_peer import find_roost
+from support.evidence import REPOSITORY
+from support.process import JSONProcess
 from support.waiting import wait_until
 
 # Run inside the namespace: the status of a WebSocket that is asked for, and of what is no WebSocket.
@@ -243,6 +248,31 @@ def test_agents_of_a_cluster_are_reached_through_who_stands_before_it(sfu, room,
         worker.close()
     finally:
         assert front.close() == 0
+
+
+def test_the_example_in_the_documents_works(sfu, room, tmp_path):
+    blocks = (REPOSITORY / "docs/operations/agents.md").read_text().split("```python\n")[1:]
+    example = next(block.split("```")[0] for block in blocks if block.startswith("# clerk.py"))
+    # On a machine that tests keep busy, with others beside it.
+    assert example.count("AgentServer()") == 1
+    (tmp_path / "clerk.py").write_text(example.replace("AgentServer()", "AgentServer(load_threshold=100, port=0)"))
+    environment = {"LIVEKIT_URL": sfu.url, "LIVEKIT_API_KEY": KEY, "LIVEKIT_API_SECRET": SECRET}
+    clerk = JSONProcess(
+        "clerk.py", sfu.namespace.command(PYTHON, tmp_path / "clerk.py", "start"), env={**os.environ, **environment},
+        start_new_session=True)
+    try:
+        made = subprocess.run(
+            [find_roost(), "token", "create", "--api-key", KEY, "--api-secret", SECRET, "--room", room, "--identity", "ann",
+             "--dispatch-agent", "clerk"], capture_output=True, text=True, check=True)
+        ann = Participant(sfu, room, "ann", (), {}, ticket=(sfu.url, made.stdout.strip()))
+        sfu.peers.append(ann)
+        said = ann.wait_for("text", topic="lk.chat")
+        assert said["text"].startswith("Hello, I am the clerk.") and said["who"].startswith("agent-")
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{clerk.transcript()}") from None
+    finally:
+        os.killpg(clerk.pid, signal.SIGKILL)
+        clerk.finish()
 
 
 def test_who_may_not_send_for_agents_or_be_a_worker_is_told_so(sfu, room):
