@@ -3,7 +3,7 @@
 import pytest
 
 from peers.rooms_page import all_in
-from support.page import wait_text
+from support.page import ACCESSIBILITY, wait_text
 from support.waiting import wait_until
 
 
@@ -17,10 +17,14 @@ def captions(page):
 
 
 def check_that_it_fits(page):
-    """On a small phone: above the controls, all of which are there."""
+    """On a small phone: above the controls, all of which are there, and can be read."""
     page.set_viewport_size({"width": 320, "height": 568})
     boxes = [page.locator(f"#{name}").bounding_box() for name in ("captions", "meeting-microphone", "meeting-leave")]
     captions, first, last = boxes
+    assert page.evaluate(ACCESSIBILITY) == []
+    for button in page.locator(".meeting-controls button").all():
+        box = button.bounding_box()
+        assert min(box["width"], box["height"]) >= 44
     assert 0 <= captions["x"] and captions["x"] + captions["width"] <= 320
     assert captions["y"] + captions["height"] <= first["y"]
     assert 0 <= first["x"] and last["x"] + last["width"] <= 320
