@@ -135,8 +135,8 @@ actor Agents {
             connection.close(code: 1008, reason: reason)
         case .told(let room, let job, let change):
             if case .state(let state) = change, state.status == .jsFailed {
-                let reason: Logger.Metadata = state.error.isEmpty ? [:] : ["reason": "\(state.error)"]
-                logger.warning("an agent's job has failed", metadata: reason.merging(["job": "\(job)"]) { $1 })
+                // Why is in `ListDispatch`: a worker may say anything there, and what people say is not for logs.
+                logger.warning("an agent's job has failed", metadata: ["job": "\(job)"])
             }
             await surroundings.tell(room, job, change)
         case .came(let kind):
