@@ -40,9 +40,9 @@ func library(
 }
 
 /// A program of a page or two, with a folder in Examples; not part of any product.
-func example(_ name: String) -> Target {
+func example(_ name: String, _ more: [Target.Dependency] = []) -> Target {
     .executableTarget(
-        name: name, dependencies: ["ExampleSupport", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"],
+        name: name, dependencies: ["ExampleSupport", "RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles"] + more,
         path: "Examples/\(name)", swiftSettings: swiftSettings)
 }
 
@@ -223,6 +223,7 @@ let package = Package(
             swiftSettings: swiftSettings),
         example("echo"), example("broadcast"), example("perfect-negotiation"), example("whip-publish"),
         example("data-channel-chat"), example("save-to-disk"), example("play-from-disk"),
+        example("echo-agent", ["LiveKitClient"]),
 
         // Whole calls over links with names, in virtual time: for the tests, and for the plots of
         // Benchmarks/congestion.

@@ -28,7 +28,8 @@ public struct LocalParticipant: Sendable, Hashable {
     public var permissions: ParticipantPermissions
 }
 
-/// What the server lets us do; the room service may change it at any time.
+/// What a participant may do: of us what the server lets us, which the room service may change at any time; of an agent
+/// what its worker asks for.
 public struct ParticipantPermissions: Sendable, Hashable {
     public var canSubscribe: Bool
     public var canPublish: Bool
@@ -36,6 +37,18 @@ public struct ParticipantPermissions: Sendable, Hashable {
     public var canUpdateMetadata: Bool
     /// Nobody is told of us.
     public var isHidden: Bool
+
+    /// Unless something else is said, everything that does not hide.
+    public init(
+        canSubscribe: Bool = true, canPublish: Bool = true, canPublishData: Bool = true,
+        canUpdateMetadata: Bool = true, isHidden: Bool = false
+    ) {
+        self.canSubscribe = canSubscribe
+        self.canPublish = canPublish
+        self.canPublishData = canPublishData
+        self.canUpdateMetadata = canUpdateMetadata
+        self.isHidden = isHidden
+    }
 }
 
 /// What kind of program a participant is.

@@ -45,12 +45,14 @@ final class RoomEventBroadcast: Sendable {
     private let state = Mutex(State())
 
     /// A stream of what is sent from now on. It ends when the source finishes.
-    func stream() -> AsyncStream<RoomEvent> {
+    ///
+    /// - Parameter isFirst: whether it may take what came before the first stream; otherwise that goes on waiting.
+    func stream(isFirst: Bool = true) -> AsyncStream<RoomEvent> {
         let id = state.withLock { state -> Int in
-            var backlog = state.early ?? RoomEventBacklog()
+            var backlog = (isFirst ? state.early : nil) ?? RoomEventBacklog()
             // From now on who reads messages waits.
             backlog.reliableLimit = .max
-            state.early = nil
+            if isFirst { state.early = nil }
             state.lastListener += 1
             state.listeners.append(Listener(id: state.lastListener, backlog: backlog))
             return state.lastListener

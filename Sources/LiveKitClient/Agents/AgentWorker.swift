@@ -1,0 +1,276 @@
+internal import Foundation
+internal import LiveKitProtocol
+internal import RTCEngine
+internal import RTCNetwork
+internal import SocketIO
+internal import SwiftProtobuf
+
+/// A worker of LiveKit Agents: waits at a server, of any make, until agents are sent for, and runs one function for
+/// each.
+///
+/// ```swift
+/// let worker = try AgentWorker(url: "wss://meet.example.org", apiKey: key, apiSecret: secret) { context in
+///     let events = context.room.events
+///     try await context.connect()
+///     for await event in events { … }                        // until the room is left, or the job is called off
+/// }
+/// try await worker.run()
+/// ```
+/// The job is done when the function returns, and has failed when it throws: a server of ours has it done once more. It
+/// is cancelled when the job is called off. All jobs of a worker run in its process; what must not take the others
+/// along when it crashes goes into a worker of its own.
+///
+/// A connection that is lost is made anew, and what agents do goes on meanwhile: they have connections of their own.
+public actor AgentWorker {
+    /// What a job is: takes the job and its room, and returns when it is done.
+    public typealias Job = @Sendable (AgentJobContext) async throws -> Void
+
+    /// How a worker presents itself, and what it takes.
+    public struct Options: Sendable {
+        /// Under which name agents are sent for; empty for those that come into each new room by themselves.
+        public var agentName = ""
+        /// What brings an agent.
+        public var kind = AgentJob.Kind.room
+        /// Tells workers of one name apart that are not to do each other's jobs; LiveKit's `deployment`.
+        public var deployment = ""
+        /// What agents ask for in their rooms.
+        public var permissions = ParticipantPermissions()
+        /// With so many jobs at once the worker is full. Not less than 1.
+        public var maximumJobs = 32
+        /// How busy the machine is, from 0 to 1, where it is full; asked every 2.5 seconds. Nil: jobs alone count.
+        public var load: (@Sendable () async -> Double)?
+        /// Whether a job is to be done here, and how its agent is called; to be said within ten seconds. Unless
+        /// something else is said, each is.
+        public var answer: @Sendable (AgentJob) async -> AgentJobAnswer = { _ in .accept() }
+        /// Told what happens, in order, and not to be blocked.
+        public var report: @Sendable (AgentWorkerEvent) -> Void = { _ in }
+        /// How agents join their rooms; `verifiesCertificates` is the worker's too.
+        public var connect = ConnectOptions()
+
+        public init() {}
+    }
+
+    private enum Happening: Sendable {
+        case socket(BinarySocket.Fact, generation: Int)
+        case answered(jobID: String, AgentJobAnswer)
+        case ended(jobID: String, error: String?)
+        case load(Double)
+        case timePassed
+        case drain
+        case stop
+    }
+
+    private static let loadInterval = Duration.seconds(2.5)
+    /// One token is for one attempt to connect.
+    private static let tokenValidity: TimeInterval = 600
+
+    private let url: String
+    private let key: APIKey
+    private let options: Options
+    private let job: Job
+    private var machine: AgentWorkerMachine
+    private nonisolated let happened: AsyncStream<Happening>.Continuation
+    private let happenings: AsyncStream<Happening>
+    private var hasRun = false
+    private var isStopped = false
+    private var socket: BinarySocket?
+    /// What comes of sockets before the present one is for nobody.
+    private var generation = 0
+    private var running: [String: Task<Void, Never>] = [:]
+    private var asked: [String: Task<Void, Never>] = [:]
+    private var timer: (deadline: Instant, task: Task<Void, Never>)?
+
+    /// - Parameters:
+    ///   - url: of the server: `ws://host:port`, `wss://host`, or the same with `http`; perhaps with a path.
+    ///   - apiKey: its name; what a server's configuration has under it is the secret.
+    ///   - job: run for each job, at the same time as others.
+    public init(
+        url: String, apiKey: String, apiSecret: String, options: Options = Options(), job: @escaping Job
+    ) throws(AgentWorkerError) {
+        guard let key = try? APIKey(apiKey, secret: apiSecret, allowsShortSecret: true) else { throw .invalidKey }
+        self.url = url
+        self.key = key
+        self.options = options
+        self.job = job
+        var told = AgentWorkerMachine.Options()
+        told.maximumJobs = max(options.maximumJobs, 1)
+        told.registration = .with {
+            $0.type = options.kind.message
+            $0.agentName = options.agentName
+            $0.deployment = options.deployment
+            $0.version = "1"
+            $0.allowedPermissions = .with {
+                $0.canSubscribe = options.permissions.canSubscribe
+                $0.canPublish = options.permissions.canPublish
+                $0.canPublishData = options.permissions.canPublishData
+                $0.canUpdateMetadata = options.permissions.canUpdateMetadata
+                $0.hidden = options.permissions.isHidden
+                $0.agent = true
+            }
+        }
+        machine = AgentWorkerMachine(options: told)
+        (happenings, happened) = AsyncStream.makeStream(of: Happening.self)
+    }
+
+    /// Works until `drain()` has come to its end, the task is cancelled, or the server does not take the worker. When
+    /// the task is cancelled its jobs are, and count as failed, so that another worker does them; it returns when their
+    /// functions have.
+    public func run() async throws(AgentWorkerError) {
+        guard !hasRun else { throw .alreadyRun }
+        hasRun = true
+        // A task of its own: its stream would end with ours before it has said goodbye.
+        let working = Task { await work() }
+        let failure = await withTaskCancellationHandler {
+            await working.value
+        } onCancel: {
+            happened.yield(.stop)
+        }
+        if let failure { throw failure }
+    }
+
+    /// Takes no more jobs; `run()` returns when those that there are have ended. Repeatable.
+    public nonisolated func drain() { happened.yield(.drain) }
+
+    // MARK: The machine
+
+    private func work() async -> AgentWorkerError? {
+        let measuring = options.load.map { load in
+            Task { [happened] in
+                repeat {
+                    happened.yield(.load(await load()))
+                } while (try? await Task.sleep(for: Self.loadInterval)) != nil
+            }
+        }
+        defer {
+            measuring?.cancel()
+            timer?.task.cancel()
+            happened.finish()
+        }
+        machine.begin()
+        if case .some(let failure) = apply() { return failure }
+        for await happening in happenings {
+            take(happening, at: NetworkLoop.now)
+            if case .some(let failure) = apply() { return failure }
+        }
+        return nil
+    }
+
+    private func take(_ happening: Happening, at now: Instant) {
+        switch happening {
+        case .socket(let fact, let generation):
+            if generation == self.generation { take(fact, at: now) }
+        case .answered(let id, let answer):
+            asked[id] = nil
+            machine.answer(id, answer, at: now)
+        case .ended(let id, let error):
+            running[id] = nil
+            machine.ended(id, error: isStopped ? "its worker was stopped" : error)
+        case .load(let load): machine.loadChanged(load)
+        case .timePassed:
+            timer = nil
+            machine.tick(at: now)
+        case .drain: machine.drain()
+        case .stop:
+            isStopped = true
+            for task in running.values { task.cancel() }
+            machine.drain()
+        }
+    }
+
+    private func take(_ fact: BinarySocket.Fact, at now: Instant) {
+        switch fact {
+        case .open: machine.opened(at: now)
+        case .message(let bytes):
+            // What cannot be read, or is of a protocol newer than ours, is passed over.
+            guard let message = try? LiveKitServerMessage(serializedBytes: bytes).message else { return }
+            machine.receive(message, at: now)
+        case .closed(.invalidURL): machine.lost(.invalidURL(url), at: now)
+        case .closed(.refused(let status)): machine.lost(.refused(status: status), at: now)
+        case .closed(.lost(let how)): machine.lost(.unreachable(how), at: now)
+        }
+    }
+
+    /// Does what the machine wants.
+    ///
+    /// - Returns: how it has ended; nil while it goes on.
+    private func apply() -> AgentWorkerError?? {
+        while let output = machine.pollOutput() {
+            switch output {
+            case .open: open()
+            case .close: close()
+            case .send(let message):
+                let message = LiveKitWorkerMessage.with { $0.message = message }
+                if let bytes: [UInt8] = try? message.serializedBytes() { socket?.send(bytes) }
+            case .ask(let job):
+                asked[job.id] = Task { [happened, options] in
+                    happened.yield(.answered(jobID: job.id, await options.answer(job)))
+                }
+            case .forget(let id): asked.removeValue(forKey: id)?.cancel()
+            case .start(let job, let url, let token): start(job, url: url ?? self.url, token: token)
+            case .cancel(let id): running[id]?.cancel()
+            case .tell(let event): options.report(event)
+            case .end(let failure): return .some(failure)
+            }
+        }
+        schedule()
+        return nil
+    }
+
+    private func start(_ job: AgentJob, url: String, token: String) {
+        let room = Room(options: options.connect)
+        let context = AgentJobContext(job, in: room, url: url, token: token)
+        running[job.id] = Task { [happened, perform = self.job] in
+            var failure: String?
+            do {
+                try await perform(context)
+            } catch {
+                // Called off: whatever it throws then says nothing of the job.
+                if !Task.isCancelled { failure = "\(error)" }
+            }
+            await room.disconnect()
+            happened.yield(.ended(jobID: job.id, error: failure))
+        }
+        if isStopped { running[job.id]?.cancel() }
+    }
+
+    private func schedule() {
+        guard let wake = machine.nextWake else {
+            timer?.task.cancel()
+            timer = nil
+            return
+        }
+        guard timer?.deadline != wake else { return }
+        timer?.task.cancel()
+        let task = Task { [happened] in
+            guard (try? await Task.sleep(for: max(wake - NetworkLoop.now, .zero).duration)) != nil else { return }
+            happened.yield(.timePassed)
+        }
+        timer = (wake, task)
+    }
+
+    // MARK: The connection
+
+    private func open() {
+        close()
+        var grants = VideoGrants()
+        grants.agent = true
+        var claims = AccessToken.Claims()
+        claims.video = grants
+        let token = AccessToken(claims: claims, at: Date(), validFor: Self.tokenValidity)
+        guard let signed = try? token.signed(with: key) else {
+            return machine.lost(.unreachable("no token can be signed"), at: NetworkLoop.now)
+        }
+        var target = BinarySocket.Target(url: url, path: "/agent")
+        target.headers = [("Authorization", "Bearer \(signed)")]
+        target.verifiesCertificates = options.connect.verifiesCertificates
+        socket = BinarySocket(to: target) { [happened, generation] fact in
+            happened.yield(.socket(fact, generation: generation))
+        }
+    }
+
+    private func close() {
+        generation += 1
+        socket?.close()
+        socket = nil
+    }
+}
