@@ -77,8 +77,14 @@ extension RoomMachine {
     func end(_ track: DataTrack) {
         track.publisher.dataTracks.removeAll { $0 === track }
         dataTracks[track.sid] = nil
-        for person in people { person.wishes[track.sid] = nil }
+        forgetWishes(for: track)
         for subscription in track.subscriptions { end(subscription) }
+    }
+
+    /// What clients have asked for of it, they ask for again if they hear of it again: by then they take it for
+    /// another.
+    func forgetWishes(for track: DataTrack) {
+        for person in people { person.wishes[track.sid] = nil }
     }
 
     /// A client that is back says which it had: those that the room has not are over.
@@ -92,13 +98,16 @@ extension RoomMachine {
 
     // MARK: Subscribing
 
-    /// Clients name tracks that are not there without being told so, as with LiveKit's server: they may have ended.
+    /// Clients name tracks that are not there, or not for them, without being told so, as with LiveKit's server: they
+    /// may have ended.
     func updateDataSubscription(_ request: LiveKitUpdateDataSubscription, of participant: Participant) {
         // Each once: a request may name one a hundred thousand times. The last word counts.
         let known = request.updates.lazy.filter { self.dataTracks[TrackSID(rawValue: $0.trackSid)] != nil }
         let wishes = Dictionary(known.map { ($0.trackSid, $0.subscribe) }) { $1 }
         for (name, isWanted) in wishes.sorted(by: { $0.key < $1.key }) {
-            guard let track = dataTracks[TrackSID(rawValue: name)], track.publisher !== participant else { continue }
+            guard let track = dataTracks[TrackSID(rawValue: name)], track.publisher !== participant,
+                !track.publisher.isHidden
+            else { continue }
             participant.wishes[track.sid] = isWanted
             introduce(track, to: participant)
         }

@@ -181,8 +181,10 @@ extension RoomMachine {
         }
     }
 
-    /// For the others it is as if somebody had left.
+    /// For the others it is as if somebody had left. Their clients forget its data tracks; and one of LiveKit's SDKs
+    /// that is given one again without having asked does not know of it, nor hears anything when it asks then.
     private func vanish(_ participant: Participant, at now: Instant) {
+        for track in participant.dataTracks { forgetWishes(for: track) }
         participant.version += 1
         var info = info(of: participant)
         info.state = .disconnected

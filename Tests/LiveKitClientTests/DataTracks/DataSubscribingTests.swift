@@ -245,6 +245,22 @@ import Testing
         #expect(Self.hear(1, under: 2, dialogue) == ["* frame [1] of 2"])
     }
 
+    @Test func `a track of who was hidden for a moment goes on, and is asked for anew if we want it`() {
+        let hidden = Dialogue.info("ann", version: 2) { $0.state = .disconnected }
+        let dialogue = Self.subscribed()
+        #expect(dialogue.server(Dialogue.update(hidden)) == ["* disconnected ann"])
+        #expect(!dialogue.pass(.seconds(Int64(9))).contains { $0.contains("DTR") })
+        #expect(
+            dialogue.server(Dialogue.update(Self.ann(Self.pose, version: 3)))
+                == ["* connected ann", "> subscribe DTR_1"])
+        #expect(dialogue.server(Self.handles([2: "DTR_1"])).isEmpty)
+        #expect(Self.hear(1, under: 2, dialogue) == ["* frame [1] of 1"])
+        #expect(!dialogue.pass(.seconds(Int64(12))).contains { $0.contains("DTR") })
+        let unwanted = Dialogue.connected([Self.ann(Self.pose)])
+        _ = unwanted.server(Dialogue.update(hidden))
+        #expect(unwanted.server(Dialogue.update(Self.ann(Self.pose, version: 3))) == ["* connected ann"])
+    }
+
     @Test func `a publisher who is back has its time while the server tells us nothing`() {
         let dialogue = Self.subscribed()
         _ = dialogue.server(Dialogue.update(Self.ann(sid: "PA_ann2")))

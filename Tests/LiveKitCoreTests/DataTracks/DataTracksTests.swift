@@ -278,6 +278,42 @@ import Testing
         #expect(bob.dataTrackPackets.isEmpty)
     }
 
+    @Test func `what was asked for of somebody who is hidden meanwhile is asked for anew, and not given before`()
+        throws
+    {
+        let venue = Venue()
+        let clients = try venue.gather([("ann", .single), ("bob", .single)])
+        let (ann, bob) = (clients[0], clients[1])
+        Self.publish("pose", 1, of: ann)
+        Self.subscribe(bob, to: "pose")
+        func hide(_ isHidden: Bool) throws {
+            _ = try venue.room.updateParticipant(
+                .with {
+                    $0.identity = "ann"
+                    $0.permission = .with {
+                        $0.canPublishData = true
+                        $0.hidden = isHidden
+                    }
+                }, at: venue.now)
+            venue.drain()
+        }
+        _ = bob.news()
+        try hide(true)
+        #expect(bob.news() == ["< update ann disconnected", "< data_track_handles "])
+        // Of clients that come back some say what they had before they hear that it is gone.
+        Self.subscribe(bob, to: "pose")
+        #expect(bob.news() == ["> subscribe to data"])
+        try hide(false)
+        #expect(bob.news() == ["< update ann active [pose]"])
+        try Self.push(1, 1, of: ann)
+        #expect(bob.dataTrackPackets.isEmpty)
+        _ = bob.news()
+        Self.subscribe(bob, to: "pose")
+        #expect(bob.news() == ["> subscribe to data", "< data_track_handles 2 ann pose"])
+        try Self.push(2, 1, of: ann)
+        #expect(Self.received(bob) == ["pose: [2]"])
+    }
+
     @Test func `who has a track under each number gets another when one of them is free`() throws {
         let venue = Venue()
         let clients = try venue.gather([("ann", .single), ("bob", .single)])

@@ -147,17 +147,17 @@ extension RoomClientMachine {
         endDataTracks { $0.publisher == publisher && $0.isOver(among: infos) }
         for info in infos {
             let sid = TrackSID(info.sid)
-            guard dataSubscribing.tracks[sid] == nil else {
+            if let known = dataSubscribing.tracks[sid] {
+                if known.awaitedUntil == nil { continue }
                 dataSubscribing.setAwaited(sid, until: nil)
-                continue
-            }
-            guard let old = dataSubscribing.predecessor(of: info, by: publisher) else {
+            } else if let old = dataSubscribing.predecessor(of: info, by: publisher) {
+                dataSubscribing.rename(old, as: info)
+            } else {
                 dataSubscribing.add(info, of: publisher)
                 put(.tell(.dataTrackPublished(RemoteDataTrack(info, of: publisher))))
                 continue
             }
-            dataSubscribing.rename(old, as: info)
-            // Servers do not take a subscription along.
+            // Servers take no subscription along into another session, nor keep one while its publisher is hidden.
             if dataSubscribing.tracks[sid]?.isWanted == true { sayWanted([sid], true) }
         }
     }
