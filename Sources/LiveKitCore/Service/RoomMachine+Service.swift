@@ -54,14 +54,22 @@ extension RoomMachine {
     }
 
     /// Changes what is said of somebody, and what they may do. Empty texts change nothing, and an attribute's empty
-    /// value removes it.
+    /// value removes it. Whoever came beside them with their token may do no more than they may, and takes no tracks as
+    /// before.
     package func updateParticipant(
         _ request: LiveKitUpdateParticipantRequest, at now: Instant
     ) throws(RoomServiceError) -> LiveKitParticipantInfo {
         let participant = try known(request.identity)
         try update(
             participant, name: request.name, metadata: request.metadata, attributes: request.attributes, at: now)
-        if request.hasPermission { setPermission(request.permission, of: participant, at: now) }
+        if request.hasPermission {
+            setPermission(request.permission, of: participant, at: now)
+            var permission = request.permission
+            permission.canSubscribe = false
+            for other in people where other !== participant && other.tokenIdentity == participant.identity {
+                setPermission(permission, of: other, at: now)
+            }
+        }
         settle(at: now)
         return info(of: participant)
     }

@@ -208,6 +208,40 @@ import Testing
         #expect(bob.offers.last?.midToTrackID.isEmpty == false)
     }
 
+    @Test func `what somebody may do they may beside themselves too, but for taking tracks`() throws {
+        let venue = Venue()
+        let (_, bob) = try Self.gather(venue)
+        let screen = try venue.join("ann#screen", with: "ann", grants: { $0.canSubscribe = false })
+        let other = try venue.join("ann#other")
+        for (client, title) in [(screen, "screen"), (other, "film")] {
+            try client.publish(title, .video, source: .screenShare)
+            #expect(venue.run { bob.others[client.name]?.tracks.count == 1 })
+        }
+        func permit(_ identity: String, canPublish: Bool) throws {
+            _ = try venue.room.updateParticipant(
+                .with {
+                    $0.identity = identity
+                    $0.permission = .with {
+                        $0.canPublish = canPublish
+                        $0.canSubscribe = true
+                    }
+                }, at: venue.now)
+            venue.drain()
+        }
+        func publishing() -> [String] { venue.room.participants.filter(\.permission.canPublish).map(\.identity) }
+        _ = screen.news()
+        try permit("ann", canPublish: false)
+        #expect(screen.news().contains("< track_unpublished screen"))
+        #expect(publishing() == ["bob", "ann#other"])
+        #expect(bob.others["ann#screen"]?.tracks.isEmpty == true && bob.others["ann#other"]?.tracks.count == 1)
+        try permit("ann", canPublish: true)
+        #expect(publishing() == ["ann", "bob", "ann#screen", "ann#other"])
+        #expect(try venue.room.participant("ann#screen").permission.canSubscribe == false)
+        // Not the other way round.
+        try permit("ann#screen", canPublish: false)
+        #expect(publishing() == ["ann", "bob", "ann#other"])
+    }
+
     @Test func `subscriptions are changed for somebody`() throws {
         let venue = Venue()
         let (ann, bob) = try Self.gather(venue)
