@@ -18,14 +18,17 @@ extension RoomMachine {
         else {
             return refuse(.invalidRequest, .addTrack(request), "the track was announced without it", to: participant)
         }
+        let ids = [codec.cid.isEmpty ? request.cid : codec.cid, request.cid]
         if backup.transceiver == nil {
-            let id = codec.cid.isEmpty ? request.cid : codec.cid
-            backup.clientIDs = [id, request.cid]
-            track.info.codecs[backup.place].cid = id
+            backup.clientIDs = ids
+            track.info.codecs[backup.place].cid = ids[0]
             // Browsers say nothing of sizes here: those of the track count then.
             if codec.layers.contains(where: { $0.width > 0 }) {
                 track.info.codecs[backup.place].layers = codec.layers
             }
+        } else {
+            // An announcement comes before its offer, which is also the one in which the section that there is ends.
+            backup.nextIDs = ids
         }
         tellPublished(track, as: request.cid)
     }
@@ -49,7 +52,7 @@ extension RoomMachine {
                 try? media.unpublish(publication, at: now)
             }
             backup.end()
-            track.info.codecs[backup.place].cid = ""
+            track.info.codecs[backup.place].cid = backup.clientIDs.first ?? ""
             track.info.codecs[backup.place].sdpCid = ""
             track.info.codecs[backup.place].mid = ""
             track.isRegressed = false

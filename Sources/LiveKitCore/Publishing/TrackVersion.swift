@@ -11,6 +11,8 @@ final class TrackVersion {
     let announced: PayloadFormat?
     /// The client's ids of it; none as long as it is not going to come.
     var clientIDs: [String]
+    /// Of what is to come once its section is over.
+    var nextIDs: [String] = []
     /// Where its media come; nil until an offer carries them.
     var transceiver: TransceiverID?
     /// The section's name.
@@ -38,9 +40,9 @@ final class TrackVersion {
     /// An offer is to bring it, and has not yet.
     var isAwaited: Bool { transceiver == nil && !clientIDs.isEmpty }
 
-    /// It does not come any more; its client may say again that it is to.
+    /// It does not come any more, unless its client has said already that it is to, again; it may do so later.
     func end() {
-        (transceiver, mid, clientIDs) = (nil, "", [])
+        (transceiver, mid, clientIDs, nextIDs) = (nil, "", nextIDs, [])
         (publication, format, publishedCodec, recovered) = (nil, nil, "", 0)
     }
 

@@ -107,6 +107,29 @@ extension BackupCodecTests {
         #expect(others.map { Self.formats($0, of: ann) } == [[.h264, .vp8, .h264, .vp8], [.vp8], [.h264]])
     }
 
+    @Test func `a second codec that is announced anew before its section is over goes on in another section`() throws {
+        let venue = Venue()
+        let (ann, others) = try Self.meet([("bob", [.vp8]), ("cat", Self.both)], in: venue)
+        let sid = TrackSID(rawValue: try #require(ann.track("camera")).sid)
+        try ann.publishBackup(of: "camera")
+        venue.run(for: .seconds(Int64(1)))
+        try Self.send(ann, ["camera", Self.backup])
+        let former = try #require(venue.room.tracks[sid]?.info.codecs.last)
+        try ann.publishBackup(of: "camera", isRenewed: true)
+        venue.run(for: .seconds(Int64(1)))
+        let codec = try #require(venue.room.tracks[sid]?.info.codecs.last)
+        #expect(codec.cid == "cid-ann-camera-vp8-again")
+        #expect(!codec.mid.isEmpty && codec.mid != former.mid)
+        let before = others[0].frames[sid.rawValue]?.count ?? 0
+        try Self.send(ann, ["camera", Self.backup], from: 100)
+        #expect((others[0].frames[sid.rawValue]?.count ?? 0) > before + 20)
+        #expect(others.map { Self.formats($0, of: ann) } == [[.vp8], [.h264]])
+        // Once that is over nothing is to come, and the publisher is told again what is needed.
+        try ann.unpublish(Self.backup)
+        #expect(venue.room.tracks[sid]?.backup?.clientIDs.isEmpty == true)
+        #expect(venue.room.tracks[sid]?.waiting.count == 1)
+    }
+
     @Test func `a pause of the codec that somebody has left is not taken for one of the other`() throws {
         let venue = Venue()
         let (ann, others) = try Self.meet([("bob", Self.both)], policy: .regression, in: venue)
