@@ -55,12 +55,21 @@ extension RoomMachine {
         var free = connection.sections.filter { !taken.contains($0.transceiver) }[...]
         // Looked for once: there may be hundreds of sections, and of tracks.
         var tracks = free.isEmpty ? [] : playable(by: participant, choice)
+        var awaited: Set<TrackSID> = []
         while let section = free.popFirst(), !tracks.isEmpty {
             guard let track = nextTrack(for: section, among: &tracks, of: participant),
                 let version = version(of: track, for: participant, in: section)
-            else { continue }
+            else {
+                let next = tracks.first { !awaited.contains($0.sid) && isAwaitable($0, by: participant, in: section) }
+                if let next { awaited.insert(next.sid) }
+                continue
+            }
             play(track, version, choice, in: section, of: connection, at: now)
             hasChanged = true
+        }
+        for track in people.flatMap(\.tracks) where track.backup != nil {
+            let isPlayed = participant.subscriptions[track.sid] != nil
+            note(participant, waitsFor: track, awaited.contains(track.sid) && !isPlayed)
         }
         guard hasChanged else { return }
         agreeAgain(on: connection, at: now)
@@ -105,12 +114,20 @@ extension RoomMachine {
         return first.map { tracks.remove(at: $0) }
     }
 
-    /// A second codec that does not come yet is not waited for: another track can be played meanwhile.
+    /// A second codec that does not come yet is left out: another track can be played meanwhile.
     private func version(
         of track: Track, for participant: Participant, in section: PlayedSection
     ) -> TrackVersion? {
         versions(of: track, for: participant).first { version in
             version.publication != nil && version.format.map { section.formats.contains($0) } == true
+        }
+    }
+
+    /// Whether a section that nothing else comes in could have a track once its publisher makes the second codec.
+    private func isAwaitable(_ track: Track, by participant: Participant, in section: PlayedSection) -> Bool {
+        versions(of: track, for: participant).contains { version in
+            version === track.backup && version.publication == nil
+                && version.announced.map { section.formats.contains($0) } == true
         }
     }
 

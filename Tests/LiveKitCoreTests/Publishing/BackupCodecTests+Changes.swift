@@ -35,6 +35,42 @@ extension BackupCodecTests {
         #expect((dan.frames["picture"] ?? []).last?.format == .vp8)
     }
 
+    @Test func `a player that takes the second codec alone has it made, unless something else comes in its section`()
+        throws
+    {
+        let venue = Venue()
+        let (ann, _) = try Self.meet([], in: venue)
+        let sections = [OfferedSection(title: "picture", kind: .video, direction: .recvonly)]
+        let eve = try venue.open("eve", sections, .playing(PlaybackChoice()), codecs: [.vp8]) { $0.hidden = true }
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        func isNeeded() -> Bool? { Self.quality(ann).last.map { $0.hasSuffix("vp8: low medium high") } }
+        #expect(isNeeded() == true)
+        let dan = try venue.join("dan", codecs: [.vp8], grants: { $0.canSubscribe = false })
+        try dan.publish("film", .video)
+        venue.run(for: .seconds(Int64(2)))
+        #expect(isNeeded() == false)
+        for number in 0..<30 {
+            try dan.picture(number, "film")
+            venue.run(for: .milliseconds(33))
+        }
+        #expect(eve.frames["picture"]?.isEmpty == false)
+        venue.send(.leave(.init()), from: dan)
+        venue.run(for: .milliseconds(100))
+        #expect(isNeeded() == true)
+        try ann.publishBackup(of: "camera")
+        venue.run(for: .seconds(Int64(1)))
+        let count = eve.frames["picture"]?.count ?? 0
+        try Self.send(ann, ["camera", Self.backup])
+        #expect((eve.frames["picture"]?.count ?? 0) > count + 20)
+        #expect(eve.frames["picture"]?.allSatisfy { $0.format == .vp8 } == true)
+        let track = try #require(venue.room.people.first?.tracks.last)
+        #expect(track.waiting.isEmpty)
+        try ann.unpublish(Self.backup)
+        #expect(track.waiting.count == 1)
+        venue.close(eve)
+        #expect(track.waiting.isEmpty)
+    }
+
     @Test func `a player whose section turns out not to take the first codec has the second`() throws {
         let venue = Venue()
         let (ann, _) = try Self.meet([("bob", [.vp8])], in: venue)
