@@ -8,12 +8,13 @@ internal import Synchronization
 
 /// A server of LiveKit's protocol: rooms on media workers, and what clients and services reach them by. It opens the
 /// ports of media itself; HTTP and WebSockets come from a `SocketIOServer`, whose `fallback` and `webSockets` ask here.
+///
+/// `stop` tells those who are in its rooms, and gives the ports back. A server that is let go of without it gives them
+/// back as well, and tells nobody. The threads of its workers stay in either case (`NetworkLoop`).
 package final class LiveKitServer: Sendable {
     let configuration: LiveKitServerConfiguration
     let workers: [MediaWorker]
     private let directory: RoomDirectory
-    /// What agents know of `workers`.
-    private let place = MediaWorkers()
     /// Of WHIP and WHEP.
     let sessions: HTTPSessions
     /// Who may come now.
@@ -22,19 +23,23 @@ package final class LiveKitServer: Sendable {
     /// Nil where nothing is recorded.
     let egresses: Egresses?
     let agents: Agents
+    /// What those who record hear.
+    private let events: AsyncStream<LiveKitWebhookEvent>.Continuation
     private let logger: Logger
 
     package init(_ configuration: LiveKitServerConfiguration, logger: Logger = Logger(label: "livekit")) {
         self.configuration = configuration
         self.logger = logger
-        let (directory, place) = (RoomDirectory(), place)
+        // What agents know of the workers, which know them.
+        let (directory, place) = (RoomDirectory(), MediaWorkers())
         let webhooks = WebhookSender(urls: configuration.webhooks, key: configuration.signingKey, logger: logger)
         self.directory = directory
         gate = JoinGate(configuration.joinRates)
         sessions = HTTPSessions(limit: configuration.maximumHTTPSessions)
         self.webhooks = webhooks
         let key = configuration.signingKey
-        let (events, source) = AsyncStream.makeStream(of: LiveKitWebhookEvent.self)
+        let (stream, events) = AsyncStream.makeStream(of: LiveKitWebhookEvent.self)
+        self.events = events
         let records = configuration.recordings != nil
         let heard = configuration.heard
         let agents = Agents(
@@ -48,11 +53,11 @@ package final class LiveKitServer: Sendable {
                     ).signed(with: key)
                 },
                 tell: { room, job, change in
-                    guard let index = directory[room], place.workers.indices.contains(index) else { return }
-                    await place.workers[index].agentJobChanged(job, change, inRoom: room)
+                    guard let index = directory[room] else { return }
+                    await place[index]?.agentJobChanged(job, change, inRoom: room)
                 },
                 came: { kind in
-                    for worker in place.workers { await worker.agentsCame(kind) }
+                    for worker in place.all { await worker.agentsCame(kind) }
                 }), logger: logger)
         self.agents = agents
         let workers = (0..<max(configuration.workers, 1)).map { index in
@@ -60,7 +65,7 @@ package final class LiveKitServer: Sendable {
                 webhook: { event in
                     webhooks.send(event)
                     heard?(event)
-                    if records { source.yield(event) }
+                    if records { events.yield(event) }
                 },
                 sign: { Self.sign($0, expires: $1, with: key) },
                 claim: { directory.claim($0, for: index) },
@@ -77,7 +82,7 @@ package final class LiveKitServer: Sendable {
                 loop: NetworkLoop(name: "roost-media-\(index)"))
         }
         self.workers = workers
-        place.workers = workers
+        place.set(workers)
         egresses = configuration.recordings.map { recordings in
             let worker: @Sendable (String) -> MediaWorker? = { name in directory[name].map { workers[$0] } }
             let egresses = Egresses(
@@ -85,10 +90,12 @@ package final class LiveKitServer: Sendable {
                 Egresses.Surroundings(
                     participants: EmbeddedParticipants(worker: worker),
                     look: { await worker($0)?.look(at: $0) }, webhook: { webhooks.send($0) }), logger: logger)
-            Task { [weak egresses] in for await event in events { await egresses?.happened(event) } }
+            Task { [weak egresses] in for await event in stream { await egresses?.happened(event) } }
             return egresses
         }
     }
+
+    deinit { events.finish() }
 
     /// Takes the ports of media.
     package func start() async throws -> [MediaWorker.Ports] {
@@ -109,7 +116,6 @@ package final class LiveKitServer: Sendable {
         await egresses?.stop()
         for worker in workers { await worker.stop() }
         await agents.stop()
-        place.workers = []
     }
 
     /// Delivers the webhooks that wait, for some seconds at most. After `stop`.
@@ -173,14 +179,22 @@ package final class LiveKitServer: Sendable {
     }
 }
 
-/// The workers of a server, for those who have to know them before they are made. Set once, before anything is asked.
+/// The workers of a server, for those who have to know them before they are made, and do not keep them. Set once,
+/// before anything is asked.
 private final class MediaWorkers: Sendable {
-    private let list = Mutex<[MediaWorker]>([])
-
-    var workers: [MediaWorker] {
-        get { list.withLock { $0 } }
-        set { list.withLock { $0 = newValue } }
+    private struct Place {
+        weak var worker: MediaWorker?
     }
+
+    private let places = Mutex<[Place]>([])
+
+    var all: [MediaWorker] { places.withLock { $0.compactMap(\.worker) } }
+
+    subscript(index: Int) -> MediaWorker? {
+        places.withLock { $0.indices.contains(index) ? $0[index].worker : nil }
+    }
+
+    func set(_ workers: [MediaWorker]) { places.withLock { $0 = workers.map { Place(worker: $0) } } }
 }
 
 /// Which room is on which worker. From any thread; written when a room is first asked for, begins and ends.

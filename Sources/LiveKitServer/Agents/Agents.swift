@@ -65,9 +65,11 @@ actor Agents {
         return AgentConnection(key: key, place: place, inbox: inbox)
     }
 
+    deinit { inbox.finish() }
+
     func start() {
         guard reading == nil else { return }
-        reading = Task { [news] in for await event in news { await self.take(event) } }
+        reading = Task { [weak self, news] in for await event in news { await self?.take(event) } }
     }
 
     /// After the rooms have ended: workers are told of that, and that the server goes down.
