@@ -66,6 +66,23 @@ import Testing
         #expect(dialogue.media(.candidate(.subscriber, json: "{}", isLast: true)) == ["> trickle subscriber"])
     }
 
+    @Test func `candidates of the server's go to the connection that they are for, behind its description`() {
+        let dialogue = Dialogue()
+        let request = dialogue.request()
+        dialogue.machine.connect(token: "token", request: request, at: dialogue.now)
+        _ = dialogue.said()
+        _ = dialogue.server(Dialogue.join())
+        #expect(dialogue.server(.offer(.with { $0.id = 1 })) == ["! take offer #1"])
+        for target in [LiveKitSignalTarget.subscriber, .publisher] {
+            let candidate = LiveKitTrickleRequest.with {
+                $0.candidateInit = "{}"
+                $0.target = target
+                $0.final = true
+            }
+            #expect(dialogue.server(.trickle(candidate)) == ["! candidate for \(target)"])
+        }
+    }
+
     @Test(arguments: [RoomError.refused(status: 401), .refused(status: 404), .unreachable("no answer")])
     func `who is not let in hears why`(error: RoomError) {
         let dialogue = Dialogue()

@@ -25,7 +25,7 @@ extension RoomMachine {
             return negotiationFailed(participant, at: now)
         }
         guard let answer = media.withMachine(of: connection.id, { $0.localDescription?.sdp }) ?? nil else { return }
-        tellFragment(of: connection, in: answer)
+        let hasNewPaths = tellFragment(of: connection, in: answer)
         send(
             .answer(
                 .with {
@@ -34,6 +34,7 @@ extension RoomMachine {
                     $0.id = id
                     $0.midToTrackID = midMap(of: connection)
                 }), to: participant)
+        if hasNewPaths { trickle(answer, of: connection) }
         publishBoundTracks(of: participant, at: now)
         guard connection.role == .only else { return }
         checkSubscriptions(on: connection, at: now)

@@ -1,4 +1,3 @@
-import Foundation
 import LiveKitProtocol
 import RTCEngine
 import RTCWire
@@ -102,36 +101,19 @@ extension RoomMachine {
     }
 
     /// Tells the owner which username fragment is in a description of ours.
-    func tellFragment(of connection: Connection, in description: SessionDescription) {
+    ///
+    /// - Returns: whether no description before had it: the client looks for paths.
+    @discardableResult
+    func tellFragment(of connection: Connection, in description: SessionDescription) -> Bool {
         let fragment = description.media.lazy.compactMap { $0.first(SDP.ICEUsernameFragment.self)?.value }.first
-        guard let fragment, fragment != connection.fragment else { return }
+        guard let fragment, fragment != connection.fragment else { return false }
         connection.fragment = fragment
         put(.peerReachable(connection.id, usernameFragment: fragment))
-    }
-
-    /// A candidate of the client's. What cannot be used is no fault: a lite agent waits to be checked.
-    func takeCandidate(_ request: LiveKitTrickleRequest, from participant: Participant, at now: Instant) {
-        let connection = request.target == .subscriber ? participant.subscriber : participant.publisher
-        guard let connection,
-            let candidate = try? JSONDecoder().decode(CandidateInit.self, from: Data(request.candidateInit.utf8))
-        else { return }
-        _ = try? media.withMachine(of: connection.id) { machine throws(PeerError) in
-            try machine.addICECandidate(
-                candidate.candidate, mid: candidate.sdpMid, mLineIndex: candidate.sdpMLineIndex,
-                usernameFragment: candidate.usernameFragment, at: now)
-        }
+        return true
     }
 
     /// A description cannot be applied: only a new session helps.
     func negotiationFailed(_ participant: Participant, at now: Instant) {
         remove(participant, because: .mediaFailure, action: .reconnect, at: now)
     }
-}
-
-/// W3C's RTCIceCandidateInit.
-private struct CandidateInit: Decodable {
-    var candidate: String
-    var sdpMid: String?
-    var sdpMLineIndex: Int?
-    var usernameFragment: String?
 }

@@ -50,7 +50,7 @@ extension RoomMachine {
             connection.needsRestart = false
             connection.lastOffer += 1
             connection.offeredAt = now
-            tellFragment(of: connection, in: offer)
+            let hasNewPaths = tellFragment(of: connection, in: offer)
             send(
                 .offer(
                     .with {
@@ -59,6 +59,7 @@ extension RoomMachine {
                         $0.id = connection.lastOffer
                         $0.midToTrackID = midMap(of: connection)
                     }), to: connection.participant)
+            if hasNewPaths { trickle(offer, of: connection) }
         } catch {
             negotiationFailed(connection.participant, at: now)
         }

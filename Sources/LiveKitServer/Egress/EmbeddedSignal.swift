@@ -41,6 +41,8 @@ final class EmbeddedSignal: SignalLink, Sendable {
     }
 
     func send(_ response: LiveKitSignalResponse) {
+        // Its descriptions have them all, and by local addresses.
+        if case .trickle? = response.message { return }
         var response = response
         if case .offer(var offer)? = response.message {
             offer.sdp = local(offer.sdp)

@@ -387,6 +387,9 @@ import Testing
         ann.forgetOffer()
         try ann.offer(iceRestart: true)
         #expect(try transports().map { $0.lowercased() } == ["tcp"])
+        // Two when it came, and the one now.
+        #expect(ann.trickled.map { $0.candidateInit.contains(" tcptype passive") }.suffix(1) == [true])
+        #expect(ann.trickled.count == 3)
     }
 
     @Test func `clients can ask for the faults that they are to survive`() throws {

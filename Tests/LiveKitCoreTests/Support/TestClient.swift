@@ -48,6 +48,8 @@ final class TestClient {
     private(set) var others: [String: LiveKitParticipantInfo] = [:]
     private(set) var answers: [LiveKitSessionDescription] = []
     private(set) var offers: [LiveKitSessionDescription] = []
+    /// Candidates of the room's, as they were told beside its descriptions.
+    private(set) var trickled: [LiveKitTrickleRequest] = []
     /// Frames by track's sid.
     private(set) var frames: [String: [EncodedFrame]] = [:]
     private(set) var messages: [(label: String, packet: LiveKitDataPacket)] = []
@@ -153,6 +155,8 @@ final class TestClient {
             for other in join.otherParticipants { others[other.identity] = other }
         case .answer(let answer): takeAnswer(answer, at: now)
         case .offer(let offer): takeOffer(offer, at: now)
+        // They say a description again, and are no line of their own.
+        case .trickle(let candidate): return takeCandidate(candidate, at: now)
         case .update(let update):
             for participant in update.participants {
                 // A client drops what is older than what it has.
@@ -230,6 +234,31 @@ final class TestClient {
     }
 
     private var pendingAnswer: LiveKitSessionDescription?
+
+    /// A candidate of the room's as SDKs read it.
+    struct Candidate: Decodable, Equatable {
+        var candidate: String
+        var sdpMid: String
+        var sdpMLineIndex: Int
+    }
+
+    private func takeCandidate(_ told: LiveKitTrickleRequest, at now: Instant) {
+        trickled.append(told)
+        guard let candidate = try? JSONDecoder().decode(Candidate.self, from: Data(told.candidateInit.utf8)) else {
+            lines.append("! a candidate cannot be read: \(told.candidateInit)")
+            return
+        }
+        // A client that has not applied the description has no use for it.
+        if told.target == .subscriber {
+            try? subscriber.addICECandidate(
+                candidate.candidate, mid: candidate.sdpMid, mLineIndex: candidate.sdpMLineIndex,
+                usernameFragment: nil, at: now)
+        } else {
+            try? publisher.addICECandidate(
+                candidate.candidate, mid: candidate.sdpMid, mLineIndex: candidate.sdpMLineIndex,
+                usernameFragment: nil, at: now)
+        }
+    }
 
     // MARK: Exchanging
 

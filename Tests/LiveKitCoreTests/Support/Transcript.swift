@@ -35,7 +35,6 @@ extension TestClient {
             "join \(join.participant.identity)" + join.otherParticipants.map { " (\(text(of: $0)))" }.joined()
         case .answer(let answer): "answer" + map(answer)
         case .offer(let offer): "offer #\(offer.id)" + map(offer)
-        case .trickle: "trickle"
         case .update(let update): "update " + update.participants.map(text(of:)).joined(separator: ", ")
         case .trackPublished(let track): "track_published \(track.track.name)"
         case .leave(let leave): "leave \(leave.reason) \(leave.action)"
