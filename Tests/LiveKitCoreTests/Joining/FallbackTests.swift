@@ -63,6 +63,16 @@ import Testing
         #expect(try Self.transports(third) == ["tcp"])
     }
 
+    @Test func `who asks for streams and begins anew at once, as browsers' SDKs do, is offered nothing else`() throws {
+        let venue = Venue(streamHosts: [Venue.streamPort])
+        let ann = try venue.join("ann")
+        #expect(venue.run { venue.room.participants.first?.state == .active })
+        venue.send(.simulate(.with { $0.switchCandidateProtocol = .tcp }), from: ann)
+        venue.send(.leave(LiveKitLeaveRequest()), from: ann)
+        venue.forget(ann)
+        #expect(try Self.transports(try venue.join("ann")) == ["tcp"])
+    }
+
     @Test func `that there is no handshake counts only of a client that is heard while it has its path`() throws {
         let venue = Venue(streamHosts: [Venue.streamPort])
         venue.isLost = { _, datagram in Self.isDTLS(datagram) }
