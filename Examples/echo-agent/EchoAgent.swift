@@ -2,6 +2,8 @@ import Dispatch
 import ExampleSupport
 import Foundation
 import LiveKitClient
+import RTCEngine
+import RTCNetwork
 import RTCWire
 
 /// An agent for a server of LiveKit's protocol: says back to everybody what they say, and answers their messages.
