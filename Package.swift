@@ -256,7 +256,9 @@ let package = Package(
             "SFUCoreTests", ["SFUCore", "SFUModels", "RTCEngine", "RTCWire", "CongestionLinks"], settings: optimized),
         // Programs that tests run and wait for.
         .target(name: "ProgramRun", path: "Tests/ProgramRun", swiftSettings: swiftSettings),
-        tests("RTCNetworkTests", ["RTCNetwork", "RTCEngine", "RTCWire", "MediaFiles", "ProgramRun"]),
+        tests(
+            "RTCNetworkTests",
+            ["RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "ProgramRun"]),
         tests(
             "TURNServerTests",
             ["TURNServer", "RTCNetwork", "RTCEngine", "RTCSecurity", "RTCWire", "MediaFiles", "ProgramRun"]),

@@ -125,6 +125,31 @@ struct TURNServerTests {
         await pair.close()
     }
 
+    @Test func `a call goes over to relays alone with the next offer, and back again`() async throws {
+        let coturn = try await TURNProcess()
+        defer { coturn.stop() }
+        let configuration = try Self.configuration([coturn.server()], relayOnly: false)
+        let pair = try await ConnectedPair.connected(
+            configuration, configuration, on: NetworkLoop(name: "test-turn"))
+        for policy in [ICETransportPolicy.relay, .all] {
+            var changed = configuration
+            changed.iceTransportPolicy = policy
+            for connection in [pair.offerer, pair.answerer] { try await connection.setConfiguration(changed) }
+            let offer = try await pair.offerer.createOffer()
+            try await pair.answerer.setRemoteDescription(await Self.gathered(offer, by: pair.offerer))
+            let answer = try await pair.answerer.createAnswer()
+            try await pair.offerer.setRemoteDescription(await Self.gathered(answer, by: pair.answerer))
+            let type = policy == .relay ? "relay" : "host"
+            for connection in [pair.offerer, pair.answerer] {
+                try await ConnectedPair.uses([type, type], connection)
+                let sdp = await connection.localDescription?.sdp ?? ""
+                #expect(sdp.contains(" typ relay") && sdp.contains(" typ host") == (policy == .all))
+            }
+            #expect(try await pair.carriesFrames(20))
+        }
+        await pair.close()
+    }
+
     /// The description with all candidates.
     private static func gathered(
         _ description: SessionDescriptionInit, by connection: PeerConnection

@@ -1,5 +1,5 @@
 /// Which data channels are taken, what we tell the peer of them, and what it may make us keep.
-public struct DataChannelConfiguration: Sendable {
+public struct DataChannelConfiguration: Sendable, Hashable {
     /// Whether a section for data channels in the peer's offer is accepted. Channels of our own are offered either way.
     public var acceptsOffers = true
     /// Whether a first offer of ours has the section for data channels before those of media; RFC 8829 §5.2.1 has it

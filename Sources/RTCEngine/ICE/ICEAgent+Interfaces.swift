@@ -22,10 +22,7 @@ extension ICEAgent {
             shelved?.drop(base)
         }
         let isPathLost = path.map { lost.contains($0.route.base) } ?? false
-        for base in found
-        where !base.ip.isUnspecified && !bases.contains(base) && mayGather(from: base)
-            && configuration.transportPolicy == .all
-        {
+        for base in found where !base.ip.isUnspecified && !bases.contains(base) && mayGather(from: base) {
             bases.append(base)
             gather(from: base, index: bases.count - 1, at: now)
         }
@@ -53,7 +50,8 @@ extension ICEAgent {
     }
 
     private mutating func askForRestartWithoutAddress() {
-        guard bases.isEmpty, streamHosts.isEmpty, relays.isEmpty, session.peer != nil else { return }
+        let hasHost = session.transportPolicy == .all && !(bases.isEmpty && streamHosts.isEmpty)
+        guard !hasHost, relays.isEmpty, session.peer != nil else { return }
         outputs.append(.restartNeeded)
     }
 

@@ -23,7 +23,7 @@ extension ICEAgent {
     mutating func awaitName(of candidate: ICECandidate, _ name: String) -> Bool {
         // A lite agent sends to nobody who has not asked, and learns then where from. W3C WebRTC, addIceCandidate:
         // where only relays are used nothing is looked up, for the query alone tells the network who is called.
-        guard !configuration.isLite, configuration.transportPolicy == .all, MDNSQuerier.isCandidateName(name),
+        guard !configuration.isLite, session.transportPolicy == .all, MDNSQuerier.isCandidateName(name),
             session.unresolved.count < configuration.maximumNames
         else { return false }
         let name = name.lowercased()

@@ -13,13 +13,6 @@ public struct ICERelay: Hashable, Sendable {
     public var base: TransportAddress?
 }
 
-/// Which candidates are used (W3C: RTCIceTransportPolicy).
-public enum ICETransportPolicy: String, Hashable, Sendable {
-    case all
-    /// Only relayed ones: the peer learns none of our own addresses.
-    case relay
-}
-
 /// Relayed candidates. What ICE sends from a relayed address its owner carries through the allocation, and what comes
 /// through the allocation it hands over as having come to that address.
 extension ICEAgent {
@@ -76,7 +69,7 @@ extension ICEAgent {
 
     /// RFC 8839 §5.1: the mapped address, for diagnosis; unspecified where our addresses are not to be known.
     private func relatedAddress(of relay: ICERelay) -> TransportAddress {
-        switch (configuration.transportPolicy, relay.mapped) {
+        switch (session.transportPolicy, relay.mapped) {
         case (.all, let mapped?): mapped
         case (.relay, _), (.all, nil): TransportAddress(relay.relayed.ip.isIPv6 ? .v6(0, 0) : .v4(0), port: 9)
         }

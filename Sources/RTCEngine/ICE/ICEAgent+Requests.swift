@@ -42,6 +42,11 @@ extension ICEAgent {
             confirm(request, key: credential.key, over: route)
             return noteHeard(over: route, at: now)
         }
+        guard mayUse(route.base) else {
+            // It came over the pair that a restart is to leave.
+            counters.datagramsIgnored += 1
+            return
+        }
         guard session.phase != .failed else {
             // Having given up we send nothing; an answer would let the peer believe in a pair that only it uses.
             counters.datagramsIgnored += 1

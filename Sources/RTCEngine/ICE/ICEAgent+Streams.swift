@@ -10,11 +10,8 @@ extension ICEAgent {
     /// TCP connections are accepted at `base` (passive), or can be made from its address (active; the port is
     /// `activePort`). Simultaneous open is for nobody: browsers do not know it.
     public mutating func addStreamHost(_ base: TransportAddress, _ type: ICECandidate.TCPType, at now: Instant) {
-        guard connectionState != .closed, type != .simultaneousOpen, !base.ip.isUnspecified, !isOurs(base),
-            configuration.transportPolicy == .all
-        else {
-            return
-        }
+        guard connectionState != .closed, type != .simultaneousOpen, !base.ip.isUnspecified, !isOurs(base)
+        else { return }
         // RFC 8445 §2.5: a lite agent begins nothing.
         guard type == .passive || !configuration.isLite else { return }
         let host = StreamHost(base: base, type: type)
@@ -29,6 +26,7 @@ extension ICEAgent {
     }
 
     private mutating func tell(_ host: StreamHost, at now: Instant) {
+        guard session.transportPolicy == .all else { return }
         let index = streamHosts.firstIndex { $0.base == host.base } ?? 0
         let candidate = ICECandidate(
             foundation: foundations.foundation(of: .host, base: host.base.ip, transport: .tcp), transport: .tcp,

@@ -15,7 +15,7 @@ public struct ICEAgent: Sendable {
 
     // MARK: State. Written by the extensions in this folder only.
 
-    /// Fixed but for the STUN servers.
+    /// Fixed but for the STUN servers and the transport policy.
     var configuration: ICEConfiguration
     var random: EngineRandom
     /// Which agent decides (RFC 8445 §6.1.1). Changes by itself when both sides claim the same role.
@@ -102,8 +102,6 @@ public struct ICEAgent: Sendable {
         guard connectionState != .closed, !base.ip.isUnspecified, !bases.contains(base), mayGather(from: base) else {
             return
         }
-        // W3C RTCIceTransportPolicy: told to nobody, used for nothing, and deaf to checks that come all the same.
-        guard configuration.transportPolicy == .all else { return }
         bases.append(base)
         gather(from: base, index: bases.count - 1, at: now)
         advance(at: now)
@@ -124,7 +122,7 @@ public struct ICEAgent: Sendable {
         _ datagram: RawSpan, from remote: TransportAddress, to base: TransportAddress, at now: Instant
     ) {
         guard connectionState != .closed else { return }
-        guard isOurs(base), let message = try? STUNMessage(parsing: datagram), message.method == .binding
+        guard isHeard(at: base), let message = try? STUNMessage(parsing: datagram), message.method == .binding
         else {
             counters.datagramsIgnored += 1
             return

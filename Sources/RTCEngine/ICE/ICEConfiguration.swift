@@ -1,7 +1,7 @@
 public import RTCWire
 
 /// What an ICE agent may be told before it begins. The defaults suit a call between people; simulations shorten them.
-public struct ICEConfiguration: Sendable {
+public struct ICEConfiguration: Sendable, Hashable {
     /// Be a lite agent (RFC 8445 §2.5): for servers that everybody can reach. It has host candidates only, answers
     /// checks and makes none, and leaves the choice of the pair to its peer, which must not be lite.
     public var isLite = false

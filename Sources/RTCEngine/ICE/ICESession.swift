@@ -61,6 +61,8 @@ struct ICESession: Sendable {
     let credential: LocalCredential
     /// That of the generation before: the peer may go on using it.
     let retired: LocalCredential?
+    /// Of its gathering.
+    var transportPolicy: ICETransportPolicy
     /// Over which the peer of this generation names us by `retired`, the latest last.
     var retiredRoutes: [ICERoute] = []
     var phase = Phase.awaitingPeer
@@ -90,6 +92,7 @@ struct ICESession: Sendable {
         self.local = local
         self.credential = LocalCredential(local)
         self.retired = retired
+        self.transportPolicy = configuration.transportPolicy
         self.checklist = Checklist(limit: configuration.maximumPairs)
     }
 

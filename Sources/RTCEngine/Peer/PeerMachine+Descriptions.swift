@@ -64,9 +64,10 @@ extension PeerMachine {
     public var remoteDescription: TypedDescription? { negotiator.remoteDescription }
 
     /// - Parameter iceRestart: gives this offer new credentials (RFC 8829 §4.1.8). Of one that is not set nothing is
-    ///   kept; `restartICE` lasts.
+    ///   kept; `restartICE` lasts, and so does another transport policy.
     public mutating func createOffer(iceRestart: Bool) throws(PeerError) -> SessionDescription {
-        let isRestart = negotiator.wantsICERestart || iceRestart && negotiator.transport.localICE != nil
+        let isWanted = iceRestart || ice.awaitsRestart
+        let isRestart = negotiator.wantsICERestart || isWanted && negotiator.transport.localICE != nil
         let parameters = isRestart ? ice.makeRestartParameters() : ice.localParameters
         return try negotiating { negotiator throws(NegotiationError) in try negotiator.createOffer(ice: parameters) }
     }
@@ -104,6 +105,13 @@ extension PeerMachine {
                 attribute, mid: mid, mLineIndex: mLineIndex, usernameFragment: usernameFragment)
         }
         perform(actions, at: now)
+    }
+
+    /// Which candidates are used from the next gathering on (W3C WebRTC §4.4.1.6, `setConfiguration`): the first one,
+    /// or that of an ICE restart, which the next offer is (RFC 9429 §5.2.2). The pair in use carries media meanwhile.
+    public mutating func setTransportPolicy(_ policy: ICETransportPolicy) throws(PeerError) {
+        guard connectionState != .closed else { throw .closed }
+        ice.setTransportPolicy(policy)
     }
 
     /// The next offer asks for new paths.

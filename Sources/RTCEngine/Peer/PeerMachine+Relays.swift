@@ -4,10 +4,9 @@ public import RTCWire
 /// what comes through it is ICE's as if it had come to that address.
 extension PeerMachine {
     /// The STUN and TURN servers, in place of all that were known but for those of `ICEConfiguration.stunServers` (W3C
-    /// WebRTC §4.4.2, `setConfiguration`). While
-    /// candidates are gathered, new ones are asked at once; afterwards by the next ICE restart. A relayed address that
-    /// there is goes on under the credential that it was given for, and one whose server is left out until a restart
-    /// finds that it is not in use.
+    /// WebRTC §4.4.1.6, `setConfiguration`). While candidates are gathered, new ones are asked at once; afterwards by
+    /// the next ICE restart. A relayed address that there is goes on under the credential that it was given for, and
+    /// one whose server is left out until a restart finds that it is not in use.
     ///
     /// - Parameter areAll: false while more may follow, since names are being looked up: a restart meanwhile is not
     ///   done with gathering before `localHostsComplete` is called once more.

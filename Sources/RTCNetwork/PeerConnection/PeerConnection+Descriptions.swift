@@ -43,7 +43,7 @@ extension PeerConnection {
         _ description: SessionDescriptionInit? = nil
     ) throws(PeerConnectionError) -> SessionDescriptionInit {
         defer { flushAndEndLostReceivers() }
-        let servers = try servers(iceServers)
+        let servers = try servers(configuration.iceServers)
         let description = if let description { description } else { try implicitDescription() }
         let sdp = try parse(description)
         try refusing { () throws(PeerError) in

@@ -3,25 +3,6 @@ internal import RTCWire
 internal import Synchronization
 
 extension PeerConnection {
-    /// Uses other ICE servers, or other credentials for the same ones, as when those of a long call run out (W3C WebRTC
-    /// §4.4.2: `setConfiguration`, of which this is the part that may change while a connection lasts).
-    ///
-    /// They are asked by the gathering that is under way, or by the next one, that of an ICE restart
-    /// (`createOffer(iceRestart: true)`, or the peer's): it waits for their names to be looked up. What was gathered
-    /// before stays in use meanwhile. A relayed address goes on under the credential that it was given for, and the new
-    /// one is shown when it is lost.
-    ///
-    /// - Throws: `.peer(.closed)`, and what the configuration's servers are refused with (`ICEServer.check`): then
-    ///   nothing has changed.
-    public func setICEServers(_ servers: [PeerConnectionConfiguration.ICEServer]) throws(PeerConnectionError) {
-        guard machine.connectionState != .closed else { throw .peer(.closed) }
-        let parsed = try self.servers(servers)
-        iceServers = servers
-        guard gathering == .started else { return }
-        ask(parsed)
-        flush()
-    }
-
     /// A server of the configuration, to be looked up.
     struct Server {
         let location: STUNServerURL
@@ -77,7 +58,7 @@ extension PeerConnection {
 
     /// Uses these servers in place of those before: at once as far as their names are known, and then as they become
     /// known.
-    private func ask(_ servers: [Server]) {
+    func ask(_ servers: [Server]) {
         askedServers = servers
         serverGeneration += 1
         let locations = Set(servers.map(\.location))

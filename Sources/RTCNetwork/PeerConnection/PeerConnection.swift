@@ -30,7 +30,8 @@ public actor PeerConnection {
     /// What makes calls from elsewhere run on the loop's thread.
     nonisolated public var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    let configuration: PeerConnectionConfiguration
+    /// What holds: as the connection was made, with what `setConfiguration` has changed since (W3C: getConfiguration).
+    public internal(set) var configuration: PeerConnectionConfiguration
     nonisolated let eventBroadcast = EventBroadcast<PeerConnectionEvent>(backlog: 2_048)
     /// Who comes late wants to know the last only.
     nonisolated let bitrateBroadcast = EventBroadcast<TargetBitrate>(backlog: 1)
@@ -52,8 +53,6 @@ public actor PeerConnection {
     var filledInboxes: [DataChannelInbox] = []
     var gathering = Gathering.notStarted
     var sockets: [BoundSocket] = []
-    /// As the configuration has them, or `setICEServers` has said since.
-    var iceServers: [PeerConnectionConfiguration.ICEServer]
     /// Those that are in use, with what is known of their names.
     var askedServers: [Server] = []
     var knownAddresses: [STUNServerURL: [TransportAddress]] = [:]
@@ -83,7 +82,6 @@ public actor PeerConnection {
     ///   - loop: the thread to live on; connections that talk to each other much may share one.
     public init(configuration: PeerConnectionConfiguration, loop: NetworkLoop = .shared) {
         self.configuration = configuration
-        self.iceServers = configuration.iceServers
         self.loop = loop
         self.machine = PeerMachine(
             configuration: PeerMachineConfiguration(configuration), security: configuration.security, random: .system)

@@ -14,6 +14,9 @@ public enum PeerConnectionError: Error, Sendable, Equatable {
     case iceServer(String)
     /// A TURN server without a user name or credential (W3C: InvalidAccessError).
     case iceServerCredential(String)
+    /// A part of the configuration that cannot change while a connection lasts, by its name (W3C:
+    /// InvalidModificationError).
+    case fixedConfiguration(String)
     /// No certificate could be made.
     case certificate(String)
 }
@@ -32,6 +35,8 @@ extension PeerConnectionError: CustomStringConvertible {
             """
         case .iceServerCredential(let url):
             "The ICE server \"\(url)\" is a TURN server: it needs a user name and a credential."
+        case .fixedConfiguration(let part):
+            "The configuration's \"\(part)\" cannot be changed while the connection lasts."
         case .certificate(let reason): "No certificate could be made: \(reason)."
         }
     }

@@ -35,7 +35,7 @@ extension TURNServer: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 /// Times and limits of relays.
-public struct TURNConfiguration: Sendable {
+public struct TURNConfiguration: Sendable, Hashable {
     /// Until a request over UDP is sent again; doubled for each further one (RFC 8489 §6.2.1).
     public var rto = Interval.milliseconds(250)
     /// Doubling ends here.
