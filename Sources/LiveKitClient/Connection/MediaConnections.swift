@@ -64,7 +64,7 @@ actor MediaConnections {
         (reliableStream, reliable) = AsyncStream.makeStream()
         // Of those that not even the task gets to send, the newest count.
         (lossyStream, lossy) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(256))
-        (frameStream, frames) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(32))
+        (frameStream, frames) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(DataQueue.frameLimit))
     }
 
     /// Those of a server's ICE servers that can be used here: one that cannot does not keep the others from it.

@@ -7,17 +7,18 @@ internal import SwiftProtobuf
 struct DataQueue {
     /// What a server takes; SDKs send no more.
     static let largestMessage = 64_000
-    /// Together, of what waits and of what may be wanted again.
+    /// Of messages that wait, and of those that may be wanted again.
     private static let limit = 4 << 20
-    /// Frames of data tracks leave room for messages.
-    private static let trackLimit = 1 << 20
+    /// So many frames of data tracks wait, the newest: for a channel here, and for its sender.
+    static let frameLimit = 32
+    /// Together.
+    private static let frameBytesLimit = 1 << 20
 
     private(set) var openLabels: [DataLabel] = []
     private var waiting: [(label: DataLabel, bytes: [UInt8])] = []
+    private var waitingBytes = 0
     /// In packets.
     private var waitingFrames: [[[UInt8]]] = []
-    /// Of both.
-    private var waitingBytes = 0
     /// Reliable ones that were sent, oldest first.
     private var sent: [(sequence: UInt32, bytes: [UInt8])] = []
     private var sentBytes = 0
@@ -33,15 +34,9 @@ struct DataQueue {
     mutating func newSession() {
         openLabels = []
         waitingFrames = []
-        countWaiting()
         sent = []
         sentBytes = 0
         lastReceived = [:]
-    }
-
-    private mutating func countWaiting() {
-        waitingBytes = waiting.reduce(0) { $0 + $1.bytes.count }
-        waitingBytes += waitingFrames.reduce(0) { $0 + Self.size(of: $1) }
     }
 
     private static func size(of packets: [[UInt8]]) -> Int { packets.reduce(0) { $0 + $1.count } }
@@ -68,13 +63,17 @@ struct DataQueue {
         return .later
     }
 
-    /// Takes all packets of a data track's frame or none: the others are of no use without the one that is lost.
+    /// Takes a data track's frame in the place of the oldest ones, of which all packets go: the others are of no use
+    /// without the one that is lost.
     mutating func admit(frame packets: [[UInt8]]) -> Admission {
         guard !openLabels.contains(.tracks) else { return .now }
-        let size = Self.size(of: packets)
-        guard waitingBytes + size <= Self.trackLimit else { return .full }
+        guard Self.size(of: packets) <= Self.frameBytesLimit else { return .full }
         waitingFrames.append(packets)
-        waitingBytes += size
+        while waitingFrames.count > Self.frameLimit
+            || waitingFrames.reduce(0, { $0 + Self.size(of: $1) }) > Self.frameBytesLimit
+        {
+            waitingFrames.removeFirst()
+        }
         return .later
     }
 
@@ -84,7 +83,7 @@ struct DataQueue {
         openLabels.append(label)
         let ready = waiting.filter { $0.label == label }.map(\.bytes)
         waiting.removeAll { $0.label == label }
-        countWaiting()
+        waitingBytes -= Self.size(of: ready)
         return ready
     }
 
@@ -92,7 +91,6 @@ struct DataQueue {
     mutating func takeFrames() -> [[[UInt8]]] {
         let ready = waitingFrames
         waitingFrames = []
-        countWaiting()
         return ready
     }
 

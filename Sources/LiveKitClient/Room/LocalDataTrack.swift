@@ -36,7 +36,8 @@ public final class LocalDataTrack: Sendable {
     public var isPublished: Bool { state.withLock { $0.isPublished } }
 
     /// Sends a frame, once, to those who have subscribed. Back when it is on its way; passed over while a new session
-    /// is made. Where the path takes less than is pushed, 32 frames of all tracks wait, and the oldest go.
+    /// is made. Before there is a channel, and where the path takes less than is pushed, 32 frames of all tracks wait,
+    /// and the oldest go.
     ///
     /// - Throws: `dataTrackEnded` when it is not published any more, `dataTooLarge` when a frame is longer than others
     ///   take, which is 2 MB.

@@ -151,28 +151,32 @@ import Testing
         #expect(throws: RoomError.dataTrackEnded) { try Self.push(1, on: 1, dialogue) }
     }
 
-    @Test func `frames that wait for a channel leave room for messages`() throws {
+    /// In a room, and the channel for frames is not open.
+    private static func early() throws -> Dialogue {
         let dialogue = Dialogue()
         dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
         _ = dialogue.server(Dialogue.join())
-        _ = try Self.publish("pose", dialogue)
-        _ = dialogue.server(Self.published(1, "DTR_1"))
-        for _ in 0..<100 { #expect(try Self.push(15_988, on: 1, dialogue).isEmpty) }
-        try dialogue.machine.sendData(
-            [UInt8](repeating: 0, count: 60_000), isReliable: true, to: [], topic: nil, at: dialogue.now)
-        // The first ones, up to a mebibyte.
-        #expect(dialogue.media(.channelOpen(.tracks)).count == 65)
+        _ = try publish("pose", dialogue)
+        _ = dialogue.server(published(1, "DTR_1"))
+        return dialogue
     }
 
-    @Test func `of a frame that waits for a channel all packets find a place or none`() throws {
-        let dialogue = Dialogue()
-        dialogue.machine.connect(token: "token", request: dialogue.request(), at: dialogue.now)
-        _ = dialogue.server(Dialogue.join())
-        _ = try Self.publish("pose", dialogue)
-        _ = dialogue.server(Self.published(1, "DTR_1"))
-        let packets = [String](repeating: "15988", count: 50).joined(separator: " + ")
-        for _ in 0..<2 { #expect(try Self.push(50 * 15_988, on: 1, dialogue).isEmpty) }
+    @Test func `of frames that wait for a channel the newest are sent, and they leave room for messages`() throws {
+        let dialogue = try Self.early()
+        for number in 0..<100 { #expect(try Self.push(15_000 + number, on: 1, dialogue).isEmpty) }
+        for _ in 0..<65 {
+            try dialogue.machine.sendData(
+                [UInt8](repeating: 0, count: 60_000), isReliable: true, to: [], topic: nil, at: dialogue.now)
+        }
+        #expect(dialogue.media(.channelOpen(.tracks)) == (68..<100).map { "> frame on 1: \(15_000 + $0) bytes" })
+    }
+
+    @Test func `a frame that waits for a channel makes room with all packets or none`() throws {
+        let dialogue = try Self.early()
+        // Two of a mebibyte together, of which the first goes; one of more, which none makes room for; a small one.
+        for packets in [50, 40, 70] { #expect(try Self.push(packets * 15_988, on: 1, dialogue).isEmpty) }
         #expect(try Self.push(3, on: 1, dialogue).isEmpty)
+        let packets = [String](repeating: "15988", count: 40).joined(separator: " + ")
         #expect(dialogue.media(.channelOpen(.tracks)) == ["> frame on 1: \(packets) bytes", "> frame on 1: 3 bytes"])
         #expect(dialogue.media(.channelOpen(.tracks)).isEmpty)
     }

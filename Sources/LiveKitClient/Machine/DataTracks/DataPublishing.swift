@@ -145,7 +145,7 @@ extension RoomClientMachine {
         guard case .published = dataPublishing.tracks[place].step else { return }
         switch data.admit(frame: packets) {
         case .now: put(.sendFrame(packets))
-        // One that finds no place is lost, as on the way.
+        // One that is too large to wait is lost, as on the way.
         case .later, .full: break
         }
     }
