@@ -48,17 +48,21 @@ final class TURNProcess: Sendable {
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = FileHandle.nullDevice
-        pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
-            let data = handle.availableData
-            guard !data.isEmpty, let self else { return handle.readabilityHandler = nil }
-            let ready = self.log.withLock { log in
-                log.text += String(decoding: data, as: UTF8.self)
-                return log.ready()
-            }
-            for continuation in ready { continuation.resume() }
-        }
         try process.run()
+        // A `readabilityHandler` would not hear of the end of one that writes and ends at once.
+        let handle = pipe.fileHandleForReading
+        Thread.detachNewThread { [weak self] in
+            while case let data = handle.availableData, !data.isEmpty { self?.logged(data) }
+        }
         await says("Total General servers")
+    }
+
+    private func logged(_ data: Data) {
+        let ready = log.withLock { log in
+            log.text += String(decoding: data, as: UTF8.self)
+            return log.ready()
+        }
+        for continuation in ready { continuation.resume() }
     }
 
     /// Waits until the log holds all of these.
