@@ -131,7 +131,10 @@ import Testing
         }
     }
 
-    @Test func `who comes once more to publish alone is another participant, and takes nothing`() async throws {
+    @Test
+    func `who comes once more to publish alone is another participant, who may not subscribe, also by a renewed token`()
+        async throws
+    {
         try await TestServer.run { server in
             let token = try TestServer.token()
             let app = try await server.openWebSocket("/rtc?protocol=16", headers: Self.bearer(token))
