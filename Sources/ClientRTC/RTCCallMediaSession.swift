@@ -117,7 +117,7 @@ actor RTCCallMediaSession: CallMediaSession {
         } catch {
             switch error {
             case .peer(.closed): throw .closed
-            case .peer: throw .rejected("\(error)")
+            case .peer, .fixedConfiguration: throw .rejected("\(error)")
             case .noSocket, .interfaces, .noAddress, .iceServer, .iceServerCredential, .certificate:
                 throw .unavailable("\(error)")
             }

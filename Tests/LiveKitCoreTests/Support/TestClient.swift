@@ -8,16 +8,11 @@ import SwiftProtobuf
 
 @testable import LiveKitCore
 
-/// What a client that has no messages offers in a section.
-struct OfferedSection {
-    var title: String
-    var kind: MediaKind
-    var direction = TransceiverDirection.sendonly
-    var layers: [String] = []
-}
-
 /// A client as LiveKit's are: of one peer connection, in which it offers, or of two. It answers by itself what clients
 /// answer by themselves, and keeps what was said as lines.
+///
+/// What it publishes is in `+Publishing`, what it says on data channels in `+Data`, and what a client does that has no
+/// messages in `+Exchanging`.
 final class TestClient {
     let name: String
     let mode: ConnectionMode
@@ -29,11 +24,12 @@ final class TestClient {
     /// It does what the room asks for; otherwise the test does.
     var isObedient = true
 
-    private var publisher: PeerMachine
-    private var subscriber: PeerMachine
-    private let hosts: [TransportAddress]
-    private var up: [String: DataChannelID] = [:]
-    private var down: [DataChannelID: String] = [:]
+    // What the other files of this class use stands here without `private`.
+    var publisher: PeerMachine
+    var subscriber: PeerMachine
+    let hosts: [TransportAddress]
+    var up: [String: DataChannelID] = [:]
+    var down: [DataChannelID: String] = [:]
     private(set) var hasOffered = false
     private var isNegotiating = false
     private var mustNegotiate = false
@@ -57,10 +53,12 @@ final class TestClient {
     /// As it was told last: the tracks by the numbers in their packets.
     private(set) var dataTrackHandles: [UInt32: String] = [:]
     private(set) var published: [String: LiveKitTrackInfo] = [:]
-    private var senders: [String: TransceiverID] = [:]
-    private var mids: [String: String] = [:]
+    var senders: [String: TransceiverID] = [:]
+    var mids: [String: String] = [:]
     var wantsKeyFrame = false
-    private var sequence: UInt32 = 0
+    var sequence: UInt32 = 0
+    /// By a client that has no messages.
+    var offered = ""
 
     init(
         _ name: String, _ mode: ConnectionMode, host: Int, codecs: [CodecParameters], sound: [CodecParameters],
@@ -112,7 +110,7 @@ final class TestClient {
         return try makeOffer(at: now)
     }
 
-    private func makeOffer(iceRestart: Bool = false, at now: Instant) throws -> LiveKitSessionDescription {
+    func makeOffer(iceRestart: Bool = false, at now: Instant) throws -> LiveKitSessionDescription {
         hasOffered = true
         isNegotiating = true
         mustNegotiate = false
@@ -194,7 +192,7 @@ final class TestClient {
     /// an encoder goes over to another without asking.
     var encodes: PayloadFormat?
 
-    private func takeAnswer(_ answer: LiveKitSessionDescription, at now: Instant) {
+    func takeAnswer(_ answer: LiveKitSessionDescription, at now: Instant) {
         answers.append(answer)
         isNegotiating = false
         for (mid, track) in answer.midToTrackID { mids[mid] = track }
@@ -235,6 +233,7 @@ final class TestClient {
 
     private var pendingAnswer: LiveKitSessionDescription?
 
+<<<<<<< HEAD
     /// A candidate of the room's as SDKs read it.
     struct Candidate: Decodable, Equatable {
         var candidate: String
@@ -514,6 +513,8 @@ final class TestClient {
         messages.map { "\($0.packet.participantIdentity): \(String(decoding: $0.packet.user.payload, as: UTF8.self))" }
     }
 
+=======
+>>>>>>> bbb11788 (Tests: a room's client has a file each for publishing, data channels and exchanges)
     // MARK: Time
 
     func tick(at now: Instant, send: (Transmit) -> Void) {
