@@ -62,11 +62,14 @@ extension TestClient {
     /// What browsers' SDKs do when they are told that somebody needs the second codec: another section, of which they
     /// have said under which id it comes. Its title is made of both names.
     ///
-    /// - Parameter isNamed: false for a client whose ids are not those of its sections.
+    /// - Parameters:
+    ///   - isNamed: false for a client whose ids are not those of its sections.
+    ///   - isRenewed: it is made anew under another id, and the section that there is ends with the same offer.
     func publishBackup(
-        of title: String, as codec: String = "vp8", layers: [String] = [], isNamed: Bool = true
+        of title: String, as codec: String = "vp8", layers: [String] = [], isNamed: Bool = true,
+        isRenewed: Bool = false
     ) throws {
-        let cid = "cid-\(name)-\(title)-\(codec)"
+        let cid = "cid-\(name)-\(title)-\(codec)" + (isRenewed ? "-again" : "")
         let request = LiveKitAddTrackRequest.with {
             $0.cid = cid
             $0.sid = track(title)?.sid ?? "TR_none"
@@ -75,6 +78,9 @@ extension TestClient {
             $0.simulcastCodecs = [.with { ($0.codec, $0.cid) = (codec, cid) }]
         }
         venue.send(.addTrack(request), from: self)
+        if isRenewed, let former = senders["\(title)-\(codec)"] {
+            try publisher.setDirection(.inactive, of: former, at: venue.now)
+        }
         senders["\(title)-\(codec)"] = try publisher.addTransceiver(
             .video, direction: .sendonly, streamIDs: [], trackID: isNamed ? cid : "of-the-section",
             encodings: layers.map { SendEncoding(rid: $0) })
