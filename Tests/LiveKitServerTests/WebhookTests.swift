@@ -1,4 +1,3 @@
-import Foundation
 import LiveKitProtocol
 import Logging
 import SocketIO
@@ -18,12 +17,8 @@ import Testing
         var events: [String] { state.withLock { $0.events } }
         var lastBody: [UInt8] { state.withLock { $0.lastBody } }
 
-        func take(_ request: SocketIOHTTPRequest, keys: APIKeys) -> SocketIOHTTPResponse {
-            let event = try? LiveKitWebhookEvent(
-                verifying: request.body, authorization: request.header("Authorization") ?? "", with: keys, at: Date())
-            guard let event, request.header("Content-Type") == "application/webhook+json" else {
-                return .text("", status: 401)
-            }
+        func take(_ request: SocketIOHTTPRequest) -> SocketIOHTTPResponse {
+            guard let event = WebhookBench.event(in: request) else { return .text("", status: 401) }
             return state.withLock { state in
                 let status = state.statuses.isEmpty ? 200 : state.statuses.removeFirst()
                 state.events.append(event.event)
@@ -36,23 +31,10 @@ import Testing
     private static func run(
         _ receiver: Receiver, logger: Logger = Logger(label: "test"), _ body: (WebhookSender) async throws -> Void
     ) async throws {
-        let key = try #require(TestServer.key)
-        var configuration = SocketIOServerConfiguration()
-        configuration.fallback = { receiver.take($0, keys: APIKeys(key)) }
-        let server = SocketIOServer(configuration: configuration)
-        let port = try await server.bind(host: "127.0.0.1", port: 0)
-        let url = try #require(WebhookURL("http://127.0.0.1:\(port)/hooks?kind=test"))
-        let sender = WebhookSender(urls: [url], key: key, logger: logger)
-        try await body(sender)
-        await sender.finish(within: .seconds(60))
-        await server.shutdown()
+        try await WebhookBench.run(logger: logger, answer: { receiver.take($0) }, body)
     }
 
-    private static func event(_ name: String) -> LiveKitWebhookEvent {
-        var event = LiveKitWebhookEvent()
-        event.event = name
-        return event
-    }
+    private static func event(_ name: String) -> LiveKitWebhookEvent { WebhookBench.event(name) }
 
     @Test func `events come signed, in their order`() async throws {
         let receiver = Receiver()
@@ -70,7 +52,7 @@ import Testing
         try await Self.run(receiver) { sender in
             sender.send(Self.event("ours"))
             let theirs = Array(#"{ "event" : "theirs", "aFieldOfTomorrow" : [1] }"#.utf8)
-            sender.passOn(theirs, event: "theirs")
+            sender.passOn(theirs, event: Self.event("theirs"))
             await sender.finish(within: .seconds(60))
             #expect(receiver.events == ["ours", "theirs"])
             #expect(receiver.lastBody == theirs)
@@ -96,7 +78,7 @@ import Testing
         configuration.fallback = { request in
             switch request.path {
             case "/moved/": Self.redirection(308, to: "there?kind=test")
-            case "/moved/there": receiver.take(request, keys: APIKeys(key))
+            case "/moved/there": receiver.take(request)
             default: .text("", status: 404)
             }
         }

@@ -4,7 +4,8 @@ internal import Logging
 internal import SocketIO
 internal import Synchronization
 
-/// Takes the cluster's webhooks and hands each on once, in the order in which they come. From any thread.
+/// Takes the cluster's webhooks and hands each on once, in the order in which they come; what is posted of it keeps the
+/// order of each room. From any thread.
 final class ClusterEvents: Sendable {
     private struct State {
         var statistics = ClusterStatistics.Events()

@@ -33,7 +33,7 @@ package final class LiveKitCluster: Sendable {
         self.webhooks = webhooks
         let heard = configuration.heard
         events = ClusterEvents(keys: configuration.keys, logger: logger) { body, event in
-            webhooks.passOn(body, event: event.event)
+            webhooks.passOn(body, event: event)
             heard?(event)
         }
         pseudonym = "roost-" + String(UInt64.random(in: 0...UInt64.max), radix: 36)

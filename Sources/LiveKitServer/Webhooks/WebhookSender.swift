@@ -1,4 +1,3 @@
-internal import Foundation
 internal import LiveKitProtocol
 internal import Logging
 internal import SocketIO
@@ -14,82 +13,70 @@ package struct WebhookStatistics: Sendable, Equatable {
     package var waiting = 0
 }
 
-/// Posts events, for each URL in the order in which they came, each until it is taken or has failed too often. A
-/// receiver that is down holds up nobody but itself.
+/// Posts events, for each URL those of a room in the order in which they came, each until it is taken or has failed too
+/// often. Rooms go side by side: an answer that is slow, or an event that is not taken, holds up no room but its own,
+/// and a receiver that is down nobody but itself.
 final class WebhookSender: Sendable {
-    private enum Notice {
-        /// Of our own, written when its turn comes: whoever sends it has other things to do.
-        case event(LiveKitWebhookEvent)
-        /// Somebody else's, and its name.
-        case written([UInt8], name: String)
-
-        var name: String {
-            switch self {
-            case .event(let event): event.event
-            case .written(_, let name): name
-            }
-        }
-
-        /// Signed anew each time: a token is good for some minutes only.
-        func signed(with key: APIKey) throws(SigningError) -> SignedWebhook {
-            switch self {
-            case .event(let event): try SignedWebhook(event, key: key, at: Date())
-            case .written(let body, _): try SignedWebhook(body: body, key: key, at: Date())
-            }
-        }
-    }
-
-    private struct Queue {
-        let notices: AsyncStream<Notice>.Continuation
+    private struct Target {
+        /// Rooms of which events are to be delivered.
+        let rooms: AsyncStream<String>.Continuation
+        let connections: WebhookConnections
         let delivery: Task<Void, Never>
     }
 
-    private let queues: [Queue]
+    private let targets: [Target]
     private let state: Shared
     private let logger: Logger
 
-    /// Events that wait for one URL. Some thousand people come and go while it is down for a minute.
-    private static let limit = 10_000
     /// Waits between the attempts: as often as LiveKit's server tries.
-    private static let pauses: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8)]
+    static let pauses: [Duration] = [.milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8)]
 
-    init(urls: [WebhookURL], key: APIKey, logger: Logger) {
-        let state = Shared()
-        queues = urls.compactMap { url in
-            guard let poster = try? HTTPPoster(url: url.description) else { return nil }
-            let (stream, notices) = AsyncStream.makeStream(
-                of: Notice.self, bufferingPolicy: .bufferingOldest(Self.limit))
-            let delivery = Task {
-                for await notice in stream { await Self.deliver(notice, by: poster, key: key, state, logger) }
-                await poster.close()
+    init(urls: [WebhookURL], key: APIKey, logger: Logger, pauses: [Duration] = WebhookSender.pauses) {
+        let connections = urls.compactMap { WebhookConnections(to: $0) }
+        let state = Shared(targets: connections.count)
+        targets = connections.enumerated().map { index, connections in
+            let (stream, rooms) = AsyncStream.makeStream(of: String.self)
+            let delivery = WebhookDelivery(
+                target: index, connections: connections, key: key, pauses: pauses, state: state, logger: logger)
+            let task = Task {
+                await withDiscardingTaskGroup { group in
+                    for await room in stream { group.addTask { await delivery.deliver(ofRoom: room) } }
+                }
+                await connections.close()
             }
-            return Queue(notices: notices, delivery: delivery)
+            return Target(rooms: rooms, connections: connections, delivery: task)
         }
         self.state = state
         self.logger = logger
     }
 
-    var statistics: WebhookStatistics { state.value.statistics }
+    var statistics: WebhookStatistics { state.statistics }
 
     func send(_ event: LiveKitWebhookEvent) {
         send(.event(event))
     }
 
     /// Sends another server's event as it came, with whatever a newer one has put there.
-    func passOn(_ body: [UInt8], event: String) {
-        send(.written(body, name: event))
+    func passOn(_ body: [UInt8], event: LiveKitWebhookEvent) {
+        send(.written(body, event))
     }
 
-    private func send(_ notice: Notice) {
+    private func send(_ notice: WebhookNotice) {
+        let room = notice.room
         // In one step: what is counted as waiting is waited for, and at the end all that is left is counted once.
         state.change { state in
-            for queue in queues {
-                guard !state.isFinished, case .enqueued = queue.notices.yield(notice) else {
-                    // The oldest go first: it is this one.
+            for (index, target) in targets.enumerated() {
+                guard !state.isFinished else {
                     state.statistics.lost += 1
                     continue
                 }
-                state.statistics.waiting += 1
+                switch state.queues[index].add(notice, ofRoom: room) {
+                case .refused: state.statistics.lost += 1
+                case .waits: state.statistics.waiting += 1
+                case .begins:
+                    state.statistics.waiting += 1
+                    target.rooms.yield(room)
+                }
             }
         }
     }
@@ -98,14 +85,17 @@ final class WebhookSender: Sendable {
     func finish(within patience: Duration = .seconds(5)) async {
         state.change { state in
             state.isFinished = true
-            for queue in queues { queue.notices.finish() }
+            for target in targets { target.rooms.finish() }
         }
-        let end = Task { [queues] in
+        let end = Task { [targets] in
             try? await Task.sleep(for: patience)
             guard !Task.isCancelled else { return }
-            for queue in queues { queue.delivery.cancel() }
+            for target in targets {
+                target.delivery.cancel()
+                target.connections.end()
+            }
         }
-        for queue in queues { await queue.delivery.value }
+        for target in targets { await target.delivery.value }
         end.cancel()
         let left = state.change { state in
             defer { state.statistics.waiting = 0 }
@@ -115,14 +105,35 @@ final class WebhookSender: Sendable {
         guard left > 0 else { return }
         logger.warning("webhooks were not delivered before the server went down", metadata: ["count": "\(left)"])
     }
+}
 
-    private static func deliver(
-        _ notice: Notice, by poster: HTTPPoster, key: APIKey, _ state: Shared, _ logger: Logger
-    ) async {
+/// Delivers the events for one URL.
+private struct WebhookDelivery: Sendable {
+    /// Which of the URLs.
+    let target: Int
+    let connections: WebhookConnections
+    let key: APIKey
+    let pauses: [Duration]
+    let state: Shared
+    let logger: Logger
+
+    /// Those of one room, one after the other, until none is left.
+    func deliver(ofRoom room: String) async {
+        var next = state.change { $0.queues[target].first(ofRoom: room) }
+        while let notice = next, !Task.isCancelled {
+            await deliver(notice)
+            next = state.change { $0.queues[target].removeFirst(ofRoom: room) }
+        }
+    }
+
+    private func deliver(_ notice: WebhookNotice) async {
         for attempt in 0...pauses.count where !Task.isCancelled {
             if attempt > 0 { try? await Task.sleep(for: pauses[attempt - 1]) }
+            // Not kept in the pauses: others go on.
+            guard let connection = await connections.take() else { return }
+            defer { connections.giveBack(connection) }
             guard let webhook = try? notice.signed(with: key) else { break }
-            let status = try? await poster.post(
+            let status = try? await connection.post(
                 webhook.body,
                 headers: [("Content-Type", SignedWebhook.contentType), ("Authorization", webhook.authorization)])
             if let status, (200..<300).contains(status) {
@@ -145,17 +156,23 @@ final class WebhookSender: Sendable {
     }
 }
 
-/// Shared by the queues. From any thread.
+/// Shared by the deliveries. From any thread.
 private final class Shared: Sendable {
     struct State {
+        /// Of each URL.
+        var queues: [WebhookQueue<WebhookNotice>]
         var statistics = WebhookStatistics()
         /// Nothing is taken any more.
         var isFinished = false
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    var value: State { state.withLock { $0 } }
+    init(targets: Int) {
+        state = Mutex(State(queues: Array(repeating: WebhookQueue(), count: targets)))
+    }
+
+    var statistics: WebhookStatistics { state.withLock { $0.statistics } }
 
     func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
 }

@@ -1,0 +1,180 @@
+import LiveKitProtocol
+import SocketIO
+import Synchronization
+import Testing
+
+@testable import LiveKitServer
+
+/// Events of several rooms for one receiver, which has a real socket.
+@Suite(.timeLimit(.minutes(2))) struct WebhookRoomsTests {
+    /// Takes webhooks. It answers those of some rooms only when it is told to.
+    private final class Receiver: Sendable {
+        private struct State {
+            var held: Set<String>
+            var waiting: [CheckedContinuation<Void, Never>] = []
+            var statuses: [String: [Int]]
+            var heard: [String] = []
+            var underWay = 0
+            var mostUnderWay = 0
+        }
+
+        private let state: Mutex<State>
+        /// Each request as it comes: "room: event".
+        let arrivals: AsyncStream<String>
+        private let arrival: AsyncStream<String>.Continuation
+
+        /// - Parameter statuses: of the first answers of each room; those that follow are 200.
+        init(holding rooms: Set<String> = [], statuses: [String: [Int]] = [:]) {
+            state = Mutex(State(held: rooms, statuses: statuses))
+            (arrivals, arrival) = AsyncStream.makeStream(of: String.self)
+        }
+
+        func events(ofRoom room: String) -> [String] {
+            state.withLock { $0.heard.filter { $0.hasPrefix("\(room): ") } }
+        }
+
+        var mostUnderWay: Int { state.withLock { $0.mostUnderWay } }
+
+        func take(_ request: SocketIOHTTPRequest) async -> SocketIOHTTPResponse {
+            guard let event = WebhookBench.event(in: request) else { return .text("", status: 401) }
+            let room = event.room.name
+            let text = "\(room): \(event.event)"
+            state.withLock { state in
+                state.heard.append(text)
+                state.underWay += 1
+                state.mostUnderWay = max(state.mostUnderWay, state.underWay)
+            }
+            arrival.yield(text)
+            await withCheckedContinuation { continuation in
+                let isHeld = state.withLock { state in
+                    guard state.held.contains(room) else { return false }
+                    state.waiting.append(continuation)
+                    return true
+                }
+                if !isHeld { continuation.resume() }
+            }
+            let status = state.withLock { state in
+                state.underWay -= 1
+                guard state.statuses[room]?.isEmpty == false else { return 200 }
+                return state.statuses[room]?.removeFirst() ?? 200
+            }
+            return .text("", status: status)
+        }
+
+        /// Answers all.
+        func release() {
+            let waiting = state.withLock { state in
+                state.held = []
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for continuation in waiting { continuation.resume() }
+        }
+    }
+
+    @Test func `a receiver that holds one room's event has those of the others meanwhile`() async throws {
+        let receiver = Receiver(holding: ["kitchen"])
+        try await WebhookBench.run(answer: { await receiver.take($0) }) { sender in
+            for number in 1...2 { sender.send(WebhookBench.event("\(number)", ofRoom: "kitchen")) }
+            for number in 1...20 { sender.send(WebhookBench.event("\(number)", ofRoom: "lounge")) }
+            for await text in receiver.arrivals where text == "lounge: 20" { break }
+            #expect(receiver.events(ofRoom: "kitchen") == ["kitchen: 1"])
+            receiver.release()
+            await sender.finish(within: .seconds(60))
+            #expect(receiver.events(ofRoom: "kitchen") == ["kitchen: 1", "kitchen: 2"])
+            #expect(receiver.events(ofRoom: "lounge") == (1...20).map { "lounge: \($0)" })
+            #expect(sender.statistics == WebhookStatistics(delivered: 22))
+        }
+    }
+
+    @Test func `in each room what fails is tried again before the next one`() async throws {
+        let receiver = Receiver(statuses: ["kitchen": [503, 500], "lounge": [429]])
+        let pauses = Array(repeating: Duration.milliseconds(10), count: 5)
+        try await WebhookBench.run(pauses: pauses, answer: { await receiver.take($0) }) { sender in
+            for number in 1...3 {
+                for room in ["kitchen", "lounge"] { sender.send(WebhookBench.event("\(number)", ofRoom: room)) }
+            }
+            await sender.finish(within: .seconds(60))
+            #expect(receiver.events(ofRoom: "kitchen") == [1, 1, 1, 2, 3].map { "kitchen: \($0)" })
+            #expect(receiver.events(ofRoom: "lounge") == [1, 1, 2, 3].map { "lounge: \($0)" })
+            #expect(sender.statistics == WebhookStatistics(delivered: 6, failedAttempts: 3))
+        }
+    }
+
+    @Test func `a room's recordings are in its order`() async throws {
+        let receiver = Receiver(statuses: ["kitchen": [503]])
+        let pauses = Array(repeating: Duration.milliseconds(10), count: 5)
+        try await WebhookBench.run(pauses: pauses, answer: { await receiver.take($0) }) { sender in
+            sender.send(WebhookBench.event("room_started", ofRoom: "kitchen"))
+            var event = WebhookBench.event("egress_started")
+            event.egressInfo.roomName = "kitchen"
+            sender.send(event)
+            for await text in receiver.arrivals where text == ": egress_started" { break }
+            #expect(sender.statistics.failedAttempts == 1)
+            #expect(receiver.events(ofRoom: "kitchen").count == 2)
+        }
+    }
+
+    @Test func `so many requests to one URL are under way and no more`() async throws {
+        let rooms = (1...40).map { "room \($0)" }
+        let receiver = Receiver(holding: Set(rooms))
+        try await WebhookBench.run(answer: { await receiver.take($0) }) { sender in
+            for room in rooms { sender.send(WebhookBench.event("room_started", ofRoom: room)) }
+            var count = 0
+            for await _ in receiver.arrivals {
+                count += 1
+                if count == WebhookConnections.limit { break }
+            }
+            try await Task.sleep(for: .milliseconds(200))
+            #expect(receiver.mostUnderWay == WebhookConnections.limit)
+            receiver.release()
+            await sender.finish(within: .seconds(60))
+            #expect(receiver.mostUnderWay == WebhookConnections.limit)
+            #expect(sender.statistics == WebhookStatistics(delivered: 40))
+        }
+    }
+
+    @Test func `a room whose event is to be tried again leaves its place to others until then`() async throws {
+        let rooms = (1...WebhookConnections.limit).map { "room \($0)" }
+        let receiver = Receiver(statuses: Dictionary(uniqueKeysWithValues: rooms.map { ($0, [503]) }))
+        try await WebhookBench.run(pauses: [.seconds(600)], answer: { await receiver.take($0) }) { sender in
+            for room in rooms { sender.send(WebhookBench.event("room_started", ofRoom: room)) }
+            sender.send(WebhookBench.event("room_started", ofRoom: "lounge"))
+            for await text in receiver.arrivals where text == "lounge: room_started" { break }
+            await sender.finish(within: .zero)
+            #expect(sender.statistics.delivered + sender.statistics.lost == rooms.count + 1)
+        }
+    }
+
+    // MARK: What waits
+
+    @Test func `so many wait for one URL, half as many of one room, and what comes then is lost`() {
+        var queue = WebhookQueue<Int>(limit: 4)
+        let admissions = [("a", 1), ("a", 2), ("a", 3), ("b", 4), ("c", 5), ("d", 6)].map { room, number in
+            queue.add(number, ofRoom: room)
+        }
+        #expect(admissions == [.begins, .waits, .refused, .begins, .begins, .refused])
+        #expect(queue.first(ofRoom: "a") == 1)
+        let rest = [queue.removeFirst(ofRoom: "a"), queue.removeFirst(ofRoom: "a"), queue.removeFirst(ofRoom: "a")]
+        #expect(rest == [2, nil, nil])
+        #expect(queue.count == 2)
+        let again = queue.add(7, ofRoom: "a")
+        #expect(again == .begins)
+    }
+
+    @Test func `a room's events leave in the order in which they came, however many there are`() {
+        var queue = WebhookQueue<Int>()
+        var left: [Int] = []
+        for number in 0..<1_000 {
+            _ = queue.add(number, ofRoom: "a")
+            guard number % 3 == 0, let first = queue.first(ofRoom: "a") else { continue }
+            left.append(first)
+            _ = queue.removeFirst(ofRoom: "a")
+        }
+        while let first = queue.first(ofRoom: "a") {
+            left.append(first)
+            _ = queue.removeFirst(ofRoom: "a")
+        }
+        #expect(left == Array(0..<1_000) && queue.count == 0)
+    }
+}
