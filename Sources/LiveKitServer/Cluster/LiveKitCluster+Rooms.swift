@@ -26,8 +26,20 @@ extension LiveKitCluster {
         try? await ask("DeleteRoom", LiveKitDeleteRoomRequest.with { $0.room = name }, room: name)
     }
 
-    /// As `LiveKitServer.removeParticipant`.
-    package func removeParticipant(_ identity: String, from room: String) async {
+    /// As `LiveKitServer.removeParticipant`, which knows who has come beside somebody with their token. A cluster does
+    /// not tell: they are known by their identities.
+    ///
+    /// - Parameter isTheirs: whether an identity is the same person's.
+    package func removeParticipant(
+        _ identity: String, from room: String, andWhere isTheirs: @Sendable (String) -> Bool
+    ) async {
+        await remove(identity, from: room)
+        // Afterwards: until then they may come once more.
+        let identities = (try? await participants(of: room).keys.sorted()) ?? []
+        for other in identities where other != identity && isTheirs(other) { await remove(other, from: room) }
+    }
+
+    private func remove(_ identity: String, from room: String) async {
         let request = LiveKitRoomParticipantIdentity.with {
             $0.room = room
             $0.identity = identity

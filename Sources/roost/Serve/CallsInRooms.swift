@@ -71,7 +71,8 @@ struct CallsInRooms: CallRooms {
     func remove(_ user: UserID, from room: String) async {
         switch service.rooms {
         case .embedded(let server, _): await server.removeParticipant(user.description, from: room)
-        case .cluster(let cluster, _): await cluster.removeParticipant(user.description, from: room)
+        case .cluster(let cluster, _):
+            await cluster.removeParticipant(user.description, from: room) { UserID(roomIdentity: $0) == user }
         }
     }
 }

@@ -1,5 +1,7 @@
 import Foundation
 import LiveKitProtocol
+import SwiftProtobuf
+import Synchronization
 import Testing
 
 @testable import LiveKitServer
@@ -79,6 +81,42 @@ import Testing
         #expect(validated?.status == 502 && validated?.text.hasPrefix("The cluster's answer is too large.") == true)
         #expect(cluster.statistics.isReachable && cluster.statistics.failed == [.service: 1, .validation: 1])
         cluster.stop()
+        await cluster.finish()
+        await server.shutdown()
+    }
+
+    private final class Removals: Sendable { let identities = Mutex<[String]>([]) }
+
+    @Test func `whoever is taken out of a room is, with all that are there under their name`() async throws {
+        let removals = Removals()
+        var options = SocketIOServerConfiguration()
+        options.fallback = { request in
+            switch request.path {
+            case "/twirp/livekit.RoomService/RemoveParticipant":
+                let one = try? LiveKitRoomParticipantIdentity(serializedBytes: request.body)
+                guard let one, one.room == "call" else { return .text("", status: 400) }
+                removals.identities.withLock { $0.append(one.identity) }
+                return SocketIOHTTPResponse(body: .bytes([]))
+            case "/twirp/livekit.RoomService/ListParticipants":
+                let list = LiveKitListParticipantsResponse.with {
+                    $0.participants = ["ann", "bob", "ann#slides", "annette", "ann#screen"].map { identity in
+                        LiveKitParticipantInfo.with { $0.identity = identity }
+                    }
+                }
+                let body: [UInt8] = (try? list.serializedBytes()) ?? []
+                return SocketIOHTTPResponse(body: .bytes(body))
+            default: return .text("", status: 404)
+            }
+        }
+        let server = SocketIOServer(configuration: options)
+        let port = try await server.bind(host: "127.0.0.1", port: 0)
+        let key = try #require(TestServer.key)
+        let cluster = LiveKitCluster(
+            LiveKitClusterConfiguration(
+                server: try RemoteServer(url: "ws://127.0.0.1:\(port)"), keys: APIKeys(key), signingKey: key))
+        await cluster.removeParticipant("ann", from: "call") { $0.split(separator: "#").first == "ann" }
+        let removed = removals.identities.withLock { $0 }
+        #expect(removed == ["ann", "ann#screen", "ann#slides"])
         await cluster.finish()
         await server.shutdown()
     }
