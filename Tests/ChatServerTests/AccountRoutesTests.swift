@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Synchronization
 import Testing
 
 @testable import ChatServer
@@ -41,6 +42,49 @@ struct AccountRoutesTests {
         #expect(statuses == [200, 200, 200, 200])
         let kept = try await fixture.service.read { try $0.credentials(of: user)?.passwordHash }
         #expect(kept?.hasPrefix("$scrypt$ln=11,") == true)
+    }
+
+    /// One in which somebody else writes before the next one does.
+    private struct SharedDatabase: ChatDatabase {
+        final class Other: Sendable { let write = Mutex<(@Sendable (any SQLSession) throws -> Void)?>(nil) }
+
+        let database: any ChatDatabase
+        let other: Other
+
+        var waitingTransactions: Int { database.waitingTransactions }
+
+        func read<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLSession) throws -> Value
+        ) async throws -> Value { try await database.read(body) }
+
+        func write<Value: Sendable>(
+            _ body: @escaping @Sendable (any SQLSession) throws -> Value
+        ) async throws -> Value {
+            let first = other.write.withLock { $0.take() }
+            if let first { try await database.write(first) }
+            return try await database.write(body)
+        }
+    }
+
+    @Test(arguments: ["correct horse", "a thief's"])
+    func `changes a password that a login keeps anew meanwhile, and none that is another one by then`(
+        kept: String
+    ) async throws {
+        let other = SharedDatabase.Other()
+        let fixture = try await ServerFixture { SharedDatabase(database: $0, other: other) }
+        let pair = try await fixture.login("ada")
+        // The first request of a session writes that the session's token has arrived.
+        #expect(try await fixture.ask("GET", "/users/me", token: pair.accessToken).status == 200)
+        let hash = try await PasswordHasher(cost: .init(logN: 9)).hash(kept)
+        other.write.withLock { $0 = { try $0.run("UPDATE users SET password_hash = $1", .text(hash)) } }
+        let change = ChangePasswordRequest(currentPassword: "correct horse", password: "battery staple")
+        let changed = try await fixture.ask("POST", "/auth/change_password", change, token: pair.accessToken)
+        let isDone = other.write.withLock { $0 == nil }
+        #expect(isDone)
+        let isSame = kept == "correct horse"
+        #expect(changed.status == (isSame ? 204 : 403))
+        let login = LoginRequest(login: "ada", password: isSame ? "battery staple" : kept)
+        #expect(try await fixture.ask("POST", "/auth/login", login).status == 200)
     }
 
     @Test func `lets nobody in before the address is confirmed, where letters arrive`() async throws {
