@@ -92,9 +92,13 @@ extension RoomMachine {
 
     /// Somebody has come.
     func launchAgents(for participant: Participant) {
-        absences[participant.identity] = nil
+        let identity = participant.identity
+        if let absence = absences.removeValue(forKey: identity), absence.wasAgent != participant.isAgent {
+            // Not who has left, who does not come back under this identity any more.
+            hasLeft(identity, wasAgent: absence.wasAgent, because: absence.reason)
+        }
         if participant.isAgent {
-            for place in dispatches.indices { dispatches[place].noteAgent(participant.identity) }
+            for place in dispatches.indices { dispatches[place].noteAgent(identity) }
         }
         for place in dispatches.indices { launchAgents(for: participant, of: place) }
     }
@@ -172,9 +176,8 @@ extension RoomMachine {
         departingAgents[participant.sid] = nil
         guard phase == .open, dispatches.contains(where: { $0.concerns(identity) }) else { return }
         switch reason {
-        // Another session of theirs is in its place.
-        case .duplicateIdentity: break
         case .participantRemoved: hasLeft(identity, wasAgent: participant.isAgent, because: .agentRemoved)
+        // Also of who makes way for somebody, who comes in next and may be the same or somebody else.
         default:
             let saidGoodbye = [.clientInitiated, .userUnavailable, .userRejected].contains(reason)
             absences[identity] = Absence(

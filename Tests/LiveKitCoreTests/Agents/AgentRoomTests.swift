@@ -204,6 +204,31 @@ import Testing
         #expect(!ended(venue).contains("\(launched(venue)[0].id) agentLeft"))
     }
 
+    @Test(arguments: [(true, "agentLeft"), (false, "agentCutOff")])
+    func `an agent whose identity somebody else takes has left, whether it had gone before or makes way`(
+        hadGone: Bool, reason: String
+    ) throws {
+        let venue = Venue(workers: .all) { $0.agents = [.with { $0.agentName = "robot" }] }
+        let job = launched(venue)[0]
+        run(job, in: venue)
+        let agent = try joinAgent(venue)
+        if hadGone { venue.send(.leave(.init()), from: agent) }
+        _ = try venue.join("tin man")
+        #expect(ended(venue) == ["\(job.id) \(reason)"])
+        passAbsence(venue)
+        #expect(ended(venue).count == 1)
+    }
+
+    @Test func `who has left is gone when an agent takes their identity`() throws {
+        let venue = Venue(workers: .all) { $0.agents = [.with { $0.agentName = "robot" }] }
+        let tin = try venue.join("tin man")
+        let job = try #require(launched(venue).first { $0.type == .jtParticipant })
+        tell(job, .jsPending, as: "", in: venue)
+        venue.send(.leave(.init()), from: tin)
+        _ = try joinAgent(venue)
+        #expect(ended(venue) == ["\(job.id) targetLeft"])
+    }
+
     @Test func `a job that still waits for a worker ends with whoever it was for, and comes anew when they do`() throws
     {
         let venue = Venue(workers: .all) { $0.agents = [.with { $0.agentName = "robot" }] }
