@@ -9,7 +9,7 @@ extension AgentPool {
         switch order {
         case .launch(let job, let isResumed):
             let kind = AgentKind(of: job)
-            guard kinds.contains(kind) else {
+            guard members[kind] != nil else {
                 return put(.told(room: job.room.name, job: job.id, .noWorker(isResumed: isResumed)))
             }
             jobs[job.id] = PooledJob(job, isResumed: isResumed)
@@ -17,39 +17,36 @@ extension AgentPool {
                 return end(job.id, .jsFailed, "too many jobs are waiting", .jsrNoCapacity, at: now)
             }
             queue(job.id)
-            assignWaiting(of: kind, at: now)
+            seek(for: job.id, at: now)
         case .terminate(let id, let reason): terminate(id, because: reason, at: now)
         }
     }
 
     // MARK: Asking
 
-    /// Asks workers of a kind that have room, the oldest job first.
-    mutating func assignWaiting(of kind: AgentKind, at now: Instant) {
-        var left = 0
-        while workers.values.contains(where: { $0.kind == kind && $0.hasRoom(at: now) }),
-            let id = waitingJob(of: kind, at: left)
-        {
-            if !assign(id, at: now) { left += 1 }
-        }
-        left = 0
-        while let id = waitingJob(of: kind, at: left) {
-            if !giveUp(id, at: now) { left += 1 }
+    /// A worker may have gained room: it is asked for the oldest job that it can have.
+    mutating func offer(to id: AgentWorkerID, at now: Instant) {
+        guard let worker = workers[id], let kind = worker.kind, worker.hasRoom(at: now) else { return }
+        var passed = worker.passed
+        defer { change(id) { $0.passed = passed } }
+        while let next = queues[kind]?.first(after: passed) {
+            looks += 1
+            if jobs[next.id]?.mayAsk(id) == true { return ask(id, for: next.id, at: now) }
+            passed = next.ticket
         }
     }
 
-    private func waitingJob(of kind: AgentKind, at place: Int) -> String? {
-        guard let queue = queues[kind], place < queue.count else { return nil }
-        return queue[place]
+    /// A job begins to wait: somebody who has room is asked for it, or for one that is older.
+    private mutating func seek(for id: String, at now: Instant) {
+        while let job = jobs[id], job.phase == .waiting, let worker = choose(for: job, at: now) {
+            offer(to: worker, at: now)
+        }
+        giveUp(id, at: now)
     }
 
-    /// - Returns: whether somebody was asked; the job waits no more then.
-    private mutating func assign(_ id: String, at now: Instant) -> Bool {
-        guard let job = jobs[id] else { return false }
-        let askable = eligible(for: job).filter { $0.value.hasRoom(at: now) && job.mayAsk($0.key) }
-        guard let worker = choose(among: askable) else { return false }
+    private mutating func ask(_ worker: AgentWorkerID, for id: String, at now: Instant) {
         let (time, sid) = (wallClock(now), workers[worker]?.sid ?? "")
-        workers[worker]?.asked = id
+        change(worker) { $0.asked = id }
         leaveQueue(id)
         update(id) {
             $0.phase = .asked(worker, until: now + Self.answerTime)
@@ -60,7 +57,7 @@ extension AgentPool {
                 $0.updatedAt = time
             }
         }
-        guard let asked = jobs[id] else { return false }
+        guard let asked = jobs[id] else { return }
         put(
             .send(
                 worker,
@@ -70,38 +67,32 @@ extension AgentPool {
                         $0.resuming = asked.isResumed
                     }
                 }))
-        return true
-    }
-
-    private func eligible(for job: PooledJob) -> [AgentWorkerID: AgentWorker] {
-        workers.filter { $0.value.kind == job.kind && (job.only ?? $0.key) == $0.key }
     }
 
     /// The less one has to do, the likelier it is chosen, as by LiveKit's server: jobs that come at once are spread
     /// before anybody has told of a load.
-    private mutating func choose(among workers: [AgentWorkerID: AgentWorker]) -> AgentWorkerID? {
-        let all = workers.sorted { $0.key.rawValue < $1.key.rawValue }
-        let sum = all.reduce(0) { $0 + $1.value.room }
+    private mutating func choose(for job: PooledJob, at now: Instant) -> AgentWorkerID? {
+        let all = (free[job.kind] ?? []).filter { workers[$0]?.hasRoom(at: now) == true && job.mayAsk($0) }
+            .sorted { $0.rawValue < $1.rawValue }
+        let sum = all.reduce(0) { $0 + room(of: $1) }
         guard sum > 0 else { return nil }
         var rest = Float(random.next() >> 40) / Float(1 << 24) * sum
-        for (id, worker) in all {
-            rest -= worker.room
+        for id in all {
+            rest -= room(of: id)
             if rest < 0 { return id }
         }
-        return all.last?.key
+        return all.last
     }
 
+    private func room(of id: AgentWorkerID) -> Float { workers[id]?.room ?? 0 }
+
     /// Nobody can be asked now: the job waits, or it fails if nobody can be asked later either.
-    ///
-    /// - Returns: whether it has failed.
-    private mutating func giveUp(_ id: String, at now: Instant) -> Bool {
-        guard let job = jobs[id], !job.isSaidToWait || job.refusals.contains(where: \.isFinal) else { return false }
-        let eligible = eligible(for: job)
-        guard eligible.isEmpty || !eligible.keys.allSatisfy(job.hasFinallyRefused) else {
-            end(id, .jsFailed, "no worker has taken the job", .jsrNoCapacity, at: now)
-            return true
+    mutating func giveUp(_ id: String, at now: Instant) {
+        guard let job = jobs[id], job.phase == .waiting else { return }
+        guard !isRefusedByAll(job) else {
+            return end(id, .jsFailed, "no worker has taken the job", .jsrNoCapacity, at: now)
         }
-        guard !job.isSaidToWait else { return false }
+        guard !job.isSaidToWait else { return }
         let time = wallClock(now)
         update(id) {
             $0.isSaidToWait = true
@@ -112,7 +103,28 @@ extension AgentPool {
             }
         }
         tell(id)
-        return false
+    }
+
+    /// Whoever is there for it has refused it for good. Where nobody is there, somebody may come.
+    private func isRefusedByAll(_ job: PooledJob) -> Bool {
+        guard job.refusals.contains(where: \.isFinal), let members = members[job.kind] else { return false }
+        return members.allSatisfy { job.hasFinallyRefused($0) || job.only != nil && job.only != $0 }
+    }
+
+    /// A worker has said how it fares: what it has refused it is perhaps asked for once more.
+    mutating func hear(of id: AgentWorkerID) {
+        guard let worker = workers[id], let kind = worker.kind else { return }
+        for job in worker.refused {
+            looks += 1
+            // Somebody else is being asked for it.
+            guard let ticket = queues[kind]?.ticket(of: job) else { continue }
+            update(job) { $0.hear(of: id, isFull: worker.isFull) }
+            let isOpen = jobs[job]?.refusals.contains { $0.worker == id && !$0.isFinal } == true
+            change(id) {
+                if !isOpen { $0.refused.remove(job) }
+                $0.passed = min($0.passed, ticket - 1)
+            }
+        }
     }
 
     /// Whoever was asked does not do it.
@@ -123,23 +135,26 @@ extension AgentPool {
             $0.judge(at: now)
         }
         queue(id)
-        if let kind = jobs[id]?.kind { assignWaiting(of: kind, at: now) }
+        seek(for: id, at: now)
     }
 
     mutating func take(_ answer: LiveKitAvailabilityResponse, from id: AgentWorkerID, at now: Instant) {
         // Too late, or not asked.
-        guard let job = jobs[answer.jobID], case .asked(id, _) = job.phase, var worker = workers[id] else { return }
-        worker.asked = nil
-        if answer.available, !answer.terminate { worker.noteGiven(at: now) }
-        workers[id] = worker
-        defer { assignWaiting(of: job.kind, at: now) }
+        guard let job = jobs[answer.jobID], case .asked(id, _) = job.phase, let worker = workers[id] else { return }
+        change(id) {
+            $0.asked = nil
+            if answer.available, !answer.terminate { $0.noteGiven(at: now) }
+        }
+        defer { offer(to: id, at: now) }
         guard !answer.terminate else { return end(job.id, .jsSuccess, at: now) }
         guard answer.available else {
             update(job.id) { $0.refuse(id, at: now) }
+            change(id) { $0.refused.insert(job.id) }
             return wait(job.id, at: now)
         }
         if let fault = fault(of: answer) { return end(job.id, .jsFailed, "\(fault)", .jsrNoCapacity, at: now) }
         let identity = answer.participantIdentity.isEmpty ? "agent-\(job.id)" : answer.participantIdentity
+        forgetRefusals(of: job)
         update(job.id) {
             $0.phase = .running(id)
             $0.refusals = []
@@ -204,9 +219,7 @@ extension AgentPool {
 
     /// Whoever develops an agent tries it, in a room that may not be there.
     mutating func simulate(_ request: LiveKitSimulateJobRequest, for id: AgentWorkerID, at now: Instant) {
-        guard let kind = workers[id]?.kind, jobs.values.count(where: { $0.only == id }) < Self.simulationLimit else {
-            return
-        }
+        guard let worker = workers[id], let kind = worker.kind, worker.tries < Self.simulationLimit else { return }
         let job = LiveKitJob.with {
             $0.id = random.sid("AJ_")
             $0.type = kind.type
@@ -216,8 +229,9 @@ extension AgentPool {
             $0.deployment = kind.deployment
         }
         jobs[job.id] = PooledJob(job, isResumed: false, only: id)
+        change(id) { $0.tries += 1 }
         queue(job.id)
-        assignWaiting(of: kind, at: now)
+        seek(for: job.id, at: now)
     }
 
     // MARK: Ending
@@ -228,9 +242,9 @@ extension AgentPool {
         case .waiting: end(id, .jsCancelled, "", reason.stateReason, at: now)
         case .asked(let worker, _):
             // What it answers will be of a job that is no more.
-            workers[worker]?.asked = nil
+            change(worker) { $0.asked = nil }
             end(id, .jsCancelled, "", reason.stateReason, at: now)
-            assignWaiting(of: job.kind, at: now)
+            offer(to: worker, at: now)
         case .running(let worker):
             switch reason {
             // It may have much to do yet: what was said is written down, or sent somewhere.
@@ -300,28 +314,39 @@ extension AgentPool {
 
     // MARK: Keeping
 
-    /// All of them, in an order that does not change.
-    var ordered: [PooledJob] { jobs.values.sorted { $0.job.id < $1.job.id } }
-
     private mutating func queue(_ id: String) {
         guard let kind = jobs[id]?.kind else { return }
-        queues[kind, default: []].append(id)
+        lastTicket += 1
+        queues[kind, default: AgentQueue()].append(id, ticket: lastTicket)
     }
 
     private mutating func leaveQueue(_ id: String) {
-        guard let kind = jobs[id]?.kind, let place = queues[kind]?.firstIndex(of: id) else { return }
-        queues[kind]?.remove(at: place)
+        guard let kind = jobs[id]?.kind else { return }
+        queues[kind]?.remove(id)
         if queues[kind]?.isEmpty == true { queues[kind] = nil }
     }
 
     mutating func forget(_ id: String) {
         leaveQueue(id)
-        jobs[id] = nil
+        schedule.set(.job(id), to: nil)
+        guard let job = jobs.removeValue(forKey: id) else { return }
+        if job.isAsked { askedCount -= 1 }
+        forgetRefusals(of: job)
+        if let worker = job.only { change(worker) { $0.tries -= 1 } }
     }
 
+    /// Nobody is to be asked for it any more.
+    private mutating func forgetRefusals(of job: PooledJob) {
+        for refusal in job.refusals { change(refusal.worker) { $0.refused.remove(job.id) } }
+    }
+
+    /// Every change to a job that is there.
     mutating func update(_ id: String, _ change: (inout PooledJob) -> Void) {
         guard var job = jobs.removeValue(forKey: id) else { return }
+        if job.isAsked { askedCount -= 1 }
         change(&job)
+        if job.isAsked { askedCount += 1 }
+        schedule.set(.job(id), to: job.due)
         jobs[id] = job
     }
 }

@@ -58,10 +58,19 @@ package struct AgentPool {
     static let errorLength = 1_000
     static let cutOff = "the agent was cut off from its room"
 
-    var workers: [AgentWorkerID: AgentWorker] = [:]
+    private(set) var workers: [AgentWorkerID: AgentWorker] = [:]
+    /// Those that have registered, and those of them that are free (`AgentWorker.isFree`).
+    private(set) var members: [AgentKind: Set<AgentWorkerID>] = [:]
+    private(set) var free: [AgentKind: Set<AgentWorkerID>] = [:]
     var jobs: [String: PooledJob] = [:]
-    /// Those that wait, in the order in which they were ordered.
-    var queues: [AgentKind: [String]] = [:]
+    /// Those that wait. None of them can go to a worker that has room: who gains room is asked for the oldest that can
+    /// go there (`offer`), and when a job begins to wait, somebody who has room is (`seek`).
+    var queues: [AgentKind: AgentQueue] = [:]
+    var lastTicket: UInt64 = 0
+    var askedCount = 0
+    var schedule = AgentSchedule()
+    /// At jobs that wait, for a worker: few for each of its words, however many wait.
+    var looks = 0
     /// Jobs that are over, since it began.
     package internal(set) var ended = (failed: 0, others: 0)
     let limits: RoomLimits
@@ -107,16 +116,31 @@ package struct AgentPool {
     package mutating func connect(key: String, at now: Instant) -> AgentWorkerID {
         lastWorker += 1
         let id = AgentWorkerID(rawValue: lastWorker)
-        workers[id] = AgentWorker(sid: random.sid("AW_"), key: key, connectedAt: now)
+        let worker = AgentWorker(sid: random.sid("AW_"), key: key, connectedAt: now)
+        workers[id] = worker
+        schedule.set(.worker(id), to: worker.due)
         return id
     }
 
     /// Kinds of work that a worker is there for, whether it has room or not.
-    package var kinds: Set<AgentKind> { Set(workers.values.compactMap(\.kind)) }
+    package var kinds: Set<AgentKind> { Set(members.keys) }
+
+    /// Every change to a worker that is there.
+    mutating func change(_ id: AgentWorkerID, _ body: (inout AgentWorker) -> Void) {
+        guard var worker = workers.removeValue(forKey: id) else { return }
+        body(&worker)
+        schedule.set(.worker(id), to: worker.due)
+        if let kind = worker.kind {
+            members[kind, default: []].insert(id)
+            if worker.isFree { free[kind, default: []].insert(id) } else { free[kind]?.remove(id) }
+        }
+        workers[id] = worker
+    }
 
     package mutating func receive(_ message: LiveKitWorkerMessage, from id: AgentWorkerID, at now: Instant) {
         guard let worker = workers[id], let said = message.message else { return }
-        workers[id]?.isSilent = false
+        if worker.isSilent { change(id) { $0.isSilent = false } }
+        defer { if worker.isSilent { offer(to: id, at: now) } }
         switch said {
         case .ping(let ping):
             let time = wallClock(now) / 1_000_000
@@ -142,7 +166,6 @@ package struct AgentPool {
         case .migrateJob(let request): claim(Set(request.jobIds + request.jobs.map(\.id)), by: id, at: now)
         case .ping, .register: break
         }
-        if worker.isSilent, let kind = worker.kind { assignWaiting(of: kind, at: now) }
     }
 
     private mutating func register(_ id: AgentWorkerID, _ request: LiveKitRegisterWorkerRequest, at now: Instant) {
@@ -152,8 +175,10 @@ package struct AgentPool {
             return drop(id, "\(RoomServiceError.nameTooLong(limit: limits.nameBytes))", at: now)
         }
         let kind = AgentKind(name: request.agentName, type: request.type, deployment: request.deployment)
-        workers[id]?.kind = kind
-        if request.hasAllowedPermissions { workers[id]?.permission = request.allowedPermissions }
+        change(id) {
+            $0.kind = kind
+            if request.hasAllowedPermissions { $0.permission = request.allowedPermissions }
+        }
         let sid = workers[id]?.sid ?? ""
         put(
             .send(
@@ -165,7 +190,7 @@ package struct AgentPool {
                     }
                 }))
         put(.came(kind))
-        assignWaiting(of: kind, at: now)
+        offer(to: id, at: now)
     }
 
     private mutating func drop(_ id: AgentWorkerID, _ reason: String, at now: Instant) {
@@ -176,7 +201,10 @@ package struct AgentPool {
     /// The connection is over.
     package mutating func disconnect(_ id: AgentWorkerID, at now: Instant) {
         guard let worker = workers.removeValue(forKey: id) else { return }
-        for job in ordered where job.isOf(id) {
+        schedule.set(.worker(id), to: nil)
+        if let kind = worker.kind { leave(id, kind) }
+        // In an order that does not depend on how they are kept.
+        for job in jobs.values.filter({ $0.isOf(id) }).sorted(by: { $0.id < $1.id }) {
             // Nobody else is to do it.
             guard job.only == nil else {
                 forget(job.id)
@@ -194,82 +222,85 @@ package struct AgentPool {
             case .waiting, .lost, .missing: break
             }
         }
-        if let kind = worker.kind { assignWaiting(of: kind, at: now) }
+        // Who is left may have refused some of them for good.
+        if let kind = worker.kind { for job in queues[kind]?.ids ?? [] { giveUp(job, at: now) } }
+    }
+
+    private mutating func leave(_ id: AgentWorkerID, _ kind: AgentKind) {
+        members[kind]?.remove(id)
+        free[kind]?.remove(id)
+        guard members[kind]?.isEmpty == true else { return }
+        members[kind] = nil
+        free[kind] = nil
     }
 
     /// How a worker fares.
     private mutating func take(_ update: LiveKitUpdateWorkerStatus, from id: AgentWorkerID, at now: Instant) {
-        guard var worker = workers[id], let kind = worker.kind else { return }
-        if update.hasStatus { worker.isFull = update.status == .wsFull }
-        worker.load = update.load.isFinite ? min(max(update.load, 0), 1) : 1
-        worker.isDraining = update.draining
-        worker.given = 0
-        workers[id] = worker
-        for job in queues[kind] ?? [] where jobs[job]?.refusals.isEmpty == false {
-            self.update(job) { $0.hear(of: id, isFull: worker.isFull) }
+        change(id) {
+            if update.hasStatus { $0.isFull = update.status == .wsFull }
+            $0.load = update.load.isFinite ? min(max(update.load, 0), 1) : 1
+            $0.isDraining = update.draining
+            $0.given = 0
         }
-        assignWaiting(of: kind, at: now)
+        hear(of: id)
+        offer(to: id, at: now)
     }
 
     // MARK: Time
 
     /// When `tick` is next wanted; nil when nothing is pending.
-    package var nextWake: Instant? {
-        var next: Instant?
-        func note(_ time: Instant) { next = next.map { min($0, time) } ?? time }
-        for worker in workers.values {
-            if worker.kind == nil { note(worker.connectedAt + Self.registerTime) }
-            if worker.given >= Self.givenLimit, let kind = worker.kind, queues[kind]?.isEmpty == false {
-                note(worker.givenSince + Self.givenTime)
-            }
-        }
-        for job in jobs.values {
-            switch job.phase {
-            case .asked(_, let end), .lost(let end), .leaving(_, let end, _): note(end)
-            case .waiting: for refusal in job.refusals where refusal.isOpen { note(refusal.at + Self.judgementTime) }
-            case .running, .missing: break
-            }
-        }
-        return next
-    }
+    package var nextWake: Instant? { schedule.next }
 
     /// Does what has fallen due.
     package mutating func tick(at now: Instant) {
-        for (id, worker) in workers where worker.kind == nil && now >= worker.connectedAt + Self.registerTime {
-            drop(id, "no worker has registered in time", at: now)
-        }
-        for (id, worker) in workers where now >= worker.givenSince + Self.givenTime { workers[id]?.given = 0 }
-        for job in ordered {
-            switch job.phase {
-            case .asked(let worker, let end) where now >= end:
-                // It may hang, or be gone without anybody knowing: nothing more is asked of it until it says something.
-                workers[worker]?.asked = nil
-                workers[worker]?.isSilent = true
-                wait(job.id, at: now)
-            case .lost(let end) where now >= end:
-                // Its agent has left while nobody could say how that came about.
-                if let reason = job.left {
-                    settle(job.id, as: reason, at: now)
-                } else {
-                    update(job.id) { $0.phase = .missing }
-                    put(.told(room: job.job.room.name, job: job.id, .workerLost))
-                }
-            case .leaving(_, let end, let wasCutOff) where now >= end:
-                self.end(job.id, wasCutOff ? .jsFailed : .jsSuccess, wasCutOff ? Self.cutOff : "", at: now)
-            case .waiting: update(job.id) { $0.judge(at: now) }
-            case .asked, .running, .lost, .missing, .leaving: break
+        let due = schedule.take(at: now)
+        for id in due.workers {
+            guard let worker = workers[id] else { continue }
+            guard worker.kind != nil else {
+                drop(id, "no worker has registered in time", at: now)
+                continue
             }
+            change(id) { $0.given = 0 }
         }
-        for kind in Array(queues.keys) { assignWaiting(of: kind, at: now) }
+        for id in due.jobs {
+            fallDue(id, at: now)
+            schedule.set(.job(id), to: jobs[id]?.due)
+        }
+        for id in due.workers { offer(to: id, at: now) }
+    }
+
+    private mutating func fallDue(_ id: String, at now: Instant) {
+        guard let job = jobs[id] else { return }
+        switch job.phase {
+        case .asked(let worker, let end) where now >= end:
+            // It may hang, or be gone without anybody knowing: nothing more is asked of it until it says something.
+            change(worker) {
+                $0.asked = nil
+                $0.isSilent = true
+            }
+            wait(id, at: now)
+        case .lost(let end) where now >= end:
+            // Its agent has left while nobody could say how that came about.
+            if let reason = job.left {
+                settle(id, as: reason, at: now)
+            } else {
+                update(id) { $0.phase = .missing }
+                put(.told(room: job.job.room.name, job: id, .workerLost))
+            }
+        case .leaving(_, let end, let wasCutOff) where now >= end:
+            self.end(id, wasCutOff ? .jsFailed : .jsSuccess, wasCutOff ? Self.cutOff : "", at: now)
+        case .waiting:
+            update(id) { $0.judge(at: now) }
+            giveUp(id, at: now)
+        case .asked, .running, .lost, .missing, .leaving: break
+        }
     }
 
     // MARK: What there is
 
     /// Those that have registered.
-    package var workerCount: Int { workers.values.count { $0.kind != nil } }
+    package var workerCount: Int { members.values.reduce(0) { $0 + $1.count } }
     /// Jobs that nobody has taken yet, and those that somebody has.
-    package var waitingCount: Int {
-        queues.values.reduce(0) { $0 + $1.count } + workers.values.count { $0.asked != nil }
-    }
+    package var waitingCount: Int { queues.values.reduce(0) { $0 + $1.count } + askedCount }
     package var runningCount: Int { jobs.count - waitingCount }
 }

@@ -29,13 +29,28 @@ struct AgentWorker {
     /// Jobs that it was given since it said how it fares, and since when.
     var given = 0
     var givenSince = Instant.zero
+    /// Jobs that it has refused, and may be asked for once more; no worker has them.
+    var refused: Set<String> = []
+    /// Of the jobs that wait, none up to this ticket can be its own as things are.
+    var passed: UInt64 = 0
+    /// Jobs that it tries by itself.
+    var tries = 0
 
     /// How much more it can do, from 0 to 1.
     var room: Float { max(0, 1 - load) }
 
+    /// It has room, if it was not given too much at once.
+    var isFree: Bool { !isFull && !isDraining && !isSilent && room > 0 && asked == nil }
+
     func hasRoom(at now: Instant) -> Bool {
         let isBusy = given >= AgentPool.givenLimit && now < givenSince + AgentPool.givenTime
-        return !isFull && !isDraining && !isSilent && room > 0 && asked == nil && !isBusy
+        return isFree && !isBusy
+    }
+
+    /// When it has not registered in time, or may be given more; nil for never.
+    var due: Instant? {
+        if kind == nil { return connectedAt + AgentPool.registerTime }
+        return given >= AgentPool.givenLimit ? givenSince + AgentPool.givenTime : nil
     }
 
     mutating func noteGiven(at now: Instant) {

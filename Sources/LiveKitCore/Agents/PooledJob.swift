@@ -66,6 +66,22 @@ struct PooledJob {
         }
     }
 
+    var isAsked: Bool {
+        switch phase {
+        case .asked: true
+        case .waiting, .running, .lost, .missing, .leaving: false
+        }
+    }
+
+    /// When something of it falls due; nil for never.
+    var due: Instant? {
+        switch phase {
+        case .asked(_, let end), .lost(let end), .leaving(_, let end, _): end
+        case .waiting: refusals.filter(\.isOpen).map { $0.at + AgentPool.judgementTime }.min()
+        case .running, .missing: nil
+        }
+    }
+
     /// It is this worker's to speak of.
     func isOf(_ worker: AgentWorkerID) -> Bool {
         switch phase {
@@ -78,7 +94,8 @@ struct PooledJob {
     // MARK: Refusals
 
     func mayAsk(_ worker: AgentWorkerID) -> Bool {
-        refusals.first { $0.worker == worker }.map { $0.isForgiven && !$0.isFinal } ?? true
+        guard only == nil || only == worker else { return false }
+        return refusals.first { $0.worker == worker }.map { $0.isForgiven && !$0.isFinal } ?? true
     }
 
     func hasFinallyRefused(_ worker: AgentWorkerID) -> Bool { refusals.contains { $0.worker == worker && $0.isFinal } }
