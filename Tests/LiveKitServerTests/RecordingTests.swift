@@ -106,9 +106,8 @@ import Testing
         async throws
     {
         let receiver = WebhookTests.Receiver()
-        let key = try #require(TestServer.key)
         var configuration = SocketIOServerConfiguration()
-        configuration.fallback = { receiver.take($0, keys: APIKeys(key)) }
+        configuration.fallback = { receiver.take($0) }
         let listener = SocketIOServer(configuration: configuration)
         let port = try await listener.bind(host: "127.0.0.1", port: 0)
         let url = try #require(WebhookURL("http://127.0.0.1:\(port)/"))
