@@ -27,9 +27,6 @@ demo: ## A call between two real processes, checked frame by frame, with an HTML
 
 test: ## Everything: lint, unit, simulation, fuzzing, interop with real peers, end to end
 	@Scripts/install-packages.sh test
-	@Scripts/python-environment.sh
-	@Scripts/libdatachannel-environment.sh
-	@Scripts/agents-environment.sh
 	@Scripts/test.sh
 
 unit: ## Only the Swift tests, and two seconds of fuzzing for each parser
@@ -39,9 +36,7 @@ unit: ## Only the Swift tests, and two seconds of fuzzing for each parser
 
 interop: ## Only the tests with peers that we did not write: browsers, aiortc, libdatachannel and others
 	@Scripts/install-packages.sh test
-	@Scripts/python-environment.sh
-	@Scripts/libdatachannel-environment.sh
-	@Scripts/agents-environment.sh
+	@Scripts/environments.sh
 	@Scripts/test.sh interop
 
 lint: ## Formatting, the direction of imports, documents, the sources for Apple's platforms

@@ -39,6 +39,14 @@ steady() { # name, the command, and after -- the command for the second run
     "$@" && unsteady+=("$name")
 }
 
+# Making them is mostly waiting, so it is done beside the first steps.
+if [ "$what" = all ]; then
+    mkdir -p .build
+    Scripts/environments.sh >.build/environments.log 2>&1 &
+    environments=$!
+fi
+finish_environments() { wait "$environments" || { cat .build/environments.log; return 1; }; }
+
 if [ "$what" = all ] || [ "$what" = lint ]; then
     step "format" swift format lint --strict --recursive --parallel Sources Tests Fuzz Examples Package.swift
     step "imports" python3 Scripts/check-imports.py
@@ -49,6 +57,7 @@ if [ "$what" = all ] || [ "$what" = lint ]; then
 fi
 if [ "$what" = all ] || [ "$what" = unit ]; then
     step "build" swift build --build-tests
+    [ "$what" != all ] || step "Python environments" finish_environments
     [ ${#failed[@]} -eq 0 ] || { echo "failed: ${failed[*]}"; exit 1; }
     # Packages of their own, which nothing else here builds.
     step "benchmarks" Scripts/check-benchmarks.sh
