@@ -57,9 +57,7 @@ fuzz: ## An hour for each parser, as many at a time as there are cores (SECONDS_
 
 sanitize: ## The Swift tests, and roost with its peers, under the address and the thread sanitizer
 	@Scripts/install-packages.sh test
-	@Scripts/python-environment.sh
-	@Scripts/libdatachannel-environment.sh
-	@Scripts/agents-environment.sh
+	@Scripts/environments.sh
 	@Scripts/pion-peer.sh
 	@Scripts/sanitize.sh
 
