@@ -12,6 +12,7 @@ package final class BinarySocket: Sendable {
         package var path: String
         package var query: [(name: String, value: String)] = []
         package var headers: [(name: String, value: String)] = []
+        /// Until it is open: for TCP, TLS and the server's answer together.
         package var connectTimeout: Duration = .seconds(10)
         /// The largest message taken, in bytes.
         package var messageLimit = 2 << 20
@@ -37,7 +38,7 @@ package final class BinarySocket: Sendable {
         case invalidURL
         /// The server answered the request for the WebSocket with this status.
         case refused(status: Int)
-        /// It could not be made, or is lost; a part of a sentence.
+        /// It could not be made, or is lost; a part of a sentence: what the server gave as its reason, if it gave one.
         case lost(String)
     }
 
@@ -64,14 +65,17 @@ package final class BinarySocket: Sendable {
         let path = base + target.path + (query.isEmpty ? "" : "?" + query)
         let limit = target.messageLimit
         loop.execute {
-            client.value = WebSocketClient(endpoint: endpoint, target: path, loop: loop, limit: limit) { _, fact in
+            client.value = WebSocketClient(
+                endpoint: endpoint, target: path, loop: loop, limit: limit, answerTimeout: target.connectTimeout
+            ) { _, fact in
                 switch fact {
                 case .connected: report(.open)
                 case .packet(.binary(let bytes)): report(.message(Array(bytes)))
                 // A text: nothing of a protocol of binary messages.
                 case .packet: break
-                case .closed(.refused(let status, _)): report(.closed(.refused(status: status)))
-                case .closed(let reason): report(.closed(.lost(reason.words)))
+                case .closed(.refused(let status, _), _): report(.closed(.refused(status: status)))
+                case .closed(.serverClosed, let words) where !words.isEmpty: report(.closed(.lost(words)))
+                case .closed(let reason, _): report(.closed(.lost(reason.words)))
                 }
             }
         }
@@ -88,6 +92,16 @@ package final class BinarySocket: Sendable {
             client.value?.close()
             client.value = nil
         }
+    }
+
+    /// Closes as `close` does, and is back when the server has all that was given to `send` and has answered the
+    /// goodbye, or after `limit`. Nothing is reported afterwards.
+    package func finish(within limit: Duration = .seconds(3)) async {
+        try? await loop.flatSubmit { [client, loop] () -> EventLoopFuture<Void> in
+            guard let last = client.value else { return loop.makeSucceededVoidFuture() }
+            client.value = nil
+            return last.finish(within: TimeAmount(limit))
+        }.get()
     }
 }
 

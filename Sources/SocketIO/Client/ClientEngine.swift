@@ -150,7 +150,7 @@ final class ClientEngine: @unchecked Sendable {
             } else if client === probe {
                 perform(session.probePacketReceived(packet))
             }
-        case .closed(let reason):
+        case .closed(let reason, _):
             if client === webSocket {
                 perform(session.close(reason))
             } else if client === probe {

@@ -90,7 +90,7 @@ extension EngineIOClientCloseReason {
     }
 
     /// Short and without line breaks, whatever a stranger's server sends.
-    private static func oneLine(_ text: String) -> String {
+    static func oneLine(_ text: String) -> String {
         text.prefix(200).split { $0.isNewline || $0.unicodeScalars.contains { $0.value < 0x20 } }.joined(separator: " ")
     }
 

@@ -6,7 +6,8 @@ final class WebSocketClient: @unchecked Sendable {
     enum Fact {
         case connected
         case packet(EngineIOPacket)
-        case closed(EngineIOClientCloseReason)
+        /// With the reason that the server gave with its goodbye, if any.
+        case closed(EngineIOClientCloseReason, saying: String = "")
     }
 
     private let loop: any EventLoop
@@ -14,9 +15,11 @@ final class WebSocketClient: @unchecked Sendable {
     private var channel: (any Channel)?
     private var isOpen = false
     private var isClosed = false
+    private var answerTimer: Scheduled<Void>?
 
+    /// - Parameter answerTimeout: from now until the server has accepted the WebSocket; whoever gives none sees to it.
     init(
-        endpoint: ClientEndpoint, target: String, loop: any EventLoop, limit: Int,
+        endpoint: ClientEndpoint, target: String, loop: any EventLoop, limit: Int, answerTimeout: Duration? = nil,
         report: @escaping (WebSocketClient, Fact) -> Void
     ) {
         self.loop = loop
@@ -42,6 +45,13 @@ final class WebSocketClient: @unchecked Sendable {
             case .failure(let error): self.ended(endpoint.closeReason(error))
             }
         }
+        guard let answerTimeout else { return }
+        let patience = TimeAmount(answerTimeout)
+        answerTimer = loop.scheduleTask(in: patience) { [weak self] () -> Void in
+            guard let self else { return }
+            self.ended(endpoint.closeReason(ChannelError.connectTimeout(patience)))
+            self.channel?.close(promise: nil)
+        }
     }
 
     private func received(_ fact: Fact) {
@@ -49,16 +59,18 @@ final class WebSocketClient: @unchecked Sendable {
         switch fact {
         case .connected:
             isOpen = true
+            answerTimer?.cancel()
             report(self, .connected)
         case .packet: report(self, fact)
-        case .closed(let reason): ended(reason)
+        case .closed(let reason, let words): ended(reason, saying: words)
         }
     }
 
-    private func ended(_ reason: EngineIOClientCloseReason) {
+    private func ended(_ reason: EngineIOClientCloseReason, saying words: String = "") {
         guard !isClosed else { return }
         isClosed = true
-        report(self, .closed(reason))
+        answerTimer?.cancel()
+        report(self, .closed(reason, saying: words))
     }
 
     /// Sends packets, one frame each, in one write.
@@ -76,21 +88,40 @@ final class WebSocketClient: @unchecked Sendable {
         if let packet { send([packet]) }
         let wasOpen = isOpen && !isClosed
         isClosed = true
+        answerTimer?.cancel()
         guard let channel else { return loop.makeSucceededVoidFuture() }
         guard wasOpen, channel.isActive else {
             channel.close(promise: nil)
             return channel.closeFuture
         }
-        var frame = channel.allocator.buffer(capacity: 8)
-        let payload = WebSocketFraming.closePayload(1000, "")
-        WebSocketFraming.write(
-            payload[...], opcode: WebSocketOpcode.close, mask: .random(in: 0...UInt32.max), into: &frame)
         let patience = loop.scheduleTask(in: limit) { channel.close(promise: nil) }
-        channel.writeAndFlush(frame).whenComplete { _ in
+        channel.writeAndFlush(Self.closeFrame(1000, channel)).whenComplete { _ in
             patience.cancel()
             channel.close(promise: nil)
         }
         return channel.closeFuture
+    }
+
+    /// Says goodbye after what was sent, and closes when the server has answered (RFC 6455 §7.1.1), or after `limit`:
+    /// what a server sends meanwhile is read, for a connection that is closed with something unread is reset, and what
+    /// the server had not read yet is lost. Nothing is reported afterwards. Done when the connection is closed.
+    func finish(within limit: TimeAmount) -> EventLoopFuture<Void> {
+        guard let channel, isOpen, !isClosed, channel.isActive,
+            let handler = try? channel.pipeline.syncOperations.handler(type: WebSocketClientHandler.self)
+        else { return close() }
+        isClosed = true
+        handler.sayGoodbye(on: channel)
+        let patience = loop.scheduleTask(in: limit) { channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in patience.cancel() }
+        return channel.closeFuture
+    }
+
+    fileprivate static func closeFrame(_ code: UInt16, _ channel: any Channel) -> ByteBuffer {
+        var frame = channel.allocator.buffer(capacity: 8)
+        WebSocketFraming.write(
+            WebSocketFraming.closePayload(code, "")[...], opcode: WebSocketOpcode.close,
+            mask: .random(in: 0...UInt32.max), into: &frame)
+        return frame
     }
 }
 
@@ -100,6 +131,8 @@ private final class WebSocketClientHandler: ChannelInboundHandler {
 
     private enum Phase {
         case open
+        /// We have said goodbye: the server's is waited for, and nothing else is of interest.
+        case closing
         /// The end has been reported; whatever follows is dropped.
         case ended
     }
@@ -121,7 +154,7 @@ private final class WebSocketClientHandler: ChannelInboundHandler {
     }
 
     private func receive(_ buffer: ByteBuffer, _ context: ChannelHandlerContext) {
-        guard case .open = phase else { return }
+        guard phase != .ended else { return }
         do throws(WebSocketFault) {
             try reader.receive(buffer.readableBytesSpan) { received($0, context) }
         } catch {
@@ -130,7 +163,10 @@ private final class WebSocketClientHandler: ChannelInboundHandler {
     }
 
     private func received(_ message: WebSocketReader.Message, _ context: ChannelHandlerContext) {
-        guard case .open = phase else { return }
+        if case .close(let code, let words) = message {
+            return end(.serverClosed, code: code ?? 1000, saying: EngineIOClientCloseReason.oneLine(words), context)
+        }
+        guard phase == .open else { return }
         switch message {
         case .text(let bytes):
             do throws(EngineIOPacketError) {
@@ -144,20 +180,27 @@ private final class WebSocketClientHandler: ChannelInboundHandler {
             WebSocketFraming.write(
                 payload[...], opcode: WebSocketOpcode.pong, mask: .random(in: 0...UInt32.max), into: &frame)
             context.writeAndFlush(NIOAny(frame), promise: nil)
-        case .pong, .fragment: break
-        case .close(let code, _): end(.serverClosed, code: code ?? 1000, context)
+        case .pong, .fragment, .close: break
         }
     }
 
-    private func end(_ reason: EngineIOClientCloseReason, code: UInt16, _ context: ChannelHandlerContext) {
-        guard case .open = phase else { return }
+    func sayGoodbye(on channel: any Channel) {
+        guard phase == .open else { return }
+        phase = .closing
+        channel.writeAndFlush(WebSocketClient.closeFrame(1000, channel), promise: nil)
+    }
+
+    private func end(
+        _ reason: EngineIOClientCloseReason, code: UInt16, saying words: String = "", _ context: ChannelHandlerContext
+    ) {
+        guard phase != .ended else { return }
+        // RFC 6455 §5.5.1: one close frame of each side.
+        let isAnswer = phase == .open
         phase = .ended
-        report(.closed(reason))
-        var frame = context.channel.allocator.buffer(capacity: 8)
-        WebSocketFraming.write(
-            WebSocketFraming.closePayload(code, "")[...], opcode: WebSocketOpcode.close,
-            mask: .random(in: 0...UInt32.max), into: &frame)
-        context.writeAndFlush(NIOAny(frame), promise: nil)
+        report(.closed(reason, saying: words))
+        if isAnswer {
+            context.writeAndFlush(NIOAny(WebSocketClient.closeFrame(code, context.channel)), promise: nil)
+        }
         context.close(promise: nil)
     }
 

@@ -1,0 +1,149 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOWebSocket
+import Synchronization
+import Testing
+
+@testable import SocketIO
+
+/// WebSockets of binary messages, with real sockets on loopback.
+@Suite(.timeLimit(.minutes(2))) struct BinarySocketTests {
+    /// Says back what it is told, and counts it.
+    private final class Echo: WebSocketPeer {
+        private let socket = Mutex<ServerWebSocket?>(nil)
+        private let received = Mutex(0)
+
+        var count: Int { received.withLock { $0 } }
+
+        func webSocketOpened(_ socket: ServerWebSocket) { self.socket.withLock { $0 = socket } }
+        func webSocketReceived(_ message: [UInt8], isText: Bool) {
+            received.withLock { $0 += 1 }
+            socket.withLock { $0 }?.send(message)
+        }
+        func webSocketClosed() {}
+    }
+
+    /// Says why it closes, as soon as it is open.
+    private final class Goodbye: WebSocketPeer {
+        let reason: String
+
+        init(_ reason: String) { self.reason = reason }
+
+        func webSocketOpened(_ socket: ServerWebSocket) { socket.close(code: 4_001, reason: reason) }
+        func webSocketReceived(_ message: [UInt8], isText: Bool) {}
+        func webSocketClosed() {}
+    }
+
+    private static func connect(
+        _ url: String, timeout: Duration = .seconds(10)
+    ) -> (socket: BinarySocket, facts: AsyncStream<BinarySocket.Fact>) {
+        let (facts, tell) = AsyncStream.makeStream(of: BinarySocket.Fact.self)
+        var target = BinarySocket.Target(url: url, path: "/socket")
+        target.connectTimeout = timeout
+        let socket = BinarySocket(to: target) { fact in
+            tell.yield(fact)
+            if case .closed = fact { tell.finish() }
+        }
+        return (socket, facts)
+    }
+
+    /// Why it is closed, once it is.
+    private static func end(of facts: AsyncStream<BinarySocket.Fact>) async -> BinarySocket.Failure? {
+        for await fact in facts { if case .closed(let failure) = fact { return failure } }
+        return nil
+    }
+
+    private static func open(_ facts: AsyncStream<BinarySocket.Fact>) async throws {
+        for await fact in facts {
+            guard case .open = fact else { break }
+            return
+        }
+        Issue.record("it is not open")
+    }
+
+    @Test(arguments: ["ws", "wss"])
+    func `a server that takes the connection and says nothing is not waited for`(scheme: String) async throws {
+        // It reads, and never answers.
+        try await RawServer.run("", once: true) { server in
+            let place = "127.0.0.1:\(server.port)"
+            let (socket, facts) = Self.connect("\(scheme)://\(place)", timeout: .milliseconds(200))
+            #expect(await Self.end(of: facts) == .lost("no answer from \(place)"))
+            withExtendedLifetime(socket) {}
+        }
+    }
+
+    @Test func `one that is open has all the time it wants`() async throws {
+        let peer = Echo()
+        try await TestServer.run({ $0.webSockets = { _ in .accepted(by: peer, WebSocketTerms()) } }) { server in
+            let (socket, facts) = Self.connect("ws://127.0.0.1:\(server.port)", timeout: .seconds(1))
+            try await Self.open(facts)
+            try await Task.sleep(for: .milliseconds(1_200))
+            socket.send([1, 2, 3])
+            for await fact in facts {
+                guard case .message(let message) = fact else {
+                    Issue.record("\(fact)")
+                    break
+                }
+                #expect(message == [1, 2, 3])
+                break
+            }
+            socket.close()
+        }
+    }
+
+    @Test func `what was sent before it finishes arrives, though the server is speaking`() async throws {
+        let peer = Echo()
+        let terms = WebSocketTerms(outboundLimit: 16 << 20, flood: .unlimited)
+        try await TestServer.run({ $0.webSockets = { _ in .accepted(by: peer, terms) } }) { server in
+            let (socket, facts) = Self.connect("ws://127.0.0.1:\(server.port)")
+            try await Self.open(facts)
+            for _ in 0..<64 { socket.send([UInt8](repeating: 7, count: 1 << 16)) }
+            await socket.finish(within: .seconds(30))
+            #expect(peer.count == 64)
+        }
+    }
+
+    @Test func `a server that does not answer the goodbye holds nobody up, nor does one that is gone`() async throws {
+        // A WebSocket whose frames nobody takes.
+        let upgrader = NIOWebSocketServerUpgrader(
+            shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture(HTTPHeaders()) },
+            upgradePipelineHandler: { channel, _ in channel.eventLoop.makeSucceededVoidFuture() })
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                let upgrade: NIOHTTPServerUpgradeSendableConfiguration = (
+                    upgraders: [upgrader], completionHandler: { _ in }
+                )
+                return channel.pipeline.configureHTTPServerPipeline(withServerUpgrade: upgrade)
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let url = "ws://127.0.0.1:\(listener.localAddress?.port ?? 0)"
+        let (socket, facts) = Self.connect(url)
+        try await Self.open(facts)
+        let start = ContinuousClock.now
+        await socket.finish(within: .milliseconds(200))
+        #expect(ContinuousClock.now - start < .seconds(10))
+        // Nothing is left to wait for.
+        await socket.finish(within: .seconds(60))
+        try await listener.close()
+
+        let (refused, reports) = Self.connect(url)
+        #expect(await Self.end(of: reports) != nil)
+        await refused.finish(within: .seconds(60))
+        #expect(ContinuousClock.now - start < .seconds(50))
+    }
+
+    @Test func `the reason that a server gives is the reason, on one line`() async throws {
+        for (reason, words) in [
+            ("the room is over", "the room is over"), ("no\nmore", "no more"),
+            ("", "the server closed the connection"),
+        ] {
+            let peer = Goodbye(reason)
+            try await TestServer.run({ $0.webSockets = { _ in .accepted(by: peer, WebSocketTerms()) } }) { server in
+                let (socket, facts) = Self.connect("ws://127.0.0.1:\(server.port)")
+                #expect(await Self.end(of: facts) == .lost(words))
+                withExtendedLifetime(socket) {}
+            }
+        }
+    }
+}
