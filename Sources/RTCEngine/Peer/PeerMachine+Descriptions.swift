@@ -66,14 +66,15 @@ extension PeerMachine {
     /// - Parameter iceRestart: gives this offer new credentials (RFC 8829 §4.1.8). Of one that is not set nothing is
     ///   kept; `restartICE` lasts, and so does another transport policy.
     public mutating func createOffer(iceRestart: Bool) throws(PeerError) -> SessionDescription {
-        let isWanted = iceRestart || ice.awaitsRestart
-        let isRestart = negotiator.wantsICERestart || isWanted && negotiator.transport.localICE != nil
+        let isWanted = iceRestart && negotiator.transport.localICE != nil
+        let isRestart = negotiator.wantsICERestart || ice.awaitsRestart || isWanted
         let parameters = isRestart ? ice.makeRestartParameters() : ice.localParameters
         return try negotiating { negotiator throws(NegotiationError) in try negotiator.createOffer(ice: parameters) }
     }
 
     public mutating func createAnswer() throws(PeerError) -> SessionDescription {
-        let parameters = negotiator.answerNeedsNewICE ? ice.makeRestartParameters() : ice.localParameters
+        let isNew = negotiator.answerNeedsNewICE || negotiator.transport.localICE == nil && ice.awaitsRestart
+        let parameters = isNew ? ice.makeRestartParameters() : ice.localParameters
         return try negotiating { negotiator throws(NegotiationError) in try negotiator.createAnswer(ice: parameters) }
     }
 
@@ -83,6 +84,12 @@ extension PeerMachine {
     ) throws(PeerError) {
         let actions = try negotiating { negotiator throws(NegotiationError) in
             try negotiator.setLocal(type, description)
+        }
+        let isRestart = actions.contains { if case .restartICE = $0 { true } else { false } }
+        // For the negotiator nothing restarts before there is a description; but the agent may have gathered for one
+        // that was taken back.
+        if !isRestart, let local = negotiator.transport.localICE, local != ice.localParameters {
+            perform(.restartICE(local: local), at: now)
         }
         perform(actions, at: now)
     }

@@ -126,6 +126,51 @@ import Testing
         #expect(types(call, .left) == [.relayed])
     }
 
+    private static let eitherWay = [true, false]
+
+    @Test(arguments: eitherWay, eitherWay)
+    func `after a first offer that was taken back no description shows an address of ours`(
+        isChosenBefore: Bool, isAnswering: Bool
+    ) {
+        var call = CallSimulation { $0.turn = true }
+        call.addTrack(.audio, to: .left)
+        // The offer never reaches the peer, nor do the candidates that are found for it.
+        call.signaling.trickling = []
+        call.peers[CallSimulation.Side.left.rawValue].hasGathered = true
+        let (bases, turn) = (call[.left].bases, call[.left].turn)
+        call.attempt(.left) { machine, now in
+            let offer = try machine.createOffer(iceRestart: false)
+            try machine.setLocalDescription(.offer, offer, at: now)
+            for base in bases { machine.addLocalHost(base, at: now) }
+            machine.setServers(stun: [], turn: turn, at: now)
+            machine.localHostsComplete(at: now)
+        }
+        call.run(for: .seconds(Int64(1)))
+        #expect(types(call, .left) == [.host, .relayed])
+
+        if isChosenBefore { choose(.relay, .left, &call) }
+        call.attempt(.left) { machine, now in try machine.setLocalDescription(.rollback, nil, at: now) }
+        if !isChosenBefore { choose(.relay, .left, &call) }
+        call.signaling.trickling = [.left, .right]
+        if isAnswering {
+            call.addTrack(.audio, to: .right)
+            call.offer(.right)
+        } else {
+            call.peers[CallSimulation.Side.right.rawValue].bringsAlong = [.audio]
+            call.offer(.left)
+        }
+        call.connects()
+        call.run(for: .seconds(Int64(2)))
+        #expect(types(call, .left) == [.relayed])
+        #expect(call[.left].machine.selectedPair?.localCandidate.type == .relayed)
+        // Neither told, nor checked from.
+        #expect(call[.right].machine.ice.session.remotes.allSatisfy { $0.address != CallSimulation.leftBase })
+        let sdp = call[.left].machine.localDescription?.sdp.text ?? ""
+        #expect(sdp.contains("typ relay") && !sdp.contains("typ host"))
+        for side in CallSimulation.Side.allCases { #expect(call[side].refusals == []) }
+        #expect(call.violations == [])
+    }
+
     @Test(arguments: [ICETransportPolicy.all, .relay])
     func `before anything is gathered it counts at once`(policy: ICETransportPolicy) {
         var call = CallSimulation {
