@@ -50,7 +50,7 @@ extension ICEAgent {
     }
 
     private mutating func askForRestartWithoutAddress() {
-        let hasHost = session.transportPolicy == .all && !(bases.isEmpty && streamHosts.isEmpty)
+        let hasHost = tellsOwnAddresses && !(bases.isEmpty && streamHosts.isEmpty)
         guard !hasHost, relays.isEmpty, session.peer != nil else { return }
         outputs.append(.restartNeeded)
     }

@@ -20,6 +20,10 @@ extension ICEAgent {
     /// a restart).
     public var awaitsRestart: Bool { configuration.transportPolicy != session.transportPolicy }
 
+    /// Whether addresses of ours are told that have not been yet. Once relays alone are wanted no more are, also before
+    /// the restart that leaves those behind that were.
+    var tellsOwnAddresses: Bool { session.transportPolicy == .all && configuration.transportPolicy == .all }
+
     /// W3C RTCIceTransportPolicy: under `.relay` an address of ours is told to nobody, used for nothing, and deaf to
     /// checks that come all the same.
     func mayUse(_ base: TransportAddress) -> Bool {

@@ -72,6 +72,21 @@ import Testing
         #expect(duet.bothCompleted)
     }
 
+    @Test(arguments: [false, true])
+    func `once relays alone are wanted, an address that comes is neither told nor checked from`(isLost: Bool) {
+        var duet = connected(.controlling, left: [Self.first])
+        duet.tell(.left) { agent, _ in agent.setTransportPolicy(.relay) }
+        let told = duet[.left].candidates.count
+        _ = change(&duet, lost: isLost ? [Self.first] : [], found: [Self.second])
+        let streams = endpoint("192.0.2.9", ICEAgent.activePort)
+        duet.tell(.left) { agent, now in agent.addStreamHost(streams, .active, at: now) }
+        duet.run(for: .milliseconds(5_000))
+        #expect(duet[.left].candidates.count == told)
+        #expect(!duet[.right].agent.knows(Self.second))
+        // There is no address left that may be used.
+        #expect(duet[.left].restartsWanted == (isLost ? 1 : 0))
+    }
+
     @Test(arguments: onWayOut)
     func `a peer that leaves all the addresses that once worked is followed to a new one`(role: ICERole) {
         var duet = connected(role, left: [Self.first, Self.second])

@@ -126,6 +126,19 @@ import Testing
         #expect(types(call, .left) == [.relayed])
     }
 
+    @Test func `an offer that is taken back tells no address that has come meanwhile`() {
+        var call = connected()
+        choose(.relay, .left, &call)
+        call.attempt(.left) { machine, now in
+            let offer = try machine.createOffer(iceRestart: false)
+            try machine.setLocalDescription(.offer, offer, at: now)
+        }
+        let found = endpoint("192.0.2.77", 4_000)
+        call.tell(.left) { machine, now in machine.interfacesChanged(lost: [], found: [found], at: now) }
+        call.attempt(.left) { machine, now in try machine.setLocalDescription(.rollback, nil, at: now) }
+        #expect(types(call, .left) == [.host, .relayed])
+    }
+
     private static let eitherWay = [true, false]
 
     @Test(arguments: eitherWay, eitherWay)
