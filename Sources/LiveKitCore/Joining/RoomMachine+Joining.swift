@@ -59,9 +59,12 @@ extension RoomMachine {
     func admit(_ arrival: Arrival) throws(JoinRefusal) -> AccessToken.Claims {
         let limits = configuration.limits
         var claims = arrival.claims
-        guard let grants = claims.video, grants.roomJoin else { throw .notAllowed }
+        guard var grants = claims.video, grants.roomJoin else { throw .notAllowed }
         guard !arrival.identity.isEmpty else { throw .noIdentity }
-        if arrival.identity != arrival.tokenIdentity { try admitBeside(arrival) }
+        if arrival.identity != arrival.tokenIdentity {
+            try admitBeside(arrival, &grants)
+            claims.video = grants
+        }
         guard arrival.identity.utf8.count <= limits.nameBytes, claims.name.utf8.count <= limits.nameBytes else {
             throw .nameTooLong(limit: limits.nameBytes)
         }
@@ -85,8 +88,9 @@ extension RoomMachine {
     }
 
     /// Who comes beside another chooses a part of the identity. Nobody whom a token names is to lose their place by it,
-    /// and a token that lets one person in is not to fill a room.
-    private func admitBeside(_ arrival: Arrival) throws(JoinRefusal) {
+    /// and a token that lets one person in is not to fill a room. What the bearer may do no longer, they may not do by
+    /// coming once more with the token of before.
+    private func admitBeside(_ arrival: Arrival, _ grants: inout VideoGrants) throws(JoinRefusal) {
         let isSomebodyElses = people.contains {
             $0.identity == arrival.identity && $0.tokenIdentity != arrival.tokenIdentity
         }
@@ -97,6 +101,10 @@ extension RoomMachine {
                 && $0.identity != arrival.identity
         }
         guard others < limit else { throw .tooManyBeside(limit: limit) }
+        let name = arrival.tokenIdentity
+        guard let bearer = people.first(where: { $0.identity == name && $0.tokenIdentity == name }) else { return }
+        grants.limit(to: bearer.grants)
+        guard grants.mayPublish else { throw .notAllowed }
     }
 
     func makeSignal() -> SignalID {

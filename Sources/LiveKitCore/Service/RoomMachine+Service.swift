@@ -204,6 +204,21 @@ extension RoomMachine {
 }
 
 extension VideoGrants {
+    /// Leaves what `other` allows too. Whether somebody may subscribe is left as it is.
+    mutating func limit(to other: VideoGrants) {
+        let (mine, theirs) = (canPublishSources, other.canPublishSources)
+        let common = theirs.isEmpty ? mine : mine.isEmpty ? theirs : mine.filter { theirs.contains($0) }
+        // An empty list allows all.
+        let hasSource = !common.isEmpty || mine.isEmpty && theirs.isEmpty
+        if !other.mayPublish || !hasSource { canPublish = false }
+        if !other.mayPublishData { canPublishData = false }
+        if !other.mayUpdateOwnMetadata { canUpdateOwnMetadata = false }
+        if !other.maySubscribeToMetrics { canSubscribeMetrics = false }
+        if !other.mayManageAgentSession { canManageAgentSession = false }
+        if other.hidden { hidden = true }
+        canPublishSources = common
+    }
+
     mutating func apply(_ permission: LiveKitParticipantPermission) {
         canSubscribe = permission.canSubscribe
         canPublish = permission.canPublish

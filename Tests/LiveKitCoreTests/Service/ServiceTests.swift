@@ -242,6 +242,42 @@ import Testing
         #expect(publishing() == ["ann", "bob", "ann#other"])
     }
 
+    @Test func `who comes beside somebody may do no more than that one may by then`() throws {
+        let venue = Venue()
+        _ = try Self.gather(venue)
+        func permit(_ change: (inout LiveKitParticipantPermission) -> Void) throws {
+            _ = try venue.room.updateParticipant(
+                .with {
+                    $0.identity = "ann"
+                    $0.permission = .with {
+                        $0.canPublish = true
+                        $0.canSubscribe = true
+                        change(&$0)
+                    }
+                }, at: venue.now)
+            venue.drain()
+        }
+        try permit { $0.canPublish = false }
+        // With the token that she came with.
+        #expect(throws: JoinRefusal.notAllowed) { try venue.join("ann#screen", with: "ann") }
+        try permit {
+            $0.canPublishSources = [.camera]
+            $0.hidden = true
+        }
+        #expect(throws: JoinRefusal.notAllowed) {
+            try venue.join("ann#screen", with: "ann", grants: { $0.canPublishSources = ["screen_share"] })
+        }
+        try venue.join("ann#camera", with: "ann")
+        let permission = try venue.room.participant("ann#camera").permission
+        #expect(permission.canPublish && permission.canPublishSources == [.camera])
+        #expect(!permission.canPublishData && permission.hidden)
+        // Where she is not there, nothing is known but the token.
+        try venue.room.removeParticipant("ann", at: venue.now)
+        venue.drain()
+        try venue.join("ann#screen", with: "ann")
+        #expect(try venue.room.participant("ann#screen").permission.canPublishSources.isEmpty)
+    }
+
     @Test func `subscriptions are changed for somebody`() throws {
         let venue = Venue()
         let (ann, bob) = try Self.gather(venue)
