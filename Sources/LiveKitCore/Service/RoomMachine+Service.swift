@@ -16,12 +16,20 @@ extension RoomMachine {
 
     /// Takes somebody out, and whoever came beside them with their token: they would go on in the room as that one.
     package func removeParticipant(_ identity: String, at now: Instant) throws(RoomServiceError) {
-        let removed = people.filter { $0.identity == identity || $0.tokenIdentity == identity }
+        let removed = people.filter { $0.identity == identity } + peopleBeside(identity)
         guard !removed.isEmpty else { throw .noSuchParticipant }
         for participant in removed {
             remove(participant, because: .participantRemoved, action: .disconnect, at: now)
         }
         settle(at: now)
+    }
+
+    /// Whoever came beside the bearer of a token for `identity`, also when that one has left. Where somebody else has
+    /// come beside themselves under it, there may still be people whose own token names it: they are not that one's.
+    private func peopleBeside(_ identity: String) -> [Participant] {
+        let named = people.first { $0.identity == identity }
+        guard named == nil || named?.tokenIdentity == identity else { return [] }
+        return people.filter { $0.tokenIdentity == identity && $0.identity != identity }
     }
 
     /// Mutes somebody's track for everybody; or lets it be heard again, where the room allows that, and of who
@@ -66,7 +74,7 @@ extension RoomMachine {
             setPermission(request.permission, of: participant, at: now)
             var permission = request.permission
             permission.canSubscribe = false
-            for other in people where other !== participant && other.tokenIdentity == participant.identity {
+            for other in peopleBeside(participant.identity) {
                 setPermission(permission, of: other, at: now)
             }
         }

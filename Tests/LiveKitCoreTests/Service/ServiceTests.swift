@@ -278,6 +278,23 @@ import Testing
         #expect(try venue.room.participant("ann#screen").permission.canPublishSources.isEmpty)
     }
 
+    @Test func `what is done to one who came beside another is not done to who has a token of that name`() throws {
+        let venue = Venue()
+        _ = try Self.gather(venue)
+        try venue.join("ann#screen#x", with: "ann#screen", grants: { $0.canPublish = false })
+        try venue.join("ann#screen", with: "ann")
+        _ = try venue.room.updateParticipant(
+            .with {
+                $0.identity = "ann#screen"
+                $0.permission = .with { $0.canPublish = true }
+            }, at: venue.now)
+        venue.drain()
+        #expect(try venue.room.participant("ann#screen#x").permission.canPublish == false)
+        try venue.room.removeParticipant("ann#screen", at: venue.now)
+        venue.drain()
+        #expect(venue.room.participants.map(\.identity) == ["ann", "bob", "ann#screen#x"])
+    }
+
     @Test func `subscriptions are changed for somebody`() throws {
         let venue = Venue()
         let (ann, bob) = try Self.gather(venue)
