@@ -19,16 +19,16 @@ extension RoomMachine {
             return refuse(.invalidRequest, .addTrack(request), "the track was announced without it", to: participant)
         }
         let ids = [codec.cid.isEmpty ? request.cid : codec.cid, request.cid]
+        // Browsers say nothing of sizes here: those of the track count then.
+        let layers = codec.layers.contains { $0.width > 0 } ? codec.layers : []
         if backup.transceiver == nil {
             backup.clientIDs = ids
             track.info.codecs[backup.place].cid = ids[0]
-            // Browsers say nothing of sizes here: those of the track count then.
-            if codec.layers.contains(where: { $0.width > 0 }) {
-                track.info.codecs[backup.place].layers = codec.layers
-            }
-        } else {
+            if !layers.isEmpty { track.info.codecs[backup.place].layers = layers }
+        } else if ids != backup.clientIDs {
             // An announcement comes before its offer, which is also the one in which the section that there is ends.
-            backup.nextIDs = ids
+            // One that is only repeated, of what is there, announces nothing that is to come.
+            (backup.nextIDs, backup.nextLayers) = (ids, layers)
         }
         tellPublished(track, as: request.cid)
     }
@@ -51,6 +51,7 @@ extension RoomMachine {
                 byPublication[publication] = nil
                 try? media.unpublish(publication, at: now)
             }
+            if !backup.nextLayers.isEmpty { track.info.codecs[backup.place].layers = backup.nextLayers }
             backup.end()
             track.info.codecs[backup.place].cid = backup.clientIDs.first ?? ""
             track.info.codecs[backup.place].sdpCid = ""

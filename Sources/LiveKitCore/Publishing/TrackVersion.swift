@@ -1,3 +1,4 @@
+import LiveKitProtocol
 import RTCEngine
 import RTCWire
 import SFUCore
@@ -13,6 +14,8 @@ final class TrackVersion {
     var clientIDs: [String]
     /// Of what is to come once its section is over.
     var nextIDs: [String] = []
+    /// Of that, too; empty where its client said nothing of sizes.
+    var nextLayers: [LiveKitVideoLayer] = []
     /// Where its media come; nil until an offer carries them.
     var transceiver: TransceiverID?
     /// The section's name.
@@ -42,7 +45,7 @@ final class TrackVersion {
 
     /// It does not come any more, unless its client has said already that it is to, again; it may do so later.
     func end() {
-        (transceiver, mid, clientIDs, nextIDs) = (nil, "", nextIDs, [])
+        (transceiver, mid, clientIDs, nextIDs, nextLayers) = (nil, "", nextIDs, [], [])
         (publication, format, publishedCodec, recovered) = (nil, nil, "", 0)
     }
 

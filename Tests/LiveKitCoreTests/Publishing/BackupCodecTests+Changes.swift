@@ -166,6 +166,44 @@ extension BackupCodecTests {
         #expect(venue.room.tracks[sid]?.waiting.count == 1)
     }
 
+    @Test func `a second codec that is announced twice does not come twice, and another one has its own sizes`() throws
+    {
+        let venue = Venue()
+        let (ann, _) = try Self.meet([("bob", [.vp8])], in: venue)
+        let sid = TrackSID(rawValue: try #require(ann.track("camera")).sid)
+        try ann.publishBackup(of: "camera")
+        venue.run(for: .seconds(Int64(1)))
+        try Self.send(ann, ["camera", Self.backup])
+        let backup = try #require(venue.room.tracks[sid]?.backup)
+        func announce(_ cid: String) {
+            let codec = LiveKitSimulcastCodec.with {
+                ($0.codec, $0.cid) = ("vp8", cid)
+                $0.layers = [
+                    .with {
+                        $0.quality = .high
+                        ($0.width, $0.height) = (160, 90)
+                    }
+                ]
+            }
+            let request = LiveKitAddTrackRequest.with {
+                ($0.cid, $0.sid) = (cid, sid.rawValue)
+                $0.type = .video
+                $0.source = .camera
+                $0.simulcastCodecs = [codec]
+            }
+            venue.send(.addTrack(request), from: ann)
+        }
+        func widths() -> [UInt32]? { venue.room.tracks[sid]?.info.codecs.last?.layers.map(\.width) }
+        let former = widths()
+        announce("cid-ann-camera-vp8")
+        #expect(backup.nextIDs.isEmpty)
+        announce("cid-ann-camera-vp8-again")
+        #expect(former != [160] && widths() == former)
+        try ann.unpublish(Self.backup)
+        #expect(Set(backup.clientIDs) == ["cid-ann-camera-vp8-again"])
+        #expect(widths() == [160])
+    }
+
     @Test func `a pause of the codec that somebody has left is not taken for one of the other`() throws {
         let venue = Venue()
         let (ann, others) = try Self.meet([("bob", Self.both)], policy: .regression, in: venue)
