@@ -55,21 +55,25 @@ extension RoomMachine {
         var free = connection.sections.filter { !taken.contains($0.transceiver) }[...]
         // Looked for once: there may be hundreds of sections, and of tracks.
         var tracks = free.isEmpty ? [] : playable(by: participant, choice)
-        var awaited: Set<TrackSID> = []
+        var unfilled: [PlayedSection] = []
         while let section = free.popFirst(), !tracks.isEmpty {
             guard let track = nextTrack(for: section, among: &tracks, of: participant),
                 let version = version(of: track, for: participant, in: section)
             else {
-                let next = tracks.first { !awaited.contains($0.sid) && isAwaitable($0, by: participant, in: section) }
-                if let next { awaited.insert(next.sid) }
+                unfilled.append(section)
                 continue
             }
             play(track, version, choice, in: section, of: connection, at: now)
             hasChanged = true
         }
+        // Only now: what another section has is not awaited.
+        var awaited: Set<TrackSID> = []
+        for section in unfilled {
+            let next = tracks.first { !awaited.contains($0.sid) && isAwaitable($0, by: participant, in: section) }
+            if let next { awaited.insert(next.sid) }
+        }
         for track in people.flatMap(\.tracks) where track.backup != nil {
-            let isPlayed = participant.subscriptions[track.sid] != nil
-            note(participant, waitsFor: track, awaited.contains(track.sid) && !isPlayed)
+            note(participant, waitsFor: track, awaited.contains(track.sid))
         }
         guard hasChanged else { return }
         agreeAgain(on: connection, at: now)

@@ -71,6 +71,32 @@ extension BackupCodecTests {
         #expect(track.waiting.isEmpty)
     }
 
+    @Test func `a section of a player waits for what no other section has`() throws {
+        let venue = Venue()
+        let (ann, _) = try Self.meet([], in: venue)
+        let dan = try venue.join("dan", grants: { $0.canSubscribe = false })
+        try dan.publish("voice", .audio)
+        try dan.publish("film", as: ["h264", "vp8"])
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .seconds(Int64(1)))
+        let sections = ["small", "large"].map { OfferedSection(title: $0, kind: .video, direction: .recvonly) }
+        try venue.open(
+            "eve", sections, .playing(PlaybackChoice()), codecs: Self.both, grants: { $0.hidden = true },
+            offer: { text in
+                // The first section takes VP8 alone.
+                var parts = text.split(separator: "m=video", omittingEmptySubsequences: false).map(String.init)
+                let lines = parts[1].split(separator: "\r\n", omittingEmptySubsequences: false)
+                parts[1] = lines.filter { !$0.contains("H264/") }.joined(separator: "\r\n")
+                return parts.joined(separator: "m=video")
+            })
+        #expect(venue.run { venue.room.participants.allSatisfy { $0.state == .active } })
+        venue.run(for: .milliseconds(100))
+        let awaited = venue.room.people.flatMap(\.tracks).filter { !$0.waiting.isEmpty }
+        #expect(awaited.map(\.publisher.identity) == ["dan"])
+        #expect(Self.quality(dan).last?.hasSuffix("vp8: low medium high") == true)
+        #expect(!ann.lines.contains { $0.hasSuffix("vp8: low medium high") })
+    }
+
     @Test func `a player whose section turns out not to take the first codec has the second`() throws {
         let venue = Venue()
         let (ann, _) = try Self.meet([("bob", [.vp8])], in: venue)
