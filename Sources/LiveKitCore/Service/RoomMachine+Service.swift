@@ -62,22 +62,22 @@ extension RoomMachine {
     }
 
     /// Changes what is said of somebody, and what they may do. Empty texts change nothing, and an attribute's empty
-    /// value removes it. Whoever came beside them with their token may do no more than they may, and takes no tracks as
-    /// before.
+    /// value removes it. Whoever came beside them with their token may do no more than they may, and takes neither
+    /// tracks nor metrics; where they have left themselves, it is those who are told of.
     package func updateParticipant(
         _ request: LiveKitUpdateParticipantRequest, at now: Instant
     ) throws(RoomServiceError) -> LiveKitParticipantInfo {
-        let participant = try known(request.identity)
-        try update(
-            participant, name: request.name, metadata: request.metadata, attributes: request.attributes, at: now)
-        if request.hasPermission {
-            setPermission(request.permission, of: participant, at: now)
-            var permission = request.permission
-            permission.canSubscribe = false
-            for other in peopleBeside(participant.identity) {
-                setPermission(permission, of: other, at: now)
-            }
+        let named = people.first { $0.identity == request.identity }
+        let beside = request.hasPermission ? peopleBeside(request.identity) : []
+        guard let participant = named ?? beside.first else { throw .noSuchParticipant }
+        if let named {
+            try update(
+                named, name: request.name, metadata: request.metadata, attributes: request.attributes, at: now)
+            if request.hasPermission { setPermission(request.permission, of: named, at: now) }
         }
+        var permission = request.permission
+        (permission.canSubscribe, permission.canSubscribeMetrics) = (false, false)
+        for other in beside { setPermission(permission, of: other, at: now) }
         settle(at: now)
         return info(of: participant)
     }

@@ -295,6 +295,29 @@ import Testing
         #expect(venue.room.participants.map(\.identity) == ["ann", "bob", "ann#screen#x"])
     }
 
+    @Test func `what somebody may do who has left holds for those who are still there beside them`() throws {
+        let venue = Venue()
+        _ = try Self.gather(venue)
+        try venue.join("dan#screen", with: "dan", grants: { $0.canSubscribeMetrics = true })
+        func update(_ change: (inout LiveKitUpdateParticipantRequest) -> Void) throws -> LiveKitParticipantInfo {
+            defer { venue.drain() }
+            return try venue.room.updateParticipant(
+                .with {
+                    $0.identity = "dan"
+                    change(&$0)
+                }, at: venue.now)
+        }
+        let info = try update {
+            $0.name = "Dan"
+            $0.permission.canSubscribe = true
+            $0.permission.canSubscribeMetrics = true
+        }
+        #expect(info.identity == "dan#screen" && info.name != "Dan")
+        let permission = info.permission
+        #expect(!permission.canPublish && !permission.canSubscribe && !permission.canSubscribeMetrics)
+        #expect(throws: RoomServiceError.noSuchParticipant) { try update { $0.name = "Dan" } }
+    }
+
     @Test func `subscriptions are changed for somebody`() throws {
         let venue = Venue()
         let (ann, bob) = try Self.gather(venue)
