@@ -83,7 +83,8 @@ public actor Room {
     // MARK: State
 
     /// What happens, in order, from now on; each access is a stream of its own, and the first one has what came before
-    /// it: of messages the last MiB. It ends when the room is left for good.
+    /// it: of messages the last MiB. It ends when the room is left for good, and by `disconnect()` also where it was
+    /// never joined.
     ///
     /// No reliable message is lost to a stream that is read slowly: when 4 MiB wait for it, no more are read, and those
     /// who send them wait. So whoever reads no more lets go of the stream: one that is kept and not read holds up all
@@ -119,13 +120,15 @@ public actor Room {
         _ = try await request { machine, request, now in machine.connect(token: token, request: request, at: now) }
     }
 
-    /// Leaves the room; back when the server was told and the connections are closed. Repeatable; nothing happens
-    /// afterwards.
+    /// Leaves the room; back when the server was told and the connections are closed. A `connect` that is under way
+    /// fails with `disconnected(.clientInitiated)`. Repeatable; nothing happens afterwards.
     public func disconnect() async {
         machine.leave(at: NetworkLoop.now)
         await apply()
         // Another task may be at it, and ours is in its queue.
         if isApplying { await withCheckedContinuation { applied.append($0) } }
+        // Of a room that was not joined nothing is told that would end them.
+        broadcast.finish()
     }
 
     /// Asks the server for a fault, to see whether one comes through it.
