@@ -1,7 +1,8 @@
 import RTCEngine
-import RTCNetwork
 import RTCSecurity
 import Testing
+
+@testable import RTCNetwork
 
 /// `setConfiguration` where no server is needed; with one: `TURNServerTests`.
 @Suite(.timeLimit(.minutes(2))) struct ConfigurationTests {
@@ -25,6 +26,21 @@ import Testing
             #expect(await connection.configuration.iceTransportPolicy == policy)
             #expect(try await gathered(connection).contains(" typ host") == (policy == .all))
         }
+        await connection.close()
+    }
+
+    @Test func `another policy has no server looked up again, and other servers are`() async throws {
+        var configuration = try ConnectedPair.configuration()
+        configuration.iceServers = [.init(urls: ["stun:127.0.0.1"])]
+        let connection = PeerConnection(configuration: configuration)
+        _ = try await connection.addTransceiver(.audio)
+        try await connection.setLocalDescription(await connection.createOffer())
+        let before = await connection.serverGeneration
+        configuration.iceTransportPolicy = .relay
+        try await connection.setConfiguration(configuration)
+        #expect(await connection.serverGeneration == before)
+        try await connection.setICEServers([.init(urls: ["stun:127.0.0.1:3479"])])
+        #expect(await connection.serverGeneration == before + 1)
         await connection.close()
     }
 

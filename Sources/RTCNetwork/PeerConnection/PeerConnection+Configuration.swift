@@ -17,8 +17,12 @@ extension PeerConnection {
         if let part = configuration.fixedPart(differingFrom: new) { throw .fixedConfiguration(part) }
         let parsed = try servers(new.iceServers)
         try refusing { () throws(PeerError) in try machine.setTransportPolicy(new.iceTransportPolicy) }
+        // Servers that stay the same are not looked up again.
+        let asksOthers =
+            new.iceServers != configuration.iceServers
+            || new.turnCertificateAuthorities != configuration.turnCertificateAuthorities
         configuration = new
-        guard gathering == .started else { return }
+        guard gathering == .started, asksOthers else { return }
         ask(parsed)
         flush()
     }
