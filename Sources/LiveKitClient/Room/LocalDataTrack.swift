@@ -37,7 +37,8 @@ public final class LocalDataTrack: Sendable {
 
     /// Sends a frame, once, to those who have subscribed. Back when it is on its way; passed over while a new session
     /// is made. Before there is a channel, and where the path takes less than is pushed, 32 frames of all tracks wait,
-    /// and the oldest go.
+    /// and the oldest go; before there is a channel no more than 1 MiB of packets, so that a longer frame is lost
+    /// without a word.
     ///
     /// - Throws: `dataTrackEnded` when it is not published any more, `dataTooLarge` when a frame is longer than others
     ///   take, which is 2 MB.

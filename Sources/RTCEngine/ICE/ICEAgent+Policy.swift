@@ -10,13 +10,13 @@ public enum ICETransportPolicy: String, Hashable, Sendable {
 /// Each generation has the policy with which its gathering began. Our own addresses are known under both, so that the
 /// next one may have the other.
 extension ICEAgent {
-    /// Uses these candidates from the next gathering on, the first one or that of a restart (RFC 9429 §4.1.18).
+    /// Uses these candidates from the next gathering on, the first one or that of a restart (RFC 8829 §4.1.18).
     public mutating func setTransportPolicy(_ policy: ICETransportPolicy) {
         configuration.transportPolicy = policy
         if session.gatherer.state == .new, bases.isEmpty { session.transportPolicy = policy }
     }
 
-    /// The policy has changed since the candidates of this generation were gathered (RFC 9429 §5.2.2: the next offer is
+    /// The policy has changed since the candidates of this generation were gathered (RFC 8829 §5.2.2: the next offer is
     /// a restart).
     public var awaitsRestart: Bool { configuration.transportPolicy != session.transportPolicy }
 

@@ -115,7 +115,7 @@ extension PeerMachine {
     }
 
     /// Which candidates are used from the next gathering on (W3C WebRTC §4.4.1.6, `setConfiguration`): the first one,
-    /// or that of an ICE restart, which the next offer is (RFC 9429 §5.2.2). The pair in use carries media meanwhile.
+    /// or that of an ICE restart, which the next offer is (RFC 8829 §5.2.2). The pair in use carries media meanwhile.
     public mutating func setTransportPolicy(_ policy: ICETransportPolicy) throws(PeerError) {
         guard connectionState != .closed else { throw .closed }
         ice.setTransportPolicy(policy)

@@ -182,7 +182,7 @@ extension PeerMachine {
         stats.transportID = Self.transportID
         stats.foundation = candidate.foundation
         stats.tcpType = candidate.tcpType?.rawValue
-        // RFC 9429 §3.5.2 lets a base be hidden behind the unspecified address: then there is none to show.
+        // RFC 8829 §3.5.2 lets a base be hidden behind the unspecified address: then there is none to show.
         if let related = candidate.relatedAddress, related.port != 0 {
             stats.relatedAddress = "\(related.ip)"
             stats.relatedPort = related.port

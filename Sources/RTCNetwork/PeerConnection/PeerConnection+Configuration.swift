@@ -6,9 +6,13 @@ extension PeerConnection {
     ///
     /// Servers, and the authorities that vouch for them, are asked by the gathering that is under way, or by the next
     /// one, that of an ICE restart: it waits for their names to be looked up. Another policy waits for the next
-    /// gathering in any case, and makes the next offer an ICE restart (RFC 9429 §5.2.2). What was gathered before stays
+    /// gathering in any case, and makes the next offer an ICE restart (RFC 8829 §5.2.2). What was gathered before stays
     /// in use meanwhile. A relayed address goes on under the credential that it was given for, and the new one is shown
     /// when it is lost.
+    ///
+    /// A restart that finds no pair leaves the one before in use for as long as the peer answers over it, also where
+    /// relays alone were wanted and it is a direct one (RFC 8445 §9). `connectionState` is `connected` then: which pair
+    /// is used stands in the statistics.
     ///
     /// - Throws: `.peer(.closed)`; `.fixedConfiguration` where anything else differs from `configuration`, the
     ///   certificate above all; and what servers are refused with (`ICEServer.check`). Then nothing has changed.
@@ -39,7 +43,7 @@ extension PeerConnection {
 extension PeerConnectionConfiguration {
     /// The first property that cannot change while a connection lasts, and is another one there. W3C names the
     /// certificate, the bundle policy and the RTCP multiplexing policy, of which this has one each; the others here are
-    /// its own.
+    /// its own. Security is the same where it shows the same certificate: the connection goes on with what it has.
     func fixedPart(differingFrom other: Self) -> String? {
         if security.localFingerprint != other.security.localFingerprint { return "security" }
         if addresses != other.addresses { return "addresses" }
