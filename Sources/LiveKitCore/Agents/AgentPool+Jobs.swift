@@ -116,13 +116,15 @@ extension AgentPool {
         guard let worker = workers[id], let kind = worker.kind else { return }
         for job in worker.refused {
             looks += 1
-            // Somebody else is being asked for it.
-            guard let ticket = queues[kind]?.ticket(of: job) else { continue }
+            // That is what it is being asked now.
+            if case .asked(id, _)? = jobs[job]?.phase { continue }
+            // Also while somebody else is being asked for it: when it waits again that is judged by what was said.
             update(job) { $0.hear(of: id, isFull: worker.isFull) }
-            let isOpen = jobs[job]?.refusals.contains { $0.worker == id && !$0.isFinal } == true
+            let isKept = jobs[job]?.refusals.contains { $0.worker == id && !$0.isFinal } == true
+            let ticket = queues[kind]?.ticket(of: job)
             change(id) {
-                if !isOpen { $0.refused.remove(job) }
-                $0.passed = min($0.passed, ticket - 1)
+                if !isKept { $0.refused.remove(job) }
+                if let ticket, isKept || worker.isFull { $0.passed = min($0.passed, ticket - 1) }
             }
         }
     }

@@ -182,6 +182,23 @@ import Testing
         #expect(hall.take() == ["J1 failed: no worker has taken the job"])
     }
 
+    @Test(arguments: [false, true])
+    func `who says how it fares while somebody else is being asked for what it has refused is heard`(isFull: Bool) {
+        let hall = AgentHall()
+        let ada = hall.register("robot")
+        hall.launch("J1", "robot")
+        let bea = hall.register("robot")
+        hall.refuse("J1", by: ada)
+        #expect(hall.asked("J1") == bea)
+        hall.pass(.seconds(Int64(2)))
+        hall.fare(ada, isFull: isFull)
+        // It hangs, and goes.
+        hall.pass(.seconds(Int64(9)))
+        hall.vanish(bea)
+        if isFull { hall.fare(ada) }
+        #expect(hall.take().last == "ada < available? J1 for lounge")
+    }
+
     @Test(arguments: [Float.nan, -1, 2, .infinity])
     func `a load that is none counts as what is next to it`(load: Float) {
         let hall = AgentHall()
