@@ -32,6 +32,8 @@ struct AgentDispatch {
     struct Job {
         var info: LiveKitJob
         let target: Target
+        /// Who was there when it was asked for.
+        let earlierAgents: Set<ParticipantSID>
         /// Since when a worker has it of whose agent nothing has been seen.
         var awaitedSince: Instant?
         var isEnded: Bool { info.state.status.isEnded }
@@ -100,10 +102,11 @@ struct AgentDispatch {
             || jobs.contains { !$0.isEnded && $0.info.state.participantIdentity == identity }
     }
 
-    mutating func add(_ job: LiveKitJob, for target: Target) {
+    /// - Parameter earlierAgents: who is there already.
+    mutating func add(_ job: LiveKitJob, for target: Target, besides earlierAgents: Set<ParticipantSID>) {
         served.insert(target)
         owed.remove(target)
-        jobs.append(Job(info: job, target: target))
+        jobs.append(Job(info: job, target: target, earlierAgents: earlierAgents))
     }
 
     /// No worker is there for that.
@@ -140,6 +143,11 @@ struct AgentDispatch {
         guard before < Self.restartLimit else { return }
         failures[target] = before + 1
         restarts.append(Restart(target: target, due: now + .seconds(Int64(1 << before))))
+    }
+
+    /// The agent of a job of its own is on its way under this identity.
+    func awaits(_ identity: String) -> Bool {
+        jobs.contains { $0.awaitedSince != nil && $0.info.state.participantIdentity == identity }
     }
 
     /// An agent is there.

@@ -93,9 +93,13 @@ extension RoomMachine {
     /// Somebody has come.
     func launchAgents(for participant: Participant) {
         let identity = participant.identity
-        if let absence = absences.removeValue(forKey: identity), absence.wasAgent != participant.isAgent {
-            // Not who has left, who does not come back under this identity any more.
-            hasLeft(identity, wasAgent: absence.wasAgent, because: absence.reason)
+        if let absence = absences.removeValue(forKey: identity) {
+            // Not who has left, who does not come back under this identity any more: somebody of another kind, or the
+            // agent of a job that was given away since.
+            let isNew = participant.isAgent && dispatches.contains { $0.awaits(identity) }
+            if isNew || absence.wasAgent != participant.isAgent {
+                hasLeft(identity, wasAgent: absence.wasAgent, because: absence.reason)
+            }
         }
         if participant.isAgent {
             for place in dispatches.indices { dispatches[place].noteAgent(identity) }
@@ -139,7 +143,7 @@ extension RoomMachine {
             $0.deployment = wish.deployment
             $0.attributes = wish.attributes
         }
-        dispatches[place].add(job, for: target)
+        dispatches[place].add(job, for: target, besides: Set(people.lazy.filter(\.isAgent).map(\.sid)))
         put(.agents(.launch(job, isResumed: isResumed)))
     }
 
@@ -152,8 +156,8 @@ extension RoomMachine {
         case .noWorker(let isResumed): dispatches[place].forget(job: id, isOwed: isResumed)
         case .state(let state):
             dispatches[place].update(id, state, at: now)
-            // One that was quick may be there already.
-            if people.contains(where: { $0.isAgent && $0.identity == state.participantIdentity }) {
+            // One that was quick may be there already. Who was there when the job was asked for is another's.
+            if let agent = agent(of: state.participantIdentity), !job.earlierAgents.contains(agent.sid) {
                 dispatches[place].noteAgent(state.participantIdentity)
             }
             noteAgentDue(dispatches[place].nextDue(after: Self.arrivalTime))
@@ -165,7 +169,12 @@ extension RoomMachine {
     }
 
     private func agent(of job: AgentDispatch.Job) -> Participant? {
-        people.first { $0.isAgent && $0.identity == job.info.state.participantIdentity }
+        // Whoever is there while its own is on its way is another's.
+        job.awaitedSince == nil ? agent(of: job.info.state.participantIdentity) : nil
+    }
+
+    private func agent(of identity: String) -> Participant? {
+        people.first { $0.isAgent && $0.identity == identity }
     }
 
     // MARK: Comings and goings
@@ -190,7 +199,8 @@ extension RoomMachine {
     private func hasLeft(_ identity: String, wasAgent: Bool, because reason: AgentJobEnd) {
         for place in dispatches.indices {
             for job in dispatches[place].jobs where !job.isEnded {
-                if wasAgent, job.info.state.participantIdentity == identity {
+                // One whose agent is still on its way is another's.
+                if wasAgent, job.awaitedSince == nil, job.info.state.participantIdentity == identity {
                     put(.agents(.terminate(jobID: job.info.id, because: reason)))
                 } else if job.isWaiting, job.target.identity == identity {
                     put(.agents(.terminate(jobID: job.info.id, because: .targetLeft)))
