@@ -204,6 +204,11 @@ extension AgentPool {
     /// A worker that has come back says what it is still doing. Its former connection may not be known to be gone.
     mutating func claim(_ ids: Set<String>, by id: AgentWorkerID, at now: Instant) {
         guard let worker = workers[id] else { return }
+        let ids = ids.sorted()
+        // Over since it went, or of a server before this one: who is to come instead has, and nobody else ends them.
+        for unknown in ids where jobs[unknown] == nil && !released.contains(unknown) {
+            sendTermination(of: unknown, to: id)
+        }
         for job in ids.compactMap({ jobs[$0] }) where mayClaim(job, id) && job.only == nil {
             switch job.phase {
             case .lost, .missing, .running:
@@ -265,10 +270,12 @@ extension AgentPool {
         // The worker may come back and say more.
         case .lost where reason.isOfAgent: update(id) { $0.left = reason }
         case .leaving where reason.isOfAgent: break
-        case .leaving(let worker, _, let wasCutOff):
+        case .leaving(let worker, let due, let wasCutOff):
             // With its room gone it still writes down what was said.
-            if wasCutOff || reason != .roomEnded { sendTermination(of: id, to: worker) }
+            let mayGoOn = !wasCutOff && reason == .roomEnded
+            if !mayGoOn { sendTermination(of: id, to: worker) }
             end(id, .jsSuccess, "", reason.stateReason, at: now)
+            if mayGoOn { release(id, until: due) }
         case .lost, .missing: settle(id, as: reason, at: now)
         }
     }
@@ -290,6 +297,7 @@ extension AgentPool {
         end(
             id, wentDown ? .jsFailed : .jsSuccess, wentDown ? "the worker is gone" : "",
             wentDown ? nil : reason.stateReason, at: now)
+        if case .agentLeft = reason { release(id, until: now + Self.verdictTime) }
     }
 
     mutating func end(
@@ -335,6 +343,12 @@ extension AgentPool {
         if job.isAsked { askedCount -= 1 }
         forgetRefusals(of: job)
         if let worker = job.only { change(worker) { $0.tries -= 1 } }
+    }
+
+    /// Its worker is not told to end what is over, when it comes back.
+    mutating func release(_ id: String, until end: Instant) {
+        released.insert(id)
+        schedule.set(.job(id), to: end)
     }
 
     /// Nobody is to be asked for it any more.

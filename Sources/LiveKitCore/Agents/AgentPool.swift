@@ -68,6 +68,9 @@ package struct AgentPool {
     var queues: [AgentKind: AgentQueue] = [:]
     var lastTicket: UInt64 = 0
     var askedCount = 0
+    /// Jobs that are over, with which their workers may go on for what their agents still have to write down, until
+    /// they fall due.
+    var released: Set<String> = []
     var schedule = AgentSchedule()
     /// At jobs that wait, for a worker: few for each of its words, however many wait.
     var looks = 0
@@ -208,6 +211,7 @@ package struct AgentPool {
             // Nobody else is to do it.
             guard job.only == nil else {
                 forget(job.id)
+                release(job.id, until: now + Self.verdictTime)
                 continue
             }
             switch job.phase {
@@ -217,8 +221,9 @@ package struct AgentPool {
                     $0.phase = .lost(until: now + Self.returnTime)
                     $0.lostAt = now
                 }
-            case .leaving(_, _, let wasCutOff):
-                end(job.id, wasCutOff ? .jsFailed : .jsSuccess, wasCutOff ? Self.cutOff : "", at: now)
+            case .leaving(_, let end, let wasCutOff):
+                self.end(job.id, wasCutOff ? .jsFailed : .jsSuccess, wasCutOff ? Self.cutOff : "", at: now)
+                if !wasCutOff { release(job.id, until: end) }
             case .waiting, .lost, .missing: break
             }
         }
@@ -264,13 +269,16 @@ package struct AgentPool {
         }
         for id in due.jobs {
             fallDue(id, at: now)
-            schedule.set(.job(id), to: jobs[id]?.due)
+            if let job = jobs[id] { schedule.set(.job(id), to: job.due) }
         }
         for id in due.workers { offer(to: id, at: now) }
     }
 
     private mutating func fallDue(_ id: String, at now: Instant) {
-        guard let job = jobs[id] else { return }
+        guard let job = jobs[id] else {
+            released.remove(id)
+            return
+        }
         switch job.phase {
         case .asked(let worker, let end) where now >= end:
             // It may hang, or be gone without anybody knowing: nothing more is asked of it until it says something.

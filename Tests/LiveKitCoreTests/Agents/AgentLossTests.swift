@@ -33,7 +33,7 @@ import Testing
                 .with {
                     $0.jobID = "J1"; $0.status = .jsFailed; $0.error = "broken"
                 }))
-        #expect(hall.take() == ["J3 succeeded", "J1 failed: broken"])
+        #expect(hall.take() == ["J3 succeeded", "bea < end J9", "J1 failed: broken"])
         // Its former connection may hang, and end later.
         let cia = hall.register("robot")
         hall.say(cia, .migrateJob(.with { $0.jobIds = ["J2"] }))
@@ -47,6 +47,33 @@ import Testing
                     $0.jobID = "J2"; $0.status = .jsSuccess
                 }))
         #expect(hall.take() == ["J2 succeeded"])
+    }
+
+    @Test func `a worker that comes back is told to end what is over, but not what its agent still writes down`() {
+        let hall = AgentHall()
+        let ada = hall.register("robot")
+        let jobs = ["J1", "J2", "J3", "J4", "J5"]
+        for job in jobs {
+            hall.launch(job, "robot")
+            hall.accept(job, by: ada)
+        }
+        hall.terminate("J1", .agentLeft(at: hall.now))
+        hall.terminate("J1", .roomEnded)
+        hall.terminate("J2", .agentLeft(at: hall.now))
+        hall.vanish(ada)
+        hall.terminate("J3", .dispatchDeleted)
+        hall.pass(.seconds(Int64(16)))
+        hall.terminate("J4", .agentLeft(at: hall.now))
+        hall.terminate("J5", .agentCutOff)
+        let bea = hall.register("robot")
+        hall.take()
+        // The last one is of a server before this one.
+        hall.say(bea, .migrateJob(.with { $0.jobIds = jobs + ["J0"] }))
+        #expect(hall.take() == ["bea < end J0", "bea < end J3", "bea < end J5"])
+        hall.pass(.seconds(Int64(601)))
+        hall.say(bea, .migrateJob(.with { $0.jobIds = ["J1", "J2", "J4"] }))
+        #expect(hall.take() == ["bea < end J1", "bea < end J2", "bea < end J4"])
+        #expect(hall.pool.nextWake == nil && hall.pool.released.isEmpty)
     }
 
     @Test func `an agent that leaves while its worker is away is judged when that is back, or does not come back`() {
@@ -74,6 +101,8 @@ import Testing
             hall.take().filter { $0.hasPrefix("J") } == [
                 "J1 failed: broken", "J2 failed: the worker is gone", "J3 failed: the worker is gone",
             ])
+        hall.pass(.seconds(Int64(601)))
+        #expect(hall.pool.released.isEmpty)
     }
 
     @Test func `of a worker that does not come back the room is told, which knows whether its agent is there`() {

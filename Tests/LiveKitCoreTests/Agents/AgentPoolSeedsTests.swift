@@ -122,7 +122,10 @@ private struct AgentStory {
         drain()
         for worker in workers { vanish(worker) }
         drain()
-        let isEmpty = pool.jobs.isEmpty && pool.workers.isEmpty && pool.nextWake == nil
+        // What may be written down after an end has its time.
+        while let wake = pool.nextWake, wake <= now + .seconds(Int64(600)) { pool.tick(at: wake) }
+        drain()
+        let isEmpty = pool.jobs.isEmpty && pool.workers.isEmpty && pool.released.isEmpty && pool.nextWake == nil
         note(isEmpty, "something is kept: \(pool.jobs.keys.sorted())")
         let open = wanted.filter { !isOver.contains($0) }
         note(open.isEmpty, "no end was told of \(open)")
