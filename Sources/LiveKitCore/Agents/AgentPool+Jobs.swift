@@ -25,21 +25,29 @@ extension AgentPool {
     // MARK: Asking
 
     /// A worker may have gained room: it is asked for the oldest job that it can have.
-    mutating func offer(to id: AgentWorkerID, at now: Instant) {
-        guard let worker = workers[id], let kind = worker.kind, worker.hasRoom(at: now) else { return }
+    ///
+    /// - Returns: whether it was.
+    @discardableResult
+    mutating func offer(to id: AgentWorkerID, at now: Instant) -> Bool {
+        guard let worker = workers[id], let kind = worker.kind, worker.hasRoom(at: now) else { return false }
         var passed = worker.passed
         defer { change(id) { $0.passed = passed } }
         while let next = queues[kind]?.first(after: passed) {
             looks += 1
-            if jobs[next.id]?.mayAsk(id) == true { return ask(id, for: next.id, at: now) }
+            if jobs[next.id]?.mayAsk(id) == true {
+                ask(id, for: next.id, at: now)
+                return true
+            }
             passed = next.ticket
         }
+        return false
     }
 
     /// A job begins to wait: somebody who has room is asked for it, or for one that is older.
     private mutating func seek(for id: String, at now: Instant) {
         while let job = jobs[id], job.phase == .waiting, let worker = choose(for: job, at: now) {
-            offer(to: worker, at: now)
+            // It had passed the job: that it may be asked for it was to be noted where it came about.
+            guard offer(to: worker, at: now) else { break }
         }
         giveUp(id, at: now)
     }
