@@ -179,6 +179,23 @@ import Testing
         }
     }
 
+    @Test func `a sender that is let go of without an end leaves nothing that goes on`() async throws {
+        let key = try #require(TestServer.key)
+        // Where nobody listens.
+        let url = try #require(WebhookURL("http://127.0.0.1:9/"))
+        weak var log: Log?
+        do {
+            let kept = Log()
+            log = kept
+            let sender = WebhookSender(
+                urls: [url], key: key, logger: Logger(label: "test") { _ in kept }, pauses: [.seconds(3_600)])
+            sender.send(Self.event("event"))
+        }
+        // Deliveries have it.
+        for _ in 0..<1_000 where log != nil { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(log == nil)
+    }
+
     @Test(arguments: ["ftp://example.org/", "example.org", "http://", "ws://example.org/"])
     func `what is no URL of a web server is none`(text: String) {
         #expect(WebhookURL(text) == nil)

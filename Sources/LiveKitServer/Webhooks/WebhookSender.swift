@@ -21,7 +21,14 @@ final class WebhookSender: Sendable {
         /// Rooms of which events are to be delivered.
         let rooms: AsyncStream<String>.Continuation
         let connections: WebhookConnections
+        /// Does not hold the sender.
         let delivery: Task<Void, Never>
+
+        /// What is under way is given up.
+        func stop() {
+            delivery.cancel()
+            connections.end()
+        }
     }
 
     private let targets: [Target]
@@ -48,6 +55,14 @@ final class WebhookSender: Sendable {
         }
         self.state = state
         self.logger = logger
+    }
+
+    /// Whoever lets go of it without `finish` loses what waits.
+    deinit {
+        for target in targets {
+            target.rooms.finish()
+            target.stop()
+        }
     }
 
     var statistics: WebhookStatistics { state.statistics }
@@ -90,10 +105,7 @@ final class WebhookSender: Sendable {
         let end = Task { [targets] in
             try? await Task.sleep(for: patience)
             guard !Task.isCancelled else { return }
-            for target in targets {
-                target.delivery.cancel()
-                target.connections.end()
-            }
+            for target in targets { target.stop() }
         }
         for target in targets { await target.delivery.value }
         end.cancel()
