@@ -62,6 +62,8 @@ package actor HTTPPoster {
             return try await withTaskCancellationHandler {
                 try await answer.futureResult.get()
             } onCancel: {
+                // As above.
+                answer.fail(CancellationError())
                 loop.execute { _ = connection.close() }
             }
         } catch {

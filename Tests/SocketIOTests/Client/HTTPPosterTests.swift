@@ -1,0 +1,30 @@
+import NIOCore
+import NIOPosix
+import SocketIO
+import Testing
+
+/// Posts that come to nothing, with real sockets on loopback.
+@Suite(.timeLimit(.minutes(2))) struct HTTPPosterTests {
+    @Test func `a post that is called off does not wait for its connection to be made`() async throws {
+        let group = MultiThreadedEventLoopGroup.singleton
+        // It takes nobody: two may wait for that, and whoever comes then hears nothing.
+        let deaf = try await ServerBootstrap(group: group)
+            .serverChannelOption(ChannelOptions.backlog, value: 1)
+            .serverChannelOption(ChannelOptions.autoRead, value: false)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(deaf.localAddress?.port)
+        var callers: [any Channel] = []
+        for _ in 0..<2 {
+            callers.append(try await ClientBootstrap(group: group).connect(host: "127.0.0.1", port: port).get())
+        }
+        let poster = try HTTPPoster(url: "http://127.0.0.1:\(port)/", timeout: .seconds(60))
+        let began = ContinuousClock.now
+        let post = Task { try await poster.post([1], headers: []) }
+        try await Task.sleep(for: .milliseconds(100))
+        post.cancel()
+        await #expect(throws: CancellationError.self) { try await post.value }
+        #expect(ContinuousClock.now - began < .seconds(30))
+        await poster.close()
+        for channel in callers + [deaf] { try await channel.close().get() }
+    }
+}
