@@ -177,4 +177,19 @@ import Testing
         }
         #expect(left == Array(0..<1_000) && queue.count == 0)
     }
+
+    @Test func `what has been delivered is not kept, whatever waits behind it`() {
+        final class Body: Sendable {}
+        var queue = WebhookQueue<Body>()
+        weak var first: Body?
+        do {
+            let body = Body()
+            first = body
+            _ = queue.add(body, ofRoom: "a")
+        }
+        for _ in 0..<10 { _ = queue.add(Body(), ofRoom: "a") }
+        #expect(first != nil)
+        _ = queue.removeFirst(ofRoom: "a")
+        #expect(first == nil && queue.count == 10)
+    }
 }

@@ -12,15 +12,18 @@ struct WebhookQueue<Notice: Sendable>: Sendable {
     }
 
     private struct Room {
-        private var notices: [Notice] = []
+        /// Those that have left are nil until there are so many that the others are moved.
+        private var notices: [Notice?] = []
         private var start = 0
 
         var count: Int { notices.count - start }
-        var first: Notice? { start < notices.count ? notices[start] : nil }
+        var first: Notice? { notices.indices.contains(start) ? notices[start] : nil }
 
         mutating func append(_ notice: Notice) { notices.append(notice) }
 
         mutating func removeFirst() {
+            guard notices.indices.contains(start) else { return }
+            notices[start] = nil
             start += 1
             // Half of it at once, so that none is moved often.
             guard start * 2 >= notices.count else { return }
