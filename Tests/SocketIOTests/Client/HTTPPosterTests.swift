@@ -25,6 +25,6 @@ import Testing
         await #expect(throws: CancellationError.self) { try await post.value }
         #expect(ContinuousClock.now - began < .seconds(30))
         await poster.close()
-        for channel in callers + [deaf] { try await channel.close().get() }
+        for channel in callers + [deaf] { try await channel.close() }
     }
 }
