@@ -150,7 +150,7 @@ extension AgentPool {
 
     mutating func take(_ answer: LiveKitAvailabilityResponse, from id: AgentWorkerID, at now: Instant) {
         // Too late, or not asked.
-        guard let job = jobs[answer.jobID], case .asked(id, _) = job.phase, let worker = workers[id] else { return }
+        guard let job = jobs[answer.jobID], case .asked(id, _) = job.phase else { return }
         change(id) {
             $0.asked = nil
             if answer.available, !answer.terminate { $0.noteGiven(at: now) }
@@ -170,7 +170,7 @@ extension AgentPool {
             $0.refusals = []
             $0.job.state.participantIdentity = identity
         }
-        guard let assigned = jobs[job.id]?.job else { return }
+        guard let assigned = jobs[job.id]?.job, let worker = workers[id] else { return }
         put(.assign(id, assigned, worker.subject(identity, answer, inRoom: assigned.room.name), key: worker.key))
         tell(job.id)
     }

@@ -141,9 +141,11 @@ package struct AgentPool {
     }
 
     package mutating func receive(_ message: LiveKitWorkerMessage, from id: AgentWorkerID, at now: Instant) {
-        guard let worker = workers[id], let said = message.message else { return }
-        if worker.isSilent { change(id) { $0.isSilent = false } }
-        defer { if worker.isSilent { offer(to: id, at: now) } }
+        // Not the worker: while somebody else has it, too, a change to what it has refused copies all of it.
+        guard let (isSilent, kind) = workers[id].map({ ($0.isSilent, $0.kind) }), let said = message.message
+        else { return }
+        if isSilent { change(id) { $0.isSilent = false } }
+        defer { if isSilent { offer(to: id, at: now) } }
         switch said {
         case .ping(let ping):
             let time = wallClock(now) / 1_000_000
@@ -156,11 +158,11 @@ package struct AgentPool {
                             $0.timestamp = time
                         }
                     }))
-        case .register(let request) where worker.kind == nil: return register(id, request, at: now)
+        case .register(let request) where kind == nil: return register(id, request, at: now)
         case .register: return drop(id, "this worker has registered already", at: now)
         case .availability, .updateWorker, .updateJob, .simulateJob, .migrateJob: break
         }
-        guard worker.kind != nil else { return drop(id, "a worker registers first", at: now) }
+        guard kind != nil else { return drop(id, "a worker registers first", at: now) }
         switch said {
         case .availability(let answer): take(answer, from: id, at: now)
         case .updateWorker(let update): take(update, from: id, at: now)
