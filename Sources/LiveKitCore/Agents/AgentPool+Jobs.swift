@@ -12,7 +12,7 @@ extension AgentPool {
             guard members[kind] != nil else {
                 return put(.told(room: job.room.name, job: job.id, .noWorker(isResumed: isResumed)))
             }
-            jobs[job.id] = PooledJob(job, isResumed: isResumed)
+            add(PooledJob(job, isResumed: isResumed))
             guard queues[kind]?.count ?? 0 < Self.waitingLimit else {
                 return end(job.id, .jsFailed, "too many jobs are waiting", .jsrNoCapacity, at: now)
             }
@@ -243,7 +243,7 @@ extension AgentPool {
             $0.agentName = kind.name
             $0.deployment = kind.deployment
         }
-        jobs[job.id] = PooledJob(job, isResumed: false, only: id)
+        add(PooledJob(job, isResumed: false, only: id))
         change(id) { $0.tries += 1 }
         queue(job.id)
         seek(for: job.id, at: now)
@@ -348,7 +348,7 @@ extension AgentPool {
         leaveQueue(id)
         schedule.set(.job(id), to: nil)
         guard let job = jobs.removeValue(forKey: id) else { return }
-        if job.isAsked { askedCount -= 1 }
+        takeOut(job)
         forgetRefusals(of: job)
         if let worker = job.only { change(worker) { $0.tries -= 1 } }
     }
@@ -367,11 +367,27 @@ extension AgentPool {
     /// Every change to a job that is there.
     mutating func update(_ id: String, _ change: (inout PooledJob) -> Void) {
         guard var job = jobs.removeValue(forKey: id) else { return }
-        if job.isAsked { askedCount -= 1 }
+        takeOut(job)
         change(&job)
+        add(job)
+    }
+
+    /// With what is kept beside it.
+    private mutating func add(_ job: PooledJob) {
         if job.isAsked { askedCount += 1 }
-        schedule.set(.job(id), to: job.due)
-        jobs[id] = job
+        if job.isRefusedForGood { refusedForGood[job.kind, default: []].insert(job.id) }
+        if let holder = job.holder { change(holder) { $0.held.insert(job.id) } }
+        schedule.set(.job(job.id), to: job.due)
+        jobs[job.id] = job
+    }
+
+    /// Of what is kept beside it.
+    private mutating func takeOut(_ job: PooledJob) {
+        if job.isAsked { askedCount -= 1 }
+        if let holder = job.holder { change(holder) { $0.held.remove(job.id) } }
+        guard job.isRefusedForGood else { return }
+        refusedForGood[job.kind]?.remove(job.id)
+        if refusedForGood[job.kind]?.isEmpty == true { refusedForGood[job.kind] = nil }
     }
 }
 

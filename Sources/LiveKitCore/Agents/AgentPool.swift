@@ -66,13 +66,15 @@ package struct AgentPool {
     /// Those that wait. None of them can go to a worker that has room: who gains room is asked for the oldest that can
     /// go there (`offer`), and when a job begins to wait, somebody who has room is (`seek`).
     var queues: [AgentKind: AgentQueue] = [:]
+    /// Of those that wait, the ones that somebody has refused for good.
+    var refusedForGood: [AgentKind: Set<String>] = [:]
     var lastTicket: UInt64 = 0
     var askedCount = 0
     /// Jobs that are over, with which their workers may go on for what their agents still have to write down, until
     /// they fall due.
     var released: Set<String> = []
     var schedule = AgentSchedule()
-    /// At jobs that wait, for a worker: few for each of its words, however many wait.
+    /// At jobs, for what a worker says and when it goes: few, however many there are.
     var looks = 0
     /// Jobs that are over, since it began.
     package internal(set) var ended = (failed: 0, others: 0)
@@ -209,7 +211,8 @@ package struct AgentPool {
         schedule.set(.worker(id), to: nil)
         if let kind = worker.kind { leave(id, kind) }
         // In an order that does not depend on how they are kept.
-        for job in jobs.values.filter({ $0.isOf(id) }).sorted(by: { $0.id < $1.id }) {
+        for job in worker.held.sorted().compactMap({ jobs[$0] }) {
+            looks += 1
             // Nobody else is to do it.
             guard job.only == nil else {
                 forget(job.id)
@@ -230,7 +233,10 @@ package struct AgentPool {
             }
         }
         // Who is left may have refused some of them for good.
-        if let kind = worker.kind { for job in queues[kind]?.ids ?? [] { giveUp(job, at: now) } }
+        for job in (worker.kind.flatMap { refusedForGood[$0] } ?? []).sorted() {
+            looks += 1
+            giveUp(job, at: now)
+        }
     }
 
     private mutating func leave(_ id: AgentWorkerID, _ kind: AgentKind) {

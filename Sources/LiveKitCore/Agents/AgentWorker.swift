@@ -24,6 +24,8 @@ struct AgentWorker {
     var load: Float = 0
     /// The job that it is to say yes or no to.
     var asked: String?
+    /// Jobs that are its to speak of (`PooledJob.holder`).
+    var held: Set<String> = []
     /// It has not answered, and has said nothing since.
     var isSilent = false
     /// Jobs that it was given since it said how it fares, and since when.

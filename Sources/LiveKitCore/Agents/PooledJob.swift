@@ -52,13 +52,6 @@ struct PooledJob {
         self.only = only
     }
 
-    var isUntaken: Bool {
-        switch phase {
-        case .waiting, .asked: true
-        case .running, .lost, .missing, .leaving: false
-        }
-    }
-
     var isLost: Bool {
         switch phase {
         case .lost, .missing: true
@@ -82,11 +75,21 @@ struct PooledJob {
         }
     }
 
-    /// It is this worker's to speak of.
-    func isOf(_ worker: AgentWorkerID) -> Bool {
+    /// Whose it is to speak of.
+    var holder: AgentWorkerID? {
         switch phase {
-        case .asked(worker, _), .running(worker), .leaving(worker, _, _): true
-        case .waiting: only == worker
+        case .asked(let worker, _), .running(let worker), .leaving(let worker, _, _): worker
+        case .waiting: only
+        case .lost, .missing: nil
+        }
+    }
+
+    func isOf(_ worker: AgentWorkerID) -> Bool { holder == worker }
+
+    /// It waits, and somebody has refused it for good: when others go it may be that everybody has.
+    var isRefusedForGood: Bool {
+        switch phase {
+        case .waiting: refusals.contains(where: \.isFinal)
         case .asked, .running, .lost, .missing, .leaving: false
         }
     }

@@ -42,6 +42,23 @@ import Testing
         #expect(crowd.asked[worker] == "J0")
     }
 
+    @Test func `when a worker goes its own jobs are looked at, and those that somebody has refused for good`() {
+        var crowd = AgentCrowd(workers: 100, jobs: 2_000)
+        let idle = crowd.looks { $0.vanish($0.workers[0]) }
+        #expect(idle == 0)
+        crowd.fare(crowd.workers[1])
+        #expect(crowd.asked[crowd.workers[1]] == "J0")
+        let busy = crowd.looks { $0.vanish($0.workers[1]) }
+        #expect(busy == 1)
+        // It refuses the one that is the oldest now, without a word of its room for ten seconds.
+        crowd.fare(crowd.workers[2])
+        crowd.refuse(crowd.workers[2])
+        crowd.pass(.seconds(Int64(11)))
+        let refused = crowd.looks { $0.vanish($0.workers[3]) }
+        #expect(refused == 1)
+        #expect(crowd.pool.waitingCount == 2_000)
+    }
+
     @Test func `what falls due comes once, by the last that was said of it`() {
         var (schedule, plain, random) = (AgentSchedule(), [String: Instant](), EngineRandom.seeded(5))
         var faults = 0
@@ -68,7 +85,7 @@ private struct AgentCrowd {
     private(set) var workers: [AgentWorkerID] = []
     /// For which job each was asked last.
     private(set) var asked: [AgentWorkerID: String] = [:]
-    private let now = Instant.zero + .seconds(Int64(1))
+    private var now = Instant.zero + .seconds(Int64(1))
 
     init(workers count: Int, jobs: Int) {
         for _ in 0..<count {
@@ -98,6 +115,17 @@ private struct AgentCrowd {
 
     mutating func fare(_ worker: AgentWorkerID, isFull: Bool = false) {
         say(.updateWorker(.with { $0.status = isFull ? .wsFull : .wsAvailable }), by: worker)
+    }
+
+    mutating func pass(_ time: Interval) {
+        now += time
+        while let wake = pool.nextWake, wake <= now { pool.tick(at: now) }
+        drain()
+    }
+
+    mutating func vanish(_ worker: AgentWorkerID) {
+        pool.disconnect(worker, at: now)
+        drain()
     }
 
     mutating func refuse(_ worker: AgentWorkerID) {

@@ -141,6 +141,12 @@ private struct AgentStory {
         note(pool.askedCount == pool.jobs.values.count(where: \.isAsked), "those asked for are counted wrongly")
         let free = pool.workers.filter { $0.value.kind != nil && $0.value.isFree }.keys
         note(Set(pool.free.values.joined()) == Set(free), "the free are not those who are")
+        let areHeld = pool.workers.allSatisfy { id, worker in
+            worker.held == Set(pool.jobs.values.filter { $0.isOf(id) }.map(\.id))
+        }
+        note(areHeld, "what a worker holds is not what is its own")
+        let refused = Set(pool.refusedForGood.values.joined())
+        note(refused == Set(waiting.filter(\.isRefusedForGood).map(\.id)), "those refused for good are others")
     }
 
     /// Everybody goes, and nobody wants anything any more.
