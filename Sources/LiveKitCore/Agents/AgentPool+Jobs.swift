@@ -96,7 +96,13 @@ extension AgentPool {
 
     /// Nobody can be asked now: the job waits, or it fails if nobody can be asked later either.
     mutating func giveUp(_ id: String, at now: Instant) {
-        guard let job = jobs[id], job.phase == .waiting else { return }
+        guard var job = jobs[id], job.phase == .waiting else { return }
+        // Those of workers that are gone say nothing any more.
+        let refusals = job.refusals.filter { workers[$0.key] != nil }
+        if refusals.count < job.refusals.count {
+            job.refusals = refusals
+            update(id) { $0.refusals = refusals }
+        }
         guard !isRefusedByAll(job) else {
             return end(id, .jsFailed, "no worker has taken the job", .jsrNoCapacity, at: now)
         }
@@ -115,7 +121,7 @@ extension AgentPool {
 
     /// Whoever is there for it has refused it for good. Where nobody is there, somebody may come.
     private func isRefusedByAll(_ job: PooledJob) -> Bool {
-        guard job.refusals.contains(where: \.isFinal), let members = members[job.kind] else { return false }
+        guard job.refusals.values.contains(where: \.isFinal), let members = members[job.kind] else { return false }
         return members.allSatisfy { job.hasFinallyRefused($0) || job.only != nil && job.only != $0 }
     }
 
@@ -128,7 +134,7 @@ extension AgentPool {
             if case .asked(id, _)? = jobs[job]?.phase { continue }
             // Also while somebody else is being asked for it: when it waits again that is judged by what was said.
             update(job) { $0.hear(of: id, isFull: worker.isFull) }
-            let isKept = jobs[job]?.refusals.contains { $0.worker == id && !$0.isFinal } == true
+            let isKept = jobs[job]?.refusals[id]?.isFinal == false
             let ticket = queues[kind]?.ticket(of: job)
             change(id) {
                 if !isKept { $0.refused.remove(job) }
@@ -167,7 +173,7 @@ extension AgentPool {
         forgetRefusals(of: job)
         update(job.id) {
             $0.phase = .running(id)
-            $0.refusals = []
+            $0.refusals = [:]
             $0.job.state.participantIdentity = identity
         }
         guard let assigned = jobs[job.id]?.job, let worker = workers[id] else { return }
@@ -361,7 +367,7 @@ extension AgentPool {
 
     /// Nobody is to be asked for it any more.
     private mutating func forgetRefusals(of job: PooledJob) {
-        for refusal in job.refusals { change(refusal.worker) { $0.refused.remove(job.id) } }
+        for worker in job.refusals.keys { change(worker) { $0.refused.remove(job.id) } }
     }
 
     /// Every change to a job that is there.

@@ -18,9 +18,8 @@ struct PooledJob {
 
     /// A worker does not take it.
     struct Refusal: Equatable {
-        let worker: AgentWorkerID
-        var count = 1
-        var at: Instant
+        let count: Int
+        let at: Instant
         /// It has said since that it has room.
         var isForgiven = false
         /// It was not for want of room.
@@ -31,7 +30,7 @@ struct PooledJob {
 
     var job: LiveKitJob
     var phase = Phase.waiting
-    var refusals: [Refusal] = []
+    var refusals: [AgentWorkerID: Refusal] = [:]
     /// Another worker had it before.
     let isResumed: Bool
     /// For whom alone it is, who asked for it; no room knows of it then.
@@ -70,7 +69,7 @@ struct PooledJob {
     var due: Instant? {
         switch phase {
         case .asked(_, let end), .lost(let end), .leaving(_, let end, _): end
-        case .waiting: refusals.filter(\.isOpen).map { $0.at + AgentPool.judgementTime }.min()
+        case .waiting: refusals.values.filter(\.isOpen).map { $0.at + AgentPool.judgementTime }.min()
         case .running, .missing: nil
         }
     }
@@ -89,7 +88,7 @@ struct PooledJob {
     /// It waits, and somebody has refused it for good: when others go it may be that everybody has.
     var isRefusedForGood: Bool {
         switch phase {
-        case .waiting: refusals.contains(where: \.isFinal)
+        case .waiting: refusals.values.contains(where: \.isFinal)
         case .asked, .running, .lost, .missing, .leaving: false
         }
     }
@@ -98,33 +97,27 @@ struct PooledJob {
 
     func mayAsk(_ worker: AgentWorkerID) -> Bool {
         guard only == nil || only == worker else { return false }
-        return refusals.first { $0.worker == worker }.map { $0.isForgiven && !$0.isFinal } ?? true
+        return refusals[worker].map { $0.isForgiven && !$0.isFinal } ?? true
     }
 
-    func hasFinallyRefused(_ worker: AgentWorkerID) -> Bool { refusals.contains { $0.worker == worker && $0.isFinal } }
+    func hasFinallyRefused(_ worker: AgentWorkerID) -> Bool { refusals[worker]?.isFinal == true }
 
     mutating func refuse(_ worker: AgentWorkerID, isFinal: Bool = false, at now: Instant) {
-        var refusal = refusals.first { $0.worker == worker } ?? Refusal(worker: worker, count: 0, at: now)
-        refusal.count += 1
-        refusal.at = now
-        refusal.isForgiven = false
-        refusal.isFinal = isFinal || refusal.count >= AgentPool.refusalLimit
-        refusals.removeAll { $0.worker == worker }
-        refusals.append(refusal)
+        let count = (refusals[worker]?.count ?? 0) + 1
+        refusals[worker] = Refusal(count: count, at: now, isFinal: isFinal || count >= AgentPool.refusalLimit)
     }
 
     /// A worker says how it fares: one that is full has not refused the job as such, and one that is not may be asked
     /// once more, when others have left it.
     mutating func hear(of worker: AgentWorkerID, isFull: Bool) {
-        guard let place = refusals.firstIndex(where: { $0.worker == worker && !$0.isFinal }) else { return }
-        if isFull { refusals.remove(at: place) } else { refusals[place].isForgiven = true }
+        guard refusals[worker]?.isFinal == false else { return }
+        if isFull { refusals[worker] = nil } else { refusals[worker]?.isForgiven = true }
     }
 
     /// Who has not said that it was for want of room has meant the job.
     mutating func judge(at now: Instant) {
-        for place in refusals.indices
-        where refusals[place].isOpen && now >= refusals[place].at + AgentPool.judgementTime {
-            refusals[place].isFinal = true
+        for (worker, refusal) in refusals where refusal.isOpen && now >= refusal.at + AgentPool.judgementTime {
+            refusals[worker]?.isFinal = true
         }
     }
 }

@@ -138,6 +138,20 @@ import Testing
         #expect(hall.take() == ["J1 failed: no worker has taken the job"])
     }
 
+    @Test func `what a worker has refused is forgotten when it goes`() {
+        let hall = AgentHall()
+        let ada = hall.register("robot")
+        let bea = hall.register("robot")
+        hall.fare(bea, isFull: true)
+        hall.launch("J1", "robot")
+        hall.refuse("J1", by: ada)
+        hall.pass(.seconds(Int64(11)))
+        #expect(hall.pool.jobs["J1"]?.refusals.count == 1)
+        hall.take()
+        hall.vanish(ada)
+        #expect(hall.take().isEmpty && hall.pool.jobs["J1"]?.refusals.isEmpty == true)
+    }
+
     @Test func `somebody else is asked when a worker goes before it answers`() {
         let hall = AgentHall()
         let (ada, bea) = (hall.register("robot"), hall.register("robot"))
