@@ -26,6 +26,8 @@ actor CallCenter {
 
     /// After a fault of the database.
     private static let retryAfter = Duration.seconds(5)
+    /// In rooms: a cluster may be slow with one.
+    private static let changesAtOnce = 16
 
     init(
         service: ChatService, rooms: (any CallRooms)?, push: PushCenter?, isOneOfSeveral: Bool = false, logger: Logger
@@ -103,11 +105,18 @@ actor CallCenter {
 
     private func changeRooms(_ effects: CallEffects) {
         guard let rooms, !effects.endedRooms.isEmpty || !effects.departures.isEmpty else { return }
-        Task {
-            for departure in effects.departures where !effects.endedRooms.contains(departure.room) {
-                await rooms.remove(departure.user, from: departure.room)
+        var changes: [@Sendable () async -> Void] = []
+        for room in effects.endedRooms { changes.append { await rooms.end(room) } }
+        for departure in effects.departures where !effects.endedRooms.contains(departure.room) {
+            changes.append { await rooms.remove(departure.user, from: departure.room) }
+        }
+        Task { [changes] in
+            await withTaskGroup(of: Void.self) { group in
+                for (number, change) in changes.enumerated() {
+                    if number >= Self.changesAtOnce { _ = await group.next() }
+                    group.addTask { await change() }
+                }
             }
-            for room in effects.endedRooms { await rooms.end(room) }
         }
     }
 

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import LiveKitProtocol
+internal import Logging
 internal import SocketIO
 internal import SwiftProtobuf
 
@@ -35,8 +36,21 @@ extension LiveKitCluster {
     ) async {
         await remove(identity, from: room)
         // Afterwards: until then they may come once more.
-        let identities = (try? await participants(of: room).keys.sorted()) ?? []
-        for other in identities where other != identity && isTheirs(other) { await remove(other, from: room) }
+        for other in await identities(in: room) where other != identity && isTheirs(other) {
+            await remove(other, from: room)
+        }
+    }
+
+    /// Nobody where the cluster does not tell, which it is asked for once more.
+    private func identities(in room: String, isLastAttempt: Bool = false) async -> [String] {
+        do {
+            return try await participants(of: room).keys.sorted()
+        } catch {
+            guard isLastAttempt else { return await identities(in: room, isLastAttempt: true) }
+            logger.warning(
+                "what somebody publishes beside themselves may have stayed in a room", metadata: ["error": "\(error)"])
+            return []
+        }
     }
 
     private func remove(_ identity: String, from room: String) async {

@@ -20,12 +20,14 @@ package final class LiveKitCluster: Sendable {
     private let webhooks: WebhookSender
     private let events: ClusterEvents
     private let health: ClusterHealth
+    let logger: Logger
     private let check = Mutex<Task<Void, Never>?>(nil)
     /// Names this process in the requests that it passes on, so that one that comes back is known.
     let pseudonym: String
 
     package init(_ configuration: LiveKitClusterConfiguration, logger: Logger = Logger(label: "livekit")) {
         self.configuration = configuration
+        self.logger = logger
         requester = HTTPRequester(configuration.server)
         healthRequester = HTTPRequester(configuration.server)
         health = ClusterHealth(server: configuration.server.description, logger: logger)

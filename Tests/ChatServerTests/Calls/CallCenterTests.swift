@@ -35,6 +35,52 @@ import Testing
         }
     }
 
+    /// One of them does not answer.
+    private final class HungRooms: CallRooms {
+        let isOwn = false
+        let done: AsyncStream<String>
+        private let isDone: AsyncStream<String>.Continuation
+        private let held: AsyncStream<Void>
+        private let release: AsyncStream<Void>.Continuation
+
+        init() {
+            (done, isDone) = AsyncStream.makeStream(of: String.self)
+            (held, release) = AsyncStream.makeStream(of: Void.self)
+        }
+
+        func open(_ room: String) async throws {}
+        func token(for user: UserID, name: String, room: String) throws -> String { "" }
+        func people(in room: String) async throws -> [UserID: String] { [:] }
+        func end(_ room: String) async { isDone.yield("ended \(room)") }
+        func remove(_ user: UserID, from room: String) async {
+            if room == "hung" { for await _ in held {} }
+            isDone.yield("left \(room)")
+        }
+
+        func answer() { release.finish() }
+    }
+
+    @Test func `a cluster that does not answer for one room holds up no other`() async throws {
+        let rooms = HungRooms()
+        let start = Timestamp(milliseconds: 1_790_000_000_000)
+        let center = CallCenter(
+            service: ChatService(database: try SQLiteChatDatabase(inMemoryAt: start), now: { start }), rooms: rooms,
+            push: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let ann = UserID(UUID())
+        var effects = CallEffects()
+        effects.departures = [.init(room: "hung", user: ann), .init(room: "other", user: ann)]
+        effects.endedRooms = ["over"]
+        await center.changed(effects)
+        var done: Set<String> = []
+        for await text in rooms.done {
+            done.insert(text)
+            if done.count == 2 { break }
+        }
+        #expect(done == ["ended over", "left other"])
+        rooms.answer()
+        await center.stop()
+    }
+
     @Test func `who has come once more to publish alone is in the room, too`() {
         let (ann, bob) = (UserID(UUID()), UserID(UUID()))
         let connections = [
