@@ -146,6 +146,32 @@ import Testing
         }
     }
 
+    @Test func `after a burst two connections stay, and as many as before can be had`() async throws {
+        var configuration = SocketIOServerConfiguration()
+        configuration.fallback = { _ in .text("") }
+        let server = SocketIOServer(configuration: configuration)
+        let port = try await server.bind(host: "127.0.0.1", port: 0)
+        let url = try #require(WebhookURL("http://127.0.0.1:\(port)/"))
+        let connections = try #require(WebhookConnections(to: url))
+        for _ in 0..<2 {
+            var taken: [HTTPPoster] = []
+            for _ in 0..<WebhookConnections.limit {
+                let poster = await connections.take()
+                taken.append(try #require(poster))
+            }
+            for poster in taken { _ = try await poster.post([1], headers: []) }
+            #expect(await connections.connectedCount == WebhookConnections.limit)
+            for poster in taken { connections.giveBack(poster) }
+            for _ in 0..<1_000 {
+                if await connections.connectedCount <= 2 { break }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(await connections.connectedCount == 2)
+        }
+        await connections.close()
+        await server.shutdown()
+    }
+
     // MARK: What waits
 
     @Test func `so many wait for one URL, half as many of one room, and what comes then is lost`() {

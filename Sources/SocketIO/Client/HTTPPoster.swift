@@ -85,6 +85,9 @@ package actor HTTPPoster {
             limit: Self.responseLimit)
     }
 
+    /// Whether it keeps a connection.
+    package var isConnected: Bool { connection != nil }
+
     /// Closes the connection.
     package func close() {
         guard let connection else { return }
