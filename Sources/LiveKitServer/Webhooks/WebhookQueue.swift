@@ -40,7 +40,8 @@ struct WebhookQueue<Notice: Sendable>: Sendable {
     ///   minute.
     init(limit: Int = 10_000) { self.limit = limit }
 
-    /// A receiver that takes none of one room, in which much happens, leaves the others the other half.
+    /// A receiver that takes none of one room, in which much happens, leaves the others the other half; of two it
+    /// leaves them nothing.
     private var limitOfRoom: Int { max(limit / 2, 1) }
 
     mutating func add(_ notice: Notice, ofRoom name: String) -> Admission {

@@ -14,8 +14,8 @@ package struct WebhookStatistics: Sendable, Equatable {
 }
 
 /// Posts events, for each URL those of a room in the order in which they came, each until it is taken or has failed too
-/// often. Rooms go side by side: an answer that is slow, or an event that is not taken, holds up no room but its own,
-/// and a receiver that is down nobody but itself.
+/// often. Rooms go side by side: an answer that is slow, or an event that is not taken, holds up no room but its own
+/// until there are as many such as connections, and a receiver that is down nobody but itself.
 final class WebhookSender: Sendable {
     private struct Target {
         /// Rooms of which events are to be delivered.
