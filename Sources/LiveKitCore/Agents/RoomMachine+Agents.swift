@@ -97,7 +97,8 @@ extension RoomMachine {
             // Not who has left, who does not come back under this identity any more: somebody of another kind, or the
             // agent of a job that was given away since.
             let isNew = participant.isAgent && dispatches.contains { $0.awaits(identity) }
-            if isNew || absence.wasAgent != participant.isAgent {
+            let isAlike = absence.wasAgent == participant.isAgent && absence.wasDependent == participant.isDependent
+            if isNew || !isAlike {
                 hasLeft(identity, wasAgent: absence.wasAgent, because: absence.reason)
             }
         }
@@ -190,8 +191,8 @@ extension RoomMachine {
         default:
             let saidGoodbye = [.clientInitiated, .userUnavailable, .userRejected].contains(reason)
             absences[identity] = Absence(
-                wasAgent: participant.isAgent, reason: saidGoodbye ? .agentLeft(at: now) : .agentCutOff,
-                due: now + Self.absenceTime)
+                wasAgent: participant.isAgent, wasDependent: participant.isDependent,
+                reason: saidGoodbye ? .agentLeft(at: now) : .agentCutOff, due: now + Self.absenceTime)
             noteAgentDue(now + Self.absenceTime)
         }
     }
@@ -266,6 +267,8 @@ extension RoomMachine {
 /// Somebody has left, and may be about to come back.
 struct Absence {
     let wasAgent: Bool
+    /// An agent or a recorder, for whom no agents come.
+    let wasDependent: Bool
     /// How, if it was an agent.
     let reason: AgentJobEnd
     let due: Instant

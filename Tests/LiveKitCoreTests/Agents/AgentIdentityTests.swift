@@ -57,6 +57,16 @@ import Testing
         #expect(venue.ended.count == 1)
     }
 
+    @Test func `who has left is gone when a recorder takes their identity`() throws {
+        let venue = Venue(workers: .all) { $0.agents = [.with { $0.agentName = "robot" }] }
+        let ann = try venue.join("ann")
+        let job = try #require(venue.launched.first { $0.type == .jtParticipant })
+        venue.tell(job, .jsPending, as: "")
+        venue.send(.leave(.init()), from: ann)
+        _ = try venue.join("ann", grants: { $0.recorder = true })
+        #expect(venue.ended == ["\(job.id) targetLeft"])
+    }
+
     @Test func `with a job whose agent is on its way another one's under the same identity does not go`() throws {
         let (venue, _, _) = try begin()
         let second = try addJob(in: venue)
