@@ -24,7 +24,7 @@ struct EchoAgent {
         var options = AgentWorker.Options()
         options.agentName = Example.value(of: "name") ?? "echo"
         options.answer = { _ in .accept(AgentIdentity(name: "Echo")) }
-        options.report = { LineSignaling.note($0.description) }
+        options.onEvent = { LineSignaling.note($0.description) }
         if Example.has("loopback") { options.connect.addresses = .all }
         let worker = try AgentWorker(
             url: environment["LIVEKIT_URL"] ?? "ws://localhost:7880",

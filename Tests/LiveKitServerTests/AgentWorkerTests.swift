@@ -21,7 +21,7 @@ import Testing
             var options = AgentWorker.Options()
             options.agentName = "clerk"
             let (reports, source) = AsyncStream.makeStream(of: AgentWorkerEvent.self)
-            options.report = { source.yield($0) }
+            options.onEvent = { source.yield($0) }
             change(&options)
             let worker = try AgentWorker(
                 url: "ws://127.0.0.1:\(server.port)", apiKey: "test", apiSecret: secret, options: options, job: job)
@@ -178,6 +178,9 @@ import Testing
             let stranger = try Crew(server, secret: "another") { _ in }
             await #expect(throws: AgentWorkerError.refused(status: 401)) { try await stranger.end() }
             await #expect(throws: AgentWorkerError.alreadyRun) { try await stranger.worker.run() }
+            #expect(throws: AgentWorkerError.missingVariable("LIVEKIT_API_SECRET")) {
+                try AgentWorker(environment: ["LIVEKIT_URL": "ws://127.0.0.1", "LIVEKIT_API_KEY": "test"]) { _ in }
+            }
             #expect(throws: AgentWorkerError.invalidKey) {
                 try AgentWorker(url: "ws://127.0.0.1", apiKey: "", apiSecret: "") { _ in }
             }

@@ -29,6 +29,8 @@ public struct AgentJob: Sendable, Hashable, Identifiable {
     /// The name that was asked for; empty for agents that come by themselves.
     public let agentName: String
     public let dispatchID: String
+    /// What was asked for with the name (`AgentWorker.Options.deployment`).
+    public let deployment: String
     /// Another agent, or this one before, was at it and was lost.
     public let isResumed: Bool
 }
@@ -39,7 +41,7 @@ public enum AgentJobAnswer: Sendable, Hashable {
     case accept(AgentIdentity = AgentIdentity())
     /// Not here: others are asked.
     case decline
-    /// Nobody is to do it.
+    /// Nobody is to do it; it counts as done.
     case dismiss
 }
 
@@ -77,6 +79,7 @@ extension AgentJob {
         attributes = job.attributes
         agentName = job.agentName
         dispatchID = job.dispatchID
+        deployment = job.deployment
         self.isResumed = isResumed
     }
 }

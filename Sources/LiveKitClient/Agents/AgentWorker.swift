@@ -16,9 +16,10 @@ internal import SwiftProtobuf
 /// }
 /// try await worker.run()
 /// ```
-/// The job is done when the function returns, and has failed when it throws: a server of ours has it done once more. It
-/// is cancelled when the job is called off. All jobs of a worker run in its process; what must not take the others
-/// along when it crashes goes into a worker of its own.
+/// The job is done when the function returns, and has failed when it throws: a server of ours has it done once more. A
+/// job that is called off has its room left, by which its events end, and is cancelled if it has not come to its end in
+/// `Options.shutdownTime`. All jobs of a worker run in its process; what must not take the others along when it crashes
+/// goes into a worker of its own.
 ///
 /// A connection that is lost is made anew, and what agents do goes on meanwhile: they have connections of their own.
 public actor AgentWorker {
@@ -39,11 +40,14 @@ public actor AgentWorker {
         public var maximumJobs = 32
         /// How busy the machine is, from 0 to 1, where it is full; asked every 2.5 seconds. Nil: jobs alone count.
         public var load: (@Sendable () async -> Double)?
-        /// Whether a job is to be done here, and how its agent is called; to be said within ten seconds. Unless
+        /// How long the function of a job that is called off has to come to its end before it is cancelled, and how
+        /// long one that is cancelled is waited for.
+        public var shutdownTime = Duration.seconds(10)
+        /// Whether a job is to be done here, and how its agent is called; to be said within eight seconds. Unless
         /// something else is said, each is.
         public var answer: @Sendable (AgentJob) async -> AgentJobAnswer = { _ in .accept() }
         /// Told what happens, in order, and not to be blocked.
-        public var report: @Sendable (AgentWorkerEvent) -> Void = { _ in }
+        public var onEvent: @Sendable (AgentWorkerEvent) -> Void = { _ in }
         /// How agents join their rooms; `verifiesCertificates` is the worker's too.
         public var connect = ConnectOptions()
 
@@ -52,15 +56,26 @@ public actor AgentWorker {
 
     private enum Happening: Sendable {
         case socket(BinarySocket.Fact, generation: Int)
-        case answered(jobID: String, AgentJobAnswer)
-        case ended(jobID: String, error: String?)
+        case answered(jobID: String, number: Int, AgentJobAnswer)
+        case ended(jobID: String, AgentWorkerMachine.Outcome)
+        /// Its function has ended, and its room is left.
+        case left(jobID: String)
+        /// Its room is left, whatever its function does.
+        case roomLeft(jobID: String)
         case load(Double)
         case timePassed
         case drain
         case stop
     }
 
+    private struct Running {
+        let context: AgentJobContext
+        let task: Task<Void, Never>
+    }
+
     private static let loadInterval = Duration.seconds(2.5)
+    /// For what was said last.
+    private static let goodbyeTime = Duration.seconds(3)
     /// One token is for one attempt to connect.
     private static let tokenValidity: TimeInterval = 600
 
@@ -72,12 +87,14 @@ public actor AgentWorker {
     private nonisolated let happened: AsyncStream<Happening>.Continuation
     private let happenings: AsyncStream<Happening>
     private var hasRun = false
-    private var isStopped = false
     private var socket: BinarySocket?
     /// What comes of sockets before the present one is for nobody.
     private var generation = 0
-    private var running: [String: Task<Void, Never>] = [:]
-    private var asked: [String: Task<Void, Never>] = [:]
+    private var running: [String: Running] = [:]
+    /// Rooms that are left for functions which do not.
+    private var leaving: [String: Task<Void, Never>] = [:]
+    /// By the questions' numbers.
+    private var asked: [Int: Task<Void, Never>] = [:]
     private var timer: (deadline: Instant, task: Task<Void, Never>)?
 
     /// - Parameters:
@@ -94,6 +111,7 @@ public actor AgentWorker {
         self.job = job
         var told = AgentWorkerMachine.Options()
         told.maximumJobs = max(options.maximumJobs, 1)
+        told.shutdownTime = Interval(options.shutdownTime)
         told.registration = .with {
             $0.type = options.kind.message
             $0.agentName = options.agentName
@@ -112,9 +130,29 @@ public actor AgentWorker {
         (happenings, happened) = AsyncStream.makeStream(of: Happening.self)
     }
 
+    /// The server and its key from `LIVEKIT_URL`, `LIVEKIT_API_KEY` and `LIVEKIT_API_SECRET`, as LiveKit's programs
+    /// have them.
+    public init(
+        environment: [String: String] = ProcessInfo.processInfo.environment, options: Options = Options(),
+        job: @escaping Job
+    ) throws(AgentWorkerError) {
+        func value(_ name: String) throws(AgentWorkerError) -> String {
+            guard let value = environment[name], !value.isEmpty else { throw .missingVariable(name) }
+            return value
+        }
+        try self.init(
+            url: value("LIVEKIT_URL"), apiKey: value("LIVEKIT_API_KEY"), apiSecret: value("LIVEKIT_API_SECRET"),
+            options: options, job: job)
+    }
+
+    /// Whether the server sends for its agents now: for a probe of readiness.
+    public var isRegistered: Bool { machine.phase == .registered }
+    /// Jobs that are being done, or may be soon.
+    public var jobCount: Int { machine.jobCount }
+
     /// Works until `drain()` has come to its end, the task is cancelled, or the server does not take the worker. When
     /// the task is cancelled its jobs are, and count as failed, so that another worker does them; it returns when their
-    /// functions have.
+    /// functions have, and after `shutdownTime` in any case.
     public func run() async throws(AgentWorkerError) {
         guard !hasRun else { throw .alreadyRun }
         hasRun = true
@@ -128,7 +166,8 @@ public actor AgentWorker {
         if let failure { throw failure }
     }
 
-    /// Takes no more jobs; `run()` returns when those that there are have ended. Repeatable.
+    /// Takes no more jobs; `run()` returns when those that there are have ended. Repeatable, and from anywhere: what a
+    /// program does when it is asked to end (SIGTERM).
     public nonisolated func drain() { happened.yield(.drain) }
 
     // MARK: The machine
@@ -146,34 +185,40 @@ public actor AgentWorker {
             timer?.task.cancel()
             happened.finish()
         }
-        machine.begin()
-        if case .some(let failure) = apply() { return failure }
-        for await happening in happenings {
-            take(happening, at: NetworkLoop.now)
-            if case .some(let failure) = apply() { return failure }
+        machine.begin(at: NetworkLoop.now)
+        var end = apply()
+        if end == nil {
+            for await happening in happenings {
+                take(happening, at: NetworkLoop.now)
+                end = apply()
+                if end != nil { break }
+            }
         }
-        return nil
+        // What was said last arrives, and rooms are left.
+        generation += 1
+        await socket?.finish(within: Self.goodbyeTime)
+        socket = nil
+        for job in running.values { await job.task.value }
+        for task in leaving.values { await task.value }
+        return end ?? nil
     }
 
     private func take(_ happening: Happening, at now: Instant) {
         switch happening {
         case .socket(let fact, let generation):
             if generation == self.generation { take(fact, at: now) }
-        case .answered(let id, let answer):
-            asked[id] = nil
-            machine.answer(id, answer, at: now)
-        case .ended(let id, let error):
-            running[id] = nil
-            machine.ended(id, error: isStopped ? "its worker was stopped" : error)
+        case .answered(let id, let number, let answer):
+            asked[number] = nil
+            machine.answer(id, number: number, answer, at: now)
+        case .ended(let id, let outcome): machine.ended(id, outcome, at: now)
+        case .left(let id): running[id] = nil
+        case .roomLeft(let id): leaving[id] = nil
         case .load(let load): machine.loadChanged(load)
         case .timePassed:
             timer = nil
             machine.tick(at: now)
         case .drain: machine.drain()
-        case .stop:
-            isStopped = true
-            for task in running.values { task.cancel() }
-            machine.drain()
+        case .stop: machine.stop(at: now)
         }
     }
 
@@ -201,14 +246,16 @@ public actor AgentWorker {
             case .send(let message):
                 let message = LiveKitWorkerMessage.with { $0.message = message }
                 if let bytes: [UInt8] = try? message.serializedBytes() { socket?.send(bytes) }
-            case .ask(let job):
-                asked[job.id] = Task { [happened, options] in
-                    happened.yield(.answered(jobID: job.id, await options.answer(job)))
+            case .ask(let job, let number):
+                asked[number] = Task { [happened, options] in
+                    happened.yield(.answered(jobID: job.id, number: number, await options.answer(job)))
                 }
-            case .forget(let id): asked.removeValue(forKey: id)?.cancel()
+            case .forget(let number): asked.removeValue(forKey: number)?.cancel()
             case .start(let job, let url, let token): start(job, url: url ?? self.url, token: token)
-            case .cancel(let id): running[id]?.cancel()
-            case .tell(let event): options.report(event)
+            case .leave(let id): leaveRoom(of: id, running[id]?.context)
+            case .cancel(let id): running[id]?.task.cancel()
+            case .abandon(let id): leaveRoom(of: id, running.removeValue(forKey: id)?.context)
+            case .tell(let event): options.onEvent(event)
             case .end(let failure): return .some(failure)
             }
         }
@@ -217,20 +264,31 @@ public actor AgentWorker {
     }
 
     private func start(_ job: AgentJob, url: String, token: String) {
-        let room = Room(options: options.connect)
-        let context = AgentJobContext(job, in: room, url: url, token: token)
-        running[job.id] = Task { [happened, perform = self.job] in
-            var failure: String?
+        let context = AgentJobContext(job, in: Room(options: options.connect), url: url, token: token)
+        let task = Task { [happened, perform = self.job] in
+            var outcome = AgentWorkerMachine.Outcome()
             do {
                 try await perform(context)
             } catch {
-                // Called off: whatever it throws then says nothing of the job.
-                if !Task.isCancelled { failure = "\(error)" }
+                outcome.error = "\(error)"
             }
-            await room.disconnect()
-            happened.yield(.ended(jobID: job.id, error: failure))
+            outcome.wasCancelled = Task.isCancelled
+            // LiveKit's server takes an agent that leaves before its worker has said a word for one that has failed;
+            // and one that comes again after a failure may have the same identity.
+            if outcome.error == nil { happened.yield(.ended(jobID: job.id, outcome)) }
+            await context.leave()
+            if outcome.error != nil { happened.yield(.ended(jobID: job.id, outcome)) }
+            happened.yield(.left(jobID: job.id))
         }
-        if isStopped { running[job.id]?.cancel() }
+        running[job.id] = Running(context: context, task: task)
+    }
+
+    private func leaveRoom(of id: String, _ context: AgentJobContext?) {
+        guard let context else { return }
+        leaving[id] = Task { [happened] in
+            await context.leave()
+            happened.yield(.roomLeft(jobID: id))
+        }
     }
 
     private func schedule() {

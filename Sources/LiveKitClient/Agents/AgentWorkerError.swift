@@ -4,6 +4,8 @@ public enum AgentWorkerError: Error, Sendable, Hashable {
     case invalidURL(String)
     /// An API key needs a name and a secret.
     case invalidKey
+    /// The environment has no such variable, or an empty one.
+    case missingVariable(String)
     /// The server does not take the key, or knows no agents: it answered with this HTTP status.
     case refused(status: Int)
     /// The server could not be reached in any of as many attempts; how the last one failed, a part of a sentence.
@@ -17,6 +19,7 @@ extension AgentWorkerError: CustomStringConvertible {
         switch self {
         case .invalidURL(let url): RoomError.invalidURL(url).description
         case .invalidKey: "An API key has a name and a secret, and neither is empty."
+        case .missingVariable(let name): "\(name) is not set in the environment."
         case .refused(401), .refused(403): "The server does not know this API key, or its secret is another one."
         case .refused(404): "The server has no place for workers of agents, or does not speak LiveKit's protocol."
         case .refused(let status): "The server refused the worker (status \(status))."
@@ -35,7 +38,9 @@ public enum AgentWorkerEvent: Sendable, Hashable {
     /// agents do goes on.
     case disconnected(String, retryAfter: Duration)
     case jobStarted(AgentJob)
-    /// Its function has returned, or has thrown what is told here.
+    /// The server wants an end of it: its room is left.
+    case jobCalledOff(AgentJob)
+    /// Its function has returned, or has thrown what is told here, which the server is told, too.
     case jobEnded(AgentJob, error: String?)
     /// It takes no more jobs, and ends when those that it has are done.
     case draining
@@ -49,6 +54,7 @@ extension AgentWorkerEvent: CustomStringConvertible {
         case .disconnected(let reason, let wait):
             "There is no connection to the server: \(reason). Trying again in \(wait.components.seconds) s."
         case .jobStarted(let job): "Job \(job.id) in room \(job.roomName) has begun."
+        case .jobCalledOff(let job): "Job \(job.id) in room \(job.roomName) is called off."
         case .jobEnded(let job, nil): "Job \(job.id) in room \(job.roomName) is done."
         case .jobEnded(let job, let error?): "Job \(job.id) in room \(job.roomName) has failed: \(error)"
         case .draining: "No more jobs are taken."

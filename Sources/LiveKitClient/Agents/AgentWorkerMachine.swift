@@ -12,7 +12,7 @@ struct AgentWorkerMachine {
     enum Phase: Equatable {
         case idle
         /// The WebSocket is opened.
-        case connecting
+        case connecting(until: Instant)
         /// The answer to `register` is awaited.
         case registering(until: Instant)
         case registered
@@ -27,13 +27,17 @@ struct AgentWorkerMachine {
         case open
         case close
         case send(LiveKitWorkerMessage.OneOf_Message)
-        /// Whether it is to be done here: `answer` is waited for.
-        case ask(AgentJob)
-        /// Nothing waits for its answer any more.
-        case forget(jobID: String)
+        /// Whether it is to be done here: `answer` with this number is waited for.
+        case ask(AgentJob, number: Int)
+        /// Nothing waits for that answer any more.
+        case forget(number: Int)
         case start(AgentJob, url: String?, token: String)
-        /// The server wants an end of it.
+        /// The server wants an end of it: its room is left.
+        case leave(jobID: String)
+        /// It has not come to an end, or has no time to.
         case cancel(jobID: String)
+        /// It has been cancelled and goes on: nobody waits for it any more.
+        case abandon(jobID: String)
         case tell(AgentWorkerEvent)
         /// Nothing follows.
         case end(AgentWorkerError?)
@@ -44,51 +48,91 @@ struct AgentWorkerMachine {
         var registration = LiveKitRegisterWorkerRequest()
         /// With so many jobs it is full.
         var maximumJobs = 1
+        /// How long a job that is called off may take to come to its end, and again to be cancelled.
+        var shutdownTime = Interval.seconds(Int64(10))
     }
 
-    private enum Standing {
+    /// How a function has ended.
+    struct Outcome {
+        /// What it has thrown; nil when it has returned.
+        var error: String?
+        /// Its task had been cancelled.
+        var wasCancelled = false
+    }
+
+    enum Standing {
         /// Its owner thinks about it.
-        case asked(until: Instant)
+        case asked(number: Int, until: Instant)
         /// The server is to say whether it is ours.
         case accepted(until: Instant)
         case running
+        /// It is called off, or its worker is stopped.
+        case ending(until: Instant, isCancelled: Bool)
     }
 
-    private struct Place {
+    struct Place {
         let job: AgentJob
         var standing: Standing
 
-        /// When it is somebody else's unless something happens; nil for one that is being done.
+        /// When something is to be done about it unless something happens.
         var until: Instant? {
             switch standing {
-            case .asked(let until), .accepted(let until): until
+            case .asked(_, let until), .accepted(let until), .ending(let until, _): until
             case .running: nil
+            }
+        }
+
+        /// Its function has been called.
+        var isUnderWay: Bool {
+            switch standing {
+            case .asked, .accepted: false
+            case .running, .ending: true
             }
         }
     }
 
+    /// A word about a job's end, and when it was said.
+    struct Verdict {
+        let update: LiveKitUpdateJobStatus
+        var saidAt: Int64
+    }
+
     /// As LiveKit's framework has it: so often in a row a server is not reached before it ever was.
     static let attemptLimit = 16
+    /// A connection that lasts so long was no mistake.
+    private static let steadyTime = Interval.seconds(Int64(10))
+    private static let connectTime = Interval.seconds(Int64(20))
     private static let registerTime = Interval.seconds(Int64(10))
-    /// LiveKit's server goes on to somebody else when a worker does not answer for ten seconds; and so long it may take
-    /// to say whether a job that was accepted is ours.
-    private static let offerTime = Interval.seconds(Int64(10))
+    /// LiveKit's server gives a job up for everybody when a worker does not answer for ten seconds.
+    static let answerTime = Interval.seconds(Int64(8))
+    /// So long it may take to say whether a job that was accepted is ours.
+    static let assignmentTime = Interval.seconds(Int64(10))
     private static let pingInterval = Interval.seconds(Int64(10))
     /// A server that says nothing for so long is gone.
     private static let silence = Interval.seconds(Int64(30))
-    /// How jobs came out that ended while there was no connection.
-    private static let heldLimit = 1_024
+    /// Of words about ends that the server may not have heard, the last.
+    static let verdictLimit = 1_024
+    /// In characters.
+    static let errorLimit = 1_000
+    /// LiveKit's server gives no jobs to a worker above 0.7 (`DefaultTargetLoad`): what is less than full is below
+    /// that.
+    private static let mostLoad: Float = 0.6
 
     let options: Options
     private(set) var phase = Phase.idle
-    private var jobs: [String: Place] = [:]
+    var jobs: [String: Place] = [:]
     private var attempt = 0
+    private var registeredAt = Instant.zero
     private var wasRegistered = false
+    /// When it ends whatever is still going on; nil unless it is stopped.
+    var stopBy: Instant?
     private(set) var isDraining = false
     /// What the owner says of its machine, from 0 to 1; nil for one that counts jobs alone.
     private var ownLoad: Float?
     private var toldStatus: LiveKitUpdateWorkerStatus?
-    private var held: [LiveKitUpdateJobStatus] = []
+    /// How jobs came out, as long as the server may not have heard of it.
+    var verdicts: [Verdict] = []
+    var lastQuestion = 0
     private var lastHeard = Instant.zero
     private var nextPing = Instant.zero
     private var outputs: [Output] = []
@@ -106,22 +150,25 @@ struct AgentWorkerMachine {
         return outputs[nextOutput]
     }
 
+    /// Jobs that are being done, or may be soon.
+    var jobCount: Int { jobs.count }
+
     // MARK: The connection
 
     /// To be called once.
-    mutating func begin() {
+    mutating func begin(at now: Instant) {
         guard phase == .idle else { return }
-        connect()
+        connect(at: now)
     }
 
-    private mutating func connect() {
-        phase = .connecting
+    private mutating func connect(at now: Instant) {
+        phase = .connecting(until: now + Self.connectTime)
         put(.open)
     }
 
     /// The WebSocket is there.
     mutating func opened(at now: Instant) {
-        guard phase == .connecting else { return }
+        guard case .connecting = phase else { return }
         phase = .registering(until: now + Self.registerTime)
         put(.send(.register(options.registration)))
     }
@@ -130,7 +177,9 @@ struct AgentWorkerMachine {
     mutating func lost(_ failure: RoomError, at now: Instant) {
         switch phase {
         case .idle, .waiting, .ended: return
-        case .connecting, .registering, .registered: break
+        case .connecting, .registering: break
+        // One that is lost again as soon as it is there was as good as not made.
+        case .registered: if now - registeredAt >= Self.steadyTime { attempt = 0 }
         }
         // A server that starts anew, or a proxy before it, may say anything for a while; one that we have never been
         // registered with means it.
@@ -141,13 +190,15 @@ struct AgentWorkerMachine {
             default: break
             }
         }
-        loseOffers()
+        // What was offered over a connection is nobody's when that is lost.
+        for (id, place) in jobs where !place.isUnderWay { remove(id) }
         put(.close)
-        guard !isDraining || !jobs.isEmpty || !held.isEmpty else { return end(nil) }
+        let mayEnd = isDraining && jobs.isEmpty
+        guard !mayEnd || !verdicts.isEmpty else { return end(nil) }
         attempt += 1
         let reason = Self.words(failure)
-        // A worker that has been registered waits for its server for ever; one that wants to end, not.
-        guard wasRegistered && !isDraining || attempt < Self.attemptLimit else {
+        // A worker that has been registered waits for its server for ever; one that has only ends to tell, not.
+        guard wasRegistered && !mayEnd || attempt < Self.attemptLimit else {
             return end(isDraining ? nil : .unreachable(reason, attempts: attempt))
         }
         // As LiveKit's framework waits: at once, then two seconds longer each time, up to ten.
@@ -165,14 +216,9 @@ struct AgentWorkerMachine {
         }
     }
 
-    /// What was offered over a connection is nobody's when that is lost.
-    private mutating func loseOffers() {
-        for (id, place) in jobs where place.until != nil { remove(id) }
-    }
-
-    private mutating func remove(_ id: String) {
+    mutating func remove(_ id: String) {
         guard let place = jobs.removeValue(forKey: id) else { return }
-        if case .asked = place.standing { put(.forget(jobID: id)) }
+        if case .asked(let number, _) = place.standing { put(.forget(number: number)) }
     }
 
     // MARK: From the server
@@ -182,88 +228,32 @@ struct AgentWorkerMachine {
         switch (message, phase) {
         case (.register(let response), .registering): registered(response, at: now)
         case (.availability(let request), .registered): offered(request, at: now)
-        case (.assignment(let assignment), .registered): assigned(assignment)
-        case (.termination(let termination), .registered): terminated(termination.jobID)
+        case (.assignment(let assignment), .registered): assigned(assignment, at: now)
+        case (.termination(let termination), .registered): terminated(termination.jobID, at: now)
+        // It has heard what was said before that ping.
+        case (.pong(let pong), .registered): verdicts.removeAll { $0.saidAt < pong.lastTimestamp }
         case (.register, _), (.availability, _), (.assignment, _), (.termination, _), (.pong, _): return
         }
     }
 
     private mutating func registered(_ response: LiveKitRegisterWorkerResponse, at now: Instant) {
         phase = .registered
-        attempt = 0
+        registeredAt = now
         wasRegistered = true
         nextPing = now + Self.pingInterval
         toldStatus = nil
         put(.tell(.registered(workerID: response.workerID)))
-        // What goes on is ours also on this connection.
-        let ids = jobs.keys.sorted()
-        if !ids.isEmpty { put(.send(.migrateJob(.with { $0.jobIds = ids }))) }
-        for update in held { put(.send(.updateJob(update))) }
-        held = []
-        changed()
-    }
-
-    private mutating func offered(_ request: LiveKitAvailabilityRequest, at now: Instant) {
-        let job = AgentJob(request.job, isResumed: request.resuming)
-        guard !isDraining, jobs.count < options.maximumJobs, jobs[job.id] == nil else {
-            return put(.send(.availability(.with { $0.jobID = job.id })))
+        // What goes on is ours also on this connection, and so is what has ended meanwhile.
+        let ids = Set(jobs.keys).union(verdicts.map(\.update.jobID))
+        if !ids.isEmpty { put(.send(.migrateJob(.with { $0.jobIds = ids.sorted() }))) }
+        for place in verdicts.indices {
+            verdicts[place].saidAt = Self.milliseconds(now)
+            put(.send(.updateJob(verdicts[place].update)))
         }
-        jobs[job.id] = Place(job: job, standing: .asked(until: now + Self.offerTime))
-        put(.ask(job))
-    }
-
-    private mutating func assigned(_ assignment: LiveKitJobAssignment) {
-        let id = assignment.job.id
-        guard let place = jobs[id], case .accepted = place.standing else {
-            // It came too late, or was never offered: somebody else is to do it. Of one that runs, nothing is new.
-            guard jobs[id] == nil else { return }
-            return say(id, .jsFailed, "the worker does not wait for this job any more")
-        }
-        jobs[id]?.standing = .running
-        say(id, .jsRunning, "")
-        put(.tell(.jobStarted(place.job)))
-        put(.start(place.job, url: assignment.url.isEmpty ? nil : assignment.url, token: assignment.token))
-    }
-
-    private mutating func terminated(_ id: String) {
-        guard let place = jobs[id] else { return }
-        if case .running = place.standing { return put(.cancel(jobID: id)) }
-        remove(id)
         changed()
     }
 
     // MARK: From the owner
-
-    /// What it says to a job that it was asked about.
-    mutating func answer(_ id: String, _ answer: AgentJobAnswer, at now: Instant) {
-        guard let place = jobs[id], case .asked = place.standing else { return }
-        var response = LiveKitAvailabilityResponse()
-        response.jobID = id
-        switch answer {
-        case .accept(let agent):
-            response.available = true
-            response.participantIdentity = (agent.identity ?? ParticipantIdentity("agent-\(id)")).rawValue
-            response.participantName = agent.name
-            response.participantMetadata = agent.metadata
-            response.participantAttributes = agent.attributes
-            jobs[id]?.standing = .accepted(until: now + Self.offerTime)
-        case .decline: jobs[id] = nil
-        case .dismiss:
-            response.terminate = true
-            jobs[id] = nil
-        }
-        put(.send(.availability(response)))
-        changed()
-    }
-
-    /// It is over: with an error it counts as failed, which may bring another agent.
-    mutating func ended(_ id: String, error: String?) {
-        guard let place = jobs[id], case .running = place.standing else { return }
-        jobs[id] = nil
-        say(id, error == nil ? .jsSuccess : .jsFailed, error ?? "")
-        put(.tell(.jobEnded(place.job, error: error)))
-        changed()
-    }
 
     /// How busy the machine is: at 1 the worker is full, however few jobs it has.
     mutating func loadChanged(_ load: Double) {
@@ -279,75 +269,78 @@ struct AgentWorkerMachine {
         for (id, place) in jobs {
             guard case .asked = place.standing else { continue }
             remove(id)
-            put(.send(.availability(.with { $0.jobID = id })))
+            refuse(id)
         }
         changed()
+    }
+
+    /// Cancels all jobs; the end comes when they have ended, and in any case soon.
+    mutating func stop(at now: Instant) {
+        guard stopBy == nil, phase != .ended else { return }
+        let until = now + options.shutdownTime
+        stopBy = until
+        for (id, place) in jobs {
+            guard place.isUnderWay else {
+                remove(id)
+                continue
+            }
+            jobs[id]?.standing = .ending(until: until, isCancelled: true)
+            put(.cancel(jobID: id))
+        }
+        if isDraining { changed() } else { drain() }
     }
 
     // MARK: Time
 
     var nextWake: Instant? {
-        let due: Instant? =
+        var due: Instant? =
             switch phase {
-            case .idle, .connecting, .ended: nil
-            case .registering(let until), .waiting(let until): until
+            case .idle, .ended: nil
+            case .connecting(let until), .registering(let until), .waiting(let until): until
             case .registered: min(nextPing, lastHeard + Self.silence)
             }
-        return jobs.values.reduce(due) { earliest, place in
-            guard let until = place.until else { return earliest }
-            return earliest.map { min($0, until) } ?? until
+        for until in [stopBy] + jobs.values.map(\.until) {
+            guard phase != .ended, let until else { continue }
+            due = due.map { min($0, until) } ?? until
         }
+        return due
     }
 
     mutating func tick(at now: Instant) {
-        let former = jobs.count
         for (id, place) in jobs {
-            guard let until = place.until, until <= now else { continue }
-            remove(id)
+            if let until = place.until, until <= now { due(id, place, at: now) }
         }
-        if jobs.count < former { changed() }
+        if let stopBy, stopBy <= now { return end(nil) }
         switch phase {
+        case .connecting(let until) where until <= now: lost(.timedOut, at: now)
         case .registering(let until) where until <= now: lost(.timedOut, at: now)
         case .registered where lastHeard + Self.silence <= now: lost(.timedOut, at: now)
         case .registered where nextPing <= now:
             nextPing = now + Self.pingInterval
-            put(.send(.ping(.with { $0.timestamp = now.nanoseconds / 1_000_000 })))
-        case .waiting(let until) where until <= now: connect()
+            put(.send(.ping(.with { $0.timestamp = Self.milliseconds(now) })))
+        case .waiting(let until) where until <= now: connect(at: now)
         case .idle, .connecting, .registering, .registered, .waiting, .ended: return
         }
     }
 
     // MARK: Parts
 
-    private mutating func put(_ output: Output) { outputs.append(output) }
+    mutating func put(_ output: Output) { outputs.append(output) }
 
     /// There are more jobs or fewer, or none are wanted.
-    private mutating func changed() {
+    mutating func changed() {
         guard phase != .ended else { return }
-        if isDraining, jobs.isEmpty, phase == .registered || held.isEmpty {
-            put(.close)
-            return end(nil)
-        }
+        if isDraining, jobs.isEmpty, phase == .registered || verdicts.isEmpty { return end(nil) }
         if phase == .registered { tellStatus() }
     }
 
-    private mutating func say(_ id: String, _ status: LiveKitJobStatus, _ error: String) {
-        let update = LiveKitUpdateJobStatus.with {
-            $0.jobID = id
-            $0.status = status
-            $0.error = error
-        }
-        if phase == .registered { return put(.send(.updateJob(update))) }
-        if held.count < Self.heldLimit { held.append(update) }
-    }
-
     /// Says how full it is, where that is news.
-    private mutating func tellStatus() {
-        let share = Float(jobs.count) / Float(max(options.maximumJobs, 1))
-        let load = max(ownLoad ?? 0, share)
+    mutating func tellStatus() {
+        let load = max(ownLoad ?? 0, Float(jobs.count) / Float(max(options.maximumJobs, 1)))
+        let isFull = isDraining || load >= 1
         let status = LiveKitUpdateWorkerStatus.with {
-            $0.status = isDraining || load >= 1 ? .wsFull : .wsAvailable
-            $0.load = min(load, 1)
+            $0.status = isFull ? .wsFull : .wsAvailable
+            $0.load = isFull ? 1 : load * Self.mostLoad
             $0.jobCount = UInt32(jobs.count)
             $0.draining = isDraining
         }
@@ -355,6 +348,8 @@ struct AgentWorkerMachine {
         toldStatus = status
         put(.send(.updateWorker(status)))
     }
+
+    static func milliseconds(_ now: Instant) -> Int64 { now.nanoseconds / 1_000_000 }
 
     private mutating func end(_ error: AgentWorkerError?) {
         guard phase != .ended else { return }

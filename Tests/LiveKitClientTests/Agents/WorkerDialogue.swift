@@ -9,6 +9,8 @@ import SwiftProtobuf
 final class WorkerDialogue {
     private var machine: AgentWorkerMachine
     private(set) var now = Instant(nanoseconds: 1_000_000_000_000)
+    /// Of the last question about a job.
+    private var numbers: [String: Int] = [:]
 
     init(maximumJobs: Int = 2, _ change: (inout LiveKitRegisterWorkerRequest) -> Void = { _ in }) {
         var options = AgentWorkerMachine.Options()
@@ -27,16 +29,27 @@ final class WorkerDialogue {
         return dialogue
     }
 
-    func begin() -> [String] { did { $0.begin() } }
+    func begin() -> [String] { did { [now] in $0.begin(at: now) } }
     func open() -> [String] { did { [now] in $0.opened(at: now) } }
     func register(_ id: String = "AW_1") -> [String] { server(.register(.with { $0.workerID = id })) }
     func lose(_ failure: RoomError = .unreachable("gone")) -> [String] { did { [now] in $0.lost(failure, at: now) } }
-    func answer(_ id: String, _ answer: AgentJobAnswer) -> [String] {
-        did { [now] in $0.answer(id, answer, at: now) }
+    /// - Parameter number: of the question; nil for the last one about the job.
+    func answer(_ id: String, _ answer: AgentJobAnswer, number: Int? = nil) -> [String] {
+        let number = number ?? numbers[id] ?? 0
+        return did { [now] in $0.answer(id, number: number, answer, at: now) }
     }
-    func end(_ id: String, error: String? = nil) -> [String] { did { $0.ended(id, error: error) } }
+    func end(_ id: String, error: String? = nil, wasCancelled: Bool = false) -> [String] {
+        let outcome = AgentWorkerMachine.Outcome(error: error, wasCancelled: wasCancelled)
+        return did { [now] in $0.ended(id, outcome, at: now) }
+    }
     func load(_ load: Double) -> [String] { did { $0.loadChanged(load) } }
     func drain() -> [String] { did { $0.drain() } }
+    func stop() -> [String] { did { [now] in $0.stop(at: now) } }
+    /// The server has heard all that was said before this.
+    func pong() -> [String] {
+        now += .milliseconds(1)
+        return server(.pong(.with { $0.lastTimestamp = now.nanoseconds / 1_000_000 }))
+    }
 
     func server(_ message: LiveKitServerMessage.OneOf_Message) -> [String] {
         did { [now] in $0.receive(message, at: now) }
@@ -80,7 +93,10 @@ final class WorkerDialogue {
     private func did(_ body: (inout AgentWorkerMachine) -> Void) -> [String] {
         body(&machine)
         var lines: [String] = []
-        while let output = machine.pollOutput() { lines.append(Self.line(output)) }
+        while let output = machine.pollOutput() {
+            if case .ask(let job, let number) = output { numbers[job.id] = number }
+            lines.append(Self.line(output))
+        }
         return lines
     }
 
@@ -96,11 +112,13 @@ final class WorkerDialogue {
         case .open: "! open"
         case .close: "! close"
         case .send(let message): "> " + said(message)
-        case .ask(let job): "! ask about \(job.id)" + (job.isResumed ? ", resumed" : "")
-        case .forget(let id): "! forget \(id)"
+        case .ask(let job, _): "! ask about \(job.id)" + (job.isResumed ? ", resumed" : "")
+        case .forget(let number): "! forget question \(number)"
         case .start(let job, let url, let token):
             "! start \(job.id) in \(job.roomName) at \(url ?? "ours") with \(token)"
+        case .leave(let id): "! leave the room of \(id)"
         case .cancel(let id): "! cancel \(id)"
+        case .abandon(let id): "! abandon \(id)"
         case .tell(let event): "* \(event)"
         case .end(let failure): "* " + (failure.map { "\($0)" } ?? "It has ended.")
         }
@@ -112,7 +130,8 @@ final class WorkerDialogue {
         case .availability(let answer) where answer.available: "\(answer.jobID): yes, as \(answer.participantIdentity)"
         case .availability(let answer): "\(answer.jobID): " + (answer.terminate ? "nobody is to" : "no")
         case .updateWorker(let status):
-            (status.status == .wsFull ? "full" : "available") + " with \(status.jobCount), load \(status.load)"
+            (status.status == .wsFull ? "full" : "available")
+                + " with \(status.jobCount), load \(Int((status.load * 100).rounded())) %"
         case .updateJob(let update):
             "\(update.jobID) \(update.status)" + (update.error.isEmpty ? "" : ": \(update.error)")
         case .ping: "ping"
