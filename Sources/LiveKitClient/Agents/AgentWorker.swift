@@ -132,10 +132,12 @@ public actor AgentWorker {
 
     /// The server and its key from `LIVEKIT_URL`, `LIVEKIT_API_KEY` and `LIVEKIT_API_SECRET`, as LiveKit's programs
     /// have them.
+    ///
+    /// - Parameter environment: nil for that of the process.
     public init(
-        environment: [String: String] = ProcessInfo.processInfo.environment, options: Options = Options(),
-        job: @escaping Job
+        environment: [String: String]? = nil, options: Options = Options(), job: @escaping Job
     ) throws(AgentWorkerError) {
+        let environment = environment ?? ProcessInfo.processInfo.environment
         func value(_ name: String) throws(AgentWorkerError) -> String {
             guard let value = environment[name], !value.isEmpty else { throw .missingVariable(name) }
             return value
