@@ -16,7 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support.process import JSONProcess  # noqa: E402
 
 EVERY_PROTOCOL = 3  # ETH_P_ALL
-SOL_PACKET, PACKET_IGNORE_OUTGOING, SO_RCVBUFFORCE = 263, 23, 33
+SOL_PACKET, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING, SO_RCVBUFFORCE = 263, 15, 23, 33
+# virtio's header before each packet: flags, gso_type, hdr_len, gso_size, csum_start, csum_offset; then Ethernet's.
+OFFLOAD, ETHERNET, UDP_SEGMENTS = struct.Struct("=BBHHHH"), 14, 5
 UDP, HANDSHAKE, SERVER_HELLO, USE_SRTP = 17, 22, 2, 14
 # RFC 5764 §4.1.2, RFC 7714 §14.2
 PROFILES = {1: "SRTP_AES128_CM_HMAC_SHA1_80", 2: "SRTP_AES128_CM_HMAC_SHA1_32", 7: "SRTP_AEAD_AES_128_GCM",
@@ -47,10 +49,16 @@ def say(event, **fields):
     print(json.dumps({"event": event, **fields}), flush=True)
 
 
-def udp_payload(packet):
-    """Of an IPv4 packet; None for any other."""
-    header = 4 * (packet[0] & 15)
-    return packet[header + 8 :] if packet[0] >> 4 == 4 and packet[9] == UDP else None
+def datagrams(frame):
+    """What an IPv4 packet of UDP carries, nothing of any other: several datagrams where their sender has left it to the
+    system to take them apart (UDP_SEGMENT), for on their way they are one packet."""
+    _, kind, _, size, _, _ = OFFLOAD.unpack_from(frame)
+    packet = frame[OFFLOAD.size + ETHERNET :]
+    if len(packet) < 28 or packet[0] >> 4 != 4 or packet[9] != UDP:
+        return []
+    payload = packet[4 * (packet[0] & 15) + 8 :]
+    step = size if kind == UDP_SEGMENTS and size else max(len(payload), 1)
+    return [payload[place : place + step] for place in range(0, len(payload), step)]
 
 
 def agreed_profile(datagram):
@@ -99,18 +107,18 @@ def main():
     # A shell that starts a job in the background has its children ignore it, and then Python would too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     nominations = Nominations()
-    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(EVERY_PROTOCOL)) as listener:
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(EVERY_PROTOCOL)) as listener:
+        listener.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
         # On loopback each packet would come twice; and while other processes have the cores, calls go on.
         listener.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
         listener.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
         say("listening")
         while True:
-            if not (datagram := udp_payload(listener.recv(65536))):
-                continue
-            if profile := agreed_profile(datagram):
-                say("srtp", profile=PROFILES.get(profile, profile))
-            elif username := nominations.answered(datagram):
-                say("nominated", username=username)
+            for datagram in datagrams(listener.recv(1 << 17)):
+                if profile := agreed_profile(datagram):
+                    say("srtp", profile=PROFILES.get(profile, profile))
+                elif username := nominations.answered(datagram):
+                    say("nominated", username=username)
 
 
 if __name__ == "__main__":
