@@ -102,8 +102,13 @@ class Peer(Streams, DataTracks):
     def start(self, work):
         task = asyncio.ensure_future(work)
         self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        task.add_done_callback(self.done)
         return task
+
+    def done(self, task):
+        self.tasks.discard(task)
+        if not task.cancelled() and (fault := task.exception()):
+            say("fault", of=repr(task.get_coro()), fault=repr(fault))
 
     # What happens
 
