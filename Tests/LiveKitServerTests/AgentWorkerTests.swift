@@ -90,7 +90,11 @@ import Testing
                 #expect(met?.identity == "ann" && context.job.participant == nil)
                 for await event in events {
                     guard case .dataReceived(let message) = event else { continue }
-                    if message.payload == [0] { return }
+                    if message.payload == [0] {
+                        await context.room.disconnect()
+                        #expect(await context.waitForParticipant() == nil)
+                        return
+                    }
                     try await context.room.publish(data: message.payload.reversed(), topic: "again")
                 }
             }
@@ -136,6 +140,34 @@ import Testing
                 let ended = await crew.next { if case .jobEnded = $0 { true } else { false } }
                 guard case .jobEnded(_, let error) = ended else { break }
                 #expect(error == "no voice")
+            }
+            crew.worker.drain()
+            try await crew.end()
+            await ann.disconnect()
+        }
+    }
+
+    @Test func `a job for which a worker has no room waits until it has`() async throws {
+        try await TestServer.run { server in
+            let (goodbyes, goodbye) = AsyncStream.makeStream(of: Void.self)
+            let crew = try Crew(server) {
+                $0.maximumJobs = 1
+            } job: { context in
+                try await context.connect()
+                if context.job.metadata == "first" { for await _ in goodbyes {} }
+            }
+            await crew.isRegistered()
+            let ann = Room()
+            try await ann.connect(url: "ws://127.0.0.1:\(server.port)", token: try TestServer.token())
+            try await Self.dispatch(server, metadata: "first")
+            _ = await crew.next { if case .jobStarted = $0 { true } else { false } }
+            try await Self.dispatch(server, metadata: "second")
+            // Longer than a server waits for a word of who has refused.
+            try await Task.sleep(for: .seconds(11))
+            #expect(try await Self.statuses(server).sorted() == ["JS_PENDING", "JS_RUNNING"])
+            goodbye.finish()
+            while try await Self.statuses(server) != ["JS_SUCCESS", "JS_SUCCESS"] {
+                try await Task.sleep(for: .milliseconds(10))
             }
             crew.worker.drain()
             try await crew.end()

@@ -27,6 +27,7 @@ public struct AgentJobContext: Sendable {
     /// Joins the room; back when media can flow. A server waits for it for a minute.
     ///
     /// - Throws: as `Room.connect`; `RoomError.disconnected(.clientInitiated)` once the job is called off or cancelled.
+    ///   A task that is cancelled while it connects leaves the room for good.
     public func connect() async throws(RoomError) {
         let result = await withTaskCancellationHandler {
             await join()
@@ -37,17 +38,12 @@ public struct AgentJobContext: Sendable {
     }
 
     private func join() async -> Result<Void, RoomError> {
-        guard !end.hasCome else { return .failure(.disconnected(.clientInitiated)) }
         do throws(RoomError) {
-            try await room.connect(url: url, token: token)
+            try await room.connect(url: url, token: token) { [end] in end.hasCome }
+            return .success(())
         } catch {
             return .failure(error)
         }
-        guard !end.hasCome else {
-            await room.disconnect()
-            return .failure(.disconnected(.clientInitiated))
-        }
-        return .success(())
     }
 
     /// The room is left for good.
@@ -56,15 +52,16 @@ public struct AgentJobContext: Sendable {
         await room.disconnect()
     }
 
-    /// Waits for somebody, after `connect()`; back at once when they are there.
+    /// Waits for somebody; back at once when they are there. To be called after `connect()`.
     ///
     /// - Parameter identity: whom; nil for the one that the job is about, or, where it is about the room, for whoever
     ///   is, or comes, first that is neither an agent nor a recorder.
-    /// - Returns: nil when the room is left before, or the task is cancelled.
+    /// - Returns: nil where the room is not joined, when it is left before, and when the task is cancelled.
     public func waitForParticipant(_ identity: ParticipantIdentity? = nil) async -> RemoteParticipant? {
         let wanted = identity ?? job.participant?.identity
         // Listened to before it is looked, so that nobody comes unseen.
         let events = room.broadcast.stream(isFirst: false)
+        guard !Task.isCancelled, await room.connectionState != .disconnected else { return nil }
         func isWanted(_ participant: RemoteParticipant) -> Bool {
             if let wanted { return participant.identity == wanted }
             return participant.kind != .agent && participant.kind != .egress

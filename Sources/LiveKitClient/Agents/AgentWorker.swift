@@ -154,7 +154,7 @@ public actor AgentWorker {
 
     /// Works until `drain()` has come to its end, the task is cancelled, or the server does not take the worker. When
     /// the task is cancelled its jobs are, and count as failed, so that another worker does them; it returns when their
-    /// functions have, and after `shutdownTime` in any case.
+    /// functions have, and some seconds after `shutdownTime` in any case.
     public func run() async throws(AgentWorkerError) {
         guard !hasRun else { throw .alreadyRun }
         hasRun = true

@@ -8,7 +8,14 @@ extension AgentWorkerMachine {
 
     mutating func offered(_ request: LiveKitAvailabilityRequest, at now: Instant) {
         let job = AgentJob(request.job, isResumed: request.resuming)
-        guard !isDraining, jobs.count < options.maximumJobs, jobs[job.id] == nil else { return refuse(job.id) }
+        guard jobs[job.id] == nil else { return refuse(job.id) }
+        guard !isFull else {
+            refuse(job.id)
+            // That it is for want of room, which a server learns by this: else it would take the refusal for the last
+            // word.
+            toldStatus = nil
+            return tellStatus()
+        }
         lastQuestion += 1
         jobs[job.id] = Place(job: job, standing: .asked(number: lastQuestion, until: now + Self.answerTime))
         put(.ask(job, number: lastQuestion))

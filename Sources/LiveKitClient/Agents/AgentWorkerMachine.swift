@@ -111,7 +111,7 @@ struct AgentWorkerMachine {
     /// A server that says nothing for so long is gone.
     private static let silence = Interval.seconds(Int64(30))
     /// Of words about ends that the server may not have heard, the last.
-    static let verdictLimit = 1_024
+    static let verdictLimit = 500
     /// In characters.
     static let errorLimit = 1_000
     /// LiveKit's server gives no jobs to a worker above 0.7 (`DefaultTargetLoad`): what is less than full is below
@@ -129,7 +129,7 @@ struct AgentWorkerMachine {
     private(set) var isDraining = false
     /// What the owner says of its machine, from 0 to 1; nil for one that counts jobs alone.
     private var ownLoad: Float?
-    private var toldStatus: LiveKitUpdateWorkerStatus?
+    var toldStatus: LiveKitUpdateWorkerStatus?
     /// How jobs came out, as long as the server may not have heard of it.
     var verdicts: [Verdict] = []
     var lastQuestion = 0
@@ -280,12 +280,15 @@ struct AgentWorkerMachine {
         let until = now + options.shutdownTime
         stopBy = until
         for (id, place) in jobs {
-            guard place.isUnderWay else {
+            switch place.standing {
+            case .asked:
                 remove(id)
-                continue
+                refuse(id)
+            case .accepted: remove(id)
+            case .running, .ending:
+                jobs[id]?.standing = .ending(until: until, isCancelled: true)
+                put(.cancel(jobID: id))
             }
-            jobs[id]?.standing = .ending(until: until, isCancelled: true)
-            put(.cancel(jobID: id))
         }
         if isDraining { changed() } else { drain() }
     }
@@ -334,10 +337,13 @@ struct AgentWorkerMachine {
         if phase == .registered { tellStatus() }
     }
 
+    private var load: Float { max(ownLoad ?? 0, Float(jobs.count) / Float(max(options.maximumJobs, 1))) }
+
+    /// No more jobs are taken.
+    var isFull: Bool { isDraining || load >= 1 }
+
     /// Says how full it is, where that is news.
     mutating func tellStatus() {
-        let load = max(ownLoad ?? 0, Float(jobs.count) / Float(max(options.maximumJobs, 1)))
-        let isFull = isDraining || load >= 1
         let status = LiveKitUpdateWorkerStatus.with {
             $0.status = isFull ? .wsFull : .wsAvailable
             $0.load = isFull ? 1 : load * Self.mostLoad

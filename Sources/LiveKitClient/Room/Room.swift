@@ -116,6 +116,12 @@ public actor Room {
     /// - Parameter url: of the server: `ws://host:port`, `wss://host`, or the same with `http`; perhaps with a path,
     ///   but not with a query.
     public func connect(url: String, token: String) async throws(RoomError) {
+        try await connect(url: url, token: token) { false }
+    }
+
+    /// As above, unless it is too late when its turn comes.
+    func connect(url: String, token: String, unless isOver: @Sendable () -> Bool) async throws(RoomError) {
+        guard !isOver() else { throw .disconnected(.clientInitiated) }
         self.url = url
         _ = try await request { machine, request, now in machine.connect(token: token, request: request, at: now) }
     }

@@ -290,7 +290,11 @@ extension AgentPool {
             if !mayGoOn { sendTermination(of: id, to: worker) }
             end(id, .jsSuccess, "", reason.stateReason, at: now)
             if mayGoOn { release(id, until: due) }
-        case .lost, .missing: settle(id, as: reason, at: now)
+        case .lost, .missing:
+            let hasLeft = if case .agentLeft? = jobs[id]?.left { true } else { false }
+            settle(id, as: reason, at: now)
+            // As above, of one whose worker is away meanwhile.
+            if hasLeft, reason == .roomEnded { release(id, until: now + Self.verdictTime) }
         }
     }
 

@@ -214,7 +214,9 @@ extension RoomMachine {
 extension VideoGrants {
     /// Leaves what `other` allows too. Whether somebody may subscribe is left as it is.
     mutating func limit(to other: VideoGrants) {
-        let (mine, theirs) = (canPublishSources, other.canPublishSources)
+        // Names of sources are read without regard to case.
+        let mine = canPublishSources.map { $0.lowercased() }
+        let theirs = other.canPublishSources.map { $0.lowercased() }
         let common = theirs.isEmpty ? mine : mine.isEmpty ? theirs : mine.filter { theirs.contains($0) }
         // An empty list allows all.
         let hasSource = !common.isEmpty || mine.isEmpty && theirs.isEmpty

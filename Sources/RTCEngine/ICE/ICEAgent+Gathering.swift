@@ -3,7 +3,7 @@ internal import RTCWire
 extension ICEAgent {
     /// RFC 8445 §5.1.1: a base's host candidate, and its questions to the STUN servers.
     mutating func gather(from base: TransportAddress, index: Int, at now: Instant) {
-        guard tellsOwnAddresses else { return }
+        guard mayTellOwnAddress() else { return }
         let candidate = ICECandidate(
             foundation: foundations.foundation(of: .host, base: base.ip),
             priority: ICECandidate.priority(of: .host, localPreference: base.ip.localPreference(index: index)),
@@ -42,7 +42,7 @@ extension ICEAgent {
     mutating func tellReflexive(
         _ mapped: TransportAddress, base: TransportAddress, server: TransportAddress, at now: Instant
     ) {
-        guard tellsOwnAddresses, mapped.ip.isIPv6 == base.ip.isIPv6,
+        guard mayTellOwnAddress(), mapped.ip.isIPv6 == base.ip.isIPv6,
             let index = bases.firstIndex(of: base)
         else { return }
         // RFC 8445 §5.1.3: the same address and base say the same; without a NAT that is the host candidate.

@@ -17,12 +17,20 @@ extension ICEAgent {
     }
 
     /// The policy has changed since the candidates of this generation were gathered (RFC 8829 §5.2.2: the next offer is
-    /// a restart).
-    public var awaitsRestart: Bool { configuration.transportPolicy != session.transportPolicy }
+    /// a restart), or had meanwhile, and not all of them were told.
+    public var awaitsRestart: Bool {
+        configuration.transportPolicy != session.transportPolicy || session.hasWithheld
+    }
 
     /// Whether addresses of ours are told that have not been yet. Once relays alone are wanted no more are, also before
     /// the restart that leaves those behind that were.
     var tellsOwnAddresses: Bool { session.transportPolicy == .all && configuration.transportPolicy == .all }
+
+    /// As above, of one that there is to tell.
+    mutating func mayTellOwnAddress() -> Bool {
+        if session.transportPolicy == .all, !tellsOwnAddresses { session.hasWithheld = true }
+        return tellsOwnAddresses
+    }
 
     /// W3C RTCIceTransportPolicy: under `.relay` an address of ours is told to nobody, used for nothing, and deaf to
     /// checks that come all the same.

@@ -14,7 +14,7 @@ extension ICEAgent {
 
     /// Every server that `base` can reach is to be asked, once.
     mutating func askServers(from base: TransportAddress, at now: Instant) {
-        guard tellsOwnAddresses else { return }
+        guard mayTellOwnAddress() else { return }
         let servers = configuration.isLite ? [] : configuration.stunServers
         session.gatherer.add(base: base, servers: servers, timeout: configuration.gatheringTimeout, at: now)
     }

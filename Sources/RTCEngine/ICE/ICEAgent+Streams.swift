@@ -26,7 +26,7 @@ extension ICEAgent {
     }
 
     private mutating func tell(_ host: StreamHost, at now: Instant) {
-        guard tellsOwnAddresses else { return }
+        guard mayTellOwnAddress() else { return }
         let index = streamHosts.firstIndex { $0.base == host.base } ?? 0
         let candidate = ICECandidate(
             foundation: foundations.foundation(of: .host, base: host.base.ip, transport: .tcp), transport: .tcp,

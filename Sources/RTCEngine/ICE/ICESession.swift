@@ -63,6 +63,8 @@ struct ICESession: Sendable {
     let retired: LocalCredential?
     /// Of its gathering.
     var transportPolicy: ICETransportPolicy
+    /// Something of ours was not told, for relays alone were wanted by then.
+    var hasWithheld = false
     /// Over which the peer of this generation names us by `retired`, the latest last.
     var retiredRoutes: [ICERoute] = []
     var phase = Phase.awaitingPeer

@@ -21,12 +21,14 @@ extension PeerConnection {
         if let part = configuration.fixedPart(differingFrom: new) { throw .fixedConfiguration(part) }
         let parsed = try servers(new.iceServers)
         try refusing { () throws(PeerError) in try machine.setTransportPolicy(new.iceTransportPolicy) }
-        // Servers that stay the same are not looked up again.
-        let asksOthers =
-            new.iceServers != configuration.iceServers
-            || new.turnCertificateAuthorities != configuration.turnCertificateAuthorities
+        // Where the policy alone is another one nobody is looked up again; otherwise also those who stay the same,
+        // whose names may not have been found, or lead elsewhere by now.
+        let isOtherPolicyAlone =
+            new.iceServers == configuration.iceServers
+            && new.turnCertificateAuthorities == configuration.turnCertificateAuthorities
+            && new.iceTransportPolicy != configuration.iceTransportPolicy
         configuration = new
-        guard gathering == .started, asksOthers else { return }
+        guard gathering == .started, !isOtherPolicyAlone else { return }
         ask(parsed)
         flush()
     }

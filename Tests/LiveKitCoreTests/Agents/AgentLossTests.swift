@@ -76,6 +76,24 @@ import Testing
         #expect(hall.pool.nextWake == nil && hall.pool.released.isEmpty)
     }
 
+    @Test func `who is away while its agent says goodbye and the room ends writes down what was said all the same`() {
+        let hall = AgentHall()
+        let ada = hall.register("robot")
+        hall.launch("J1", "robot")
+        hall.accept("J1", by: ada)
+        hall.vanish(ada)
+        hall.pass(.seconds(Int64(1)))
+        hall.terminate("J1", .agentLeft(at: hall.now))
+        hall.terminate("J1", .roomEnded)
+        let bea = hall.register("robot")
+        hall.take()
+        hall.say(bea, .migrateJob(.with { $0.jobIds = ["J1"] }))
+        #expect(hall.take().isEmpty)
+        hall.pass(.seconds(Int64(601)))
+        hall.say(bea, .migrateJob(.with { $0.jobIds = ["J1"] }))
+        #expect(hall.take() == ["bea < end J1"])
+    }
+
     @Test func `an agent that leaves while its worker is away is judged when that is back, or does not come back`() {
         let hall = AgentHall()
         let ada = hall.register("robot")

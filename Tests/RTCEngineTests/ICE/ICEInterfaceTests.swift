@@ -85,6 +85,9 @@ import Testing
         #expect(!duet[.right].agent.knows(Self.second))
         // There is no address left that may be used.
         #expect(duet[.left].restartsWanted == (isLost ? 1 : 0))
+        // All of them are wanted again: what was held back is told by a restart.
+        duet.tell(.left) { agent, _ in agent.setTransportPolicy(.all) }
+        #expect(duet[.left].agent.awaitsRestart)
     }
 
     @Test(arguments: onWayOut)
