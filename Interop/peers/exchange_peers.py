@@ -46,7 +46,7 @@ class AiortcExchange(JSONProcess):
 
 # What a page does; `session` is what it keeps.
 BEGIN = """
-async ([path, token, publish, layers]) => {
+async ([path, token, publish, layers, scalable]) => {
   const connection = new RTCPeerConnection();
   const session = globalThis.session = { connection, path, token };
   const stream = new MediaStream();
@@ -56,7 +56,15 @@ async ([path, token, publish, layers]) => {
     session.pattern = patternTrack('page');
     session.tone = toneTrack(publish);
     const sendEncodings = layers.map((rid, place) => ({ rid, scaleResolutionDownBy: 2 ** place }));
-    connection.addTransceiver(session.pattern.track, { direction: 'sendonly', sendEncodings });
+    if (scalable) sendEncodings.push({ scalabilityMode: 'L3T3_KEY' });
+    const picture = connection.addTransceiver(session.pattern.track, { direction: 'sendonly', sendEncodings });
+    if (scalable) {
+      const { codecs } = RTCRtpSender.getCapabilities('video');
+      picture.setCodecPreferences(codecs.filter(({ mimeType }) => mimeType === 'video/AV1'));
+      const extensions = picture.getHeaderExtensionsToNegotiate();
+      extensions.find(({ uri }) => uri.includes('dependency-descriptor')).direction = 'sendrecv';
+      picture.setHeaderExtensionsToNegotiate(extensions);
+    }
     connection.addTransceiver(session.tone.track, { direction: 'sendonly' });
   } else {
     connection.addTransceiver('video', { direction: 'recvonly' });
@@ -147,11 +155,11 @@ async () => {
 class ChromiumExchange:
     """A page of the server's that publishes a pattern and a tone, or plays."""
 
-    def __init__(self, browser, server, path, token, publish=None, layers=()):
+    def __init__(self, browser, server, path, token, publish=None, layers=(), scalable=False):
         self.name = f"Chromium {path}"
         self.page = browser.new_page()
         self.page.goto(f"http://{server.namespace.address}:{server.page}")
-        self.page.evaluate(BEGIN, [path, token, publish, list(layers)])
+        self.page.evaluate(BEGIN, [path, token, publish, list(layers), scalable])
         if not publish:
             wait_until(lambda: self.page.evaluate("document.getElementById('chat-remote').videoWidth > 0"),
                        f"{self.name} has a picture")

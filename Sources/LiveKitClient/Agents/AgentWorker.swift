@@ -95,7 +95,7 @@ public actor AgentWorker {
     private var leaving: [String: Task<Void, Never>] = [:]
     /// By the questions' numbers.
     private var asked: [Int: Task<Void, Never>] = [:]
-    private var timer: (deadline: Instant, task: Task<Void, Never>)?
+    private var timer = WakeTimer()
 
     /// - Parameters:
     ///   - url: of the server: `ws://host:port`, `wss://host`, or the same with `http`; perhaps with a path.
@@ -184,7 +184,7 @@ public actor AgentWorker {
         }
         defer {
             measuring?.cancel()
-            timer?.task.cancel()
+            timer.cancel()
             happened.finish()
         }
         machine.begin(at: NetworkLoop.now)
@@ -217,7 +217,7 @@ public actor AgentWorker {
         case .roomLeft(let id): leaving[id] = nil
         case .load(let load): machine.loadChanged(load)
         case .timePassed:
-            timer = nil
+            timer.rang()
             machine.tick(at: now)
         case .drain: machine.drain()
         case .stop: machine.stop(at: now)
@@ -294,18 +294,7 @@ public actor AgentWorker {
     }
 
     private func schedule() {
-        guard let wake = machine.nextWake else {
-            timer?.task.cancel()
-            timer = nil
-            return
-        }
-        guard timer?.deadline != wake else { return }
-        timer?.task.cancel()
-        let task = Task { [happened] in
-            guard (try? await Task.sleep(for: max(wake - NetworkLoop.now, .zero).duration)) != nil else { return }
-            happened.yield(.timePassed)
-        }
-        timer = (wake, task)
+        timer.set(to: machine.nextWake) { [happened] in happened.yield(.timePassed) }
     }
 
     // MARK: The connection

@@ -44,7 +44,7 @@ public actor Room {
     /// Whoever takes the frames of a data track, by number.
     var dataStreams: [RemoteDataTrackID: [Int: AsyncStream<DataTrackFrame>.Continuation]] = [:]
     var lastDataStream = 0
-    var timer: (deadline: Instant, task: Task<Void, Never>)?
+    var timer = WakeTimer()
     var isApplying = false
     /// They wait until what the machine wants is done.
     var applied: [CheckedContinuation<Void, Never>] = []
@@ -68,7 +68,7 @@ public actor Room {
 
     // A room that its user forgot leaves nothing behind: the socket and the peer connections close.
     deinit {
-        timer?.task.cancel()
+        timer.cancel()
         for task in invocations.values { task.cancel() }
         socket?.close()
         socketFacts?.finish()
@@ -235,23 +235,11 @@ public actor Room {
     }
 
     func schedule() {
-        guard let wake = machine.nextWake else {
-            timer?.task.cancel()
-            timer = nil
-            return
-        }
-        guard timer?.deadline != wake else { return }
-        timer?.task.cancel()
-        let task = Task { [weak self] in
-            let left = wake - NetworkLoop.now
-            guard (try? await Task.sleep(for: max(left, .zero).duration)) != nil else { return }
-            await self?.timePassed()
-        }
-        timer = (wake, task)
+        timer.set(to: machine.nextWake) { [weak self] in await self?.timePassed() }
     }
 
     func timePassed() async {
-        timer = nil
+        timer.rang()
         machine.tick(at: NetworkLoop.now)
         await apply()
     }

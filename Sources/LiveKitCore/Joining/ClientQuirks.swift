@@ -13,9 +13,9 @@ struct ClientQuirks: Sendable, Equatable {
 
     /// The client can be reached by TCP (RFC 6544). Pion makes no connections.
     private(set) var takesStreams = true
-    /// What the client offers to receive in has no dependency descriptors, without which Chromium puts no layers of AV1
-    /// together. LiveKit's other SDKs do.
-    private(set) var offersNoDescriptors = false
+    /// The client puts no spatial layers of AV1 together without dependency descriptors, as Chromium; and what it
+    /// offers to receive in has none. LiveKit's other SDKs do without.
+    private(set) var needsDescriptors = false
 
     private struct Exception: Sendable {
         /// In small letters.
@@ -45,7 +45,7 @@ struct ClientQuirks: Sendable, Equatable {
 
     init(_ client: LiveKitClientInfo) {
         takesStreams = client.sdk != .go
-        offersNoDescriptors = client.sdk == .js
+        needsDescriptors = client.sdk == .js
         let (browser, system) = (client.browser.lowercased(), client.os.lowercased())
         let version = client.browserVersion.split(separator: ".").map { Int($0) ?? 0 }
         for exception in Self.exceptions where exception.browsers.contains(browser) {

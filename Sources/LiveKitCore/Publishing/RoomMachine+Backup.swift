@@ -81,7 +81,7 @@ extension RoomMachine {
 
     /// Whether a client would get what it cannot put together, and could have the other codec.
     private func isInLayersUnseen(_ version: TrackVersion, of track: Track, by participant: Participant) -> Bool {
-        track.backup != nil && participant.mode == .single && participant.quirks.offersNoDescriptors
+        track.backup != nil && participant.mode == .single && participant.quirks.needsDescriptors
             && track.info.codecs[version.place].layers.count > 1
     }
 

@@ -69,10 +69,8 @@ extension ICEAgent {
 
     /// RFC 8839 §5.1: the mapped address, for diagnosis; unspecified where our addresses are not to be known.
     private func relatedAddress(of relay: ICERelay) -> TransportAddress {
-        switch (session.transportPolicy, relay.mapped) {
-        case (.all, let mapped?): mapped
-        case (.relay, _), (.all, nil): TransportAddress(relay.relayed.ip.isIPv6 ? .v6(0, 0) : .v4(0), port: 9)
-        }
+        if tellsOwnAddresses, let mapped = relay.mapped { return mapped }
+        return TransportAddress(relay.relayed.ip.isIPv6 ? .v6(0, 0) : .v4(0), port: 9)
     }
 
     /// RFC 8445 §5.1.1.2: the answer of a TURN server over UDP is also that of a STUN server.

@@ -162,6 +162,11 @@ extension PeerMachine {
     /// How long a packet and its answer take, as the peer's reports on this stream have it; nil before the first.
     public func roundTrip(on id: TransceiverID) -> Interval? { senders[id]?.stream.remote.roundTripTime }
 
+    /// Whether packets tell by dependency descriptors (AV1 RTP specification, appendix A) which others they need.
+    public func sendsDependencyDescriptors(on id: TransceiverID) -> Bool {
+        senders[id]?.stream.configuration.extensions.dependencyDescriptor != nil
+    }
+
     /// The payload types of redundancy (RFC 2198) and of the sound in it, as they are sent; nil where the peer has not
     /// agreed on redundancy, or prefers the sound alone.
     public mutating func redundancy(on id: TransceiverID) -> (payloadType: UInt8, primary: UInt8)? {

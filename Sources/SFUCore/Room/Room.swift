@@ -71,12 +71,16 @@ public final class Room {
     ///   - machine: with `MediaUnit.packets`.
     ///   - mayPause: pictures may be paused where the path does not carry even their lowest layer.
     ///   - reusesTransceivers: one whose subscription is over carries the next one, if the peer has not offered it.
+    ///   - needsDescriptors: the peer puts spatial layers of AV1 together by dependency descriptors alone, as browsers
+    ///     do, and gets the lowest one where it has not agreed on those.
     public func add(
-        _ machine: consuming PeerMachine, mayPause: Bool = false, reusesTransceivers: Bool = true
+        _ machine: consuming PeerMachine, mayPause: Bool = false, reusesTransceivers: Bool = true,
+        needsDescriptors: Bool = false
     ) -> RoomPeerID {
         let id = RoomPeerID(rawValue: makeID())
         let peer = RoomPeer(
-            id: id, machine: machine, mayPause: mayPause, reusesTransceivers: reusesTransceivers, room: self)
+            id: id, machine: machine, mayPause: mayPause, reusesTransceivers: reusesTransceivers,
+            needsDescriptors: needsDescriptors, room: self)
         peers[id] = peer
         peer.touch()
         return id

@@ -16,6 +16,8 @@ final class RoomPeer {
     /// A transceiver of the room's carries another publication once its subscription is over; otherwise only where
     /// there is no room for more.
     let reusesTransceivers: Bool
+    /// It puts spatial layers of AV1 together by dependency descriptors alone.
+    let needsDescriptors: Bool
     /// What comes on each transceiver.
     var published: [(transceiver: TransceiverID, publication: Publication)] = []
     /// Of what it publishes.
@@ -33,11 +35,15 @@ final class RoomPeer {
     var needsDivision = false
     var dividedAt: Instant?
 
-    init(id: RoomPeerID, machine: consuming PeerMachine, mayPause: Bool, reusesTransceivers: Bool, room: Room) {
+    init(
+        id: RoomPeerID, machine: consuming PeerMachine, mayPause: Bool, reusesTransceivers: Bool,
+        needsDescriptors: Bool, room: Room
+    ) {
         self.id = id
         self.machine = machine
         self.mayPause = mayPause
         self.reusesTransceivers = reusesTransceivers
+        self.needsDescriptors = needsDescriptors
         self.room = room
     }
 

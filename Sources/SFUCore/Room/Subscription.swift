@@ -245,6 +245,19 @@ final class Subscription {
 
     /// The most layers that the subscriber could use.
     private var limit: LayerTarget? {
+        wantedLayers.map { takesSpatialLayers ? $0 : LayerTarget(spatial: 0, temporal: Int($0.temporal)) }
+    }
+
+    /// In a connection that it offers itself a browser agrees on no dependency descriptors: Chromium's offers have
+    /// those only of what it sends. It would decode nothing of several layers.
+    private var takesSpatialLayers: Bool {
+        guard subscriber.needsDescriptors, publication.description.format == .av1,
+            case .scalable = publication.track.arrangement
+        else { return true }
+        return subscriber.machine.sendsDependencyDescriptors(on: transceiver)
+    }
+
+    private var wantedLayers: LayerTarget? {
         let description = publication.description
         // Of whichever layer is sent: the highest one may not be.
         let layers = 0..<LayerBitrates.maximumSpatialLayers
@@ -263,7 +276,7 @@ final class Subscription {
 
     /// Of layers that are not measured yet: none larger than the subscriber shows, where their sizes are known.
     func withinLimit(_ target: LayerTarget) -> LayerTarget {
-        guard let limit, Int(limit.spatial) < sizes.count - 1 else { return target }
+        guard let limit, Int(limit.spatial) < sizes.count - 1 || !takesSpatialLayers else { return target }
         return LayerTarget(spatial: Int(min(target.spatial, limit.spatial)), temporal: Int(target.temporal))
     }
 

@@ -48,6 +48,11 @@ import Testing
         #expect(quirks.unplayable == row.unplayable)
     }
 
+    @Test(arguments: [LiveKitClientInfo.SDK.unknown, .js, .rust, .python, .swift, .android])
+    func `LiveKit's SDK for browsers alone needs dependency descriptors`(_ sdk: LiveKitClientInfo.SDK) {
+        #expect(ClientQuirks(.with { $0.sdk = sdk }).needsDescriptors == (sdk == .js))
+    }
+
     private static func safari(_ request: inout LiveKitJoinRequest) {
         request.clientInfo.browser = "Safari"
         request.clientInfo.browserVersion = "18.4"
