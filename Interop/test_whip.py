@@ -154,7 +154,8 @@ def test_a_browser_without_dependency_descriptors_sees_one_layer_of_av1(chromium
     frames = "document.getElementById('chat-remote').getVideoPlaybackQuality().totalVideoFrames"
     before = player.page.evaluate(frames)
     wait_until(lambda: player.page.evaluate(frames) >= before + 45, f"pictures\n{player.seen()}")
-    assert player.page.evaluate("document.getElementById('chat-remote').videoWidth") == 160
+    # Of two layers or three, as the publisher has found best; all of them are 640 wide.
+    assert player.page.evaluate("document.getElementById('chat-remote').videoWidth") in (160, 320)
 
 
 def test_players_that_we_did_not_write(sfu, room, aiortc, chromium):
