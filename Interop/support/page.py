@@ -75,6 +75,13 @@ async () => {
 }
 """
 
+
+def check_readable(page):
+    """Nothing of `ACCESSIBILITY` is missing, in light colours and in dark ones."""
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate(ACCESSIBILITY) == [], scheme
+
 # Takes the times, in milliseconds, whose timers run when `passTime` is called with them, and not before.
 HOLD_TIMERS = """
 (times) => {
