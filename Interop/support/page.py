@@ -82,6 +82,7 @@ def check_readable(page):
         page.emulate_media(color_scheme=scheme)
         assert page.evaluate(ACCESSIBILITY) == [], scheme
 
+
 # Takes the times, in milliseconds, whose timers run when `passTime` is called with them, and not before.
 HOLD_TIMERS = """
 (times) => {
