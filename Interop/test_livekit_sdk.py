@@ -77,8 +77,8 @@ def test_whoever_comes_later_is_given_what_is_there(sfu, room, mode):
 
 def test_one_of_each_kind_understand_each_other(sfu, room):
     ann, bob = sfu.join(room, "ann", "--dual"), sfu.join(room, "bob")
-    # One after the other: with one connection the SDK now and then loses a track that it begins to receive while it
-    # publishes. Its libwebrtc decodes it, and hands it to nobody, nor to a stream that is made anew.
+    # Bob sees before he publishes: with one connection the SDK now and then hands over no pictures any more from then
+    # on, though it decodes them ("Not done" in docs/specs/livekit-signaling.md).
     ann.publish(hertz=880)
     bob.check_picture()
     bob.publish(hertz=554)

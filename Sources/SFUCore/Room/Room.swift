@@ -20,7 +20,7 @@ public final class Room {
     private var random: EngineRandom
     /// Peers that have been used since they were last asked what they have to send and to tell.
     private var touched: [RoomPeer] = []
-    private var events: [RoomEvent] = []
+    var events: [RoomEvent] = []
     private var firstEvent = 0
 
     var speakers = ActiveSpeakers()
@@ -31,7 +31,7 @@ public final class Room {
     private var nextAllocation: Instant?
     private var lastAllocation = Instant.zero
     /// How often a subscriber's bitrate was divided, for tests.
-    private(set) var divisions = 0
+    var divisions = 0
     var lostSound = LostSound()
     /// Publications with packets that are still to be forwarded, in the order in which the first of them came.
     var waiting: [Publication] = []
@@ -393,61 +393,6 @@ public final class Room {
     /// All are divided before the next time, and not too often.
     private func divideSoon(at now: Instant) {
         nextAllocation = nextAllocation.map { min($0, max(now, lastAllocation + Self.earlyAllocationInterval)) }
-    }
-
-    private func allocate(_ peer: RoomPeer, at now: Instant) {
-        peer.needsDivision = false
-        peer.dividedAt = now
-        guard !peer.subscriptions.isEmpty else { return peer.machine.setProbeGoal(nil, at: now) }
-        divisions += 1
-        let isSpeaking = Set(speakers.speakers.map(\.track))
-        let demands = peer.subscriptions.map { subscription in
-            let speaks = subscription.publication.publisher.published.contains { entry in
-                entry.publication.speaker.map { isSpeaking.contains($0) } ?? false
-            }
-            return (
-                id: UInt64(subscription.publication.id.rawValue),
-                demand: subscription.demand(isSpeaking: speaks, mayPause: peer.mayPause, at: now)
-            )
-        }
-        // Before anything is known nobody is held back: the first pictures are what is measured.
-        let available = peer.machine.settledBitrate(at: now) ?? .megabits(100)
-        let allocation = peer.allocator.divide(available, among: demands, at: now)
-        peer.machine.setProbeGoal(allocation.nextStep, at: now)
-        peer.touch()
-        for (subscription, (demand, target)) in zip(peer.subscriptions, zip(demands, allocation.targets)) {
-            give(target, to: subscription, demand.demand, at: now)
-        }
-    }
-
-    private func give(
-        _ target: LayerTarget?, to subscription: Subscription, _ demand: StreamDemand, at now: Instant
-    ) {
-        var given = target
-        if case .video(let steps) = demand.media, steps.isEmpty {
-            // Nothing is measured yet, or nothing is sent: what was, or what is wanted, so that it begins when it
-            // comes. What was paused stays so until it is seen to fit.
-            let isWanted = subscription.wantedQuality != .off && !subscription.publication.isMuted
-            given =
-                isWanted && !subscription.isPaused
-                ? subscription.withinLimit(subscription.target ?? subscription.held ?? .highest) : nil
-        } else if subscription.publication.isMuted || subscription.hints.isDisabled {
-            given = nil
-        }
-        if let target, case .video(let steps) = demand.media, let most = steps.last?.target {
-            subscription.held = target < most ? target : nil
-        }
-        subscription.target = given
-        // Of what is not shown it is seen when it is shown again whether it fits; until then it is as it was, as in
-        // LiveKit.
-        guard !subscription.hints.isDisabled else { return }
-        let isPaused =
-            given == nil && !subscription.publication.isMuted && subscription.wantedQuality != .off
-            && subscription.publication.description.format.isVideo
-        guard isPaused != subscription.isPaused else { return }
-        subscription.isPaused = isPaused
-        events.append(
-            .streamPaused(subscription.publication.id, subscriber: subscription.subscriber.id, isPaused: isPaused))
     }
 
     // MARK: Outputs

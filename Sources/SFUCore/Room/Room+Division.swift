@@ -1,0 +1,60 @@
+import RTCEngine
+import RTCWire
+
+/// What a subscriber's path carries, divided among what it is subscribed to.
+extension Room {
+    func allocate(_ peer: RoomPeer, at now: Instant) {
+        peer.needsDivision = false
+        peer.dividedAt = now
+        guard !peer.subscriptions.isEmpty else { return peer.machine.setProbeGoal(nil, at: now) }
+        divisions += 1
+        let isSpeaking = Set(speakers.speakers.map(\.track))
+        let demands = peer.subscriptions.map { subscription in
+            let speaks = subscription.publication.publisher.published.contains { entry in
+                entry.publication.speaker.map { isSpeaking.contains($0) } ?? false
+            }
+            return (
+                id: UInt64(subscription.publication.id.rawValue),
+                demand: subscription.demand(isSpeaking: speaks, mayPause: peer.mayPause, at: now)
+            )
+        }
+        // Before anything is known nobody is held back: the first pictures are what is measured.
+        let available = peer.machine.settledBitrate(at: now) ?? .megabits(100)
+        let allocation = peer.allocator.divide(available, among: demands, at: now)
+        peer.machine.setProbeGoal(allocation.nextStep, at: now)
+        peer.touch()
+        for (subscription, (demand, target)) in zip(peer.subscriptions, zip(demands, allocation.targets)) {
+            give(target, to: subscription, demand.demand, at: now)
+        }
+    }
+
+    private func give(
+        _ target: LayerTarget?, to subscription: Subscription, _ demand: StreamDemand, at now: Instant
+    ) {
+        var given = target
+        if case .video(let steps) = demand.media, steps.isEmpty {
+            // Nothing is measured yet, or nothing is sent: what was, or what is wanted, so that it begins when it
+            // comes. What was paused stays so until it is seen to fit.
+            let isWanted = subscription.wantedQuality != .off && !subscription.publication.isMuted
+            given =
+                isWanted && !subscription.isPaused
+                ? subscription.withinLimit(subscription.target ?? subscription.held ?? .highest) : nil
+        } else if subscription.publication.isMuted || subscription.hints.isDisabled {
+            given = nil
+        }
+        if let target, case .video(let steps) = demand.media, let most = steps.last?.target {
+            subscription.held = target < most ? target : nil
+        }
+        subscription.target = given
+        // Of what is not shown it is seen when it is shown again whether it fits; until then it is as it was, as in
+        // LiveKit.
+        guard !subscription.hints.isDisabled else { return }
+        let isPaused =
+            given == nil && !subscription.publication.isMuted && subscription.wantedQuality != .off
+            && subscription.publication.description.format.isVideo
+        guard isPaused != subscription.isPaused else { return }
+        subscription.isPaused = isPaused
+        events.append(
+            .streamPaused(subscription.publication.id, subscriber: subscription.subscriber.id, isPaused: isPaused))
+    }
+}
