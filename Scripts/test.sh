@@ -41,8 +41,11 @@ steady() { # name, the command, and after -- the command for the second run
 
 # Product by product: a build of everything has swift-protobuf's protoc in it, 438 compilations of C++ for a program that
 # nothing here runs.
-programs=(roost echo broadcast perfect-negotiation whip-publish data-channel-chat save-to-disk play-from-disk echo-agent
-    congestion-links congestion-peer)
+programs=(roost congestion-links congestion-peer)
+for folder in Examples/*/; do
+    # A library of theirs.
+    [ "$folder" = Examples/ExampleSupport/ ] || programs+=("$(basename "$folder")")
+done
 build() { # products
     local product
     for product in "$@"; do swift build --product "$product" || return 1; done

@@ -13,6 +13,7 @@ struct WakeTimer {
         alarm = wake.map { wake in
             let task = Task {
                 let left = max(wake - NetworkLoop.now, .zero)
+                // An alarm that is cancelled does not ring: sleeping fails for nothing else.
                 guard (try? await Task.sleep(for: left.duration)) != nil else { return }
                 await ring()
             }

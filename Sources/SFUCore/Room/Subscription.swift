@@ -257,6 +257,7 @@ final class Subscription {
         return subscriber.machine.sendsDependencyDescriptors(on: transceiver)
     }
 
+    /// As the subscriber shows the publication.
     private var wantedLayers: LayerTarget? {
         let description = publication.description
         // Of whichever layer is sent: the highest one may not be.
