@@ -24,6 +24,7 @@ from peers.roost_peer import find_roost, start_server  # noqa: E402
 from peers.rooms_page import RoomsPage  # noqa: E402
 from support.command import RoostProcesses  # noqa: E402
 from support.namespace import Namespace, Wire  # noqa: E402
+from support.places import needs_place, place  # noqa: E402
 from support.process import JSONProcess  # noqa: E402
 
 # Whoever is started in the background by a shell ignores Ctrl-C, and so do its children: each of our peers would wait to be
@@ -37,6 +38,15 @@ SEED_SERVER = Path(__file__).with_name("seed_server.py")
 def start_seed_server(namespace, *options):
     process = JSONProcess("seed server", namespace.command(sys.executable, SEED_SERVER, *options))
     return process, process.wait_for("listening")["port"]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Around everything else, so that waiting for a place is not part of a test's time limit."""
+    if not needs_place(item):
+        return (yield)
+    with place():
+        return (yield)
 
 
 @pytest.fixture(scope="session")
