@@ -207,6 +207,20 @@ private let bobTheCallee = CallParticipant(username: "Bob", role: .callee)
         try await stage.coordinator.reaches("connected again") { $0.room?.connection == .connected }
     }
 
+    @Test func `knows who calls before it knows that there is no camera`() async {
+        let media = ScriptedMedia()
+        media.willFail(.unavailable("The camera is in use by another program."))
+        let session = CallSession(
+            role: .callee, signaling: ScriptedSignaling(), engine: media, clock: TestClock().callClock)
+        session.start(with: [.offer(offer("v=0 hello"))])
+        var states: [CallState] = []
+        for await update in session.updates {
+            if case .state(let state, _) = update { states.append(state) }
+        }
+        let ended = CallState.ended(.mediaUnavailable("The camera is in use by another program."))
+        #expect(states == [.waitingForOffer, .answering, ended])
+    }
+
     @Test func `mutes, hides, shows statistics and hangs up once for two taps`() async throws {
         let stage = try await Stage.inCall(.callee)
         let chat = try #require(stage.coordinator.videoChat)

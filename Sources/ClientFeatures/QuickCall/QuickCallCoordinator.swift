@@ -92,7 +92,8 @@ public struct QuickCallSnapshot: Hashable, Sendable {
         show([.room])
     }
 
-    private func openVideoChat() {
+    /// - Parameter offer: the one that opens the call; nil when the user does.
+    private func openVideoChat(answering offer: SessionDescriptionPayload? = nil) {
         guard let room, videoChat == nil else { return }
         let role = room.state.role
         // Of several, who came last: whoever waits there always, like an echo peer, came before.
@@ -108,8 +109,10 @@ public struct QuickCallSnapshot: Hashable, Sendable {
             onEnded: { [weak self] ending in self?.callEnded(ending) },
             onChange: { [weak self] in self?.publish() })
         videoChat = chat
-        chat.start()
-        for candidate in earlyCandidates { chat.receive(.candidate(candidate)) }
+        // Before the call begins: it may be over at once, without a camera, and has to know by then who calls.
+        var events = earlyCandidates.map { CallSignalingEvent.candidate($0) }
+        if let offer { events.append(.offer(offer)) }
+        chat.start(with: events)
         earlyCandidates.removeAll()
         show([.room, .videoChat])
     }
@@ -164,9 +167,10 @@ public struct QuickCallSnapshot: Hashable, Sendable {
             if videoChat == nil, offer.toCall == nil, offer.isMeant(for: room.state.username) {
                 // What waits of other calls would take the room of this one's.
                 earlyCandidates.removeAll { $0.fromCall != nil && $0.fromCall != offer.fromCall }
-                answerCall(in: room)
+                answerCall(offer, in: room)
+            } else {
+                videoChat?.receive(isPartnersNextCall(offer) ? .peerLeft(username: offer.fromUser ?? "") : event)
             }
-            videoChat?.receive(isPartnersNextCall(offer) ? .peerLeft(username: offer.fromUser ?? "") : event)
         case .candidate(let candidate):
             if let videoChat { videoChat.receive(event) } else { keep(candidate, in: room) }
         case .peerLeft(let username):
@@ -211,10 +215,10 @@ public struct QuickCallSnapshot: Hashable, Sendable {
     }
 
     /// An offer that finds a callee on the room's screen opens the call.
-    private func answerCall(in room: RoomStateViewModel) {
+    private func answerCall(_ offer: SessionDescriptionPayload, in room: RoomStateViewModel) {
         guard room.state.connection == .connected else { return }
         switch room.state.role {
-        case .callee: openVideoChat()
+        case .callee: openVideoChat(answering: offer)
         case .caller: room.show("Somebody calls, but you are a caller too: one of you has to be the callee.")
         }
     }

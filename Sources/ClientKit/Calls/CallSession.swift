@@ -78,9 +78,14 @@ public actor CallSession {
     }
 
     /// Starts the call. More than one call does no harm.
-    public nonisolated func start() {
-        Task { await run() }
+    ///
+    /// - Parameter events: what has come already, as `receive(_:)` takes it: the offer that opens the call, and the
+    ///   candidates before it. It is taken before what comes of opening camera and microphone, so that a call that
+    ///   ends for want of them ends for the partner, too.
+    public nonisolated func start(with events: [CallSignalingEvent] = []) {
         inbox.yield(.fact(.started))
+        for event in events { receive(event) }
+        Task { await run() }
     }
 
     /// Takes an event of the signaling service. `.peerLeft` means this call's partner.

@@ -56,12 +56,14 @@ public import Observation
     }
 
     /// Starts the call; the view model follows it to its end.
-    func start() {
+    ///
+    /// - Parameter events: the offer that opens the call, and the candidates that came before it.
+    func start(with events: [CallSignalingEvent] = []) {
         guard follower == nil else { return }
         follower = Task {
             for await update in session.updates { take(update) }
         }
-        session.start()
+        session.start(with: events)
     }
 
     /// Returns when the call is over and its media closed.
