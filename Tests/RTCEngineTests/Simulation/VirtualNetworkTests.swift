@@ -66,7 +66,8 @@ import Testing
         let datagram = [UInt8](repeating: 7, count: 1_250 - 28)
         for _ in 0..<50 { network.send(datagram, from: left, to: right, by: sender, at: .zero) }
         let arrived = drain(&network)
-        #expect(arrived.map(\.at) == (1...11).map { .zero + .milliseconds(10 * $0) })
+        let expected: [Instant] = (1...11).map { (place: Int64) -> Instant in .zero + .milliseconds(10 * place) }
+        #expect(arrived.map(\.at) == expected)
         #expect(network.tally.lost == 39)
     }
 
