@@ -63,9 +63,10 @@ sanitize: ## The Swift tests, and roost with its peers, under the address and th
 
 simulate: ## A nightly run: ten thousand calls and rooms (SEEDS= ROOMS= FIRST_SEED=0), query plans (MESSAGES=1000000)
 	@Scripts/install-packages.sh test
+	@ROOST_STRICT=1 $(SWIFT) build --product roostPackageTests
 	@ROOST_STRICT=1 ROOST_SEEDS=$${SEEDS:-10000} ROOST_FIRST_SEED=$${FIRST_SEED:-0} \
 		ROOST_ROOM_SEEDS=$${ROOMS:-10000} ROOST_PLAN_MESSAGES=$${MESSAGES:-1000000} \
-		$(SWIFT) test --filter 'ThousandSeedsTests|RoomSeedsTests|WatchedRoomsTests|QueryPlansTests'
+		$(SWIFT) test --skip-build --filter 'ThousandSeedsTests|RoomSeedsTests|WatchedRoomsTests|QueryPlansTests'
 
 media: ## Make the test media anew (they are committed; needs ffmpeg)
 	@Scripts/install-packages.sh demo
