@@ -1,8 +1,11 @@
 """The checks themselves: a harness that cannot fail proves nothing."""
 
+import os
+import select
 import subprocess
 import sys
 import time
+import uuid
 import wave
 from pathlib import Path
 
@@ -268,3 +271,28 @@ def test_a_line_that_tells_nothing_is_no_fault(line):
 def test_who_says_nothing_proves_nothing():
     with pytest.raises(AssertionError, match="said nothing"):
         Secrets().check(Said())
+
+
+HOLDER = "import sys; from support.places import place\nwith place(): print('in', flush=True); sys.stdin.read()"
+
+
+def test_no_more_tests_with_browsers_run_at_once_than_there_are_cores():
+    environment = {**os.environ, "PYTEST_XDIST_TESTRUNUID": uuid.uuid4().hex}
+    cores = os.cpu_count()
+    holders = [
+        subprocess.Popen([sys.executable, "-c", HOLDER], cwd=Path(__file__).parent, env=environment, text=True,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(cores)]
+    late = None
+    try:
+        assert [holder.stdout.readline() for holder in holders] == ["in\n"] * cores
+        late = subprocess.Popen([sys.executable, "-c", HOLDER], cwd=Path(__file__).parent, env=environment, text=True,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        # It has long started by then, and is not let in.
+        assert select.select([late.stdout], [], [], 1)[0] == []
+        # One that is killed gives its place back.
+        holders[0].kill()
+        assert late.stdout.readline() == "in\n"
+    finally:
+        for process in [*holders, *filter(None, [late])]:
+            process.kill()
+            process.communicate()
