@@ -273,26 +273,37 @@ def test_who_says_nothing_proves_nothing():
         Secrets().check(Said())
 
 
-HOLDER = "import sys; from support.places import place\nwith place(): print('in', flush=True); sys.stdin.read()"
+HOLDER = """
+import sys
+from support.places import place
+
+print("waits", flush=True)
+with place():
+    print("is in", flush=True)
+    sys.stdin.read()
+"""
 
 
 def test_no_more_tests_with_browsers_run_at_once_than_there_are_cores():
     environment = {**os.environ, "PYTEST_XDIST_TESTRUNUID": uuid.uuid4().hex}
-    cores = os.cpu_count()
-    holders = [
-        subprocess.Popen([sys.executable, "-c", HOLDER], cwd=Path(__file__).parent, env=environment, text=True,
-                         stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(cores)]
-    late = None
+    processes = []
+
+    def start():
+        processes.append(subprocess.Popen(
+            [sys.executable, "-c", HOLDER], cwd=Path(__file__).parent, env=environment, bufsize=0,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+        assert processes[-1].stdout.readline() == b"waits\n"
+        return processes[-1]
+
     try:
-        assert [holder.stdout.readline() for holder in holders] == ["in\n"] * cores
-        late = subprocess.Popen([sys.executable, "-c", HOLDER], cwd=Path(__file__).parent, env=environment, text=True,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        # It has long started by then, and is not let in.
-        assert select.select([late.stdout], [], [], 1)[0] == []
+        holders = [start() for _ in range(os.cpu_count())]
+        assert [holder.stdout.readline() for holder in holders] == [b"is in\n"] * len(holders)
+        late = start()
+        assert select.select([late.stdout], [], [], 0.5)[0] == []
         # One that is killed gives its place back.
         holders[0].kill()
-        assert late.stdout.readline() == "in\n"
+        assert late.stdout.readline() == b"is in\n"
     finally:
-        for process in [*holders, *filter(None, [late])]:
+        for process in processes:
             process.kill()
             process.communicate()
