@@ -39,6 +39,16 @@ struct AgentDispatch {
         var isEnded: Bool { info.state.status.isEnded }
         /// No worker has taken it.
         var isWaiting: Bool { info.state.status == .jsPending }
+
+        /// Whether somebody is its agent. The identity alone does not say so: a worker may give it to several.
+        ///
+        /// - Parameter agentJob: `Participant.agentJob`.
+        func isDone(by identity: String, _ agentJob: String?) -> Bool {
+            guard let agentJob, info.state.participantIdentity == identity else { return false }
+            return agentJob.isEmpty || agentJob == info.id
+        }
+
+        func isDone(by participant: Participant) -> Bool { isDone(by: participant.identity, participant.agentJob) }
     }
 
     /// A job that has failed is done once more.
@@ -145,14 +155,14 @@ struct AgentDispatch {
         restarts.append(Restart(target: target, due: now + .seconds(Int64(1 << before))))
     }
 
-    /// The agent of a job of its own is on its way under this identity.
-    func awaits(_ identity: String) -> Bool {
-        jobs.contains { $0.awaitedSince != nil && $0.info.state.participantIdentity == identity }
+    /// This is the agent of a job of its own that is on its way.
+    func awaits(_ agent: Participant) -> Bool {
+        jobs.contains { $0.awaitedSince != nil && $0.isDone(by: agent) }
     }
 
     /// An agent is there.
-    mutating func noteAgent(_ identity: String) {
-        for place in jobs.indices where jobs[place].info.state.participantIdentity == identity {
+    mutating func noteAgent(_ agent: Participant) {
+        for place in jobs.indices where jobs[place].isDone(by: agent) {
             jobs[place].awaitedSince = nil
         }
     }

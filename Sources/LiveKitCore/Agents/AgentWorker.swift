@@ -78,6 +78,7 @@ struct AgentWorker {
         claims.attributes = answer.participantAttributes
         claims.attributes[Self.nameAttribute] = kind?.name ?? ""
         claims.video = grants
+        claims.agentJob = answer.jobID
         return TokenSubject(identity: identity, claims: claims)
     }
 }

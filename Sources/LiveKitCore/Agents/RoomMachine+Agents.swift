@@ -95,15 +95,15 @@ extension RoomMachine {
         let identity = participant.identity
         if let absence = absences.removeValue(forKey: identity) {
             // Not who has left, who does not come back under this identity any more: somebody of another kind, or the
-            // agent of a job that was given away since.
-            let isNew = participant.isAgent && dispatches.contains { $0.awaits(identity) }
-            let isAlike = absence.wasAgent == participant.isAgent && absence.wasDependent == participant.isDependent
+            // agent of another job.
+            let isNew = dispatches.contains { $0.awaits(participant) }
+            let isAlike = absence.agentJob == participant.agentJob && absence.wasDependent == participant.isDependent
             if isNew || !isAlike {
-                hasLeft(identity, wasAgent: absence.wasAgent, because: absence.reason)
+                hasLeft(identity, agentJob: absence.agentJob, because: absence.reason)
             }
         }
         if participant.isAgent {
-            for place in dispatches.indices { dispatches[place].noteAgent(identity) }
+            for place in dispatches.indices { dispatches[place].noteAgent(participant) }
         }
         for place in dispatches.indices { launchAgents(for: participant, of: place) }
     }
@@ -158,24 +158,23 @@ extension RoomMachine {
         case .state(let state):
             dispatches[place].update(id, state, at: now)
             // One that was quick may be there already. Who was there when the job was asked for is another's.
-            if let agent = agent(of: state.participantIdentity), !job.earlierAgents.contains(agent.sid) {
-                dispatches[place].noteAgent(state.participantIdentity)
+            if let agent = people.first(where: { $0.identity == state.participantIdentity }),
+                !job.earlierAgents.contains(agent.sid)
+            {
+                dispatches[place].noteAgent(agent)
             }
             noteAgentDue(dispatches[place].nextDue(after: Self.arrivalTime))
         case .workerLost:
             // An agent that is there goes on, and is missed when it leaves.
-            guard agent(of: job) == nil, absences[job.info.state.participantIdentity] == nil else { return }
+            let identity = job.info.state.participantIdentity
+            guard agent(of: job) == nil, !job.isDone(by: identity, absences[identity]?.agentJob) else { return }
             put(.agents(.terminate(jobID: id, because: .agentMissing)))
         }
     }
 
     private func agent(of job: AgentDispatch.Job) -> Participant? {
         // Whoever is there while its own is on its way is another's.
-        job.awaitedSince == nil ? agent(of: job.info.state.participantIdentity) : nil
-    }
-
-    private func agent(of identity: String) -> Participant? {
-        people.first { $0.isAgent && $0.identity == identity }
+        job.awaitedSince == nil ? people.first(where: { job.isDone(by: $0) }) : nil
     }
 
     // MARK: Comings and goings
@@ -186,22 +185,23 @@ extension RoomMachine {
         departingAgents[participant.sid] = nil
         guard phase == .open, dispatches.contains(where: { $0.concerns(identity) }) else { return }
         switch reason {
-        case .participantRemoved: hasLeft(identity, wasAgent: participant.isAgent, because: .agentRemoved)
+        case .participantRemoved: hasLeft(identity, agentJob: participant.agentJob, because: .agentRemoved)
         // Also of who makes way for somebody, who comes in next and may be the same or somebody else.
         default:
             let saidGoodbye = [.clientInitiated, .userUnavailable, .userRejected].contains(reason)
             absences[identity] = Absence(
-                wasAgent: participant.isAgent, wasDependent: participant.isDependent,
+                agentJob: participant.agentJob, wasDependent: participant.isDependent,
                 reason: saidGoodbye ? .agentLeft(at: now) : .agentCutOff, due: now + Self.absenceTime)
             noteAgentDue(now + Self.absenceTime)
         }
     }
 
-    private func hasLeft(_ identity: String, wasAgent: Bool, because reason: AgentJobEnd) {
+    /// - Parameter agentJob: `Participant.agentJob` of who has.
+    private func hasLeft(_ identity: String, agentJob: String?, because reason: AgentJobEnd) {
         for place in dispatches.indices {
             for job in dispatches[place].jobs where !job.isEnded {
                 // One whose agent is still on its way is another's.
-                if wasAgent, job.awaitedSince == nil, job.info.state.participantIdentity == identity {
+                if job.awaitedSince == nil, job.isDone(by: identity, agentJob) {
                     put(.agents(.terminate(jobID: job.info.id, because: reason)))
                 } else if job.isWaiting, job.target.identity == identity {
                     put(.agents(.terminate(jobID: job.info.id, because: .targetLeft)))
@@ -214,8 +214,8 @@ extension RoomMachine {
     /// The room is over.
     func endAgents() {
         // Who has said goodbye has its time all the same.
-        for (identity, absence) in absences where absence.wasAgent {
-            hasLeft(identity, wasAgent: true, because: absence.reason)
+        for (identity, absence) in absences where absence.agentJob != nil {
+            hasLeft(identity, agentJob: absence.agentJob, because: absence.reason)
         }
         for job in dispatches.flatMap(\.jobs) where !job.isEnded {
             put(.agents(.terminate(jobID: job.info.id, because: .roomEnded)))
@@ -236,7 +236,7 @@ extension RoomMachine {
         }
         for (identity, absence) in absences where now >= absence.due {
             absences[identity] = nil
-            hasLeft(identity, wasAgent: absence.wasAgent, because: absence.reason)
+            hasLeft(identity, agentJob: absence.agentJob, because: absence.reason)
         }
         for place in dispatches.indices {
             for id in dispatches[place].takeMissing(at: now, after: Self.arrivalTime) {
@@ -266,7 +266,8 @@ extension RoomMachine {
 
 /// Somebody has left, and may be about to come back.
 struct Absence {
-    let wasAgent: Bool
+    /// `Participant.agentJob`.
+    let agentJob: String?
     /// An agent or a recorder, for whom no agents come.
     let wasDependent: Bool
     /// How, if it was an agent.

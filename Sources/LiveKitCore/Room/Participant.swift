@@ -149,6 +149,8 @@ final class Participant {
 
     var isAgent: Bool { claims.isAgent }
     var isRecorder: Bool { claims.isRecorder }
+    /// The job that an agent's token is for, empty where it names none; nil of who is no agent.
+    var agentJob: String? { isAgent ? claims.agentJob : nil }
 
     /// Is there for the others' sake, as recorders and agents are: a room of such alone is empty, as in LiveKit.
     var isDependent: Bool { claims.isDependent }

@@ -28,8 +28,8 @@ package struct AccessToken: Sendable, Equatable {
         issued = now
     }
 
-    /// LiveKit's own claims. What a token does not say is empty, false or nil here, and is left out of one that we
-    /// sign. Unknown claims are ignored, so that a newer cluster's tokens are good here too.
+    /// LiveKit's own claims, and one of ours. What a token does not say is empty, false or nil here, and is left out of
+    /// one that we sign. Unknown claims are ignored, so that a newer cluster's tokens are good here too.
     package struct Claims: Codable, Sendable, Equatable {
         @Claim package var name = ""
         /// Lower-case name of the kind of participant.
@@ -47,6 +47,8 @@ package struct AccessToken: Sendable, Equatable {
         @Claim package var roomPreset = ""
         /// Base64 of the SHA-256 of the body that this token signs: a webhook's.
         @Claim package var sha256 = ""
+        /// Of ours: for which job an agent comes, by its id, in the token that its worker gets with the job.
+        @Claim package var agentJob = ""
 
         package init() {}
 

@@ -67,6 +67,46 @@ import Testing
         #expect(venue.ended == ["\(job.id) targetLeft"])
     }
 
+    /// A room whose two jobs are given away under one identity before an agent of either comes.
+    private func beginTwo(reversed: Bool) throws -> (venue: Venue, first: LiveKitJob, second: LiveKitJob) {
+        let venue = Venue(workers: .all) {
+            $0.agents = [.with { $0.agentName = "robot" }, .with { $0.agentName = "clerk" }]
+        }
+        _ = try venue.join("ann")
+        let jobs = venue.launched.filter { $0.type == .jtRoom }
+        try #require(jobs.count == 2)
+        for job in jobs { venue.run(job) }
+        return reversed ? (venue, jobs[1], jobs[0]) : (venue, jobs[0], jobs[1])
+    }
+
+    @Test(arguments: [false, true])
+    func `of two jobs that were asked for together the one is over whose agent makes way for the other's`(
+        reversed: Bool
+    ) throws {
+        let (venue, first, second) = try beginTwo(reversed: reversed)
+        _ = try venue.joinAgent(for: first)
+        venue.run(for: .seconds(Int64(5)))
+        #expect(venue.ended.isEmpty)
+        let agent = try venue.joinAgent(for: second)
+        #expect(venue.ended == ["\(first.id) agentCutOff"])
+        venue.send(.leave(.init()), from: agent)
+        venue.passAbsence()
+        #expect(venue.ended == ["\(first.id) agentCutOff", "\(second.id) agentLeft"])
+    }
+
+    @Test(arguments: [false, true])
+    func `an agent that makes its connection anew is not the one of another job that is on its way`(
+        reversed: Bool
+    ) throws {
+        let (venue, first, second) = try beginTwo(reversed: reversed)
+        let agent = try venue.joinAgent(for: first)
+        venue.send(.leave(.init()), from: agent)
+        _ = try venue.joinAgent(for: first)
+        #expect(venue.ended.isEmpty)
+        venue.run(for: .seconds(Int64(62)))
+        #expect(venue.ended == ["\(second.id) agentMissing"])
+    }
+
     @Test func `with a job whose agent is on its way another one's under the same identity does not go`() throws {
         let (venue, _, _) = try begin()
         let second = try addJob(in: venue)

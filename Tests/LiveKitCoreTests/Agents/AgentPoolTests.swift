@@ -37,6 +37,7 @@ import Testing
         let subject = try #require(hall.subjects.first)
         let grants = try #require(subject.claims.video)
         #expect(subject.identity == "tin man" && subject.claims.kind == "agent")
+        #expect(subject.claims.agentJob == "J1")
         #expect(subject.claims.name == "Tin Man" && subject.claims.metadata == "of tin")
         #expect(subject.claims.attributes == ["mood": "calm", "lk.agent_name": "robot"])
         #expect(grants.roomJoin && grants.agent && grants.hidden && grants.room == "lounge")

@@ -7,11 +7,16 @@ import SwiftProtobuf
 /// What a room and its pool of agents say to each other.
 extension Venue {
     /// An agent's own session, as its token has it.
-    func joinAgent(_ name: String = "tin man") throws -> TestClient {
+    ///
+    /// - Parameter job: what its token is for; nil for one that no pool has made.
+    func joinAgent(_ name: String = "tin man", for job: LiveKitJob? = nil) throws -> TestClient {
         try join(
             name,
             grants: { $0.agent = true },
-            claims: { $0.kind = "agent" })
+            claims: {
+                $0.kind = "agent"
+                $0.agentJob = job?.id ?? ""
+            })
     }
 
     /// Somebody has been gone for so long that they are not about to come back.
