@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 
 /// The WebSocket transport of a client. Lives on one event loop.
 final class WebSocketClient: @unchecked Sendable {
@@ -81,8 +82,8 @@ final class WebSocketClient: @unchecked Sendable {
         channel.writeAndFlush(frames, promise: nil)
     }
 
-    /// Closes; nothing is reported afterwards. Done when the connection is closed. A server that does not read holds
-    /// nobody up for longer than `limit`.
+    /// Closes; nothing is reported afterwards. Done when the connection is closed. A server that does not read, or does
+    /// not answer the end of TLS, holds nobody up for longer than `limit`.
     @discardableResult
     func close(saying packet: EngineIOPacket? = nil, within limit: TimeAmount = .seconds(3)) -> EventLoopFuture<Void> {
         if let packet { send([packet]) }
@@ -90,15 +91,12 @@ final class WebSocketClient: @unchecked Sendable {
         isClosed = true
         answerTimer?.cancel()
         guard let channel else { return loop.makeSucceededVoidFuture() }
+        closeAtOnce(channel, in: limit)
         guard wasOpen, channel.isActive else {
             channel.close(promise: nil)
             return channel.closeFuture
         }
-        let patience = loop.scheduleTask(in: limit) { channel.close(promise: nil) }
-        channel.writeAndFlush(Self.closeFrame(1000, channel)).whenComplete { _ in
-            patience.cancel()
-            channel.close(promise: nil)
-        }
+        channel.writeAndFlush(Self.closeFrame(1000, channel)).whenComplete { _ in channel.close(promise: nil) }
         return channel.closeFuture
     }
 
@@ -108,12 +106,17 @@ final class WebSocketClient: @unchecked Sendable {
     func finish(within limit: TimeAmount) -> EventLoopFuture<Void> {
         guard let channel, isOpen, !isClosed, channel.isActive,
             let handler = try? channel.pipeline.syncOperations.handler(type: WebSocketClientHandler.self)
-        else { return close() }
+        else { return close(within: limit) }
         isClosed = true
         handler.sayGoodbye(on: channel)
-        let patience = loop.scheduleTask(in: limit) { channel.close(promise: nil) }
-        channel.closeFuture.whenComplete { _ in patience.cancel() }
+        closeAtOnce(channel, in: limit)
         return channel.closeFuture
+    }
+
+    /// Whatever is still waited for then: the connection is closed.
+    private func closeAtOnce(_ channel: any Channel, in limit: TimeAmount) {
+        let patience = loop.scheduleTask(in: limit) { channel.closeAtOnce() }
+        channel.closeFuture.whenComplete { _ in patience.cancel() }
     }
 
     fileprivate static func closeFrame(_ code: UInt16, _ channel: any Channel) -> ByteBuffer {
@@ -122,6 +125,16 @@ final class WebSocketClient: @unchecked Sendable {
             WebSocketFraming.closePayload(code, "")[...], opcode: WebSocketOpcode.close,
             mask: .random(in: 0...UInt32.max), into: &frame)
         return frame
+    }
+}
+
+extension Channel {
+    /// Without the peer's `close_notify`, for which `close` waits five seconds over TLS.
+    fileprivate func closeAtOnce() {
+        guard let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLClientHandler.self) else {
+            return close(promise: nil)
+        }
+        tls.close(promise: nil)
     }
 }
 
