@@ -187,7 +187,7 @@ public actor AgentWorker {
             timer.cancel()
             happened.finish()
         }
-        machine.begin(at: NetworkLoop.now)
+        machine.begin()
         var end = apply()
         if end == nil {
             for await happening in happenings {

@@ -11,8 +11,8 @@ internal import SwiftProtobuf
 struct AgentWorkerMachine {
     enum Phase: Equatable {
         case idle
-        /// The WebSocket is opened.
-        case connecting(until: Instant)
+        /// The WebSocket is opened, or given up by itself (`BinarySocket.Target.connectTimeout`).
+        case connecting
         /// The answer to `register` is awaited.
         case registering(until: Instant)
         case registered
@@ -101,7 +101,6 @@ struct AgentWorkerMachine {
     static let attemptLimit = 16
     /// A connection that lasts so long was no mistake.
     private static let steadyTime = Interval.seconds(Int64(10))
-    private static let connectTime = Interval.seconds(Int64(20))
     private static let registerTime = Interval.seconds(Int64(10))
     /// LiveKit's server gives a job up for everybody when a worker does not answer for ten seconds.
     static let answerTime = Interval.seconds(Int64(8))
@@ -156,19 +155,19 @@ struct AgentWorkerMachine {
     // MARK: The connection
 
     /// To be called once.
-    mutating func begin(at now: Instant) {
+    mutating func begin() {
         guard phase == .idle else { return }
-        connect(at: now)
+        connect()
     }
 
-    private mutating func connect(at now: Instant) {
-        phase = .connecting(until: now + Self.connectTime)
+    private mutating func connect() {
+        phase = .connecting
         put(.open)
     }
 
     /// The WebSocket is there.
     mutating func opened(at now: Instant) {
-        guard case .connecting = phase else { return }
+        guard phase == .connecting else { return }
         phase = .registering(until: now + Self.registerTime)
         put(.send(.register(options.registration)))
     }
@@ -298,8 +297,8 @@ struct AgentWorkerMachine {
     var nextWake: Instant? {
         var due: Instant? =
             switch phase {
-            case .idle, .ended: nil
-            case .connecting(let until), .registering(let until), .waiting(let until): until
+            case .idle, .connecting, .ended: nil
+            case .registering(let until), .waiting(let until): until
             case .registered: min(nextPing, lastHeard + Self.silence)
             }
         for until in [stopBy] + jobs.values.map(\.until) {
@@ -315,13 +314,12 @@ struct AgentWorkerMachine {
         }
         if let stopBy, stopBy <= now { return end(nil) }
         switch phase {
-        case .connecting(let until) where until <= now: lost(.timedOut, at: now)
         case .registering(let until) where until <= now: lost(.timedOut, at: now)
         case .registered where lastHeard + Self.silence <= now: lost(.timedOut, at: now)
         case .registered where nextPing <= now:
             nextPing = now + Self.pingInterval
             put(.send(.ping(.with { $0.timestamp = Self.milliseconds(now) })))
-        case .waiting(let until) where until <= now: connect(at: now)
+        case .waiting(let until) where until <= now: connect()
         case .idle, .connecting, .registering, .registered, .waiting, .ended: return
         }
     }

@@ -29,7 +29,7 @@ final class WorkerDialogue {
         return dialogue
     }
 
-    func begin() -> [String] { did { [now] in $0.begin(at: now) } }
+    func begin() -> [String] { did { $0.begin() } }
     func open() -> [String] { did { [now] in $0.opened(at: now) } }
     func register(_ id: String = "AW_1") -> [String] { server(.register(.with { $0.workerID = id })) }
     func lose(_ failure: RoomError = .unreachable("gone")) -> [String] { did { [now] in $0.lost(failure, at: now) } }
