@@ -39,6 +39,9 @@ extension RoomMachine {
 
     /// Somebody is in, and whoever had the identity is out.
     func enter(_ participant: Participant, _ signal: SignalID, at now: Instant) {
+        if participant.identity != participant.tokenIdentity {
+            participant.bearersGrants = grants(ofBearer: participant.tokenIdentity)
+        }
         if let old = people.first(where: { $0.identity == participant.identity }) {
             remove(
                 old, because: .duplicateIdentity, action: .disconnect, isReplaced: !participant.isHidden, at: now)
@@ -101,10 +104,17 @@ extension RoomMachine {
                 && $0.identity != arrival.identity
         }
         guard others < limit else { throw .tooManyBeside(limit: limit) }
-        let name = arrival.tokenIdentity
-        guard let bearer = people.first(where: { $0.identity == name && $0.tokenIdentity == name }) else { return }
-        grants.limit(to: bearer.grants)
+        guard let bearers = self.grants(ofBearer: arrival.tokenIdentity) else { return }
+        grants.limit(to: bearers)
         guard grants.mayPublish else { throw .notAllowed }
+    }
+
+    /// What the bearer of a token for `identity` may do: who came beside them still knows it when they have left. Nil
+    /// where nothing but the token is known.
+    private func grants(ofBearer identity: String) -> VideoGrants? {
+        let theirs = people.filter { $0.tokenIdentity == identity }
+        let bearer = theirs.first { $0.identity == identity }
+        return bearer?.grants ?? theirs.compactMap(\.bearersGrants).first
     }
 
     func makeSignal() -> SignalID {

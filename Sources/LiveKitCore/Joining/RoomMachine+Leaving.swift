@@ -69,6 +69,11 @@ extension RoomMachine {
         participant.publisher = nil
         participant.subscriber = nil
         people.removeAll { $0 === participant }
+        if participant.identity == participant.tokenIdentity {
+            for other in people where other.tokenIdentity == participant.identity {
+                other.bearersGrants = participant.grants
+            }
+        }
         participant.version += 1
         if !participant.isHidden {
             let info = info(of: participant)

@@ -45,6 +45,8 @@ final class Participant {
     let joinedAt: Instant
     /// As the token had them; names, metadata, attributes and permissions change afterwards.
     var claims: AccessToken.Claims
+    /// Of who came beside another: what that one could do when they were last there, or may by what was said since.
+    var bearersGrants: VideoGrants?
     var phase: Phase
     /// Why it has left; nil as long as it has not.
     var disconnectReason: LiveKitDisconnectReason?

@@ -77,7 +77,13 @@ extension RoomMachine {
         }
         var permission = request.permission
         (permission.canSubscribe, permission.canSubscribeMetrics) = (false, false)
-        for other in beside { setPermission(permission, of: other, at: now) }
+        for other in beside {
+            setPermission(permission, of: other, at: now)
+            // For whoever comes beside them next.
+            var bearers = other.grants
+            bearers.apply(request.permission)
+            other.bearersGrants = bearers
+        }
         settle(at: now)
         return info(of: participant)
     }

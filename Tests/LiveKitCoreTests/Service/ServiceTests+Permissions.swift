@@ -121,6 +121,50 @@ extension ServiceTests {
         #expect(try venue.room.participant("ann#screen").permission.canPublishSources.isEmpty)
     }
 
+    @Test func `who comes beside somebody who is away may do no more than was said last that one may`() throws {
+        let venue = Venue()
+        let (ann, _) = try Self.gather(venue)
+        func permit(_ sources: [LiveKitTrackSource], canPublish: Bool = true) throws {
+            _ = try venue.room.updateParticipant(
+                .with {
+                    $0.identity = "ann"
+                    $0.permission = .with {
+                        $0.canPublish = canPublish
+                        $0.canPublishSources = sources
+                    }
+                }, at: venue.now)
+            venue.drain()
+        }
+        func sources(_ name: String) throws -> [LiveKitTrackSource] {
+            try venue.room.participant(name).permission.canPublishSources
+        }
+        // She may come back.
+        venue.cut(ann)
+        try permit([.camera])
+        try venue.join("ann#one", with: "ann")
+        #expect(try sources("ann#one") == [.camera])
+        try permit([.microphone])
+        venue.resume(ann)
+        venue.send(.leave(.init()), from: ann)
+        #expect(venue.room.participants.map(\.identity) == ["bob", "ann#one"])
+        try venue.join("ann#two", with: "ann")
+        #expect(try sources("ann#two") == [.microphone])
+        try permit([.screenShare])
+        // Also in the place of who alone knows it.
+        try venue.room.removeParticipant("ann#one", at: venue.now)
+        venue.drain()
+        for name in ["ann#two", "ann#three"] {
+            try venue.join(name, with: "ann")
+            #expect(try sources(name) == [.screenShare])
+        }
+        try permit([], canPublish: false)
+        #expect(throws: JoinRefusal.notAllowed) { try venue.join("ann#four", with: "ann") }
+        // What she comes back with holds from then on.
+        try venue.join("ann")
+        try venue.join("ann#four", with: "ann")
+        #expect(try venue.room.participant("ann#four").permission.canPublish)
+    }
+
     @Test func `what is done to one who came beside another is not done to who has a token of that name`() throws {
         let venue = Venue()
         _ = try Self.gather(venue)
